@@ -1,12 +1,12 @@
-/** What an answer must have at its top: enough to tell the answer of an operation from anything else that is JSON. */
+/** The top-level members that a response must have: enough to tell the response of an operation from any other JSON. */
 import type { ErrorDetails } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Response } from '../interface/types.ts';
-import { noRun, UnusableAnswerError } from './errors.ts';
+import { runNotShown, UnusableAnswerError } from './errors.ts';
 import type { Reading } from './transport.ts';
 
-/** Members of each operation's answer that its callers build on; operations not named here need an object alone. */
-export const neededMembers: { readonly [Id in OperationId]?: readonly (keyof Response<Id> & string)[] } = {
+/** The members of each operation's response that its callers rely on; for operations not listed, any object will do. */
+export const requiredMembers: { readonly [Id in OperationId]?: readonly (keyof Response<Id> & string)[] } = {
   getTeam: ['team'],
   listAgents: ['agents', 'total'],
   createAgent: ['agent'],
@@ -48,13 +48,14 @@ export const neededMembers: { readonly [Id in OperationId]?: readonly (keyof Res
 };
 
 /**
- * The answer, as what the operation returns. A service may leave out what a run asks when it asks nothing (further groups, getRun).
- * @throws UnusableAnswerError when it is not that, AopsError `run_not_shown` for a run that is null
+ * The response as the type that the operation returns. A service may leave out `pending_human_request` when there is none
+ * (further groups, getRun).
+ * @throws UnusableAnswerError when it is not of that type, AopsError `run_not_shown` for a run that is null
  */
 export function checkAnswer<Id extends OperationId>(id: Id, { value }: Reading & { value?: unknown }, details: ErrorDetails): Response<Id> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UnusableAnswerError(details);
-  if (id === 'getRun' && (value as { run?: unknown }).run === null) throw noRun(details);
-  const missing = neededMembers[id]?.find((name) => (value as Record<string, unknown>)[name] == null);
+  if (id === 'getRun' && (value as { run?: unknown }).run === null) throw runNotShown(details);
+  const missing = requiredMembers[id]?.find((name) => (value as Record<string, unknown>)[name] == null);
   if (missing !== undefined) throw new UnusableAnswerError(details, missing);
   return (id === 'getRun' ? { pending_human_request: null, ...value } : value) as Response<Id>;
 }

@@ -1,11 +1,11 @@
-/** Back-off with full jitter, and the numbers of the retry policy. */
+/** Back-off with full jitter, and the constants of the retry policy. */
 
 export const retryPolicy = {
   /** Retries after the first attempt. */
   retries: 3,
   baseMilliseconds: 500,
   capMilliseconds: 8_000,
-  /** Longest pause that a rate limit may ask for, unless `--max-wait` says otherwise. */
+  /** Longest pause that a rate limit may request, unless `--max-wait` is set. */
   maxWaitMilliseconds: 60_000,
   /** Longest time one attempt may take, body included. */
   attemptMilliseconds: 30_000,

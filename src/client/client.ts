@@ -1,9 +1,8 @@
 /**
- * The HTTP core: one loop that every request passes. It keeps one idempotency key for all attempts of a change,
- * waits out rate limits, and retries what the policy lets it, under the caller's deadline. It knows no terminal:
- * what a person should see of it goes to `onEvent`.
+ * The HTTP client: one loop through which every request passes. It uses one idempotency key for all attempts at a change,
+ * waits for rate limits, and retries as the policy allows, within the caller's deadline. It does not use the terminal:
+ * events that the user should see go to `onEvent`.
  */
-
 import { anySignal, sharedSignal } from '../base/abort.ts';
 import { type Clock, steadyTime, systemClock } from '../base/clock.ts';
 import { AopsError, type ErrorDetails } from '../base/errors.ts';
@@ -20,7 +19,7 @@ import { type Allowance, RateGate } from './limits/rate-gate.ts';
 import { header, type ResponseHeaders, retryAfter, serverTime, spread } from './limits/rate-limit.ts';
 import { openDispatcher } from './network/network.ts';
 import type { CallOptions, ClientEvent, ClientOptions } from './options.ts';
-import { type Decision, decide, leavesOpen, type Progress, unlessOpen } from './policy.ts';
+import { type Decision, decide, leavesOpen, orOutcomeUnknown, type Progress } from './policy.ts';
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
@@ -46,7 +45,7 @@ export class Client {
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
   readonly #closed = new AbortController();
-  /** The end of the client, or of whoever uses it. */
+  /** Aborted when the client is closed, or by its caller. */
   readonly #signal: AbortSignal;
 
   /** @throws UsageError for an idempotency key that cannot be sent */
@@ -79,7 +78,7 @@ export class Client {
   /**
    * Calls an operation of the contract.
    * @throws ServiceAnswerError for an error status, NotOfferedError, OutcomeUnknownError, UnavailableError, RateLimitedError, UnusableAnswerError,
-   *   or the signal's reason, which names the key where a change may have been carried out
+   *   or the signal's reason, which names the key if a change may have been carried out
    */
   async call<Id extends JsonOperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
     const request = operationRequest(id, input);
@@ -89,19 +88,19 @@ export class Client {
     return checkAnswer(id, readJson(response), { status: response.status, method: request.method, path: request.path });
   }
 
-  /** Takes the keys of the next change of a target: changes sent side by side take them in a fixed order, before they start. */
+  /** Reserves the keys of the next change of a target: concurrent changes reserve them in a fixed order before they start. */
   reserveKeys(method: string, path: string): { key: string; commandKey: string } {
     this.#keys ??= new ChangeKeys(newIdempotencyKey());
     return { key: this.#keys.next(method, path), commandKey: this.#keys.command };
   }
 
-  /** Takes the keys of a change that may be sent several times until it is answered, so that it is carried out once. */
+  /** Reserves the keys of a change that may be sent several times until it is answered, so that it is carried out once. */
   keysFor<Id extends JsonOperationId>(id: Id, input: Input<Id>): { key: string; commandKey: string } {
     const { method, path } = operationRequest(id, input);
     return this.reserveKeys(method, path);
   }
 
-  /** Sends a request, of the contract or not. The answer has a success status and, unless it is a 204, a JSON body. */
+  /** Sends a request, of the contract or not. The response has a success status and, unless it is a 204, a JSON body. */
   async send(request: ServiceRequest, options: CallOptions = {}): Promise<TransportResponse> {
     const keys = request.mutates ? (options.keys ?? this.reserveKeys(request.method, request.path)) : {};
     const progress: Progress = {
@@ -130,7 +129,7 @@ export class Client {
     }
   }
 
-  /** Keeps a change in the journal until its outcome is known: until the returned function is called. */
+  /** Notes a change in the journal until its outcome is known, which is when the returned function is called. */
   async #noteChange(request: ServiceRequest, { key, commandKey }: Progress): Promise<() => Promise<void>> {
     const { journal } = this.#options;
     if (!journal || key === undefined || commandKey === undefined || !(await journal.open(request, { key, commandKey }, this.baseUrl)))
@@ -138,10 +137,10 @@ export class Client {
     return () => journal.settle(key, this.baseUrl);
   }
 
-  /** Attempts until the policy is content or gives up. */
+  /** Makes attempts until the policy decides that the request is done or has failed. */
   async #perform(request: ServiceRequest, progress: Progress, signal: AbortSignal, once: boolean): Promise<TransportResponse> {
     for (;;) {
-      await unlessLeftOpen(progress, signal, () => this.#pacer.enter(signal, detailsOf(request, progress)));
+      await orOutcomeUnknownOnFailure(progress, signal, () => this.#pacer.enter(signal, detailsOf(request, progress)));
       const { outcome, authorization } = await this.#sendOnce(request, progress, signal).finally(() => this.#gate.leave());
       const decision = decide(outcome, {
         progress,
@@ -159,13 +158,13 @@ export class Client {
         this.#budget.succeeded(progress.retries > 0);
         return decision.response;
       }
-      await this.#carryOn(decision, request, progress, { authorization, signal });
+      await this.#prepareNextAttempt(decision, request, progress, { authorization, signal });
     }
   }
 
-  /** One attempt, authorised as things are now. An abort leaves a change open once its head is on the way. */
+  /** One attempt with the current authorization. After an abort the outcome of a change is unknown once its head was being sent. */
   async #sendOnce(request: ServiceRequest, progress: Progress, signal: AbortSignal): Promise<{ outcome: Outcome; authorization: string }> {
-    const authorization = await unlessLeftOpen(progress, signal, () => this.#options.credential.authorization(signal));
+    const authorization = await orOutcomeUnknownOnFailure(progress, signal, () => this.#options.credential.authorization(signal));
     const { key } = progress;
     if (key === undefined) return { outcome: await this.#attempt(request, { ...request.headers, authorization }, signal), authorization };
     const sending = new Sending(key);
@@ -183,7 +182,7 @@ export class Client {
   }
 
   /**
-   * Opens a stream of events, continuing after the event with an id. It is tried once.
+   * Opens an event stream that continues after the event with the given ID. It is tried once.
    * @throws NoStreamError when there is no stream, the connection's failure, RateLimitedError, or the signal's reason
    */
   openEvents<Id extends StreamOperationId>(id: Id, input: Input<Id>, options: OpenEventsOptions): Promise<EventReader> {
@@ -201,36 +200,36 @@ export class Client {
     return this.#events.open(id, operationRequest(id, input), options);
   }
 
-  /** What is left of the rate limit that everyone with this credential shares; undefined when the service does not say. */
+  /** The remaining allowance of the credential's rate limit; undefined when the service does not report it. */
   get allowance(): Allowance | undefined {
     return this.#gate.allowance;
   }
 
-  /** Tells `listener` of waits for the rate limit, in milliseconds, until the returned function is called. */
+  /** Calls `listener` with each wait for the rate limit, in milliseconds, until the returned function is called. */
   onWaiting(listener: (milliseconds: number) => void): () => void {
     this.#waitListeners.add(listener);
     return () => this.#waitListeners.delete(listener);
   }
 
   /**
-   * Ends all connections, and what goes on still: of requests side by side, the others of one that failed would be tried again, and the
-   * process wait for them. The client cannot be used afterwards.
+   * Ends all connections and requests in progress: after one of several concurrent requests has failed, the others would otherwise be
+   * retried, and the process would wait for them. The client cannot be used afterwards.
    */
   async close(): Promise<void> {
     this.#closed.abort(new Error('The client was closed.'));
-    // One that could not be opened was told of by the request that needed it.
+    // A failure to open the dispatcher was reported by the request that needed it.
     await (await this.#dispatcher?.catch(() => undefined))?.destroy();
   }
 
-  /** The dispatcher, also for file transfers, which the core's loop does not carry. One `close` ends it all. */
+  /** The dispatcher, also for file transfers, which do not pass through the loop. `close` ends them all. */
   dispatcher(): Promise<Dispatcher> {
     this.#dispatcher ??= openDispatcher(this.#options.network);
     return this.#dispatcher;
   }
 
   /**
-   * Waits before retry `retry` (0 for the first) of a file transfer, saying why; as long as the answer asks for, if it does.
-   * @throws the failure itself when the process has retried enough; RateLimitedError when the wait is longer than the user allows
+   * Waits before retry `retry` (0 for the first) of a file transfer and reports why; at least as long as the response requests.
+   * @throws the failure itself when the retry budget is used up; RateLimitedError when the wait is longer than the user allows
    */
   async backOff(retry: number, failure: Error, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
     if (!this.#budget.affordable) throw failure;
@@ -256,9 +255,9 @@ export class Client {
   async #attempt(request: ServiceRequest, headers: Record<string, string>, signal: AbortSignal): Promise<Outcome> {
     const { origin, prefix } = this.#base;
     const path = prefix + request.path;
-    // Without the last one a service may compress as it likes (RFC 9110, 12.5.3).
-    const manners = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': this.#options.userAgent };
-    const requestHeaders = { ...manners, ...headers };
+    // Without `accept-encoding` a service may compress the response (RFC 9110, 12.5.3).
+    const defaultHeaders = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': this.#options.userAgent };
+    const requestHeaders = { ...defaultHeaders, ...headers };
     const dispatcher = await this.dispatcher();
     const started = steadyTime(this.#clock);
     const run = (limit: AbortSignal): Promise<Outcome> =>
@@ -268,7 +267,7 @@ export class Client {
         method: request.method,
         headers: requestHeaders,
         signal: limit,
-        onHead: (answered) => this.#gate.observe(answered, started, steadyTime(this.#clock)),
+        onHead: (responseHeaders) => this.#gate.observe(responseHeaders, started, steadyTime(this.#clock)),
         onMessage: request.onMessage,
         media: request.media,
         ...(request.body === undefined ? {} : { body: request.body }),
@@ -287,8 +286,8 @@ export class Client {
     return outcome;
   }
 
-  /** Does what the decision asks before the next attempt, or throws its error. */
-  async #carryOn(
+  /** Does what the decision requires before the next attempt, or throws its error. */
+  async #prepareNextAttempt(
     decision: Exclude<Decision, { next: 'done' }>,
     request: ServiceRequest,
     progress: Progress,
@@ -300,19 +299,20 @@ export class Client {
         throw decision.error;
       case 'refresh':
         progress.refreshed = true;
-        if (await unlessLeftOpen(progress, signal, async () => this.#options.credential.refresh?.(authorization, signal))) return;
+        if (await orOutcomeUnknownOnFailure(progress, signal, async () => this.#options.credential.refresh?.(authorization, signal)))
+          return;
         throw decision.otherwise;
       case 'resend':
         progress.resent = true;
         return this.#pause({ waitMilliseconds: 0, reason: decision.reason, attempt: progress.retries + 1 }, signal, details);
       case 'wait':
-        // The pause is at the gate, where the others wait as well.
+        // The gate holds this request and all others.
         this.#gate.close(decision.waitMilliseconds);
         progress.retries += 1;
         return this.#budget.take();
       case 'rekey':
         progress.rekeyed = true;
-        // Nothing was ever done under the old key, and nothing has been sent under the new one.
+        // Nothing was ever carried out under the old key, and nothing has been sent under the new one.
         progress.ambiguous = false;
         progress.key = progress.key && replacementKey(progress.key);
     }
@@ -327,12 +327,12 @@ export class Client {
   }
 }
 
-/** What a request needs before it is sent. Its failure leaves a change open that an earlier attempt may have carried out. */
-async function unlessLeftOpen<Value>(progress: Progress, signal: AbortSignal, ask: () => Promise<Value>): Promise<Value> {
+/** Runs a step before an attempt. If it fails, a change that an earlier attempt may have carried out has an unknown outcome. */
+async function orOutcomeUnknownOnFailure<Value>(progress: Progress, signal: AbortSignal, ask: () => Promise<Value>): Promise<Value> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof AopsError && !(error instanceof DeadlineError) && !signal.aborted ? unlessOpen(error, progress) : error;
+    throw error instanceof AopsError && !(error instanceof DeadlineError) && !signal.aborted ? orOutcomeUnknown(error, progress) : error;
   }
 }
 

@@ -1,10 +1,10 @@
-/** A client that reads for real and stops at the first change, to show the request instead of sending it. */
+/** A client that reads normally and stops at the first change, to show the request instead of sending it. */
 import type { CallOptions } from './client.ts';
 import { Client, type ClientOptions } from './client.ts';
 import type { ServiceRequest } from './request.ts';
 import type { TransportResponse } from './transport.ts';
 
-/** The request that would have been sent. Never holds the credential. */
+/** The request that would have been sent. It never contains the credential. */
 export interface PlannedRequest {
   method: string;
   url: string;
@@ -12,7 +12,7 @@ export interface PlannedRequest {
   body?: unknown;
 }
 
-/** Thrown in place of sending a change; the command ends well with it. */
+/** Thrown instead of sending a change; the command then ends successfully. */
 export class DryRunStop extends Error {
   readonly request: PlannedRequest;
 
@@ -44,7 +44,7 @@ export class DryRunClient extends Client {
         'user-agent': this.#userAgent,
         ...headers,
         authorization: 'Bearer ***',
-        'idempotency-key': this.#key ?? '(a new one)',
+        'idempotency-key': this.#key ?? '(a new key)',
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? (JSON.parse(body) as unknown) : `${body.length} bytes` }),
     });

@@ -1,13 +1,13 @@
-/** The error in an answer: as the interface has it, as a problem document (RFC 9457), or as other frameworks write theirs. */
-import { isObject, type JsonObject } from '../base/values.ts';
+/** The error in a response: in the form of the interface, as a problem document (RFC 9457), or in the forms of other frameworks. */
+import { isObject, type JsonObject, jsonValue } from '../base/values.ts';
 import type { ErrorBody } from '../interface/types.ts';
 import { isRpcFailure, type RpcFailure, rpcWord } from './json-rpc.ts';
 import type { TransportResponse } from './transport.ts';
 
-/** Error bodies are sentences; of anything longer the start will do. */
+/** Error bodies are sentences; of anything longer, the beginning is enough. */
 const errorBodyLimit = 65_536;
 
-/** An error body; one of the Model Context Protocol with the failure in the protocol's own words. */
+/** An error body; for the Model Context Protocol, with the failure in the protocol's own form. */
 export interface AnsweredError extends ErrorBody {
   rpc?: RpcFailure;
 }
@@ -15,12 +15,7 @@ export interface AnsweredError extends ErrorBody {
 /** The error body, however badly formed: the status is reported in any case. */
 export function errorBody({ status, body }: Pick<TransportResponse, 'status' | 'body'>): AnsweredError {
   const unreadable = { error: `http_${status}`, message: `The service answered ${status} without a readable error.` };
-  let value: unknown;
-  try {
-    value = JSON.parse(body.subarray(0, errorBodyLimit).toString('utf8'));
-  } catch {
-    return unreadable;
-  }
+  const value = jsonValue(body.subarray(0, errorBodyLimit).toString('utf8'));
   if (!isObject(value)) return unreadable;
   const { error, message } = value;
   if (isRpcFailure(error)) return { error: rpcWord(error.code), message: error.message, rpc: error };
@@ -36,8 +31,8 @@ export function errorBody({ status, body }: Pick<TransportResponse, 'status' | '
 }
 
 /**
- * What other services say: `title` and `detail` of a problem document with what is wrong in particular, or a `message`, which some put into `error`.
- * Undefined when there is nothing for people to read.
+ * The messages of other services: `title` and `detail` of a problem document together with its individual problems, or a `message`,
+ * which some services nest in `error`. Undefined when there is nothing for people to read.
  */
 function otherMessage(value: JsonObject): string | undefined {
   const { title, detail, message } = value;
@@ -47,7 +42,7 @@ function otherMessage(value: JsonObject): string | undefined {
   return [...parts, ...particulars(value)].map(asSentence).join(' ');
 }
 
-/** The findings of a validation: `errors` (RFC 9457, 3), `invalid-params` (RFC 7807, 3), `validation` (Prism), with where each of them is. */
+/** The problems found by a validation, with their locations: `errors` (RFC 9457, 3), `invalid-params` (RFC 7807, 3), `validation` (Prism). */
 function particulars(value: JsonObject): string[] {
   const found = [value.errors, value['invalid-params'], value.validation].filter(Array.isArray).flat().filter(isObject);
   return found.slice(0, 5).flatMap((one) => {

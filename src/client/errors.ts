@@ -1,4 +1,4 @@
-/** Failures of the HTTP core, each with its exit code. */
+/** Errors of the HTTP client, each with its exit code. */
 import { formatDuration } from '../base/duration.ts';
 import { AopsError, type ErrorDetails, type ExitCode, exitCodes } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
@@ -16,7 +16,7 @@ const exits: Record<number, ExitCode> = {
   410: exitCodes.notFound,
   413: exitCodes.usage,
   415: exitCodes.usage,
-  // What frameworks answer to an input that does not fit, where the interface has 400.
+  // What frameworks answer to invalid input; the interface uses 400.
   422: exitCodes.usage,
   429: exitCodes.rateLimited,
 };
@@ -30,10 +30,11 @@ const hintOfStatus: Record<number, string> = {
 };
 
 const hintOfCode: Record<string, string> = {
-  route_not_found: 'This service does not offer the operation: it may be of another version, or one that the local service alone has.',
-  insufficient_scope: 'Use a credential that may do it: another profile with --profile, or a new one from the owner of the service.',
-  owner_only: 'Use the profile of the owner, which `aops local up` makes: --profile local.',
-  team_not_found: 'See which team counts, and why, with `aops config explain team_id`.',
+  route_not_found: 'This service does not offer the operation: it may belong to another version, or only to the local service.',
+  insufficient_scope:
+    'Use a credential with that scope: another profile with --profile, or a new credential from the owner of the service.',
+  owner_only: 'Use the profile of the owner, which `aops local up` creates: --profile local.',
+  team_not_found: 'See which team is used, and why, with `aops config explain team_id`.',
   run_not_found: 'See the runs with `aops runs list`.',
   agent_not_found: 'See the agents with `aops agents list`.',
   revision_not_found: 'See the revisions of an agent with `aops revisions list AGENT`.',
@@ -41,36 +42,36 @@ const hintOfCode: Record<string, string> = {
   case_not_found: 'See the cases of a queue with `aops cases list QUEUE`.',
   artifact_not_found: 'See the artifacts with `aops artifacts list`.',
   connection_not_found: 'See the connections with `aops connections list`.',
-  sandbox_not_found: 'Make one with `aops sandbox create`; one that no run takes is removed after a day.',
-  file_not_found: 'See what is there with `aops sandbox ls`.',
+  sandbox_not_found: 'Create a sandbox with `aops sandbox create`. A sandbox that no run uses is removed after a day.',
+  file_not_found: 'See the files with `aops sandbox ls`.',
   not_a_directory: 'Read a file with `aops sandbox cat`.',
-  not_a_file: 'Look into a folder with `aops sandbox ls`.',
+  not_a_file: 'List a folder with `aops sandbox ls`.',
   webhook_not_found: 'See the webhooks with `aops webhooks list`.',
   run_file_not_found: 'See the files of a run with `aops runs files RUN`.',
   delivery_not_found: 'See the deliveries with `aops webhooks deliveries`.',
   agent_has_case_trigger: 'Move it with `aops agents triggers update AGENT --queue QUEUE`.',
   queue_in_use: 'Move or delete the case trigger first: `aops agents triggers delete AGENT`.',
   agent_has_no_live_revision:
-    'Give it a procedure with `aops agents update AGENT --procedure FILE`, or promote a revision that it has with `aops revisions promote AGENT@latest`.',
-  agent_name_taken: 'Choose another name, or give the agent that has it a new procedure with `aops agents update NAME --procedure FILE`.',
+    'Give it a procedure with `aops agents update AGENT --procedure FILE`, or promote an existing revision with `aops revisions promote AGENT@latest`.',
+  agent_name_taken: 'Choose another name, or give the existing agent a new procedure with `aops agents update NAME --procedure FILE`.',
   human_request_pending:
     'Answer it with `aops runs respond RUN`, or send a message as the answer with `aops runs send RUN MESSAGE --as-answer`.',
   rubric_exists: 'Change it with `aops agents rubrics update`.',
   disk_full:
-    'Make room on the disk of the service; what waits continues by itself. `aops doctor` says how much space is left where the service runs here.',
-  plan_limit_reached: 'See what is used with `aops billing usage`.',
+    'Free some space on the disk of the service; everything that waits then continues by itself. For a service on this machine, `aops doctor` shows how much space is left.',
+  plan_limit_reached: 'See your usage with `aops billing usage`.',
 };
 
-/** The word for scripts: that of the service, or `not_found` of "Not Found", since frameworks put the phrase of the status there. */
+/** The error code for scripts: that of the service, or `not_found` for "Not Found", since frameworks put the status phrase there. */
 const codeWord = (error: string): string =>
   /^[A-Z][A-Za-z' -]*$/.test(error) ? error.toLowerCase().replace(/'/g, '').replace(/[ -]+/g, '_') : error;
 
 /** The service answered with an error status (interface part 7). */
 export class ServiceAnswerError extends AopsError {
   readonly status: number;
-  /** Where in an input the problem is, when the service says so. */
+  /** Where in the input the problems are, if the service reports it. */
   readonly problems: NonNullable<ErrorBody['details']>;
-  /** The failure as the Model Context Protocol tells it, where it does. */
+  /** The failure in the form of the Model Context Protocol, if the response has that form. */
   readonly rpc: RpcFailure | undefined;
 
   constructor(status: number, body: AnsweredError, details: ErrorDetails, hint?: string) {
@@ -89,24 +90,25 @@ export class ServiceAnswerError extends AopsError {
 
 /** The operation is an extension (`extension` in the contract), and this service does not offer it. */
 export class NotOfferedError extends AopsError {
-  /** @param certain false when it may be the resource that is missing instead */
+  /** @param certain false when the resource may be missing instead */
   constructor(id: OperationId, certain: boolean, details: ErrorDetails) {
     const what = `${id} (${operation(id).method} ${operation(id).path})`;
     super(certain ? `This service does not offer ${what}.` : `Not found, or this service does not offer ${what}.`, {
       code: certain ? 'not_offered' : 'not_found',
       exit: exitCodes.notFound,
-      hint: 'The operation is an extension of the interface: the local service offers it (`aops local up`), but others may not.',
+      hint: 'The operation is an extension of the interface. The local service offers it (`aops local up`), but other services might not.',
       details,
     });
   }
 }
 
-/** Statuses of a service that does not know a route, or not for this method. */
+/** Statuses with which a service rejects a route, or a method of it, that it does not know. */
 const unknownRoute: readonly number[] = [404, 405, 501];
 
 /**
- * The error of a failed call: that the service does not offer the operation, where the answer means that. Only the status says so reliably, since the texts differ
- * from service to service. An answer whose code names a resource of the path, such as `delivery_not_found`, comes from a service that knows the operation.
+ * The error of a failed call, as NotOfferedError if the response means that the service does not offer the operation. Only the status
+ * is reliable, since the texts differ between services. A response whose code names a resource in the path, such as
+ * `delivery_not_found`, comes from a service that knows the operation.
  */
 export function asNotOffered(id: OperationId, error: unknown): unknown {
   const { extension, path } = operation(id);
@@ -117,9 +119,9 @@ export function asNotOffered(id: OperationId, error: unknown): unknown {
   return new NotOfferedError(id, error.status !== 404 || !namesResource, error.details);
 }
 
-/** The service could not be reached, or did not answer usably, after all attempts. */
+/** The service could not be reached, or gave no usable answer, after all attempts. */
 export class UnavailableError extends AopsError {
-  /** Trying again does not help, as with a certificate that is not trusted. */
+  /** Whether trying again is pointless, as with a certificate that is not trusted. */
   final = false;
 
   constructor(message: string, details: ErrorDetails, cause?: unknown, hint?: string) {
@@ -127,11 +129,11 @@ export class UnavailableError extends AopsError {
   }
 }
 
-/** How one change whose outcome is unknown is settled. */
+/** How to settle a change whose outcome is unknown. */
 export const repeatHint = (key: string | undefined): string =>
-  `Settle it with \`aops retry ${key}\`, or run the same command again with --idempotency-key ${key}: within 24 hours it is carried out once at the most.`;
+  `Settle it with \`aops retry ${key}\`, or run the same command again with --idempotency-key ${key}. Within 24 hours it is carried out at most once.`;
 
-/** A change was sent and its answer never came: it may or may not have happened. */
+/** A change was sent, but no answer arrived: it may or may not have been carried out. */
 export class OutcomeUnknownError extends AopsError {
   constructor(reason: string, details: ErrorDetails, cause?: unknown) {
     super(`The outcome is unknown: ${reason}`, {
@@ -144,53 +146,53 @@ export class OutcomeUnknownError extends AopsError {
   }
 }
 
-/** The service answered with more than is read into memory. Asking for less may help. */
+/** The response is larger than what is read into memory. Requesting less may help. */
 export class AnswerTooLargeError extends AopsError {
-  /** @param reason what was too large, within a sentence */
+  /** @param reason what was too large, as part of a sentence */
   constructor(reason: string, details: ErrorDetails, cause: unknown) {
     super(`The service answered, but ${reason}.`, {
       code: 'answer_too_large',
       exit: exitCodes.failure,
-      hint: 'Ask for less at a time, such as fewer rows with --limit.',
+      hint: 'Request less at a time, such as fewer rows with --limit.',
       details,
       cause,
     });
   }
 }
 
-/** The service accepted the request, but its answer is not the object that the interface describes. */
+/** The service accepted the request, but its response is not the object that the interface describes. */
 export class UnusableAnswerError extends AopsError {
-  /** @param missing the member that it lacks, when it is an object at all */
+  /** @param missing the member that is missing, if the response is an object at all */
   constructor(details: ErrorDetails, missing?: string) {
     const lacks = missing === undefined ? 'the object that this operation returns' : `the "${missing}" that this operation returns`;
     super(`The service answered ${details.status} without ${lacks}.`, {
       code: 'unusable_answer',
       exit: exitCodes.failure,
-      hint: 'Check that the base URL is that of an agent operations service (`aops config explain`).',
+      hint: 'Check that the base URL belongs to an agent operations service (`aops config explain`).',
       details,
     });
   }
 }
 
-/** The service answered about something other than what it was asked for. */
-export const otherResource = (word: string, id: string, details: ErrorDetails): AopsError =>
-  new AopsError(`The service answered about another ${word} than ${id}.`, {
+/** The service answered with another resource than the requested one. */
+export const wrongResource = (word: string, id: string, details: ErrorDetails): AopsError =>
+  new AopsError(`The service answered with another ${word} than ${id}.`, {
     code: 'unusable_answer',
     exit: exitCodes.failure,
-    hint: 'Nothing was changed. Check that the base URL is that of an agent operations service (`aops config explain`).',
+    hint: 'Nothing was changed. Check that the base URL belongs to an agent operations service (`aops config explain`).',
     details,
   });
 
-/** A service may answer for a run that there is no run to see (further groups, getRun: `run` is null). */
-export const noRun = (details: ErrorDetails): AopsError =>
+/** A service may answer that a run is not visible (further groups, getRun: `run` is null). */
+export const runNotShown = (details: ErrorDetails): AopsError =>
   new AopsError(`The service does not show the run ${details.path?.split('/').at(-1)}.`, {
     code: 'run_not_shown',
     exit: exitCodes.notFound,
-    hint: 'It may have been removed, or this credential may not read it. See the runs with `aops runs list`.',
+    hint: 'It may have been removed, or this credential may not have access to it. See the runs with `aops runs list`.',
     details,
   });
 
-/** The reason for which a change was given up, with the key that tells what became of it. */
+/** The reason why a change was abandoned, with the key to find out its outcome. */
 export function abandonedChange(reason: unknown, details: ErrorDetails): unknown {
   if (!(reason instanceof AopsError) || details.idempotency_key === undefined) return reason;
   return new AopsError(`${reason.message} The change may have been carried out.`, {
@@ -202,12 +204,12 @@ export function abandonedChange(reason: unknown, details: ErrorDetails): unknown
   });
 }
 
-/** The service asks for a longer pause than `--max-wait` allows. */
+/** The service requests a longer pause than `--max-wait` allows. */
 export class RateLimitedError extends AopsError {
   constructor(waitMilliseconds: number, maxWaitMilliseconds: number, details: ErrorDetails) {
     const seconds = Math.ceil(waitMilliseconds / 1_000);
     super(
-      `Rate limited: the service asks to wait ${seconds} s, more than the ${Math.round(maxWaitMilliseconds / 1_000)} s of --max-wait.`,
+      `Rate limited: the service requests a wait of ${seconds} s, more than the ${Math.round(maxWaitMilliseconds / 1_000)} s that --max-wait allows.`,
       {
         code: 'rate_limited',
         exit: exitCodes.rateLimited,
@@ -222,7 +224,7 @@ export class RateLimitedError extends AopsError {
 export class DeadlineError extends AopsError {
   constructor(reason: string, { wait, left }: { wait: number; left: number }, details: ErrorDetails = {}) {
     super(
-      `Not done in time: ${reason}. Waiting ${formatDuration(wait)} for another attempt is longer than the ${formatDuration(left)} left of --timeout.`,
+      `Not done in time: ${reason}. The next attempt would be in ${formatDuration(wait)}, but --timeout leaves only ${formatDuration(left)}.`,
       { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.', details },
     );
   }

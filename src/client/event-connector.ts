@@ -1,4 +1,4 @@
-/** Opens streams of events: one attempt each, paced like any other request, with a fresh token when the first is refused. */
+/** Opens event streams: one attempt each, paced like any other request, with a new token when the first is rejected. */
 import { anySignal } from '../base/abort.ts';
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Dispatcher } from '../base/undici.ts';
@@ -12,7 +12,7 @@ import type { ServiceRequest } from './request.ts';
 import { failure } from './transport.ts';
 
 export interface OpenEventsOptions {
-  /** The event to continue after; undefined to begin with the first. */
+  /** The event to continue after; undefined to start with the first. */
   lastEventId: string | undefined;
   signal: AbortSignal;
 }
@@ -41,10 +41,10 @@ export class EventConnector {
   }
 
   /** @throws NoStreamError when there is no stream, the connection's failure, RateLimitedError, or the signal's reason */
-  async open(id: OperationId, request: ServiceRequest, { lastEventId, signal: given }: OpenEventsOptions): Promise<EventReader> {
-    if (this.#notOffered.has(id)) throw new NoStreamError('the service has no stream of events', { final: true });
+  async open(id: OperationId, request: ServiceRequest, { lastEventId, signal: callSignal }: OpenEventsOptions): Promise<EventReader> {
+    if (this.#notOffered.has(id)) throw new NoStreamError('the service has no event stream', { final: true });
     const { credential, gate, pacer } = this.#parts;
-    const signal = anySignal([this.#parts.signal, given]);
+    const signal = anySignal([this.#parts.signal, callSignal]);
     for (let refreshed = false; ; refreshed = true) {
       await pacer.enter(signal, { method: request.method, path: request.path });
       const authorization = await credential.authorization(signal).catch((error: unknown) => {

@@ -1,11 +1,11 @@
-/** The answer to a request for a stream of events, read as fast as its reader takes them, and no faster. */
+/** The response to a request for an event stream, read no faster than its events are consumed. */
 import type { Dispatcher } from '../base/undici.ts';
 import { EventStreamParser, type StreamEvent } from './event-stream.ts';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 
-/** Characters of one event. */
+/** Maximum size of one event, in characters. */
 const largestEvent = 32 * 1024 * 1024;
-/** Characters of events that were not taken yet, from which on no more is read. */
+/** Size of the unconsumed events, in characters, at which reading pauses. */
 const largestQueue = 1024 * 1024;
 
 export interface StreamHead {
@@ -14,9 +14,9 @@ export interface StreamHead {
 }
 
 export class EventReader implements Dispatcher.DispatchHandler {
-  /** Resolves with the head of the answer. It is a stream when `isStream` says so; nothing more is read otherwise. */
+  /** Resolves with the head of the response. Unless `isStream` is true for it, nothing more is read. */
   readonly head: Promise<StreamHead>;
-  /** Resolves when something of the stream has arrived. */
+  /** Resolves when the first part of the stream has arrived. */
   readonly begun: Promise<void>;
   readonly #parser = new EventStreamParser(largestEvent);
   readonly #queue: StreamEvent[] = [];
@@ -24,34 +24,34 @@ export class EventReader implements Dispatcher.DispatchHandler {
   #paused = false;
   #controller: Dispatcher.DispatchController | undefined;
   #end: { error?: unknown } | undefined;
-  #tellHead!: (head: StreamHead) => void;
-  #failHead!: (error: unknown) => void;
-  #tellBegun!: () => void;
+  #resolveHead!: (head: StreamHead) => void;
+  #rejectHead!: (error: unknown) => void;
+  #resolveBegun!: () => void;
   #wake: () => void = () => undefined;
 
   constructor() {
     this.head = new Promise((resolve, reject) => {
-      this.#tellHead = resolve;
-      this.#failHead = reject;
+      this.#resolveHead = resolve;
+      this.#rejectHead = reject;
     });
     this.head.catch(() => undefined);
     this.begun = new Promise((resolve) => {
-      this.#tellBegun = resolve;
+      this.#resolveBegun = resolve;
     });
   }
 
-  /** Milliseconds after which the service wants to be asked again when the stream has ended; undefined when it does not say. */
+  /** Milliseconds after which the service wants clients to reconnect; undefined when it does not say. */
   get retry(): number | undefined {
     return this.#parser.retry;
   }
 
-  /** The next event; undefined when the stream has ended. @throws what broke it */
+  /** The next event; undefined when the stream has ended. @throws the error that broke the stream */
   async next(): Promise<StreamEvent | undefined> {
     for (;;) {
       const event = this.#queue.shift();
       if (event !== undefined) {
         this.#queued -= event.data.length;
-        if (this.#paused && this.#queue.length === 0) this.#goOn();
+        if (this.#paused && this.#queue.length === 0) this.#resume();
         return event;
       }
       if (this.#end !== undefined) {
@@ -64,7 +64,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** Ends the exchange, wherever it is. What is still queued is not told any more. */
+  /** Ends the exchange in any state. Events that are still queued are dropped. */
   close(reason: Error): void {
     this.#queue.length = 0;
     this.#finish({ error: reason });
@@ -79,13 +79,13 @@ export class EventReader implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
     if (status < 200) return;
     const head = { status, headers };
-    this.#tellHead(head);
-    if (!isStream(head)) this.close(new Error('the answer is not a stream of events'));
+    this.#resolveHead(head);
+    if (!isStream(head)) this.close(new Error('the answer is not an event stream'));
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#end !== undefined) return;
-    this.#tellBegun();
+    this.#resolveBegun();
     try {
       for (const event of this.#parser.push(chunk)) {
         this.#queue.push(event);
@@ -102,30 +102,30 @@ export class EventReader implements Dispatcher.DispatchHandler {
     this.#wake();
   }
 
-  /** An event that was not closed when the stream ended may be half of one, and comes again with the next stream. */
+  /** An event that was not closed when the stream ended may be incomplete; the next stream sends it again. */
   onResponseEnd(): void {
     this.#finish({});
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#failHead(error);
+    this.#rejectHead(error);
     this.#finish({ error });
   }
 
-  #goOn(): void {
+  #resume(): void {
     this.#paused = false;
-    // Never before undici's parser has taken note of the pause (see exchange.ts).
+    // Not before undici's parser has noticed the pause (see exchange.ts).
     setImmediate(() => this.#controller?.resume());
   }
 
   #finish(end: { error?: unknown }): void {
     this.#end ??= end;
-    if ('error' in end) this.#failHead(end.error);
-    this.#tellBegun();
+    if ('error' in end) this.#rejectHead(end.error);
+    this.#resolveBegun();
     this.#wake();
   }
 }
 
-/** Whether an answer is what was asked for. */
+/** Whether a response is an event stream. */
 export const isStream = ({ status, headers }: StreamHead): boolean =>
   status === 200 && /^text\/event-stream\s*(;|$)/i.test(header(headers, 'content-type') ?? '');

@@ -1,9 +1,9 @@
-/** Reads a stream of server-sent events (HTML standard, section 9.2.6) as it comes, whatever its chunks. */
+/** Parses a stream of server-sent events (HTML standard, section 9.2.6) incrementally, however it is split into chunks. */
 
 export interface StreamEvent {
   /** `message` unless named. */
   readonly type: string;
-  /** The last id the stream has given, empty before there is one. */
+  /** The last ID in the stream; empty before there is one. */
   readonly id: string;
   readonly data: string;
 }
@@ -11,17 +11,17 @@ export interface StreamEvent {
 export class EventStreamParser {
   readonly #decoder = new TextDecoder();
   readonly #limit: number;
-  /** Text of a line that is not complete yet. */
+  /** The text of an incomplete line. */
   #rest = '';
   #data: string[] = [];
   #size = 0;
   #type = '';
   #id = '';
   #afterReturn = false;
-  /** Milliseconds after which to connect again, as the stream last said; undefined before it has. */
+  /** Milliseconds after which to reconnect, as last sent by the stream; undefined before that. */
   retry: number | undefined;
 
-  /** @param limit characters of one event */
+  /** @param limit maximum size of one event, in characters */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -31,14 +31,14 @@ export class EventStreamParser {
     return this.#take(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** The event that was not closed when the stream ended: some servers leave out the last empty line. */
+  /** The event that was not closed when the stream ended: some servers omit the last empty line. */
   end(): StreamEvent[] {
     return this.#take(`${this.#decoder.decode()}\n\n`);
   }
 
   #take(text: string): StreamEvent[] {
     const events: StreamEvent[] = [];
-    // A line feed that belongs to a carriage return of the chunk before ends no second line.
+    // A line feed that belongs to a carriage return at the end of the previous chunk does not end another line.
     let rest = this.#afterReturn && text.startsWith('\n') ? text.slice(1) : text;
     if (text !== '') this.#afterReturn = text.endsWith('\r');
     rest = this.#rest + rest;

@@ -1,20 +1,20 @@
-/** Opening a stream of events: tried once, for callers that poll when the service offers no stream. */
+/** Opens an event stream with one attempt, for callers that poll when the service offers no stream. */
 import { orAborted } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Dispatcher } from '../base/undici.ts';
 import { EventReader, isStream, type StreamHead } from './event-reader.ts';
 import { retryAfter } from './limits/rate-limit.ts';
 
-/** Milliseconds for the head of the answer and for its first piece: what is on the way must not hold it back. */
+/** Milliseconds for the head of the response and for its first part, which intermediaries must not hold back. */
 const openingMilliseconds = 10_000;
-/** Without a sign of life for so long, in milliseconds, a stream is given up. Services send a comment far more often. */
+/** Milliseconds without data after which a stream is given up. Services send a comment far more often. */
 const quietMilliseconds = 45_000;
 
-/** There is no stream now. */
+/** There is no event stream at the moment. */
 export class NoStreamError extends Error {
-  /** The service has none: it is not to be asked again. */
+  /** Whether the service has no streams at all, so that trying again is pointless. */
   readonly final: boolean;
-  /** Milliseconds to wait before another attempt, when the service says so. */
+  /** Milliseconds to wait before another attempt, if the service requests it. */
   readonly wait: number | undefined;
   readonly status: number | undefined;
 
@@ -26,7 +26,7 @@ export class NoStreamError extends Error {
   }
 }
 
-/** Sends the request of a stream. @throws NoStreamError, what undici says of the connection, or the signal's reason */
+/** Sends the request for a stream. @throws NoStreamError, undici's connection error, or the signal's reason */
 export async function openStream(
   dispatcher: Dispatcher,
   request: Pick<Dispatcher.DispatchOptions, 'origin' | 'path'> & { headers: Record<string, string> },
@@ -50,7 +50,7 @@ export async function openStream(
       () => false,
     );
     if (await Promise.race([timer, reader.begun.then(() => false)]))
-      throw new NoStreamError('something on the way holds the stream back', { final: true });
+      throw new NoStreamError('an intermediary holds back the stream', { final: true });
     return reader;
   } catch (error) {
     signal.removeEventListener('abort', onAbort);
@@ -62,10 +62,10 @@ export async function openStream(
 }
 
 /**
- * Why an answer is no stream. A service that does not know the operation says so in one of several ways; that it is busy, or that this
- * credential may not read, may change.
+ * Why a response is not a stream. Services that do not know the operation answer in various ways; being busy or rejecting this
+ * credential may be temporary.
  */
 function refusal({ status, headers }: StreamHead, now: number): NoStreamError {
-  const passing = status === 401 || status === 403 || status === 408 || status === 429 || (status >= 500 && status !== 501);
-  return new NoStreamError(`the service answered ${status}`, { final: !passing, wait: retryAfter(headers, now), status });
+  const isTemporary = status === 401 || status === 403 || status === 408 || status === 429 || (status >= 500 && status !== 501);
+  return new NoStreamError(`the service answered ${status}`, { final: !isTemporary, wait: retryAfter(headers, now), status });
 }

@@ -1,50 +1,49 @@
 /**
- * One request and its whole answer, collected as it comes. undici's own `request` makes a stream of every body, which
- * costs more than all else that is done for an answer that fits in a packet or two.
+ * One request and its complete response, collected as it arrives. undici's own `request` creates a stream for every body,
+ * which costs more than everything else that is done for a response of one or two packets.
  */
-
 import type { Dispatcher } from '../base/undici.ts';
 import { EventStreamParser, type StreamEvent } from './event-stream.ts';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 
-/** The whole of an answer. */
+/** A complete response. */
 export interface Answer {
   status: number;
   headers: ResponseHeaders;
   body: Buffer;
-  /** The answer came as a stream of events, and the body is the one that was waited for; empty when it never came. */
+  /** The response was an event stream, and the body is the expected message; empty when it never came. */
   streamed?: true;
-  /** The body went where it was wanted, and is not here. */
+  /** The body went to the media sink and is not included. */
   taken?: true;
 }
 
-/** Takes a body that is no JSON as it comes, in place of collecting it. */
+/** Receives a body that is not JSON as it arrives, instead of collecting it. */
 export interface MediaSink {
-  /** The media type that it is for; an answer of another is collected like any other. */
+  /** The expected media type; a response of another type is collected as usual. */
   type: string;
-  /** The body of an attempt begins. */
+  /** The body of an attempt starts. */
   begin(): void;
-  /** More of it. Nothing further is read before it resolves. */
+  /** The next chunk of the body. Nothing more is read until the promise resolves. */
   take(chunk: Uint8Array): Promise<void>;
 }
 
-/** What may be told of an answer while it comes. */
+/** Callbacks for a response while it arrives. */
 export interface Listener {
-  /** Told as soon as the head of the answer is there. */
+  /** Called as soon as the head of the response has arrived. */
   onHead?: ((headers: ResponseHeaders) => void) | undefined;
-  /** Takes the messages of an answer that is a stream of events. True for the one that is the answer: the rest is not waited for. */
+  /** Receives the messages of a response that is an event stream. Returns true for the final one: the rest is not waited for. */
   onMessage?: ((data: string) => boolean) | undefined;
   media?: MediaSink | undefined;
 }
 
-/** JSON answers are held in memory; more than this is no JSON answer. */
+/** JSON responses are held in memory; none is larger than this. */
 const bodyLimit = 32 * 1024 * 1024;
-/** Of an error's body the start will do; its status counts. */
+/** Of an error's body the beginning is enough; its status is what matters. */
 const errorBodyLimit = 1024 * 1024;
 
 /**
- * Sends a request and resolves when its answer is complete. undici notices an abort only once it is connected; this ends at once.
- * @throws the signal's reason, what undici says of the connection, or `ERR_BODY_LIMIT`
+ * Sends a request and resolves when its response is complete. undici notices an abort only once it is connected; this ends immediately.
+ * @throws the signal's reason, undici's connection error, or `ERR_BODY_LIMIT`
  */
 export async function exchange(
   dispatcher: Dispatcher,
@@ -64,7 +63,7 @@ export async function exchange(
   }
 }
 
-/** Takes in an answer, as undici hands it over. It is settled once: what comes after that changes nothing. */
+/** Collects a response from undici's callbacks. It is settled once: later calls have no effect. */
 class Collector implements Dispatcher.DispatchHandler {
   readonly answer: Promise<Answer>;
   readonly #listener: Listener;
@@ -79,7 +78,7 @@ class Collector implements Dispatcher.DispatchHandler {
   #size = 0;
   #answered = false;
   #media: MediaSink | undefined;
-  /** What is still being written of the body. */
+  /** The part of the body that is still being written. */
   #taking: Promise<void> = Promise.resolve();
 
   constructor(listener: Listener) {
@@ -90,7 +89,7 @@ class Collector implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** Ends the exchange, wherever it is: also while there is no connection yet. */
+  /** Ends the exchange in any state, even before there is a connection. */
   giveUp(reason: unknown): void {
     this.#reject(reason);
     this.#abandoned = { reason };
@@ -103,7 +102,7 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
-    // One that only says that the answer is coming.
+    // Informational responses only announce the final one.
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;
@@ -121,18 +120,18 @@ class Collector implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#media) this.#pass(this.#media, controller, chunk);
-    // A stream mostly ends with its answer, and its connection can be used again; not when it goes on.
-    else if (this.#answered) this.giveUp(new Error('the answer is there'));
+    // Most streams end with the expected message, so their connections can be reused; one that continues is closed.
+    else if (this.#answered) this.giveUp(new Error('the answer has arrived'));
     else if (this.#events) this.#read(() => this.#events?.push(chunk));
     else this.#collect(chunk);
   }
 
-  /** Hands a piece on, and reads no further until it was taken. */
+  /** Passes on a chunk and pauses reading until it was taken. */
   #pass(media: MediaSink, controller: Dispatcher.DispatchController, chunk: Buffer): void {
     controller.pause();
     this.#taking = media.take(chunk);
     this.#taking.then(
-      // Never before undici's parser has taken note of the pause: it would spin, and hand on empty pieces for ever.
+      // Not before undici's parser has noticed the pause: it would spin and pass on empty chunks forever.
       () => void setImmediate(() => controller.resume()),
       (error: unknown) => this.giveUp(error),
     );
@@ -148,7 +147,7 @@ class Collector implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#events && !this.#answered) this.#read(() => this.#events?.end());
-    // What was handed on last may still be on its way.
+    // The last chunk may not have been taken yet.
     if (this.#media) void this.#taking.then(() => this.#complete()).catch(() => undefined);
     else this.#complete();
   }
@@ -191,7 +190,7 @@ class Collector implements Dispatcher.DispatchHandler {
 const isOfType = (headers: ResponseHeaders, type: string): boolean =>
   (header(headers, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() === type;
 
-/** Some writers of UTF-8 begin with a byte order mark, which is no part of the text (RFC 8259, 8.1). */
+/** Some writers start UTF-8 with a byte order mark, which is not part of the text (RFC 8259, 8.1). */
 const withoutMark = (body: Buffer): Buffer => (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body);
 
 const tooLarge = (): Error =>

@@ -1,16 +1,16 @@
-/** Whether a local service answers, and which one it is. Needs no credential. */
+/** Checks whether a local service answers, and identifies it. Needs no credential. */
 import { Agent } from '../base/undici.ts';
 
 export interface Health {
   status: string;
   version: string;
-  /** Differs for every start of a service. */
+  /** Different for every start of a service. */
   instance_id: string;
 }
 
-/** The health of the service at `url`, or undefined when none answers within `milliseconds`. */
+/** The health of the service at `url`, or undefined when no service answers within `milliseconds`. */
 export async function readHealth(url: string, milliseconds = 2_000): Promise<Health | undefined> {
-  // Nothing secret is sent, and who answers is known by its instance: a certificate for another name is no obstacle.
+  // No secret is sent, and the service is identified by its instance ID, so a certificate for another name is acceptable.
   const agent = new Agent({ connections: 1, connect: { rejectUnauthorized: false } });
   try {
     const { statusCode, body } = await agent.request({

@@ -1,34 +1,34 @@
 /**
- * Idempotency keys (interface part 8). A command has one key, its own or the user's, and its changes derive theirs from
- * it: the first carries the key itself, the others a key that depends on it and on what they change. The same command
- * with the same key therefore sends every change again under the key it had, and none happens twice.
+ * Idempotency keys (interface part 8). A command has one key, its own or the user's, from which the keys of its changes are
+ * derived: the first change uses the key itself, the others a key that depends on it and on what they change. The same command
+ * with the same key therefore sends every change under the same key again, and none is carried out twice.
  */
 import { crypto } from '../base/crypto.ts';
 import { UsageError } from '../base/errors.ts';
 
-/** A fresh key. It says nothing of the user or the request. */
+/** A new key. It reveals nothing about the user or the request. */
 export const newIdempotencyKey = (): string => `aops-${crypto().randomUUID()}`;
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
-/** The key as given by a user. The message never echoes a bad value: it may be a mispasted secret. */
+/** The key passed by a user. The message never echoes an invalid value: it may be a secret pasted by mistake. */
 export function checkedIdempotencyKey(key: string): string {
   if (visibleAscii.test(key)) return key;
   throw new UsageError('The idempotency key must be 1 to 255 visible ASCII characters, without spaces.');
 }
 
-/** Room for the suffix of a derived key within the 255 characters. */
+/** Leaves space for the suffix of a derived key within the 255 characters. */
 const longestStem = 200;
 
 const derived = (key: string, label: string): string =>
   `${key.slice(0, longestStem)}.${crypto().createHash('sha256').update(`${key}\n${label}`).digest('hex').slice(0, 24)}`;
 
-/** The key that takes the place of one whose stored refusal was replayed; the same each time. */
+/** The key that replaces one whose stored refusal was replayed; the same each time. */
 export const replacementKey = (key: string): string => derived(key, 'replacement');
 
 /** The keys of one command's changes. */
 export class ChangeKeys {
-  /** The key of the command: what a user repeats it with. */
+  /** The key of the command, with which a user can repeat it. */
   readonly command: string;
   readonly #counts = new Map<string, number>();
 

@@ -1,28 +1,29 @@
 /**
- * Changes that were sent and whose outcome is not known yet, one private file each: written before a change is first
- * sent, removed when its outcome is known. What is left can be sent again with its key while the service remembers it.
- * Entries hold the request, and of the credential what may be shown of it.
+ * Changes that were sent and whose outcome is not yet known, in one private file each: written before a change is first
+ * sent, and removed when its outcome is known. Changes that remain can be sent again with their keys while the service
+ * remembers those. Entries contain the request and the displayable name of the credential.
  */
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { crypto } from '../base/crypto.ts';
 import { makeFolders } from '../base/make-folders.ts';
+import { jsonValue } from '../base/values.ts';
 import { isAnswerText } from './json-rpc.ts';
 import type { ServiceRequest } from './request.ts';
 
 export interface JournalEntry {
-  /** The Idempotency-Key it was sent with. */
+  /** The Idempotency-Key with which it was sent. */
   key: string;
-  /** The key of its command: what the user was told. */
+  /** The key of its command, as reported to the user. */
   command_key: string;
   base_url: string;
-  /** What tells the credential from others, and is no secret: keys are kept for each. */
+  /** Identifies the credential without being secret: keys are stored per credential. */
   credential?: string;
   method: string;
   path: string;
   content_type: string | null;
-  /** What else the service needs to understand it. */
+  /** Other headers that the service needs to understand the request. */
   headers?: Record<string, string>;
   /** Base64; null when there is no body. */
   body: string | null;
@@ -30,13 +31,13 @@ export interface JournalEntry {
   sent_at: string;
 }
 
-/** The service keeps results for 24 hours (interface part 8); an hour of it is the margin for clocks. */
+/** The service stores results for 24 hours (interface part 8); one hour is a margin for inaccurate clocks. */
 export const journalLifeMilliseconds = 23 * 3_600_000;
 
-/** Headers that are kept, beside the type of the body: those of the Model Context Protocol, which say what is in it anyway. */
-const keptHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
+/** Headers stored in addition to the content type: those of the Model Context Protocol, which repeat parts of the body. */
+const storedHeaders = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
-/** Larger bodies are not kept: repeating the command sends them again. */
+/** Larger bodies are not stored: repeating the command sends them again. */
 const largestBody = 1024 * 1024;
 
 export class ChangeJournal {
@@ -45,8 +46,8 @@ export class ChangeJournal {
   readonly #credential: string;
 
   /**
-   * @param folder made at the first write, with mode 0700
-   * @param credential what tells the one that changes are sent with from others, and is no secret
+   * @param folder created by the first write, with mode 0700
+   * @param credential identifies the credential that changes are sent with, without being secret
    */
   constructor(folder: string, clock: Clock, credential: string) {
     this.#folder = folder;
@@ -54,11 +55,11 @@ export class ChangeJournal {
     this.#credential = credential;
   }
 
-  /** Notes a change before it is sent. Resolves to whether it could be kept. */
+  /** Notes a change before it is sent. Resolves to whether it could be stored. */
   async open(request: ServiceRequest, keys: { key: string; commandKey: string }, baseUrl: string): Promise<boolean> {
     const body = request.body === undefined ? null : Buffer.from(request.body);
     if (body !== null && body.length > largestBody) return false;
-    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => keptHeaders.includes(name)));
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => storedHeaders.includes(name)));
     const entry: JournalEntry = {
       key: keys.key,
       command_key: keys.commandKey,
@@ -78,17 +79,17 @@ export class ChangeJournal {
       await rename(`${file}.new`, file);
       return true;
     } catch {
-      // A journal that cannot be written (a read-only home) must not keep anybody from working.
+      // A journal that cannot be written (a read-only home directory) must not stop the command.
       return false;
     }
   }
 
-  /** Forgets a change whose outcome is known. */
+  /** Removes a change whose outcome is known. */
   async settle(key: string, baseUrl: string): Promise<void> {
     await rm(this.#fileOf(key, baseUrl), { force: true }).catch(() => undefined);
   }
 
-  /** The changes whose outcome is unknown, the oldest first. Those that are too old to be sent again are dropped. */
+  /** The changes whose outcome is unknown, oldest first. Changes that are too old to be sent again are removed. */
   async list(): Promise<JournalEntry[]> {
     const names = await readdir(this.#folder).catch((): string[] => []);
     const entries = await Promise.all(names.filter((name) => name.endsWith('.json')).map((name) => this.#read(name)));
@@ -104,7 +105,7 @@ export class ChangeJournal {
     return undefined;
   }
 
-  /** The same key is another one at another service, and with another credential. */
+  /** The same key means another change at another service or with another credential. */
   #fileOf(key: string, baseUrl: string): string {
     const name = JSON.stringify([key, baseUrl, this.#credential]);
     return path.join(this.#folder, `${crypto().createHash('sha256').update(name).digest('hex').slice(0, 40)}.json`);
@@ -124,11 +125,7 @@ export function requestOf(entry: JournalEntry): ServiceRequest {
 }
 
 function parseEntry(text: string): JournalEntry | undefined {
-  try {
-    const entry = JSON.parse(text) as Partial<JournalEntry> | null;
-    const texts = [entry?.key, entry?.command_key, entry?.base_url, entry?.method, entry?.path, entry?.sent_at];
-    return texts.every((value) => typeof value === 'string') ? (entry as JournalEntry) : undefined;
-  } catch {
-    return undefined;
-  }
+  const entry: Partial<JournalEntry> = (jsonValue(text) ?? {}) as Partial<JournalEntry>;
+  const texts = [entry.key, entry.command_key, entry.base_url, entry.method, entry.path, entry.sent_at];
+  return texts.every((value) => typeof value === 'string') ? (entry as JournalEntry) : undefined;
 }

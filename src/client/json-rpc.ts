@@ -1,5 +1,4 @@
 /** JSON-RPC 2.0, as the Model Context Protocol uses it. */
-
 import { isObject, jsonValue } from '../base/values.ts';
 export interface RpcFailure {
   code: number;
@@ -26,7 +25,7 @@ export interface RpcMessage {
 export const isRpcFailure = (value: unknown): value is RpcFailure =>
   isObject(value) && typeof value.code === 'number' && typeof value.message === 'string';
 
-/** Whether a message is an answer, to this id when one is given. */
+/** Whether a message is an answer, and to this ID if one is passed. */
 export const isRpcAnswer = (value: unknown, id?: string | number): value is RpcAnswer =>
   isObject(value) &&
   value.method === undefined &&
@@ -51,7 +50,7 @@ export const rpcCodes = {
   unsupportedVersion: -32_022,
 } as const;
 
-/** A stable word for a code, in snake_case. */
+/** A stable name for a code, in snake_case. */
 export function rpcWord(code: number): string {
   const [name] = Object.entries(rpcCodes).find(([, known]) => known === code) ?? ['rpcError'];
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

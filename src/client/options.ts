@@ -1,4 +1,4 @@
-/** What a client is made with, and what it tells of its work. */
+/** The options of a client, and the events it reports. */
 import type { Clock } from '../base/clock.ts';
 import type { Credential } from './access/credential.ts';
 import type { ChangeJournal } from './journal.ts';
@@ -7,14 +7,14 @@ import type { SharedLimits } from './limits/shared-limits.ts';
 import type { Network } from './network/network.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** What the core does that a person may want to know of. */
+/** Events of the client that a user may want to know about. */
 export type ClientEvent =
   | { type: 'retry'; reason: string; waitMilliseconds: number; attempt: number }
   | { type: 'rate_limit.waiting'; waitMilliseconds: number }
   | { type: 'rate_limit.resumed' }
-  /** A change was not carried out now: the user's key had been used for it before, and this is the result it had then. */
+  /** A change was not carried out now: the user's key was used for it before, and this is its stored result. */
   | { type: 'replayed'; method: string; path: string }
-  /** One attempt. The headers are as sent and received, but for the credential: whoever shows them chooses which. */
+  /** One attempt, with the headers as sent and received, except for the credential. The listener chooses which to show. */
   | {
       type: 'trace';
       method: string;
@@ -32,24 +32,24 @@ export interface ClientOptions {
   baseUrl: string;
   credential: Credential;
   userAgent: string;
-  /** What to do when the service rejects the credential; to sign in, where nothing else is known. */
+  /** What to do when the service rejects the credential; by default, to sign in. */
   rejectedHint?: string;
   /** The command's signal: Ctrl-C and `--timeout`. */
   signal?: AbortSignal;
-  /** When the command has to be done, in steady time of the clock: no wait is begun that would end later. */
+  /** The command's deadline in steady time of the clock: no wait is started that would end later. */
   deadline?: number;
-  /** Longest pause a rate limit may ask for, in milliseconds. */
+  /** Longest pause that a rate limit may request, in milliseconds. */
   maxWaitMilliseconds?: number;
-  /** The key of the command, given by the user to repeat one whose outcome is unknown; a fresh one otherwise. */
+  /** The key of the command, if the user repeats one whose outcome is unknown; otherwise a new key. */
   idempotencyKey?: string;
-  /** How to get to the service; directly when left out. */
+  /** How to reach the service; directly when left out. */
   network?: Network;
   clock?: Clock;
-  /** Remembers changes whose outcome is unknown. */
+  /** Stores changes whose outcome is unknown. */
   journal?: ChangeJournal;
-  /** What the process may retry; of its own when left out. */
+  /** The retry budget of the process; the client creates its own when left out. */
   retryBudget?: RetryBudget;
-  /** What other processes know of the rate limit. */
+  /** What other processes know about the rate limit. */
   sharedLimits?: SharedLimits;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
@@ -57,12 +57,12 @@ export interface ClientOptions {
 }
 
 export interface CallOptions {
-  /** The keys of a change that is sent again; by default the client chooses them. */
+  /** The keys of a change that is sent again; by default the client creates them. */
   keys?: { key: string; commandKey: string };
-  /** In addition to the client's own signal. */
+  /** A signal in addition to the client's own. */
   signal?: AbortSignal;
-  /** It is not tried again when it fails; only waits for the rate limit are waited for. The caller has a patience of its own. */
+  /** Fail without retries, but still wait for the rate limit; for callers with their own retry logic. */
   once?: boolean;
-  /** The body holds secrets: it is kept nowhere, so only the same command can settle the change later. */
+  /** The body contains secrets and is never stored, so only the same command can settle the change later. */
   confidential?: boolean;
 }

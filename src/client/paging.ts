@@ -1,4 +1,4 @@
-/** Offset paging: walks a list without repeating a row when it changes underneath, and without looping for ever. */
+/** Offset paging: walks a list without repeating rows when the list changes meanwhile, and without looping forever. */
 
 import { setImmediate } from 'node:timers/promises';
 import { AnswerTooLargeError } from './errors.ts';
@@ -9,14 +9,14 @@ export interface Page<Row> {
 }
 
 export interface PageRange {
-  /** Rows to return at the most; undefined for all. */
+  /** Maximum number of rows to return; undefined for all. */
   limit?: number | undefined;
   offset?: number | undefined;
 }
 
-/** Ids to remember, in pages: rows that are inserted in front push others onto a later page, but not far. */
+/** IDs to remember, in pages: rows inserted in front push other rows onto a later page, but not far. */
 const rememberedPages = 20;
-/** Pages in a row that bring nothing new before the walk ends: the service repeats itself. */
+/** Consecutive pages without new rows after which the walk ends, because the service repeats itself. */
 const barrenPages = 3;
 
 /** Reads one page. */
@@ -32,30 +32,30 @@ export async function* pagedRows<Row extends { id: string }>(
 }
 
 /**
- * The same read, which asks for half as many rows from then on whenever an answer is larger than the client reads: rows such as
- * messages have no fixed size. Further arguments are passed on as they are.
+ * The same read, but whenever a response is too large for the client, it requests half as many rows from then on: rows such as
+ * messages have no fixed size. Further arguments are passed on unchanged.
  */
 export function shrinking<Answer, Rest extends unknown[]>(
   fetchPage: (limit: number, offset: number, ...rest: Rest) => Promise<Answer>,
 ): typeof fetchPage {
-  let most = Number.POSITIVE_INFINITY;
+  let maxRows = Number.POSITIVE_INFINITY;
   return async (limit, offset, ...rest) => {
     for (;;) {
-      const asked = Math.min(limit, most);
+      const asked = Math.min(limit, maxRows);
       try {
         return await fetchPage(asked, offset, ...rest);
       } catch (error) {
         if (!(error instanceof AnswerTooLargeError) || asked <= 1) throw error;
-        most = Math.floor(asked / 2);
+        maxRows = Math.floor(asked / 2);
       }
     }
   };
 }
 
 /**
- * Yields the rows of a paged read, those of a page together. The next page is read while one is used, but never one that is
- * not needed.
- * @param pageSize the largest `limit` that the operation takes
+ * Yields the rows of a paged read page by page. The next page is read while the current one is used, but no page is read that
+ * is not needed.
+ * @param pageSize the largest `limit` that the operation accepts
  */
 export async function* pagedBatches<Row extends { id: string }>(
   fetchPage: FetchPage<Row>,
@@ -78,7 +78,7 @@ export async function* pagedBatches<Row extends { id: string }>(
     const ended = items.length === 0 || offset >= total || barren >= barrenPages;
     if (wanted > 0 && !ended) {
       next = read();
-      // Its failure belongs to whoever asks for the next row, and to nobody when nobody does.
+      // A failure is reported when the next row is requested, and otherwise not at all.
       next.catch(() => undefined);
       await requestLeft();
     }
@@ -87,21 +87,21 @@ export async function* pagedBatches<Row extends { id: string }>(
   }
 }
 
-/** The ids seen last: between `most` and twice as many. */
+/** The most recent IDs: between `size` and twice as many. */
 class RecentIds {
-  readonly #most: number;
+  readonly #size: number;
   #current = new Set<string>();
   #before = new Set<string>();
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(maxRows: number) {
+    this.#size = maxRows;
   }
 
   /** Whether the id is new. */
   add(id: string): boolean {
     const { size } = this.#current;
     if (this.#current.add(id).size === size || this.#before.has(id)) return false;
-    if (this.#current.size >= this.#most) {
+    if (this.#current.size >= this.#size) {
       this.#before = this.#current;
       this.#current = new Set();
     }
@@ -109,9 +109,9 @@ class RecentIds {
   }
 }
 
-/** A request that has been made is written to its connection by then, and answered while the rows before it are worked on. */
+/** Resolves when a pending request has been written to its connection, so that it is answered while earlier rows are processed. */
 async function requestLeft(): Promise<void> {
-  // The dispatcher queues the write behind the first.
+  // The dispatcher queues the write behind the first immediate.
   await setImmediate();
   await setImmediate();
 }

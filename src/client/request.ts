@@ -1,34 +1,34 @@
-/** From an operation of the contract and its input to a request: URL, headers and body. */
+/** Builds the request for an operation of the contract and its input: URL, headers and body. */
 import { UsageError } from '../base/errors.ts';
 import { type OperationId, operation } from '../interface/operations.ts';
 import type { Input } from '../interface/types.ts';
 import type { MediaSink } from './exchange.ts';
 
-/** A request before it is authorised. Bodies are whole, so that every attempt sends the same bytes. */
+/** A request before it is authorised. Bodies are complete, so that every attempt sends the same bytes. */
 export interface ServiceRequest {
   method: string;
   /** Path and query below the base URL. */
   path: string;
   headers: Record<string, string>;
   body?: string | Uint8Array;
-  /** Whether sending it may change something; such a request carries an idempotency key. */
+  /** Whether it may change something; such a request carries an idempotency key. */
   mutates: boolean;
-  /** Longest time of one attempt, in milliseconds, where the usual one is too short. */
+  /** Time limit of one attempt in milliseconds, if the default is too short. */
   attemptMilliseconds?: number;
-  /** Whether the status is all of the answer: its body is not looked at. */
+  /** Whether only the status of the response matters: its body is ignored. */
   statusOnly?: true;
-  /** Takes the body of a success answer, which is no JSON. */
+  /** Receives the body of a success response that is not JSON. */
   media?: MediaSink;
-  /** Takes the messages of an answer that comes as a stream of events; true for the one that is the answer. */
+  /** Receives the messages of a response that is an event stream; returns true for the final one. */
   onMessage?: (data: string) => boolean;
 }
 
 type QueryValues = Record<string, string | number | boolean | undefined | null>;
 
 /**
- * Fills a path template, encoding each segment. Empty ids, `.` and `..` are refused: URL parsing would
+ * Fills a path template, encoding each segment. Empty IDs, `.` and `..` are rejected: URL parsing would
  * silently turn them into another path.
- * @param rest whether the last parameter takes all that is left of the path: its slashes stay
+ * @param rest whether the last parameter is the rest of the path, in which slashes are kept
  */
 export function fillPath(template: string, params: Record<string, string>, rest = false): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
@@ -41,12 +41,12 @@ export function fillPath(template: string, params: Record<string, string>, rest 
 function segmentOf(value: string, name: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (value === '' || value === '.' || value === '..' || /[\u0000-\u001f\u007f]/.test(value)) {
-    throw new UsageError(`"${value}" is not an id (${name}).`, 'Give an id as the list commands show it.');
+    throw new UsageError(`"${value}" is not a valid ID (${name}).`, 'Pass an ID as the list commands show it.');
   }
   return encodeURIComponent(value);
 }
 
-/** `?a=1&b=2`, leaving out what is undefined or null; empty when nothing is left. */
+/** `?a=1&b=2` without parameters that are undefined or null; empty when there are no others. */
 export function queryString(query: QueryValues = {}): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== null) search.append(name, String(value));

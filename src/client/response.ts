@@ -1,33 +1,34 @@
-/** Reading an answer: whether it is what it says it is. */
+/** Reads the body of a response, and checks that it is what it claims to be. */
 import { isUtf8 } from 'node:buffer';
 import { header, type ResponseHeaders } from './limits/rate-limit.ts';
 import type { Reading, TransportResponse } from './transport.ts';
 
-/** Whether the answer is one that was stored for an earlier attempt with the same key (interface part 7). */
+/** Whether the response was stored for an earlier attempt with the same key (interface part 7). */
 export const isReplayed = (response: TransportResponse): boolean => header(response.headers, 'idempotency-replayed') === 'true';
 
-/** The JSON of a success answer. Bodies are looked at more than once, and parsed once. */
+/** The JSON of a success response. A body may be needed more than once, but is parsed only once. */
 export function readJson(response: TransportResponse): Reading {
   response.reading ??= readBody(response);
   return response.reading;
 }
 
-/** Whether a success answer went where its body was wanted. */
+/** Whether the body of a success response went to its media sink. */
 export const readMedia = ({ headers, taken }: TransportResponse, wanted: string): Reading =>
   taken ? { value: undefined } : { problem: `the answer was ${typeIn(headers)}, not ${wanted}`, final: true };
 
-/** Whether a success answer has the body it should have: none, or complete JSON. */
+/** Whether a success response has a valid body: none, or complete JSON. */
 export const hasUsableBody = (response: TransportResponse): boolean => readJson(response).problem === undefined;
 
 function readBody({ status, headers, body, streamed }: TransportResponse): Reading {
-  if (streamed) return body.length === 0 ? { problem: 'the stream of events ended without the answer' } : readText(body);
-  // Empty on purpose. Without a length it may as well have been cut off.
+  if (streamed) return body.length === 0 ? { problem: 'the event stream ended without the answer' } : readText(body);
+  // Intentionally empty. Without a length, the body might have been cut off.
   if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
   if (!/^application\/([\w.-]+\+)?json$/i.test(type))
     return { problem: `the answer was ${typeIn(headers)}, not JSON`, final: true, foreign: true };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';
-  if (encoding !== '' && encoding.toLowerCase() !== 'identity') return { problem: `the answer was encoded as ${shown(encoding)}, unasked` };
+  if (encoding !== '' && encoding.toLowerCase() !== 'identity')
+    return { problem: `the answer was encoded as ${printable(encoding)}, which was not requested` };
   return readText(body);
 }
 
@@ -36,15 +37,15 @@ function readText(body: Buffer): Reading {
   try {
     return { value: JSON.parse(body.toString('utf8')) };
   } catch {
-    return { problem: 'the answer was no complete JSON' };
+    return { problem: 'the answer was not complete JSON' };
   }
 }
 
-/** The media type of an answer within a sentence. */
+/** The media type of a response, as part of a sentence. */
 function typeIn(headers: ResponseHeaders): string {
   const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
-  return type === '' ? 'of no type' : shown(type);
+  return type === '' ? 'of an unknown type' : printable(type);
 }
 
-/** A header's value within a sentence. */
-const shown = (text: string): string => (/^[\x21-\x7e]{1,60}$/.test(text) ? text : 'something unreadable');
+/** The value of a header, as part of a sentence. */
+const printable = (text: string): string => (/^[\x21-\x7e]{1,60}$/.test(text) ? text : 'something unreadable');

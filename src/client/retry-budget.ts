@@ -1,16 +1,16 @@
 /**
- * How many retries one process may make, as a token bucket: a retry takes from it, a success gives back. Each request
- * has a small number of retries of its own; this keeps a command of many requests, such as paging or polling, from
- * sending a struggling service several times its usual load. The numbers are those of the AWS SDKs' "standard" mode.
+ * Limits the retries of one process with a token bucket: a retry takes tokens, a success returns some. Each request has a
+ * small number of retries of its own; the budget keeps a command with many requests, such as paging or polling, from sending
+ * a struggling service a multiple of its usual load. The numbers are those of the "standard" mode of the AWS SDKs.
  */
 
 const capacity = 500;
 const retryCost = 5;
-/** What a success without a retry gives back. */
+/** Tokens returned by a success without a retry. */
 const successRefill = 1;
 
 export class RetryBudget {
-  /** Nothing is tried again: the first failure is what the caller wants to know. */
+  /** Whether nothing is retried, because the caller wants to know the first failure. */
   readonly never: boolean;
   #tokens = capacity;
 
@@ -28,7 +28,7 @@ export class RetryBudget {
     this.#tokens = Math.max(0, this.#tokens - retryCost);
   }
 
-  /** A request succeeded. A retry that led there gets its price back. */
+  /** Call this when a request succeeded. If it took a retry, the cost of one retry is returned. */
   succeeded(retried: boolean): void {
     this.#tokens = Math.min(capacity, this.#tokens + (retried ? retryCost : successRefill));
   }

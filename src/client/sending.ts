@@ -1,6 +1,6 @@
 /**
- * How far a keyed request has come on the wire, as undici tells it on its diagnostics channel: whether its head was
- * written at all, and whether on a connection that had carried others before, which the service may have closed meanwhile.
+ * Tracks how far a keyed request has got on the wire, using undici's diagnostics channel: whether its head was written at
+ * all, and whether it was written to a reused connection, which the service may have closed in the meantime.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
@@ -9,13 +9,13 @@ const carried = new WeakSet<Socket>();
 const tracked = new Map<string, Sending>();
 let subscribed = false;
 
-/** Remembers from now on which connections were used. */
+/** Tracks from now on which connections were used. */
 export function followConnections(): void {
   if (!subscribed) subscribe('undici:client:sendHeaders', onHead);
   subscribed = true;
 }
 
-/** The sending of one attempt, found by its key. */
+/** The sending of one attempt, identified by its key. */
 export class Sending {
   readonly #key: string;
   #socket: Socket | undefined;
@@ -28,22 +28,22 @@ export class Sending {
     tracked.set(key, this);
   }
 
-  /** Whether the service may have seen anything of the request. */
+  /** Whether the service may have received any part of the request. */
   get begun(): boolean {
     return this.#socket !== undefined;
   }
 
-  /** Whether it went out on a used connection that has not brought a single byte since. */
+  /** Whether it was sent on a reused connection that has not received a single byte since. */
   get stale(): boolean {
     return this.#reused && this.#socket?.bytesRead === this.#readBefore;
   }
 
-  /** The attempt is over. */
+  /** Call this when the attempt has ended. */
   end(): void {
     if (tracked.get(this.#key) === this) tracked.delete(this.#key);
   }
 
-  /** The head is about to be written. */
+  /** Call this when the head is about to be written. */
   begin(socket: Socket, reused: boolean): void {
     this.#socket = socket;
     this.#reused = reused;

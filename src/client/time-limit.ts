@@ -3,12 +3,12 @@ import type { Clock } from '../base/clock.ts';
 import { retryPolicy } from './backoff.ts';
 import type { Outcome } from './transport.ts';
 
-/** Reasons without the stack that a default one would have. */
+/** Abort reasons without the stack trace that a default reason would have. */
 const over = 'the attempt is over';
 const late = 'the attempt took too long';
 
 /**
- * Runs an attempt under its time limit. Running out of it is a failure, not an abort.
+ * Runs an attempt with a time limit. Exceeding the limit is a failure, not an abort.
  * @throws the signal's reason
  */
 export async function timeLimited(
@@ -17,7 +17,7 @@ export async function timeLimited(
   run: (limit: AbortSignal) => Promise<Outcome>,
   milliseconds: number = retryPolicy.attemptMilliseconds,
 ): Promise<Outcome> {
-  // AbortSignal.any would do the same, at several times the cost for each request.
+  // AbortSignal.any would do the same at several times the cost per request.
   const limit = new AbortController();
   const onAbort = (): void => limit.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
@@ -35,7 +35,7 @@ export async function timeLimited(
     return { kind: 'failure', maybeSent: true, final: false, reason, cause: error };
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // Ends the wait for the time limit; nobody else listens any more.
+    // Ends the wait for the time limit; there are no other listeners any more.
     limit.abort(over);
     await timer;
   }

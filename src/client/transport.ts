@@ -1,4 +1,4 @@
-/** One attempt at one request: sends it, reads the whole answer, and says plainly what happened. Never retries, never follows. */
+/** One attempt at a request: sends it, reads the complete response, and reports what happened. It never retries and never follows redirects. */
 
 import { orAborted } from '../base/abort.ts';
 import type { Dispatcher } from '../base/undici.ts';
@@ -15,19 +15,19 @@ export interface TransportRequest extends Listener {
   signal: AbortSignal;
 }
 
-/** What a body turned out to be: its value, undefined when it is empty; or what is wrong with it, half a sentence for people. */
+/** The result of reading a body: its value, undefined when it is empty; or the problem with it, as part of a sentence. */
 export type Reading =
   | { value: unknown; problem?: never }
   | {
       problem: string;
-      /** Another attempt would be answered in the same way. */
+      /** Another attempt would get the same answer. */
       final?: true;
-      /** The body is of another kind than any of the service's: something else answered. */
+      /** The service never sends such a body: something else answered. */
       foreign?: true;
     };
 
 export interface TransportResponse extends Answer {
-  /** What the body turned out to be, once somebody has looked; kept here by `readJson`. */
+  /** The result of reading the body, cached by `readJson`. */
   reading?: Reading;
 }
 
@@ -38,20 +38,20 @@ export interface Failure {
   maybeSent: boolean;
   /** True when trying again cannot help (TLS, protocol, size). */
   final: boolean;
-  /** True when a used connection had been closed by the time the request went out on it: nothing is wrong with the service. */
+  /** True when the request was sent on a reused connection that was already closed: nothing is wrong with the service. */
   stale?: boolean;
   /** True when the answer came from something other than the service. */
   foreign?: boolean;
-  /** Retries that may help, where it is fewer than usual. */
+  /** Number of retries that may help, if it is lower than usual. */
   retries?: number;
-  /** Half a sentence for people. */
+  /** Part of a sentence for people. */
   reason: string;
-  /** What to do about it, where that is known. */
+  /** What to do about it, if known. */
   hint?: string;
   cause: unknown;
 }
 
-/** What became of an attempt. */
+/** The outcome of an attempt. */
 export type Outcome = { kind: 'response'; response: TransportResponse } | Failure;
 
 const notSentCodes = new Set([
@@ -68,11 +68,11 @@ const notSentCodes = new Set([
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'the host name could not be found',
-  EAI_AGAIN: 'the host name could not be looked up just now',
+  EAI_AGAIN: 'the host name could not be looked up at the moment',
   ENETUNREACH: 'the network is unreachable',
   EHOSTUNREACH: 'the host is unreachable',
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer came in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer arrived in time',
   UND_ERR_BODY_TIMEOUT: 'the answer stalled',
   UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
   ECONNRESET: 'the connection was reset',
@@ -92,16 +92,16 @@ export function failure(error: unknown): Failure {
   const problem = connectionProblem(error, failure);
   if (problem) return { kind: 'failure', maybeSent: false, cause: error, ...problem };
   if (/before secure TLS connection was established/.test(message)) return failed('the TLS handshake broke off', false, false);
-  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was no valid HTTP', true, true);
+  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return failed('the answer was not valid HTTP', true, true);
   if (code === 'ERR_BODY_LIMIT') return failed(message, true, true);
   const plain = failed(reasons[code] ?? 'the connection failed', !notSentCodes.has(code) && syscall !== 'connect', false);
-  // A name that does not exist seldom does a moment later.
+  // A host name that does not exist will seldom exist a moment later.
   return code === 'ENOTFOUND' ? { ...plain, retries: 1 } : plain;
 }
 
 /**
- * The answer to a request, its body still to be read. undici notices an abort only once it is connected; this ends
- * at once, with the signal's reason.
+ * The response to a request, with its body still to be read. undici notices an abort only once it is connected; this rejects
+ * immediately with the signal's reason.
  */
 export async function send(
   dispatcher: Dispatcher,

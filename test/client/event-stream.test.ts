@@ -4,7 +4,7 @@ import { EventStreamParser, type StreamEvent } from '../../src/client/event-stre
 
 const limit = 1_000;
 
-/** The events of a stream that comes in pieces of these lengths. */
+/** The events of a stream that arrives in chunks of these lengths. */
 function read(text: string | Buffer, lengths: readonly number[] = [text.length]): StreamEvent[] {
   const bytes = Buffer.from(text as string);
   const parser = new EventStreamParser(limit);
@@ -20,13 +20,13 @@ function read(text: string | Buffer, lengths: readonly number[] = [text.length])
 
 const datas = (text: string, lengths?: number[]): string[] => read(text, lengths).map(({ data }) => data);
 
-describe('a stream of events', () => {
-  it('has events that an empty line ends, however lines end', () => {
+describe('an event stream', () => {
+  it('ends events at empty lines, for all kinds of line ends', () => {
     for (const end of ['\n', '\r\n', '\r']) expect(datas(['data: a', '', 'data: b', 'data: c', '', ''].join(end))).toEqual(['a', 'b\nc']);
     expect(datas('data: a\r\r\ndata: b\n\n')).toEqual(['a', 'b']);
   });
 
-  it('knows comments, names, ids and fields of others', () => {
+  it('understands comments, names and IDs, and ignores unknown fields', () => {
     const text =
       ': a comment\n\nevent: ping\ndata: 1\n\nid: 7\ndata:2\ndata:  3\n\nid: a\0b\nunknown: x\ndata\n\nevent: lost\n\ndata: 5\n\n';
     expect(read(text)).toEqual([
@@ -37,22 +37,22 @@ describe('a stream of events', () => {
     ]);
   });
 
-  it('says when to connect again', () => {
+  it('says when to reconnect', () => {
     const parser = new EventStreamParser(limit);
     parser.push(Buffer.from('retry: 1500\nretry: soon\n\n'));
     expect(parser.retry).toBe(1_500);
   });
 
-  it('may end without its last empty line, even within a line', () => {
+  it('can end without its last empty line, even within a line', () => {
     expect(datas('data: a\n\ndata: b\n')).toEqual(['a', 'b']);
     expect(datas('data: a\n\ndata: b')).toEqual(['a', 'b']);
   });
 
-  it('may begin with a byte order mark', () => {
+  it('can start with a byte order mark', () => {
     expect(datas('\ufeffdata: a\n\n')).toEqual(['a']);
   });
 
-  it('is the same in whatever pieces it comes, also within a character', () => {
+  it('is parsed the same however it is split, even within a character', () => {
     const line = fc.constantFrom('data: x', 'data: ü', 'data: 😀', 'data', ': c', 'id: 1', 'event: e', '', 'data: {"a":"\u2028"}');
     const end = fc.constantFrom('\n', '\r\n', '\r');
     fc.assert(
@@ -63,7 +63,7 @@ describe('a stream of events', () => {
     );
   });
 
-  it('has events that are not larger than they may be', () => {
+  it('rejects events that exceed the size limit', () => {
     expect(datas(`data: ${'x'.repeat(900)}\n\ndata: ${'y'.repeat(900)}\n\n`)).toHaveLength(2);
     for (const text of [`data: ${'x'.repeat(limit)}`, `data: ${'x'.repeat(600)}\ndata: ${'x'.repeat(600)}\n`])
       expect(() => read(text)).toThrow('an event of the answer is larger than');

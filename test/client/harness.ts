@@ -1,4 +1,4 @@
-/** A client that talks to a scripted server, on a clock that the test holds. */
+/** A client that talks to a scripted server, on a clock that the test controls. */
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client, type ClientEvent, type ClientOptions } from '../../src/client/client.ts';
 import { RawServer, type Step } from '../faults/raw-server.ts';
@@ -11,9 +11,9 @@ export async function scripted(...steps: Step[]): Promise<RawServer> {
   return server;
 }
 
-/** Stands still, but lets announced waits pass at once, remembering how long they were. */
+/** A clock that does not advance, but lets announced waits pass immediately and records how long they were. */
 export class WaitClock extends ManualClock {
-  /** Milliseconds of every wait that was let pass. */
+  /** Milliseconds of every wait that passed. */
   readonly waits: number[] = [];
   #announced = false;
 
@@ -37,7 +37,7 @@ export interface Harness {
   events: ClientEvent[];
 }
 
-/** A client whose waits pass at once, unless `hold` is set; jitter is half of what it may be. */
+/** A client whose waits pass immediately, unless `hold` is set; jitter is half of its maximum. */
 export function newClient(
   baseUrl: string,
   options: Partial<ClientOptions> & { hold?: boolean } = {},
@@ -62,7 +62,7 @@ export function newClient(
   return { client, clock, events };
 }
 
-/** What a promise rejects with. @throws Error when it does not */
+/** The error with which a promise rejects. @throws Error when it does not reject */
 export async function failureOf<Failure = Record<string, unknown>>(promise: Promise<unknown>): Promise<Failure> {
   const value = await promise.then(
     (result) => ({ result }),

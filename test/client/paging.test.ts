@@ -8,7 +8,7 @@ interface Row {
 
 const rows = (count: number): Row[] => Array.from({ length: count }, (_, index) => ({ id: String(index) }));
 
-/** Reads pages of a list and notes what was asked for. */
+/** Reads pages of a list and records the requests. */
 function listOf(all: Row[] | ((request: number) => Row[])) {
   const asked: [number, number][] = [];
   const fetchPage = async (limit: number, offset: number): Promise<Page<Row>> => {
@@ -26,7 +26,7 @@ async function ids(walk: AsyncIterable<Row>): Promise<string[]> {
 }
 
 describe('paging', () => {
-  it('asks for no more than is wanted', async () => {
+  it('requests no more rows than needed', async () => {
     const { asked, fetchPage } = listOf(rows(250));
     expect(await ids(pagedRows(fetchPage, 100, { limit: 120, offset: 10 }))).toHaveLength(120);
     expect(asked).toEqual([
@@ -35,13 +35,13 @@ describe('paging', () => {
     ]);
   });
 
-  it('reads everything, in order, once', async () => {
+  it('reads all rows once and in order', async () => {
     const { asked, fetchPage } = listOf(rows(250));
     expect(await ids(pagedRows(fetchPage, 100))).toEqual(rows(250).map(({ id }) => id));
     expect(asked).toHaveLength(3);
   });
 
-  it('asks for nothing when nothing is wanted, and once when there is nothing', async () => {
+  it('requests nothing for a limit of 0, and one page of an empty list', async () => {
     const none = listOf(rows(3));
     expect(await ids(pagedRows(none.fetchPage, 100, { limit: 0 }))).toEqual([]);
     expect(none.asked).toEqual([]);
@@ -50,13 +50,13 @@ describe('paging', () => {
     expect(empty.asked).toHaveLength(1);
   });
 
-  it('repeats no row that moved to the next page', async () => {
+  it('does not repeat a row that moved to the next page', async () => {
     const before = rows(150);
     const { fetchPage } = listOf((request) => (request === 1 ? before : [{ id: 'new' }, ...before]));
     expect(await ids(pagedRows(fetchPage, 100))).toEqual(before.map(({ id }) => id));
   });
 
-  it('ends when the service repeats a page, ignores the offset, or promises more than it has', async () => {
+  it('ends when the service repeats a page, ignores the offset, or claims more rows than it has', async () => {
     let requests = 0;
     const page = async () => {
       requests += 1;
@@ -67,7 +67,7 @@ describe('paging', () => {
     expect(await ids(pagedRows(async (_, offset) => ({ items: offset === 0 ? rows(5) : [], total: 9 }), 100))).toHaveLength(5);
   });
 
-  it('goes on past a page of rows that it has had, when as many were put in front meanwhile', async () => {
+  it('continues past a page of known rows, when as many rows were inserted in front', async () => {
     let all = rows(30);
     let requests = 0;
     const page = async (limit: number, offset: number) => {
@@ -79,13 +79,13 @@ describe('paging', () => {
     expect(await ids(pagedRows(page, 10))).toEqual(rows(30).map(({ id }) => id));
   });
 
-  it('is content with smaller and larger pages than it asked for', async () => {
+  it('accepts smaller and larger pages than it requested', async () => {
     const all = rows(25);
     expect(await ids(pagedRows(async (_, offset) => ({ items: all.slice(offset, offset + 10), total: 25 }), 100))).toHaveLength(25);
     expect(await ids(pagedRows(async () => ({ items: all, total: 25 }), 10, { limit: 7 }))).toHaveLength(7);
   });
 
-  it('gives each row of a list that stands still exactly once, for any sizes', async () => {
+  it('yields each row of an unchanged list exactly once, for any sizes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(60),

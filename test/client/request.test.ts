@@ -5,20 +5,20 @@ import { json } from '../faults/raw-server.ts';
 import { newClient, scripted } from './harness.ts';
 
 describe('a path', () => {
-  it('takes ids as one segment each', () => {
+  it('encodes each ID as one segment', () => {
     expect(fillPath('/v2/runs/{run_id}', { run_id: 'a/b?c#d e%2e' })).toBe('/v2/runs/a%2Fb%3Fc%23d%20e%252e');
     expect(fillPath('/v2/agent/{agentId}/runs/{runId}', { agentId: '$&', runId: '{agentId}' })).toBe('/v2/agent/%24%26/runs/%7BagentId%7D');
   });
 
-  it.each(['', '.', '..', 'a\r\nb', 'a\0b', 'a\tb', '\x7f'])('refuses %j as an id', (run_id) => {
-    expect(() => fillPath('/v2/runs/{run_id}', { run_id })).toThrow('is not an id (run_id)');
+  it.each(['', '.', '..', 'a\r\nb', 'a\0b', 'a\tb', '\x7f'])('rejects %j as an ID', (run_id) => {
+    expect(() => fillPath('/v2/runs/{run_id}', { run_id })).toThrow('is not a valid ID (run_id)');
   });
 
-  it('refuses an id that is missing', () => {
-    expect(() => fillPath('/v2/runs/{run_id}', {})).toThrow('is not an id');
+  it('rejects a missing ID', () => {
+    expect(() => fillPath('/v2/runs/{run_id}', {})).toThrow('is not a valid ID');
   });
 
-  it('arrives as it was encoded, below the path of the base URL', async () => {
+  it('is sent as encoded, below the path of the base URL', async () => {
     const server = await scripted(json(200, { run: {} }));
     await newClient(`${server.url}/api`).client.call('getRun', { params: { run_id: '../runs' } });
     expect(server.requests[0]?.path).toBe('/api/v2/runs/..%2Fruns');
@@ -26,7 +26,7 @@ describe('a path', () => {
 });
 
 describe('a query', () => {
-  it('leaves out what is not set, and encodes the rest', () => {
+  it('omits undefined parameters, and encodes the others', () => {
     expect(queryString({ a: 1, b: undefined, c: null, d: false, e: 'x&y=z é' })).toBe('?a=1&d=false&e=x%26y%3Dz+%C3%A9');
     expect(queryString({})).toBe('');
     expect(queryString()).toBe('');
@@ -34,7 +34,7 @@ describe('a query', () => {
 });
 
 describe('a request', () => {
-  it('follows from the operation', () => {
+  it('is derived from the operation', () => {
     expect(operationRequest('listRuns', { params: { teamId: 't' }, query: { limit: 5 } })).toEqual({
       method: 'GET',
       path: '/v2/teams/t/runs?limit=5',
@@ -53,7 +53,7 @@ describe('a request', () => {
     });
   });
 
-  it('without a body says so on the wire', async () => {
+  it('without a body is sent with a content length of 0', async () => {
     const server = await scripted(json(200, { run: {} }));
     await newClient(server.url).client.call('stopRun', { params: { run_id: 'r' } });
     expect(server.requests[0]).toMatchObject({
@@ -65,14 +65,14 @@ describe('a request', () => {
 });
 
 describe('an idempotency key', () => {
-  it('is new each time and can be given back', () => {
+  it('is new each time and is accepted when it is passed again', () => {
     const key = newIdempotencyKey();
     expect(newIdempotencyKey()).not.toBe(key);
     expect(checkedIdempotencyKey(key)).toBe(key);
     expect(checkedIdempotencyKey('~'.repeat(255))).toHaveLength(255);
   });
 
-  it('that is refused is not repeated in the message', () => {
+  it('is not repeated in the message when it is rejected', () => {
     expect(() => checkedIdempotencyKey('my secret')).toThrow(
       expect.objectContaining({ exit: 2, message: expect.not.stringContaining('secret') }),
     );

@@ -12,7 +12,7 @@ const created = json(201, { run });
 const replayed = json(201, { run }, { 'idempotency-replayed': 'true' });
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
 
-/** A port that nothing listens on. */
+/** A port on which nothing listens. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -36,7 +36,7 @@ describe('a read', () => {
       raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n7\r\n{"run":\r\n', 'close'),
     ],
     ['half a body without a length', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
-  ])('is repeated after %s', async (_, step) => {
+  ])('is retried after %s', async (_, step) => {
     const server = await scripted(step, json(200, { run, pending_human_request: null }));
     const { client, clock } = newClient(server.url);
     expect(await client.call('getRun', getRun)).toMatchObject({ run });
@@ -45,7 +45,7 @@ describe('a read', () => {
     expect(clock.waits).toEqual([250]);
   });
 
-  it('ends after three retries with what the service said, waits growing', async () => {
+  it("fails after three retries with the service's error, with growing waits", async () => {
     const server = (await scripted()).always(busy);
     const { client, clock } = newClient(server.url);
     const error = await failureOf(client.call('getRun', getRun));
@@ -60,7 +60,7 @@ describe('a read', () => {
     expect(clock.waits).toEqual([250, 500, 1000]);
   });
 
-  it('of an address that refuses connections ends with exit 8 and says what to do', async () => {
+  it('exits with 8 and says what to do when connections are refused', async () => {
     const port = await closedPort();
     const { client, clock } = newClient(`http://127.0.0.1:${port}`);
     const error = await failureOf(client.call('getRun', getRun));
@@ -73,21 +73,21 @@ describe('a read', () => {
     expect(clock.waits).toHaveLength(3);
   });
 
-  it.each([400, 403, 404, 405, 409, 413, 422])('is not repeated after %i', async (status) => {
+  it.each([400, 403, 404, 405, 409, 413, 422])('is not retried after %i', async (status) => {
     const server = await scripted(json(status, { error: 'no', message: 'No.' }));
     const { client } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ status, code: 'no', message: 'No.' });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is not repeated after an answer that is no HTTP', async () => {
+  it('is not retried after an answer that is not HTTP', async () => {
     const server = await scripted(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
     const { client } = newClient(server.url);
-    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringContaining('no valid HTTP') });
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, message: expect.stringContaining('not valid HTTP') });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('is not repeated after a failed TLS handshake', async () => {
+  it('is not retried after a failed TLS handshake', async () => {
     const server = await scripted();
     server.onConnection = (socket) => void socket.write('HTTP/1.1 400 Bad Request\r\n\r\n');
     const { client } = newClient(server.url.replace('http:', 'https:'));
@@ -100,7 +100,7 @@ describe('a read', () => {
 });
 
 describe('a change', () => {
-  it('keeps its key and its bytes for all attempts', async () => {
+  it('has the same key and bytes in all attempts', async () => {
     const server = await scripted(busy, nothing('reset'), nothing('close'), created);
     const { client, events } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
@@ -111,7 +111,7 @@ describe('a change', () => {
     expect(events.filter(({ type }) => type === 'retry')).toHaveLength(3);
   });
 
-  it('that was carried out before the connection broke is reported once, from its replay', async () => {
+  it('that was carried out before the connection broke is reported once, from the replayed result', async () => {
     const server = await scripted(nothing('reset'), replayed);
     const { client, events } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
@@ -119,7 +119,7 @@ describe('a change', () => {
     expect(events.some(({ type }) => type === 'replayed')).toBe(false);
   });
 
-  it('whose answer is cut looks for it with the same key', async () => {
+  it('whose answer is cut off requests it again with the same key', async () => {
     const server = await scripted(answer(201, '{"run":{"id"', { 'content-type': 'application/json' }), replayed);
     const { client } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
@@ -134,9 +134,9 @@ describe('a change', () => {
       'the service answered 503 to every attempt, disk_full: The disk of this service is full.',
     ],
     ['a reset every time', nothing('reset'), 'the connection'],
-    ['a cut answer every time', answer(201, '{"run"', { 'content-type': 'application/json' }), 'no complete JSON'],
-    ['an attempt in progress every time', json(409, { error: 'idempotency_in_progress' }), 'still running'],
-  ])('that gets %s ends with exit 13 and names the key', async (_, step, reason) => {
+    ['a cut answer every time', answer(201, '{"run"', { 'content-type': 'application/json' }), 'not complete JSON'],
+    ['an attempt in progress every time', json(409, { error: 'idempotency_in_progress' }), 'still in progress'],
+  ])('exits with 13 and names the key when it gets %s', async (_, step, reason) => {
     const server = (await scripted()).always(step);
     const { client } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
@@ -152,7 +152,7 @@ describe('a change', () => {
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 
-  it('that may have been carried out is never reported as refused, when what comes later says nothing of it', async () => {
+  it('that may have been carried out is never reported as refused because of a later, unrelated error', async () => {
     for (const last of [
       json(401, { error: 'unauthorized' }),
       json(403, { error: 'forbidden' }),
@@ -175,7 +175,7 @@ describe('a change', () => {
     }
   });
 
-  it('that may have been carried out stays unknown when the service is gone afterwards', async () => {
+  it('that may have been carried out stays unknown when the service is unreachable afterwards', async () => {
     for (const first of [busy, answer(201, '{', { 'content-type': 'application/json' })]) {
       const server = await scripted(first);
       const { client } = newClient(server.url, {
@@ -190,12 +190,12 @@ describe('a change', () => {
     }
   });
 
-  it('that certainly never arrived ends with exit 8', async () => {
+  it('exits with 8 when it certainly never arrived', async () => {
     const { client } = newClient(`http://127.0.0.1:${await closedPort()}`);
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 8, details: { idempotency_key: expect.any(String) } });
   });
 
-  it('believes a stored refusal of its own earlier attempt', async () => {
+  it('accepts a stored refusal of its own earlier attempt', async () => {
     const server = await scripted(
       nothing('reset'),
       json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }),
@@ -220,7 +220,7 @@ describe('a change', () => {
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 
-  it('takes a 409 after a lost answer for its own first attempt, and any other for a conflict', async () => {
+  it('takes a 409 after a lost answer for its own first attempt, and any other 409 for a conflict', async () => {
     const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
     const lost = await scripted(nothing('reset'), conflict, replayed);
     expect(await newClient(lost.url).client.call('startRun', start)).toEqual({ run });
@@ -229,7 +229,7 @@ describe('a change', () => {
     expect(plain.requests).toHaveLength(1);
   });
 
-  it('sends a key given by the user with the first change, derives the others from it, and says when it had been used before', async () => {
+  it("uses the user's key for the first change, derives the others from it, and reports that it was used before", async () => {
     const server = await scripted(replayed, created);
     const { client, events } = newClient(server.url, { idempotencyKey: 'mine' });
     await client.call('startRun', start);
@@ -242,11 +242,11 @@ describe('a change', () => {
     ]);
   });
 
-  it.each(['', 'a b', 'ä', 'a\r\nb', 'a\0', 'k'.repeat(256)])('refuses the key %j without repeating it', (key) => {
+  it.each(['', 'a b', 'ä', 'a\r\nb', 'a\0', 'k'.repeat(256)])('rejects the key %j without repeating it', (key) => {
     expect(() => newClient('http://127.0.0.1:1', { idempotencyKey: key })).toThrow('must be 1 to 255 visible ASCII characters');
   });
 
-  it('gets an answer that is no object: it happened, and the error says what came', async () => {
+  it('reports an answer that is not an object, since the change was carried out', async () => {
     for (const body of ['null', '[]', '"ok"']) {
       const server = await scripted(answer(201, body, { 'content-type': 'application/json' }));
       const { client } = newClient(server.url);
@@ -261,7 +261,7 @@ describe('a change', () => {
 describe('a stored refusal', () => {
   const stored = (status: number) => json(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
 
-  it.each([429, 401])('%i that is replayed gets exactly one fresh key', async (status) => {
+  it.each([429, 401])('%i that is replayed gets exactly one new key', async (status) => {
     const server = await scripted(stored(status), created);
     const { client } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
@@ -272,14 +272,14 @@ describe('a stored refusal', () => {
     expect(new Set(hopeless.header('idempotency-key')).size).toBe(2);
   });
 
-  it('leaves no doubt about the old key', async () => {
+  it('does not make the outcome under the old key unknown', async () => {
     const server = await scripted(nothing('reset'), stored(429), json(409, { error: 'conflict', message: 'It has ended.' }));
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 6 });
   });
 });
 
 describe('a dry run', () => {
-  it('reads for real and stops at the first change, showing no secret', async () => {
+  it('reads normally and stops at the first change, without showing a secret', async () => {
     const server = await scripted(json(200, { run }));
     const { client } = newClient(server.url, { idempotencyKey: 'mine' }, (options) => new DryRunClient(options));
     await client.call('getRun', getRun);
@@ -302,7 +302,7 @@ describe('a dry run', () => {
 });
 
 describe('back-off', () => {
-  it('is random below a ceiling that doubles up to eight seconds, and never nothing', () => {
+  it('is random below a ceiling that doubles up to eight seconds, and never zero', () => {
     expect([0, 1, 2, 3, 4, 5].map((retry) => backoff(retry, () => 1))).toEqual([500, 1000, 2000, 4000, 8000, 8000]);
     expect(backoff(5, () => 0)).toBe(25);
     expect(retryPolicy.retries).toBe(3);

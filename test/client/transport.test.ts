@@ -8,7 +8,7 @@ const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 const fine = json(200, { run: { id: 'r1' } });
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('%i is an error that names the origin, and nobody else hears of the request', async (status) => {
+  it.each([301, 302, 303, 307, 308])('%i is an error that names the origin, and the request goes nowhere else', async (status) => {
     const other = await scripted(fine);
     const server = await scripted(answer(status, '', { location: `${other.url}/v2/runs/r1?secret=1` }));
     const { client } = newClient(server.url);
@@ -20,7 +20,7 @@ describe('a redirect', () => {
   });
 });
 
-describe('an error answer', () => {
+describe('an error response', () => {
   it.each([
     ['HTML', '<html>'],
     ['nothing', ''],
@@ -28,14 +28,14 @@ describe('an error answer', () => {
     ['null', 'null'],
     ['an error that is no word', '{"error":123}'],
     ['five megabytes', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
-  ])('of %s still reports its status', async (_, body) => {
+  ])('still reports its status when it is %s', async (_, body) => {
     const server = await scripted(answer(404, body));
     const error = await failureOf<AopsError>(newClient(server.url).client.call('getRun', getRun));
     expect(error).toMatchObject({ exit: 3, code: 'http_404', details: { status: 404 } });
     expect(error.message.length).toBeLessThan(200);
   });
 
-  it('carries the words of the service, where the problem is, and the id of the request', async () => {
+  it('has the message of the service, the location of the problem, and the request ID', async () => {
     const details = [{ message: 'unknown step', path: 'steps.0', line: 3, column: 5 }];
     const server = await scripted(
       json(400, { error: 'invalid_procedure', message: 'No.', details, other: 1 }, { 'x-request-id': 'req-1' }),
@@ -48,7 +48,7 @@ describe('an error answer', () => {
     });
   });
 
-  it('never holds the credential', async () => {
+  it('never contains the credential', async () => {
     const server = await scripted(json(401, { error: 'unauthorized' }));
     const { client, events } = newClient(server.url);
     const error = await failureOf(client.call('getRun', getRun));
@@ -59,7 +59,7 @@ describe('an error answer', () => {
 });
 
 describe('a body', () => {
-  it('larger than the limit is cut off and not asked for again', async () => {
+  it('is cut off and not requested again when it exceeds the limit', async () => {
     const piece = Buffer.alloc(33 * 1024 * 1024, ' ');
     const server = await scripted(partial(200, 1e12, piece, 'stall'));
     expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({
@@ -70,14 +70,14 @@ describe('a body', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('longer than it said is refused or read to its length, never more', async () => {
+  it('is rejected or read only to its declared length when it is longer', async () => {
     const server = await scripted(partial(200, 22, '{"run":{"id":"r1"}}   trailing', 'close'));
     server.always(fine);
     expect(await newClient(server.url).client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
   });
 });
 
-describe('a header that came twice', () => {
+describe('a header that was sent twice', () => {
   it('is read once', async () => {
     const server = await scripted(json(404, { error: 'run_not_found' }, { 'x-request-id': ['one', 'two'] }));
     const { client } = newClient(server.url);
@@ -85,8 +85,8 @@ describe('a header that came twice', () => {
   });
 });
 
-describe('a head that only says that the answer is coming', () => {
-  it('is passed over', async () => {
+describe('an informational response', () => {
+  it('is skipped', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n';
     const body = '{"run":{"id":"r1"}}';
     const answered = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
@@ -97,7 +97,7 @@ describe('a head that only says that the answer is coming', () => {
   });
 });
 
-describe('giving up', () => {
+describe('aborting', () => {
   const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
 
   const moments: [string, Step[], (server: RawServer) => boolean][] = [
@@ -105,7 +105,7 @@ describe('giving up', () => {
     ['in the middle of the head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], (server) => server.requests.length === 1],
     ['in the middle of the body', [partial(200, 100, '{', 'stall')], (server) => server.requests.length === 1],
   ];
-  it.each(moments)('%s returns at once with the reason', async (_, steps, reached) => {
+  it.each(moments)('%s rejects immediately with the reason', async (_, steps, reached) => {
     const server = await scripted(...steps);
     const controller = new AbortController();
     const { client } = newClient(server.url, { signal: controller.signal });
@@ -116,7 +116,7 @@ describe('giving up', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('while connecting returns at once', async () => {
+  it('while connecting rejects immediately', async () => {
     const server = await scripted();
     const controller = new AbortController();
     // The handshake is never answered.
@@ -127,7 +127,7 @@ describe('giving up', () => {
     expect(await failure).toBe(interrupted);
   });
 
-  it('during a pause returns at once and sends nothing more', async () => {
+  it('during a pause rejects immediately and sends nothing more', async () => {
     for (const step of [json(503, { error: 'unavailable' }), json(429, { error: 'rate_limited' }, { 'retry-after': '5' })]) {
       const server = await scripted(step);
       const controller = new AbortController();
@@ -141,14 +141,14 @@ describe('giving up', () => {
     }
   });
 
-  it('before anything was sent sends nothing', async () => {
+  it('before anything was sent prevents sending', async () => {
     const server = await scripted();
     const { client } = newClient(server.url, { signal: AbortSignal.abort(interrupted) });
     expect(await failureOf(client.call('getRun', getRun))).toBe(interrupted);
     expect(server.requests).toHaveLength(0);
   });
 
-  it('a change on its way keeps the exit code and names the key', async () => {
+  it('a change in flight keeps the exit code and names the key', async () => {
     const server = await scripted(nothing('stall'));
     const controller = new AbortController();
     const { client } = newClient(server.url, { signal: controller.signal });
@@ -164,7 +164,7 @@ describe('giving up', () => {
     });
   });
 
-  it("one call by its own signal leaves the client's others alone", async () => {
+  it("one call by its own signal does not affect the client's other calls", async () => {
     const server = await scripted(nothing('stall'), fine);
     const controller = new AbortController();
     const { client } = newClient(server.url);
@@ -181,7 +181,7 @@ describe('an attempt', () => {
   it.each([
     ['no answer', nothing('stall')],
     ['a body that stalls', partial(200, 100, '{', 'stall')],
-  ])('with %s ends after 30 s, and the next one begins', async (_, step) => {
+  ])('with %s ends after 30 s, and the next one starts', async (_, step) => {
     const server = await scripted(step, fine);
     const { client, clock } = newClient(server.url);
     const result = client.call('getRun', getRun);
@@ -194,7 +194,7 @@ describe('an attempt', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('that takes too long leaves a change open', async () => {
+  it('that takes too long leaves the outcome of a change unknown', async () => {
     const server = (await scripted()).always(nothing('stall'));
     const { client, clock } = newClient(server.url);
     const failure = failureOf(client.call('startRun', start));

@@ -80,9 +80,7 @@ describe('agents create', () => {
     await service.cli(argv);
     const refused = await service.cli(argv);
     expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain(
-      'hint: Choose another name, or give the agent that has it a new procedure with `aops agents update NAME',
-    );
+    expect(refused.stderr).toContain('hint: Choose another name, or give the existing agent a new procedure with `aops agents update NAME');
   });
 
   it('reads the procedure from standard input', async () => {

@@ -335,7 +335,7 @@ describe('a stored client', () => {
     const failed = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: away });
     expect(failed).toMatchObject({ code: 8, stdout: '' });
     expect(JSON.parse(failed.stderr.trim().split('\n').at(-1) as string).error.message).toContain(
-      'http://127.0.0.1:1 for an access token: the connection was refused',
+      'access token from http://127.0.0.1:1: the connection was refused',
     );
   });
 });

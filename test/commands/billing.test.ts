@@ -76,6 +76,6 @@ it('says what to do when the limit of the plan is reached', async () => {
   const refused = await service.cli(['runs', 'start', '--agent', agent, '--json']);
   expect(refused).toMatchObject({ code: 5, stdout: '' });
   const { error } = JSON.parse(refused.stderr) as { error: { code: string; hint: string; message: string } };
-  expect(error).toMatchObject({ code: 'plan_limit_reached', hint: 'See what is used with `aops billing usage`.' });
+  expect(error).toMatchObject({ code: 'plan_limit_reached', hint: 'See your usage with `aops billing usage`.' });
   expect(error.message).toMatch(/^The plan "trial" allows 4 runs a month, and they are used up until /);
 });

@@ -478,7 +478,7 @@ describe('bulk commands', () => {
       expect(errorOf(refused), verb).toMatchObject({
         code: 'unusable_answer',
         exit: 1,
-        message: `The service answered about another case than ${ids[0]}.`,
+        message: `The service answered with another case than ${ids[0]}.`,
       });
     }
   });

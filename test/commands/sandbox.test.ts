@@ -329,7 +329,7 @@ describe('sandbox pull', () => {
     await service.file('kept/report.md', 'mine');
     const refused = await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/report\.md exists already\.\nhint: .*--force/);
+    expect(refused.stderr).toMatch(/report\.md already exists\.\nhint: .*--force/);
     expect(await service.read('kept/report.md')).toBe('mine');
     expect((await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept', '--force'])).code).toBe(0);
     expect(await service.read('kept/report.md')).toBe('# Report');

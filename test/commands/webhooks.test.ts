@@ -182,7 +182,7 @@ describe('webhooks verify', () => {
   it.each([
     ['a secret on the command line', ['--body', 'body.json', '--secret', secret], 'can see secrets on a command line'],
     ['no secret', ['--body', 'body.json'], 'Which secret?'],
-    ['a secret that is none', ['--body', 'body.json', '--secret', '@body.json'], 'no webhook secret'],
+    ['an invalid secret', ['--body', 'body.json', '--secret', '@body.json'], 'not a webhook secret'],
     ['a file that is not there', ['--body', 'nowhere', '--secret', '@secret.txt'], 'nowhere'],
     ['one standard input for two', ['--body', '-', '--secret', '-'], 'not both'],
     ['a header that is none', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header takes'],

@@ -80,7 +80,7 @@ describe('Retry-After', () => {
     const result = await told(read, [limited({ 'retry-after': '30' })], { deadline: now + 10_000 });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
     expect(result.message).toBe(
-      'Not done in time: the rate limit is used up. Waiting 31s for another attempt is longer than the 10s left of --timeout.',
+      'Not done in time: the rate limit is used up. The next attempt would be in 31s, but --timeout leaves only 10s.',
     );
   });
 

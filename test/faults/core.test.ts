@@ -69,7 +69,7 @@ describe('connecting', () => {
     expect(result).toMatchObject({
       exit: 9,
       waits: [250, 500],
-      message: 'Not done in time: the connection was refused. Waiting 1s for another attempt is longer than the 250ms left of --timeout.',
+      message: 'Not done in time: the connection was refused. The next attempt would be in 1s, but --timeout leaves only 250ms.',
     });
   });
 
@@ -139,7 +139,7 @@ describe('connecting', () => {
     const server = await startHttps('server', (_, response) => response.end());
     afterTest(server.close);
     const result = await toldAt(read, `http://127.0.0.1:${server.port}`, undefined);
-    expect(result).toMatchObject({ exit: 8, hint: expect.stringContaining('begins with https://') });
+    expect(result).toMatchObject({ exit: 8, hint: expect.stringContaining('starts with https://') });
   });
 
   it('C6 accept then close before headers, keyed write', async () => {
@@ -260,7 +260,11 @@ describe('an answer of another kind', () => {
   });
 
   it.each<[string, Step, string]>([
-    ['gzip', answer(200, '{"run":{}}', { ...jsonType, 'content-encoding': 'gzip' }), 'the answer was encoded as gzip, unasked'],
+    [
+      'gzip',
+      answer(200, '{"run":{}}', { ...jsonType, 'content-encoding': 'gzip' }),
+      'the answer was encoded as gzip, which was not requested',
+    ],
     ['bytes that are no UTF-8', answer(200, Buffer.from('{"run":"\xff"}', 'latin1'), jsonType), 'the answer was not UTF-8'],
     ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
   ])('C17 misencoded: %s', async (_, step, reason) => {
@@ -276,7 +280,7 @@ describe('an answer of another kind', () => {
   it.each<[string, Step, string]>([
     ['HTML', answer(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }), 'the answer was text/html, not JSON'],
     ['a text', answer(201, 'OK', { 'content-type': 'text/plain' }), 'the answer was text/plain, not JSON'],
-    ['no type', answer(200, '{}'), 'the answer was of no type, not JSON'],
+    ['no type', answer(200, '{}'), 'the answer was of an unknown type, not JSON'],
   ])('C17 of another type is final: something else answers there: %s', async (_, step, reason) => {
     expect(await told(read, [step, fine])).toMatchObject({
       exit: 8,
@@ -344,7 +348,7 @@ describe('an answer of another kind', () => {
     expect(await told(read, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
       exit: 8,
       attempts: 1,
-      message: expect.stringContaining('no valid HTTP'),
+      message: expect.stringContaining('not valid HTTP'),
     });
   });
 
@@ -413,7 +417,7 @@ describe('an error status', () => {
     expect(result).toMatchObject({
       exit: 13,
       attempts: 161,
-      message: expect.stringContaining('too many requests of this command have failed'),
+      message: expect.stringContaining('this command has no retries left'),
     });
     expect(await told(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 8, attempts: 1 });
     for (let count = 0; count < 5; count += 1) expect(await told(read, [fine], { retryBudget })).toMatchObject({ exit: 0 });

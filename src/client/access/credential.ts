@@ -1,11 +1,11 @@
-/** What a request is authorised with. Values are secrets: they go into the Authorization header and nowhere else. */
+/** How requests are authorised. Values are secrets: they go into the Authorization header and nowhere else. */
 
 export interface Credential {
   /** The value of the Authorization header. May fetch or refresh a token. */
   authorization(signal?: AbortSignal): Promise<string>;
   /**
-   * Told that the service answered 401 to the value it gave last. Returns whether another one is worth a try;
-   * absent for a static key, which cannot be refreshed.
+   * Called when the service answered 401 to the last value. Resolves to whether there is a new value to try;
+   * missing for a static key, which cannot be refreshed.
    */
   refresh?(rejected: string, signal?: AbortSignal): Promise<boolean>;
 }

@@ -1,4 +1,4 @@
-/** Where a service hands out access tokens, by its own word (RFC 8414). */
+/** Discovers where a service issues access tokens (RFC 8414). */
 import { retryPolicy } from '../backoff.ts';
 import { header } from '../limits/rate-limit.ts';
 import { type Network, openDispatcher } from '../network/network.ts';
@@ -11,8 +11,8 @@ export interface DiscoveryOptions {
 }
 
 /**
- * The token endpoint in the metadata of the authorization server at `baseUrl`; undefined when there is none, or it says that it
- * is for another issuer. The URL is as the service gave it.
+ * The token endpoint in the metadata of the authorization server at `baseUrl`; undefined when there is no metadata, or it is
+ * for another issuer. The URL is returned exactly as the service published it.
  * @throws the signal's reason
  */
 export async function discoverTokenUrl(baseUrl: string, { userAgent, network, signal }: DiscoveryOptions): Promise<string | undefined> {
@@ -22,7 +22,7 @@ export async function discoverTokenUrl(baseUrl: string, { userAgent, network, si
   try {
     const response = await oauth.discoveryRequest(issuer, {
       algorithm: 'oauth2',
-      // Plain http is accepted for this machine alone, where the address is taken in (config/base-url.ts).
+      // Plain http is only possible for this machine: config/base-url.ts rejects all other http addresses.
       [oauth.allowInsecureRequests]: issuer.protocol === 'http:',
       [oauth.customFetch]: async (url) => {
         const { origin, pathname, search } = new URL(url);

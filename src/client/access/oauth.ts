@@ -1,8 +1,7 @@
 /**
  * The credential of OAuth 2.0 clients: a token is fetched when it is first needed, once for all requests and processes
- * that wait for it, kept until shortly before it expires, and replaced once when the service refuses it.
+ * that wait for it, cached until shortly before it expires, and replaced once when the service rejects it.
  */
-
 import { orAborted } from '../../base/abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { retryPolicy } from '../backoff.ts';
@@ -19,24 +18,24 @@ export interface TokenOptions {
   userAgent?: string;
   clock?: Clock;
   network?: Network;
-  /** Ends a fetch that several requests wait for: the command's signal. */
+  /** The command's signal, which ends a fetch that several requests wait for. */
   signal?: AbortSignal;
-  /** Longest pause the token endpoint may ask for, in milliseconds. */
+  /** Longest pause that the token endpoint may request, in milliseconds. */
   maxWaitMilliseconds?: number;
-  /** Shared with other processes; without it a token lives in this one alone. */
+  /** Cache shared with other processes; without it a token is known to this process only. */
   cache?: TokenCache;
-  /** Told every value that must not be shown. */
+  /** Called with every value that must not be shown. */
   protect?: (secret: string) => void;
   onEvent?: (event: ClientEvent) => void;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
 }
 
-/** A refused replacement is not replaced again for so long: the service refuses the client then, not the token. */
+/** A rejected replacement is not replaced again for this long: the service then rejects the client, not the token. */
 const replacementMilliseconds = 60_000;
 
-export function clientCredential(given: ClientCredentials, options: TokenOptions = {}): Credential {
-  const source = new TokenSource(given, options);
+export function clientCredential(credentials: ClientCredentials, options: TokenOptions = {}): Credential {
+  const source = new TokenSource(credentials, options);
   return {
     authorization: async (signal) => bearer(await source.token(signal)),
     refresh: (rejected, signal) => source.replace(rejected, signal),
@@ -46,23 +45,23 @@ export function clientCredential(given: ClientCredentials, options: TokenOptions
 const bearer = ({ value }: Token): string => `Bearer ${value}`;
 
 class TokenSource {
-  readonly #given: ClientCredentials;
+  readonly #credentials: ClientCredentials;
   readonly #options: TokenOptions;
   readonly #clock: Clock;
   #current: Token | undefined;
   #fetching: Promise<Token> | undefined;
-  /** The last token that the service refused. */
+  /** The last token that the service rejected. */
   #rejected: string | undefined;
 
-  constructor(given: ClientCredentials, options: TokenOptions) {
-    this.#given = given;
+  constructor(credentials: ClientCredentials, options: TokenOptions) {
+    this.#credentials = credentials;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    options.protect?.(given.client_secret);
-    options.protect?.(basicPair(given));
+    options.protect?.(credentials.client_secret);
+    options.protect?.(basicPair(credentials));
   }
 
-  /** A token that is not known to be refused. */
+  /** A token that is not known to be rejected. */
   async token(signal: AbortSignal | undefined): Promise<Token> {
     const known = this.#usable(this.#current) ?? this.#usable(this.#onDisk());
     if (known === undefined) return this.#fetchOnce(signal);
@@ -71,10 +70,10 @@ class TokenSource {
     return known;
   }
 
-  /** Gets another token in place of one the service refused. Resolves to whether there is one worth a try. */
+  /** Replaces a token that the service rejected. Resolves to whether there is a new one to try. */
   async replace(rejected: string, signal: AbortSignal | undefined): Promise<boolean> {
     const refused = this.#current;
-    // Another request got a new one meanwhile.
+    // Another request has already got a new one.
     if (refused && bearer(refused) !== rejected && this.#usable(refused)) return true;
     const value = rejected.replace(/^Bearer /, '');
     if (refused?.replacement === true && refused.value === value && this.#clock.now() - refused.obtainedAt < replacementMilliseconds) {
@@ -83,7 +82,7 @@ class TokenSource {
     this.#rejected = value;
     const token = await this.#fetchOnce(signal, true);
     if (token.value !== value) return true;
-    // The same again, and as it was not the token's fault, there is no reason to avoid it.
+    // The endpoint returned the same token again, so the token was not the problem, and there is no reason to avoid it.
     this.#rejected = undefined;
     return false;
   }
@@ -92,12 +91,12 @@ class TokenSource {
     return token && token.staleAt > this.#clock.now() && token.value !== this.#rejected ? token : undefined;
   }
 
-  /** One fetch for all who wait; each may stop waiting. */
+  /** One fetch for all waiting requests; each of them can stop waiting. */
   #fetchOnce(signal: AbortSignal | undefined, replacement = false): Promise<Token> {
     this.#fetching ??= this.#obtain(replacement).finally(() => {
       this.#fetching = undefined;
     });
-    // When nobody waits any more, nobody has to hear of a failure.
+    // When no request waits any more, a failure need not be handled.
     this.#fetching.catch(() => undefined);
     return signal ? orAborted(this.#fetching, signal) : this.#fetching;
   }
@@ -106,10 +105,10 @@ class TokenSource {
     try {
       this.#current = await this.#shared(replacement);
     } catch (error) {
-      // The margin before the expiry is there for this: the endpoint is away, and the old token still good.
+      // The margin before expiry exists for this case: the endpoint is unavailable, and the old token is still valid.
       const old = this.#current ?? this.#onDisk();
-      const away = error instanceof UnavailableError || error instanceof RateLimitedError;
-      if (!away || !old || old.value === this.#rejected || old.expiresAt <= this.#clock.now()) throw error;
+      const unavailable = error instanceof UnavailableError || error instanceof RateLimitedError;
+      if (!unavailable || !old || old.value === this.#rejected || old.expiresAt <= this.#clock.now()) throw error;
       this.#current = old;
     }
     this.#options.protect?.(this.#current.value);
@@ -120,7 +119,7 @@ class TokenSource {
     return this.#options.cache?.read(this.#clock.now());
   }
 
-  /** A token of this or another process: whoever has the lock fetches, the others find it on disk. */
+  /** A token shared between processes: the one with the lock fetches it, and the others find it on disk. */
   async #shared(replacement: boolean): Promise<Token> {
     const { cache, signal } = this.#options;
     const unlock = await cache?.lock(() => this.#usable(this.#onDisk()) !== undefined, signal);
@@ -140,8 +139,8 @@ class TokenSource {
     const { maxWaitMilliseconds = retryPolicy.maxWaitMilliseconds } = this.#options;
     const started = this.#clock.now();
     const clock = this.#clock;
-    const granted = await requestToken(this.#given, { userAgent, clock, network, signal, maxWaitMilliseconds, random, onEvent });
-    // Counted from the request: the answer may have been long on its way.
+    const granted = await requestToken(this.#credentials, { userAgent, clock, network, signal, maxWaitMilliseconds, random, onEvent });
+    // Counted from the request, because the answer may have taken long to arrive.
     const expiresAt = started + granted.lifetime;
     const margin = Math.max(30_000, granted.lifetime / 10);
     return {

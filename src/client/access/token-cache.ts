@@ -1,7 +1,7 @@
 /**
- * Access tokens on disk, so that a script of many commands fetches one. A file holds a token and what it is for, never
- * the client secret; its name is a hash over all that the token depends on, so that another secret means another file.
- * A cache that cannot be read or written is no failure: the token is then fetched.
+ * Access tokens on disk, so that a script of many commands fetches only one. A file contains a token and its owner, never
+ * the client secret; its name is a hash of everything the token depends on, so that another secret means another file.
+ * A cache that cannot be read or written is not an error: the token is then fetched.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -25,18 +25,18 @@ export interface Token {
   value: string;
   /** Milliseconds since the epoch. */
   obtainedAt: number;
-  /** From then on another one is fetched; 0 for a token that is used once. */
+  /** When to fetch a new one; 0 for a token that is used only once. */
   staleAt: number;
   expiresAt: number;
-  /** What the service granted, when it said so. */
+  /** The granted scope, if the service reported it. */
   scope?: string;
-  /** It took the place of one that the service had refused: when it is refused too, no other will do better. */
+  /** Whether it replaced a token that the service had rejected: if it is rejected too, another one will not help. */
   replacement?: boolean;
 }
 
-/** What a token depends on. */
+/** Everything that a token depends on. */
 export interface TokenOwner {
-  /** Origin of the service that takes the token. */
+  /** Origin of the service for which the token is used. */
   origin: string;
   tokenUrl: string;
   clientId: string;
@@ -44,9 +44,9 @@ export interface TokenOwner {
   scope?: string | undefined;
 }
 
-/** Longest a fetch by another process is waited for. */
+/** Longest wait for a fetch by another process. */
 const lockWaitMilliseconds = 40_000;
-/** Clocks of machines that share a home may differ so much. */
+/** How much the clocks of machines that share a home directory may differ. */
 const futureMilliseconds = 60_000;
 const folderName = 'tokens';
 
@@ -55,7 +55,7 @@ export class TokenCache {
   readonly #owner: TokenOwner;
   readonly #file: string;
 
-  /** @param cacheFolder absolute; the tokens are kept in a folder of their own below it */
+  /** @param cacheFolder absolute; the tokens are stored in a subfolder of it */
   constructor(cacheFolder: string, owner: TokenOwner) {
     this.#folder = path.join(cacheFolder, folderName);
     this.#owner = owner;
@@ -71,7 +71,7 @@ export class TokenCache {
     return entry.origin === this.#owner.origin && entry.client_id === this.#owner.clientId ? entry.token : undefined;
   }
 
-  /** Keeps a token, for its owner alone (0600), all or nothing. Tokens that have expired are removed. */
+  /** Stores a token atomically, readable by its owner only (0600). Expired tokens are removed. */
   write(token: Token): void {
     const temporary = `${this.#file}.${randomUUID()}.tmp`;
     try {
@@ -85,8 +85,8 @@ export class TokenCache {
   }
 
   /**
-   * Takes the lock under which a token is fetched; undefined when `until` became true first, when another process kept
-   * it for too long, or when there can be no lock here.
+   * Acquires the lock under which a token is fetched; undefined when `until` returned true first, when another process held
+   * it for too long, or when no lock can be created here.
    * @throws the signal's reason
    */
   async lock(until: () => boolean, signal: AbortSignal | undefined): Promise<Unlock | undefined> {
@@ -100,7 +100,7 @@ export class TokenCache {
   }
 }
 
-/** Removes all tokens for a service. Returns how many there were. */
+/** Removes all tokens for a service. Returns their number. */
 export function dropTokens(cacheFolder: string, origin: string): number {
   return removeTokens(path.join(cacheFolder, folderName), (entry) => entry.origin === origin);
 }
@@ -113,7 +113,7 @@ interface Entry {
 
 function readEntry(file: string): Entry | undefined {
   try {
-    // A link, or a file that others may read or write, is not what was written here.
+    // A link, or a file that other users can read or write, was not written by this code.
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
     try {
       const { mode } = fstatSync(descriptor);
@@ -151,7 +151,7 @@ function removeTokens(folder: string, which: (entry: Entry) => boolean): number 
   return removed;
 }
 
-/** Whether it was there, and this process removed it. */
+/** Returns whether the file existed and this process removed it. */
 function removeIfThere(file: string): boolean {
   try {
     unlinkSync(file);
@@ -169,7 +169,7 @@ function names(folder: string): string[] {
   }
 }
 
-/** @throws Error when the folder is a link, or cannot be made */
+/** @throws Error when the folder is a link or cannot be created */
 function prepareFolder(folder: string): void {
   makeFolders(folder, 0o700);
   const found = lstatSync(folder);

@@ -1,4 +1,4 @@
-/** One access token from a token endpoint (RFC 6749, 4.4), by oauth4webapi over the dispatcher of the HTTP core. */
+/** Requests an access token from a token endpoint (RFC 6749, 4.4), with oauth4webapi over the dispatcher of the HTTP client. */
 import type { Clock } from '../../base/clock.ts';
 import { AopsError, type ErrorDetails, exitCodes } from '../../base/errors.ts';
 import type { Dispatcher } from '../../base/undici.ts';
@@ -14,7 +14,7 @@ export interface ClientCredentials {
   client_id: string;
   client_secret: string;
   token_url: string;
-  /** Words separated by spaces; what the client may do by default when left out. */
+  /** Words separated by spaces; the client's default scope when left out. */
   scope?: string | undefined;
 }
 
@@ -28,34 +28,34 @@ export interface TokenRequestOptions {
   onEvent: ((event: ClientEvent) => void) | undefined;
 }
 
-/** A token as the endpoint gave it. */
+/** A token as issued by the endpoint. */
 export interface GrantedToken {
   value: string;
-  /** Milliseconds that it lives, counted from when it was asked for; 0 when the endpoint did not say. */
+  /** Milliseconds until it expires, counted from the request; 0 when the endpoint did not say. */
   lifetime: number;
   scope?: string;
 }
 
 /**
- * Asks for a token; again after network errors, 429 and 5xx, never after a refusal. No message holds what the endpoint
- * said beside an error code of the standard: it may be a secret.
+ * Requests a token, with retries after network errors, 429 and 5xx, but never after a refusal. Of the endpoint's answer, messages
+ * contain only the error codes of the standard: anything else could be a secret.
  * @throws AopsError (exit 4) when refused, UnavailableError, RateLimitedError, or the signal's reason
  */
-export async function requestToken(given: ClientCredentials, options: TokenRequestOptions): Promise<GrantedToken> {
+export async function requestToken(credentials: ClientCredentials, options: TokenRequestOptions): Promise<GrantedToken> {
   const oauth = await import('oauth4webapi');
   const dispatcher = await openDispatcher(options.network, 1);
-  const url = new URL(given.token_url);
+  const url = new URL(credentials.token_url);
   const details = { method: 'POST', path: url.pathname };
-  const server = { issuer: url.origin, token_endpoint: given.token_url };
-  const client = { client_id: given.client_id };
+  const server = { issuer: url.origin, token_endpoint: credentials.token_url };
+  const client = { client_id: credentials.client_id };
   try {
     const response = await oauth.clientCredentialsGrantRequest(
       server,
       client,
-      (_server, _client, _body, headers) => headers.set('authorization', `Basic ${Buffer.from(basicPair(given)).toString('base64')}`),
-      given.scope === undefined ? {} : { scope: given.scope },
+      (_server, _client, _body, headers) => headers.set('authorization', `Basic ${Buffer.from(basicPair(credentials)).toString('base64')}`),
+      credentials.scope === undefined ? {} : { scope: credentials.scope },
       {
-        // Plain http is accepted for this machine alone, where the URL is taken in (config/base-url.ts).
+        // Plain http is only possible for this machine: config/base-url.ts rejects all other http addresses.
         [oauth.allowInsecureRequests]: url.protocol === 'http:',
         [oauth.customFetch]: async (_, { headers, body }) => {
           const form = { headers: { ...headers, 'user-agent': options.userAgent }, body: String(body) };
@@ -80,8 +80,8 @@ export async function requestToken(given: ClientCredentials, options: TokenReque
 }
 
 /**
- * What Basic authentication encodes (RFC 6749, 2.3.1); a secret as well. Only what the form encoding of browsers escapes is
- * escaped: many servers decode nothing, and ids like UUIDs have to reach them as they are. The library escapes dashes too.
+ * The pair that Basic authentication encodes (RFC 6749, 2.3.1), which is a secret too. Only the characters that browsers escape in
+ * forms are escaped: many servers decode nothing, so IDs such as UUIDs must arrive unchanged. The library would also escape dashes.
  */
 export const basicPair = ({ client_id, client_secret }: ClientCredentials): string =>
   `${formEncode(client_id)}:${formEncode(client_secret)}`;
@@ -92,7 +92,7 @@ interface Form {
   body: string;
 }
 
-/** The final answer to a form, whatever it says. */
+/** The final response to a form, whatever its status. */
 async function send(dispatcher: Dispatcher, url: URL, form: Form, options: TokenRequestOptions): Promise<TransportResponse> {
   const details = { method: 'POST', path: url.pathname };
   for (let retry = 0; ; retry += 1) {
@@ -127,7 +127,7 @@ const tooLate = (cause: unknown): Failure => ({
   cause,
 });
 
-/** Why there is no answer to go on with, and the least pause after which another attempt may help, if any can. */
+/** Why there is no usable response, and the shortest pause after which another attempt may help, if one can. */
 interface Problem {
   error: AopsError;
   reason: string;
@@ -136,13 +136,13 @@ interface Problem {
 
 function unreachable({ reason, hint, cause, final }: Failure, { origin }: URL, details: ErrorDetails): Problem {
   const advice = hint ?? 'Check the network and the token URL (`aops auth status`), then run the command again.';
-  const error = new UnavailableError(`Could not reach ${origin} for an access token: ${reason}.`, details, cause, advice);
+  const error = new UnavailableError(`Could not get an access token from ${origin}: ${reason}.`, details, cause, advice);
   return { error, reason: `no access token: ${reason}`, ...(final ? {} : { waitMilliseconds: 0 }) };
 }
 
-function unavailable({ status, headers }: TransportResponse, given: ErrorDetails, options: TokenRequestOptions): Problem | undefined {
+function unavailable({ status, headers }: TransportResponse, request: ErrorDetails, options: TokenRequestOptions): Problem | undefined {
   if (status !== 429 && status < 500) return undefined;
-  const details = { ...given, status };
+  const details = { ...request, status };
   const now = options.clock.now();
   const asked = retryAfter(headers, serverTime(headers, now)) ?? 0;
   const reason = `the token endpoint answered ${status}`;
@@ -153,10 +153,10 @@ function unavailable({ status, headers }: TransportResponse, given: ErrorDetails
 }
 
 const down = (reason: string, details: ErrorDetails): UnavailableError =>
-  new UnavailableError(`There is no access token: ${reason}.`, details, undefined, 'Run the command again later.');
+  new UnavailableError(`Could not get an access token: ${reason}.`, details, undefined, 'Run the command again later.');
 
 const tooMany = (details: ErrorDetails): AopsError =>
-  new AopsError('There is no access token: the token endpoint answered 429 to every attempt.', {
+  new AopsError('Could not get an access token: the token endpoint answered 429 to every attempt.', {
     code: 'rate_limited',
     exit: exitCodes.rateLimited,
     hint: 'Run the command again later.',
@@ -171,11 +171,11 @@ function refusal({ status, body }: TransportResponse, details: ErrorDetails): Ao
   const message = redirected
     ? `The token endpoint answered with a redirect (${status}), and aops does not follow redirects.`
     : `The token endpoint refused the client credentials (${status} ${code}).`;
-  const hints: Record<string, string> = { invalid_scope: 'Check the scope: --scope of `aops auth login`, or AOPS_SCOPE.' };
+  const hints: Record<string, string> = { invalid_scope: 'Check the scope: `aops auth login --scope`, or AOPS_SCOPE.' };
   const hint =
     redirected || status === 404 || status === 405
-      ? 'Check the token URL: --token-url of `aops auth login`, or AOPS_TOKEN_URL.'
-      : 'Check the client id and secret, and sign in again with `aops auth login --client-id ID --token-url URL`.';
+      ? 'Check the token URL: `aops auth login --token-url`, or AOPS_TOKEN_URL.'
+      : 'Check the client ID and secret, then sign in again with `aops auth login --client-id ID --token-url URL`.';
   return new AopsError(message, { code, exit: exitCodes.auth, hint: hints[code] ?? hint, details: { ...details, status } });
 }
 
@@ -183,11 +183,11 @@ const unusable = (details: ErrorDetails): AopsError =>
   new AopsError('The token endpoint answered without a usable bearer token.', {
     code: 'token_refused',
     exit: exitCodes.auth,
-    hint: 'Check that the token URL is that of an OAuth 2.0 token endpoint.',
+    hint: 'Check that the token URL belongs to an OAuth 2.0 token endpoint.',
     details: { ...details, status: 200 },
   });
 
-/** What oauth4webapi reads. A lifetime that is none counts as not given: the token is good all the same. */
+/** The response in the form that oauth4webapi reads. An invalid lifetime is dropped: the token is usable all the same. */
 function webResponse({ headers, body }: TransportResponse): Response {
   const text = body.toString('utf8');
   const value = jsonValue(text);

@@ -1,8 +1,7 @@
 /**
- * Every wait of the HTTP core: for a turn at the rate limit, and before another attempt. No wait is begun that cannot
- * end before the command's deadline, or that a rate limit asks for beyond `--max-wait`.
+ * All waits of the HTTP client: for the rate limit, and before another attempt. No wait is started that cannot end before
+ * the command's deadline, or that a rate limit requests beyond `--max-wait`.
  */
-
 import { orAborted } from '../../base/abort.ts';
 import { type Clock, steadyTime } from '../../base/clock.ts';
 import type { ErrorDetails } from '../../base/errors.ts';
@@ -16,45 +15,45 @@ export interface PacerOptions {
   maxWait: number;
   /** In steady time. */
   deadline: number | undefined;
-  /** A wait for the rate limit has begun, or all of them have ended. */
+  /** Called when a wait for the rate limit has started, and when all of them have ended. */
   onWaiting: (milliseconds: number) => void;
   onResumed: () => void;
 }
 
 export class Pacer {
   readonly #options: PacerOptions;
-  /** Waits that are going on, and the end of the longest that was told of. */
+  /** The number of waits in progress, and the end of the longest one that was reported. */
   #waits = 0;
-  #toldUntil = 0;
+  #reportedUntil = 0;
 
   constructor(options: PacerOptions) {
     this.#options = options;
   }
 
   /**
-   * Waits until a request may be sent, and takes its place in the window; `leave` of the gate gives it back.
+   * Waits until a request may be sent, and reserves its place in the window; the gate's `leave` releases it.
    * @throws RateLimitedError, DeadlineError, or the signal's reason
    */
   async enter(signal: AbortSignal, details: ErrorDetails): Promise<void> {
     const { gate, maxWait } = this.#options;
     for (;;) {
       signal.throwIfAborted();
-      const look = gate.enter();
-      if (look.next === 'go') return;
-      if (look.next === 'busy') {
+      const admission = gate.enter();
+      if (admission.next === 'go') return;
+      if (admission.next === 'busy') {
         await orAborted(gate.change(), signal);
         continue;
       }
-      if (look.asked > maxWait) throw new RateLimitedError(look.asked, maxWait, this.#withReset(look.asked, details));
-      this.#checkDeadline(look.milliseconds, 'the rate limit is used up', this.#withReset(look.milliseconds, details));
-      await this.#hold(look.milliseconds, signal);
+      if (admission.asked > maxWait) throw new RateLimitedError(admission.asked, maxWait, this.#withReset(admission.asked, details));
+      this.#checkDeadline(admission.milliseconds, 'the rate limit is used up', this.#withReset(admission.milliseconds, details));
+      await this.#hold(admission.milliseconds, signal);
     }
   }
 
   /** Waits before another attempt. @throws DeadlineError, or the signal's reason */
-  async pause(milliseconds: number, reason: string, signal: AbortSignal, details: ErrorDetails, tell: () => void): Promise<void> {
+  async pause(milliseconds: number, reason: string, signal: AbortSignal, details: ErrorDetails, onStart: () => void): Promise<void> {
     this.#checkDeadline(milliseconds, reason, details);
-    tell();
+    onStart();
     await this.#options.clock.sleep(milliseconds, signal);
   }
 
@@ -68,9 +67,9 @@ export class Pacer {
   async #hold(milliseconds: number, signal: AbortSignal): Promise<void> {
     const { clock, onWaiting, onResumed } = this.#options;
     const until = steadyTime(clock) + milliseconds;
-    // Many requests may wait for one moment; it is told once.
-    if (this.#waits === 0 || until > this.#toldUntil) {
-      this.#toldUntil = until;
+    // Many requests may wait for the same moment, which is reported once.
+    if (this.#waits === 0 || until > this.#reportedUntil) {
+      this.#reportedUntil = until;
       onWaiting(milliseconds);
     }
     this.#waits += 1;

@@ -1,11 +1,11 @@
 /**
- * What time it is at the service, whatever the clock here says. Its `Date` belongs to about the middle between sending
- * and receiving, so the quickest exchange tells it best. Kept against steady time: setting the local clock changes nothing.
+ * The time at the service, independent of the local clock. A response's `Date` belongs to about the middle between sending
+ * and receiving, so the fastest exchange is the most accurate. Based on steady time, so setting the local clock has no effect.
  */
 import { type Clock, steadyTime } from '../../base/clock.ts';
 import { httpDate } from './rate-limit.ts';
 
-/** A sample older than this gives way to any new one: clocks drift. Milliseconds. */
+/** A sample older than this is replaced by any new one, because clocks drift. In milliseconds. */
 const sampleLife = 5 * 60_000;
 
 interface Sample {
@@ -23,7 +23,7 @@ export class ServerClock {
     this.#clock = clock;
   }
 
-  /** Whether it knows; without, the time of this machine is taken for the service's. */
+  /** Whether the service's time is known; otherwise the time of this machine is used instead. */
   get known(): boolean {
     return this.#sample !== undefined;
   }
@@ -33,12 +33,12 @@ export class ServerClock {
     return this.at(steadyTime(this.#clock));
   }
 
-  /** The same for a moment of steady time. */
+  /** The service's time at a moment of steady time. */
   at(steady: number): number {
     return steady + (this.#sample?.offset ?? this.#clock.now() - steadyTime(this.#clock));
   }
 
-  /** Learns from the `Date` of an answer. Both times are steady. */
+  /** Learns from the `Date` of a response. Both times are steady. */
   observe(date: string | undefined, sentAt: number, receivedAt: number): void {
     const time = httpDate(date);
     if (time === undefined) return;
@@ -48,12 +48,12 @@ export class ServerClock {
       known === undefined ||
       sample.roundTrip <= known.roundTrip ||
       sample.takenAt - known.takenAt > sampleLife ||
-      // No delay explains the difference: the service's clock was set, or another machine answered.
+      // No delay explains the difference: the service's clock was changed, or another machine answered.
       Math.abs(sample.offset - known.offset) > 1_000 + sample.roundTrip + known.roundTrip;
     if (better) this.#sample = sample;
   }
 
-  /** Takes the word of another process, as long as there is no answer to go by. `ahead`: service time minus local time. */
+  /** Adopts the offset measured by another process until there is a response. `ahead`: service time minus local time. */
   assume(ahead: number): void {
     const steady = steadyTime(this.#clock);
     this.#sample ??= { offset: this.#clock.now() + ahead - steady, roundTrip: Number.POSITIVE_INFINITY, takenAt: steady };

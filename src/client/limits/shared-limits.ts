@@ -1,6 +1,6 @@
 /**
- * What the processes of one user tell each other of a rate limit: a small file for each service and credential. It is
- * advice, so there is no lock, the last writer wins, and whatever cannot be read or written is passed over in silence.
+ * Shares a rate limit between the processes of one user: a small file for each service and credential. It is advisory, so
+ * there is no lock, the last writer wins, and files that cannot be read or written are silently ignored.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,15 +8,15 @@ import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { makeFolders } from '../../base/make-folders.ts';
 import { shortName } from '../../base/short-name.ts';
 
-/** What one process knows. */
+/** What one process knows about the rate limit. */
 export interface SharedEntry {
-  /** Requests left in the window. */
+  /** Remaining requests in the window. */
   remaining: number;
   /** End of the window, in milliseconds of the service's clock. */
   resetAt: number;
   /** The service's clock minus that of this machine, in milliseconds. */
   ahead: number;
-  /** When it was learned, in milliseconds of this machine's clock. */
+  /** When it was observed, in milliseconds of this machine's clock. */
   seenAt: number;
 }
 
@@ -26,19 +26,19 @@ const largestFile = 1_024;
 export class SharedLimits {
   readonly #file: string;
 
-  /** @param identity what the limit belongs to: the service's origin, and what tells the credential from others without being secret */
+  /** @param identity the owner of the limit: the service's origin, and the credential's displayable name */
   constructor(cacheFolder: string, identity: readonly string[]) {
     this.#file = path.join(cacheFolder, 'rate-limits', `${shortName(JSON.stringify(identity))}.json`);
   }
 
-  /** What another process, or an earlier one, wrote. `now` is local time in milliseconds. */
+  /** The entry written by another or an earlier process. `now` is local time in milliseconds. */
   read(now: number): SharedEntry | undefined {
     const entry = readEntry(this.#file);
     if (entry === undefined || entry.seenAt > now + 60_000 || entry.seenAt < now - entryLife) return undefined;
     return entry.resetAt > now + entry.ahead ? entry : undefined;
   }
 
-  /** Writes what was learned, unless what is there says more. */
+  /** Writes an entry, unless the existing one is more informative. */
   write(entry: SharedEntry): void {
     const other = this.read(entry.seenAt);
     if (other !== undefined && !replaces(entry, other)) return;
@@ -53,7 +53,7 @@ export class SharedLimits {
   }
 }
 
-/** Whether an entry says more than another: nothing left, the later the longer; then the later window; then the fewer left. */
+/** Whether an entry replaces another: first one with no remaining requests, then one of a later window, then one with fewer remaining. */
 function replaces(entry: SharedEntry, other: SharedEntry): boolean {
   if ((entry.remaining === 0) !== (other.remaining === 0)) return entry.remaining === 0;
   const sameWindow = Math.abs(entry.resetAt - other.resetAt) < 1_000;
@@ -62,7 +62,7 @@ function replaces(entry: SharedEntry, other: SharedEntry): boolean {
 
 function readEntry(file: string): SharedEntry | undefined {
   try {
-    // A link, or a file that others may write, is not what was written here.
+    // A link, or a file that other users can write, was not written by this code.
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     try {
       const found = fstatSync(descriptor);

@@ -1,9 +1,8 @@
 /**
- * From the lines of a client that speaks the Model Context Protocol on its standard streams to the endpoint of a service, and
- * back. Messages pass as they are: their ids are never looked into, only answered to. Every request gets exactly one
- * answer, notifications and the client's own answers get none.
+ * Connects a client that speaks the Model Context Protocol on its standard streams with the endpoint of a service.
+ * Messages are passed on unchanged, and their IDs are only used to answer them. Every request gets exactly one answer;
+ * notifications and the client's own answers get none.
  */
-
 import { AopsError } from '../../base/errors.ts';
 import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
@@ -18,9 +17,9 @@ import { legacyHeaders, modernHeaders, postRequest } from './messages.ts';
 import { ReadOnlyTools } from './read-only-tools.ts';
 
 export interface BridgeOptions {
-  /** Writes a line to the client; resolves when there is room for another one. */
+  /** Writes a line to the client; resolves when another line can be written. */
   write(line: string): Promise<void>;
-  /** Told of what the client is not. */
+  /** Receives messages that do not go to the client. */
   log(text: string): void;
 }
 
@@ -35,14 +34,14 @@ export class Bridge {
   readonly #client: Client;
   readonly #options: BridgeOptions;
   readonly #tools = new ReadOnlyTools();
-  /** Requests without an answer yet, by id: the number 1 and the text "1" are two. */
+  /** Unanswered requests by ID: the number 1 and the string "1" are different IDs. */
   readonly #open = new Map<string, AbortController>();
   readonly #work = new Set<Promise<void>>();
   #session: Session | undefined;
-  /** The client's own beginning, to begin again with when the service has forgotten the session. */
-  #beginning: Buffer | undefined;
+  /** The client's `initialize` request, to start a new session when the service has forgotten the current one. */
+  #initializeLine: Buffer | undefined;
   #renewal: Promise<void> | undefined;
-  /** What later messages have to wait for. */
+  /** A notification that later messages have to wait for. */
   #before: Promise<void> = Promise.resolve();
 
   constructor(client: Client, options: BridgeOptions) {
@@ -50,27 +49,27 @@ export class Bridge {
     this.#options = options;
   }
 
-  /** Takes a line of the client. What comes of it is written when it is there; lines do not wait for each other. */
+  /** Handles a line from the client. Answers are written when they arrive; lines do not wait for each other. */
   take(line: Buffer): void {
     this.#spawn(this.#handle(line));
   }
 
-  /** A line that was not read. */
+  /** Answers a line that could not be read. */
   refuse(text: string): void {
     this.#spawn(this.#answer(null, { code: rpcCodes.invalidRequest, message: text }));
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no work is in progress. */
   async settled(): Promise<void> {
     while (this.#work.size > 0) await Promise.all(this.#work);
   }
 
-  /** Gives up what is under way: its requests are answered with the reason. */
+  /** Aborts the requests in progress, which are answered with the reason. */
   abort(reason: Error): void {
     for (const controller of this.#open.values()) controller.abort(reason);
   }
 
-  /** Ends the session, if the service gave one. */
+  /** Ends the session, if the service started one. */
   async close(): Promise<void> {
     if (this.#session?.id === undefined) return;
     const request = {
@@ -85,14 +84,15 @@ export class Bridge {
 
   #handle(line: Buffer): Promise<void> {
     const message = jsonValue(line.toString('utf8'));
-    if (message === undefined) return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: this is no JSON.' });
+    if (message === undefined)
+      return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: the line is not valid JSON.' });
     if (!isObject(message) || (typeof message.method !== 'string' && !isRpcAnswer(message)))
-      return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'This is no single JSON-RPC message.' });
+      return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'The line is not a single JSON-RPC message.' });
     const before = this.#before;
     if (isRequest(message)) return before.then(() => this.#request(message, line));
-    const told = before.then(() => this.#tell(message as unknown as RpcMessage, line));
-    if (message.method === 'notifications/initialized') this.#before = told;
-    return told;
+    const notification = before.then(() => this.#notify(message as unknown as RpcMessage, line));
+    if (message.method === 'notifications/initialized') this.#before = notification;
+    return notification;
   }
 
   async #request(message: Request, line: Buffer): Promise<void> {
@@ -111,7 +111,7 @@ export class Bridge {
     }
   }
 
-  /** Sends a request; once more in a new session when its own was forgotten: refused with 404, it was not carried out. */
+  /** Sends a request, and once more in a new session if its session was forgotten: a request rejected with 404 was not carried out. */
   async #post(message: Request, line: Buffer, signal: AbortSignal): Promise<TransportResponse> {
     const session = this.#session;
     try {
@@ -119,7 +119,7 @@ export class Bridge {
     } catch (error) {
       const forgotten = error instanceof ServiceAnswerError && error.status === 404 && session?.id !== undefined;
       if (!forgotten || message.method === 'initialize') throw error;
-      // Others may have found out at the same time; whoever is first begins anew for all.
+      // Several requests may notice this at the same time; the first one renews the session for all.
       if (this.#session === session) this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
       await this.#renewal;
       return this.#send(message, line, signal);
@@ -141,7 +141,7 @@ export class Bridge {
     throw new AopsError(`The service answered ${response.status} without an answer to this request.`, { code: 'unusable_answer', exit: 1 });
   }
 
-  async #tell(message: RpcMessage, line: Buffer): Promise<void> {
+  async #notify(message: RpcMessage, line: Buffer): Promise<void> {
     if (message.method === 'notifications/cancelled') this.#cancel(message.params?.requestId);
     try {
       await this.#client.send({ ...postRequest(line, this.#headers(message), false), statusOnly: true });
@@ -152,30 +152,30 @@ export class Bridge {
     }
   }
 
-  /** Nobody waits for the answer any more: the service sees it by the end of the connection. */
+  /** The client no longer waits for the answer: closing the connection tells the service. */
   #cancel(id: unknown): void {
     this.#open.get(JSON.stringify(id))?.abort(cancelled);
   }
 
   async #renew(): Promise<void> {
-    const beginning = this.#beginning;
-    if (beginning === undefined) return;
-    const message = jsonValue(beginning.toString('utf8')) as Request;
-    // Under an id of its own; its answer is nobody's but ours.
+    const initializeLine = this.#initializeLine;
+    if (initializeLine === undefined) return;
+    const message = jsonValue(initializeLine.toString('utf8')) as Request;
+    // It has an ID of its own, because its answer is not passed on.
     const again = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
     this.#session = undefined;
     const response = await this.#client.send(postRequest(again, {}, false));
     this.#begin(response);
-    const told = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-    await this.#client.send({ ...postRequest(told, this.#legacyHeaders(), false), statusOnly: true });
-    this.#options.log('The service had forgotten the session; a new one has begun.');
+    const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    await this.#client.send({ ...postRequest(notification, this.#legacyHeaders(), false), statusOnly: true });
+    this.#options.log('The service had forgotten the session, so a new one was started.');
   }
 
-  /** What answers tell that later messages need. */
+  /** Learns from an answer what later messages need. */
   #learn(message: Request, line: Buffer, response: TransportResponse): void {
     this.#tools.learn(message, readJson(response));
     if (message.method !== 'initialize' || Object.keys(modernHeaders(message)).length > 0) return;
-    this.#beginning = line;
+    this.#initializeLine = line;
     this.#begin(response);
   }
 
@@ -198,7 +198,7 @@ export class Bridge {
     return this.#options.write(JSON.stringify({ jsonrpc: '2.0', id, error }));
   }
 
-  /** A message of the service to the client: on one line, and otherwise as it came. */
+  /** Passes a message of the service to the client on one line, otherwise unchanged. */
   async #pass(text: string): Promise<void> {
     await this.#options.write(/[\r\n]/.test(text) ? JSON.stringify(JSON.parse(text)) : text);
   }
@@ -210,12 +210,12 @@ export class Bridge {
   }
 }
 
-const cancelled = new Error('the client gave the request up');
+const cancelled = new Error('the client cancelled the request');
 
 const isRequest = (message: Record<string, unknown>): message is Record<string, unknown> & Request =>
   typeof message.method === 'string' && (typeof message.id === 'string' || typeof message.id === 'number');
 
-/** A failure on the way, as an answer: that of the service where it gave one, else what happened and what to do. */
+/** A failure as an answer: the service's own if it sent one, or else what happened and what to do. */
 function failureOf(error: unknown): RpcFailure {
   if (error instanceof ServiceAnswerError && error.rpc !== undefined) return error.rpc;
   const message = error instanceof Error ? error.message : String(error);

@@ -7,12 +7,12 @@ const exits: Readonly<Record<number, ExitCode>> = {
   [rpcCodes.invalidRequest]: exitCodes.usage,
 };
 
-/** A failure that the Model Context Protocol tells in an answer that is otherwise a success. */
+/** A failure that the Model Context Protocol reports in a response with a success status. */
 export class RpcError extends AopsError {
   readonly rpc: RpcFailure;
 
   constructor(rpc: RpcFailure, method: string) {
-    const hint = rpc.code === rpcCodes.methodNotFound ? `The service does not know ${method}.` : undefined;
+    const hint = rpc.code === rpcCodes.methodNotFound ? `The service does not support ${method}.` : undefined;
     super(rpc.message, { code: rpcWord(rpc.code), exit: exits[rpc.code] ?? exitCodes.failure, ...(hint === undefined ? {} : { hint }) });
     this.rpc = rpc;
   }

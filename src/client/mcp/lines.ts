@@ -1,11 +1,11 @@
-/** Messages on a stream, one to a line. */
+/** Messages on a stream, one per line. */
 
-/** A line that is longer than it may be. */
+/** Stands for a line that exceeds the limit. */
 export const tooLong = Symbol('too long');
 
 /**
- * The lines of a stream without their ends, empty ones left out; whatever its chunks, also within a character. Of a line
- * longer than `limit` bytes only that there was one is told.
+ * The lines of a stream without their line ends, omitting empty ones; chunks may end anywhere, even within a character. A line
+ * longer than `limit` bytes is reported as `tooLong`.
  */
 export async function* readLines(stream: AsyncIterable<Uint8Array | string>, limit: number): AsyncGenerator<Buffer | typeof tooLong> {
   let parts: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Messages, headers and requests of the Model Context Protocol, as each of its eras wants them. Pure. */
+/** Messages, headers and requests of the Model Context Protocol, in the form that each of its eras requires. Pure. */
 import { isObject } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
 import type { RpcMessage } from '../json-rpc.ts';
@@ -7,7 +7,7 @@ import type { ServiceRequest } from '../request.ts';
 const modernVersion = '2026-07-28';
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
 
-/** A request with who asks, in which version, and what that can do: in the modern era every one says so. */
+/** A request with the client's identity, protocol version and capabilities: in the modern era every request contains them. */
 export function modernMessage<Message extends RpcMessage>(message: Message, identity: { name: string; version: string }): Message {
   const meta = {
     ...(isObject(message.params?._meta) ? message.params._meta : {}),
@@ -18,7 +18,7 @@ export function modernMessage<Message extends RpcMessage>(message: Message, iden
   return { ...message, params: { ...message.params, _meta: meta } };
 }
 
-/** The headers that repeat what a message of the modern era says; none for a message of the era before. */
+/** The headers that repeat parts of a message of the modern era; empty for a message of the legacy era. */
 export function modernHeaders({ method, params }: RpcMessage): Record<string, string> {
   const meta = params?._meta;
   const version = isObject(meta) ? meta[versionKey] : undefined;
@@ -36,7 +36,7 @@ export const legacyHeaders = ({ version, session }: { version: string; session: 
   ...(session === undefined ? {} : { 'mcp-session-id': session }),
 });
 
-/** A value that a header can hold: what is no plain ASCII goes as Base64, between marks. */
+/** A value that a header can contain: anything but plain ASCII is encoded as Base64 between marks. */
 const headerValue = (text: string): string =>
   /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?')
     ? text
@@ -48,6 +48,6 @@ const attemptMilliseconds = 120_000;
 /** The request that carries a message. */
 export function postRequest(body: string | Uint8Array, headers: Record<string, string>, mutates: boolean): ServiceRequest {
   const { method, path } = operation('callMcp');
-  const manners = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-  return { method, path, headers: { ...manners, ...headers }, body, mutates, attemptMilliseconds };
+  const contentHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  return { method, path, headers: { ...contentHeaders, ...headers }, body, mutates, attemptMilliseconds };
 }

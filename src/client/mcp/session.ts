@@ -1,6 +1,6 @@
 /**
- * A client's side of the Model Context Protocol, over the HTTP core. It speaks the era of 2026-07-28, in which every
- * request stands for itself, and falls back to the one before it (`initialize` first) where a service knows no other.
+ * The client side of the Model Context Protocol, over the HTTP client. It uses the era of 2026-07-28, in which every
+ * request is self-contained, and falls back to the legacy era (`initialize` first) for services that support no other.
  */
 import { isObject, jsonValue } from '../../base/values.ts';
 import { operation } from '../../interface/operations.ts';
@@ -21,11 +21,11 @@ export interface Identity {
 export interface Call {
   method: string;
   params?: Record<string, unknown>;
-  /** Whether it may change something: then it carries an idempotency key, and is sent again under that key alone. */
+  /** Whether it may change something: then it carries an idempotency key, and is only sent again under that key. */
   mutates: boolean;
 }
 
-/** The newest version of the era before. */
+/** The newest version of the legacy era. */
 const legacyVersion = '2025-11-25';
 
 interface LegacyEra {
@@ -37,7 +37,7 @@ export class McpSession {
   readonly #client: Client;
   readonly #identity: Identity;
   readonly #counts = new Map<string, number>();
-  /** Undefined until the service has answered something. */
+  /** Undefined until the service has answered. */
   #era: 'modern' | LegacyEra | undefined;
 
   constructor(client: Client, identity: Identity) {
@@ -47,7 +47,7 @@ export class McpSession {
 
   /**
    * The result of a request.
-   * @throws RpcError for a failure that the protocol tells, and what `Client.send` throws
+   * @throws RpcError for a failure that the protocol reports, and what `Client.send` throws
    */
   async request(call: Call): Promise<Record<string, unknown>> {
     const message = this.#message(call);
@@ -63,13 +63,13 @@ export class McpSession {
     return this.#requestLegacy(message, call, await this.#initialize());
   }
 
-  /** Sends a message as it is, and returns the answer as it is; undefined to a notification. */
+  /** Sends a message unchanged, and returns its unchanged answer; undefined for a notification. */
   async exchange(message: RpcMessage, mutates: boolean): Promise<RpcAnswer | undefined> {
     const response = await this.#send(message, modernHeaders(message), mutates);
     return message.id === undefined ? undefined : answerOf(response, message);
   }
 
-  /** Ends the session, if the service gave one. That it cannot is of no interest. */
+  /** Ends the session, if the service started one. Failures are ignored. */
   async close(): Promise<void> {
     const era = this.#era;
     if (era === undefined || era === 'modern' || era.session === undefined) return;
@@ -87,7 +87,7 @@ export class McpSession {
     try {
       return resultOf(await this.#post(message, legacyHeaders(era), mutates), method);
     } catch (error) {
-      // A session that is over: the request was refused, so it can be sent again in a new one.
+      // The session has ended: the request was rejected, so it can be sent again in a new one.
       const over = era.session !== undefined && error instanceof ServiceAnswerError && error.status === 404;
       if (!over) throw error;
       return resultOf(await this.#post(message, legacyHeaders(await this.#initialize()), mutates), method);
@@ -106,7 +106,7 @@ export class McpSession {
     return era;
   }
 
-  /** Ids follow from what is asked, so that a command that is repeated with its key sends the same bytes. */
+  /** IDs are derived from the request, so that a command repeated with its key sends the same bytes. */
   #message({ method, params }: Pick<Call, 'method' | 'params'>): RpcMessage & { id: string } {
     const count = (this.#counts.get(method) ?? 0) + 1;
     this.#counts.set(method, count);
@@ -139,19 +139,19 @@ function resultOf({ result, error }: RpcAnswer, method: string): Record<string, 
   return result ?? {};
 }
 
-/** Refusals that a service of the modern era alone gives: with them, it is the request that is wrong. */
+/** Refusals that only a service of the modern era sends: they mean that the request is invalid. */
 const modernRefusals: readonly number[] = [
   rpcCodes.methodNotFound,
   rpcCodes.invalidParams,
   rpcCodes.headerMismatch,
   rpcCodes.missingCapability,
 ];
-/** What services of the era before say to a request that comes without a beginning. */
+/** How services of the legacy era answer a request that comes before `initialize`. */
 const legacyRefusals: readonly number[] = [rpcCodes.serverError, rpcCodes.notInitialized];
 
 /**
- * Whether the first request was refused by a service that knows the era before alone (2026-07-28, versioning). A refusal
- * with a status has carried nothing out.
+ * Whether the first request was rejected by a service that supports only the legacy era (2026-07-28, versioning). A request
+ * rejected with a status was not carried out.
  */
 function isOfEraBefore(error: unknown): boolean {
   if (error instanceof RpcError) return legacyRefusals.includes(error.rpc.code);

@@ -1,4 +1,4 @@
-/** The tools of a service: what there is, and calling one. */
+/** Lists and calls the tools of a service. */
 import { isObject } from '../../base/values.ts';
 import type { McpSession } from './session.ts';
 
@@ -24,14 +24,14 @@ export interface ToolResult {
   isError?: boolean;
 }
 
-/** A service that keeps on naming further pages names them for ever. */
-const mostPages = 100;
+/** Guards against a service that always names another page. */
+const maxPages = 100;
 
 /** All tools, in the order of the service. */
 export async function listTools(session: McpSession): Promise<ListedTool[]> {
   const tools: ListedTool[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const params = cursor === undefined ? {} : { params: { cursor } };
     const result = await session.request({ method: 'tools/list', ...params, mutates: false });
     if (Array.isArray(result.tools)) tools.push(...result.tools.filter(isTool));
@@ -43,7 +43,7 @@ export async function listTools(session: McpSession): Promise<ListedTool[]> {
 
 export const isReadOnly = (tool: ListedTool): boolean => tool.annotations?.readOnlyHint === true;
 
-/** Whether the service says that what the tool does cannot be undone. Silence is no warning. */
+/** Whether the service declares that the tool's changes cannot be undone. A missing hint is not taken as a warning. */
 export const isDestructive = (tool: ListedTool): boolean => !isReadOnly(tool) && tool.annotations?.destructiveHint === true;
 
 /** Calls a tool. A tool that only reads carries no idempotency key. */

@@ -1,4 +1,4 @@
-/** Connections that are still being made. undici leaves them alone when it ends, and they would keep the process for as long as they take. */
+/** Connections in progress. undici does not abort them when it is destroyed, and they would keep the process alive until they end. */
 import type { Socket } from 'node:net';
 import type { Connector, Dispatcher } from '../../base/undici.ts';
 
@@ -7,10 +7,10 @@ type Connect = Connector.connector;
 export class Connecting {
   readonly #sockets = new Set<Socket>();
 
-  /** The same way to connect, whose connections `end` gives up. */
+  /** The same connector, except that `end` aborts its connections in progress. */
   track(connect: Connect): Connect {
     return (options, done) => {
-      // It returns the socket, which its type does not say.
+      // It returns the socket, although its type does not say so.
       const socket = connect(options, (...result) => {
         this.#sockets.delete(socket);
         done(...result);
@@ -19,19 +19,19 @@ export class Connecting {
     };
   }
 
-  /** Gives up what is not connected yet. */
+  /** Aborts all connections in progress. */
   end(): void {
-    for (const socket of this.#sockets) socket.destroy(new Error('given up'));
+    for (const socket of this.#sockets) socket.destroy(new Error('the connection was abandoned'));
     this.#sockets.clear();
   }
 
-  /** Lets the end of a dispatcher be that of its connections. */
+  /** Makes the destruction of a dispatcher abort its connections in progress. */
   endWith<Ended extends Dispatcher>(dispatcher: Ended): Ended {
-    const destroy = dispatcher.destroy.bind(dispatcher) as (...given: unknown[]) => Promise<void>;
-    // It calls itself with a callback.
-    dispatcher.destroy = ((...given: unknown[]) => {
+    const destroy = dispatcher.destroy.bind(dispatcher) as (...args: unknown[]) => Promise<void>;
+    // `destroy` calls itself with a callback.
+    dispatcher.destroy = ((...args: unknown[]) => {
       this.end();
-      return destroy(...given);
+      return destroy(...args);
     }) as Ended['destroy'];
     return dispatcher;
   }

@@ -1,8 +1,7 @@
 /**
- * A dispatcher that picks the way to each host: proxy or none, client certificate or none. It stands on undici's Agent
- * and ProxyAgent, and gives the failures of a proxy a name of their own: the service has seen nothing then.
+ * A dispatcher that chooses how to reach each host: with or without a proxy, with or without a client certificate. It builds
+ * on undici's Agent and ProxyAgent, and gives failures of a proxy their own error: the service has not seen the request then.
  */
-
 import * as tls from 'node:tls';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { Pool as UndiciPool, ProxyAgent as UndiciProxyAgent } from 'undici';
@@ -19,7 +18,7 @@ const ProxyAgent = ProxyAgentClass as unknown as typeof UndiciProxyAgent;
 const Pool = PoolClass as unknown as typeof UndiciPool;
 const Base = DispatcherClass as unknown as typeof Dispatcher;
 
-/** What a TLS connection is made with; without a context Node's defaults. */
+/** The options of a TLS connection; without a context, Node's defaults apply. */
 interface TlsOptions {
   timeout: number;
   secureContext?: SecureContext;
@@ -29,50 +28,52 @@ export class NetworkDispatcher extends Base {
   readonly #network: Network;
   readonly #limits: AgentOptions;
   readonly #connecting = new Connecting();
-  readonly #ways = new Map<string, Dispatcher>();
-  readonly #anybody: TlsOptions;
+  readonly #dispatchers = new Map<string, Dispatcher>();
+  readonly #default: TlsOptions;
   readonly #identified: TlsOptions;
 
-  /** @throws UsageError for a certificate and a key that do not fit */
+  /** @throws UsageError for a certificate and a key that do not belong together */
   constructor(network: Network, limits: AgentOptions) {
     super();
     this.#network = network;
     this.#limits = limits;
     const { authorities, client } = network.certificates ?? {};
-    this.#anybody = tlsOptions(authorities);
-    this.#identified = client ? tlsOptions(authorities, client) : this.#anybody;
+    this.#default = tlsOptions(authorities);
+    this.#identified = client ? tlsOptions(authorities, client) : this.#default;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
-    return this.#wayTo(new URL(String(options.origin))).dispatch(options, handler);
+    return this.#dispatcherFor(new URL(String(options.origin))).dispatch(options, handler);
   }
 
   override async close(): Promise<void> {
-    await Promise.all([...this.#ways.values()].map((way) => way.close()));
+    await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.close()));
   }
 
   override async destroy(): Promise<void> {
     this.#connecting.end();
-    await Promise.all([...this.#ways.values()].map((way) => way.destroy()));
+    await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
   }
 
-  #wayTo(url: URL): Dispatcher {
+  #dispatcherFor(url: URL): Dispatcher {
     const proxy = this.#network.proxyFor?.(url);
     const identified = this.#network.certificates?.client?.origins.includes(url.origin) === true;
     const name = `${identified} ${proxy?.origin ?? 'direct'}`;
-    const known = this.#ways.get(name);
+    const known = this.#dispatchers.get(name);
     if (known) return known;
-    const connect = identified ? this.#identified : this.#anybody;
-    const way = proxy
+    const connect = identified ? this.#identified : this.#default;
+    const dispatcher = proxy
       ? this.#through(proxy, connect)
       : new Agent({ ...this.#limits, connect: this.#connecting.track(buildConnector(connect)) });
-    this.#ways.set(name, way);
-    return way;
+    this.#dispatchers.set(name, dispatcher);
+    return dispatcher;
   }
 
-  /** Options whose connections to the proxy are given up with the dispatcher. */
-  #tracked(given: UndiciPool.Options): UndiciPool.Options {
-    return typeof given.connect === 'function' ? { ...given, connect: this.#connecting.track(given.connect) } : given;
+  /** Options with which connections to the proxy are aborted together with the dispatcher. */
+  #tracked(poolOptions: UndiciPool.Options): UndiciPool.Options {
+    return typeof poolOptions.connect === 'function'
+      ? { ...poolOptions, connect: this.#connecting.track(poolOptions.connect) }
+      : poolOptions;
   }
 
   #through(proxy: ProxyServer, requestTls: TlsOptions): Dispatcher {
@@ -80,10 +81,10 @@ export class NetworkDispatcher extends Base {
       ...this.#limits,
       uri: proxy.origin,
       requestTls: requestTls as UndiciProxyAgent.Options['requestTls'] & object,
-      proxyTls: this.#anybody as UndiciProxyAgent.Options['proxyTls'] & object,
+      proxyTls: this.#default as UndiciProxyAgent.Options['proxyTls'] & object,
       // Plain http needs no tunnel, and many proxies allow tunnels to port 443 only.
       proxyTunnel: false,
-      clientFactory: (origin, given) => tunnelling(new Pool(origin, this.#tracked(given as UndiciPool.Options)), proxy),
+      clientFactory: (origin, poolOptions) => tunnelling(new Pool(origin, this.#tracked(poolOptions as UndiciPool.Options)), proxy),
       ...(proxy.login ? { token: `Basic ${Buffer.from(`${proxy.login.user}:${proxy.login.password}`).toString('base64')}` } : {}),
     };
     return new ProxyAgent(options);
@@ -91,8 +92,8 @@ export class NetworkDispatcher extends Base {
 }
 
 /**
- * Tells what goes wrong before the tunnel stands from what happens in it. Without this undici would try again for ever
- * when a proxy hangs up, and an answer like 407 would pass for an abort.
+ * Distinguishes failures before the tunnel is established from failures in it. Without this, undici would retry forever
+ * when a proxy hangs up, and would report an answer such as 407 as an abort.
  */
 function tunnelling(pool: UndiciPool, proxy: ProxyServer): UndiciPool {
   const connect = pool.connect.bind(pool) as (options: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
@@ -112,7 +113,7 @@ function tlsOptions(authorities: string | undefined, client?: Certificates['clie
   const timeout = connectMilliseconds;
   if (authorities === undefined && client === undefined) return { timeout };
   try {
-    // One context for all connections: reading the authorities takes a while.
+    // One context for all connections, because parsing the authorities takes a while.
     const secureContext = createSecureContext({
       ...(authorities === undefined ? {} : { ca: [...defaultAuthorities(), authorities] }),
       ...(client === undefined ? {} : { cert: client.certificate, key: client.key }),
@@ -122,12 +123,12 @@ function tlsOptions(authorities: string | undefined, client?: Certificates['clie
     const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(
       `The client certificate cannot be used with its key (${code ?? 'unknown error'}).`,
-      'Give the certificate with --client-cert and its own private key, unencrypted, with --client-key; both as PEM.',
+      'Pass the certificate with --client-cert and its own unencrypted private key with --client-key, both as PEM.',
     );
   }
 }
 
-/** What Node trusts by itself. Newer versions can tell exactly, with the system's store where it was asked for. */
+/** The authorities that Node trusts by default. Newer versions report them exactly, including the system's store if it is enabled. */
 function defaultAuthorities(): readonly string[] {
   const { getCACertificates } = tls as { getCACertificates?: (type: 'default') => string[] };
   return getCACertificates?.('default') ?? rootCertificates;

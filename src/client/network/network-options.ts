@@ -1,27 +1,27 @@
-/** How to get to a service: through which proxy, trusting whom, identified by what. */
+/** How to reach a service: which proxy to use, which authorities to trust, and which certificate to present. */
 
-/** A proxy, without its password in the address. */
+/** A proxy. Its password is not part of the origin. */
 export interface ProxyServer {
   /** Scheme, host and port. */
   origin: string;
-  /** What named it, for messages: `HTTPS_PROXY`. */
+  /** The variable that sets it, for messages: `HTTPS_PROXY`. */
   variable: string;
   login?: { user: string; password: string };
 }
 
 /** Certificates, as PEM text. */
 export interface Certificates {
-  /** Authorities trusted in addition to the default ones, also of proxies. */
+  /** Authorities to trust in addition to the default ones, also for proxies. */
   authorities?: string;
-  /** What to identify with. Shown to `origins` alone. */
+  /** The client certificate. It is presented only to `origins`. */
   client?: { certificate: string; key: string; origins: readonly string[] };
 }
 
 export interface Network {
-  /** The proxy for a URL, undefined for none. */
+  /** The proxy for a URL; undefined for a direct connection. */
   proxyFor?: (url: URL) => ProxyServer | undefined;
   certificates?: Certificates;
-  /** The certificate (PEM) that the service is known to have: no other is taken, and this one whoever signed it, for whatever name. */
+  /** The certificate (PEM) that the service must have: no other is accepted, and this one regardless of its issuer and names. */
   pinned?: string;
 }
 

@@ -1,8 +1,7 @@
 /**
- * How the HTTP core gets to a host: directly, or by a proxy, with the certificates it trusts and the one it shows.
- * What needs more than a plain connection is loaded only where it is asked for.
+ * How the HTTP client reaches a host: directly or through a proxy, with the certificates it trusts and the one it presents.
+ * The code for anything but plain connections is loaded only when it is needed.
  */
-
 import { Agent, buildConnector, type Dispatcher } from '../../base/undici.ts';
 import { Connecting } from './connecting.ts';
 import { connectMilliseconds, type Network } from './network-options.ts';
@@ -14,7 +13,7 @@ export type { Certificates, Network, ProxyServer } from './network-options.ts';
  * @throws UsageError for certificates that cannot be used
  */
 export async function openDispatcher(network: Network = {}, connections = 8): Promise<Dispatcher> {
-  // Time limits are the caller's: one signal covers the whole attempt.
+  // The caller sets the time limits: one signal covers the whole attempt.
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
   if (network.pinned !== undefined) {
     const { pinnedConnector } = await import('./pinned.ts');

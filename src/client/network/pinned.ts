@@ -1,13 +1,13 @@
-/** Connections to a service whose certificate is known, such as one on this machine that is called by its address. */
+/** Connections to a service whose certificate is known, such as one on this machine that is reached by its address. */
 import { X509Certificate } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
 import { buildConnector, type Connector } from '../../base/undici.ts';
 import { connectMilliseconds } from './network-options.ts';
 
-/** Connects to whoever shows this certificate (PEM); nothing is sent to anybody else. */
+/** Connects only to a service that presents this certificate (PEM); nothing is sent to any other. */
 export function pinnedConnector(certificate: string): Connector.connector {
   const known = new X509Certificate(certificate);
-  // A session that is taken up again shows no certificate.
+  // A resumed session does not present a certificate.
   const connect = buildConnector({ timeout: connectMilliseconds, rejectUnauthorized: false, maxCachedSessions: 0 });
   return (options, done) =>
     connect(options, (...result) => {
@@ -15,6 +15,6 @@ export function pinnedConnector(certificate: string): Connector.connector {
       if (error !== null || !(socket instanceof TLSSocket) || socket.getPeerX509Certificate()?.raw.equals(known.raw))
         return done(...result);
       socket.destroy();
-      return done(new Error('The service shows another certificate than the one it was started with.'), null);
+      return done(new Error('The service presents a different certificate than the one it was started with.'), null);
     });
 }

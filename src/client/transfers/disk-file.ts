@@ -1,18 +1,18 @@
 /**
- * A new file on the disk. What is quick is done at once: handing it to a thread takes ten times as long as doing it,
- * which is most of the time that thousands of small files take, and competes with receiving a large one. A disk that
- * turns out to be slow is written to by a thread, so that Ctrl-C does not wait for it.
+ * A new file on the disk. Fast operations are synchronous: handing them to a thread takes ten times as long as doing them,
+ * which would be most of the time that thousands of small files take, and competes with receiving a large one. If the disk
+ * turns out to be slow, a thread writes to it, so that Ctrl-C does not have to wait.
  */
 import { closeSync, constants, fchmodSync, fsync, ftruncate, openSync, write, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** Milliseconds of one write after which a disk is slow. */
+/** A disk counts as slow when one write takes longer than this, in milliseconds. */
 const slowWrite = 20;
 
-/** Bytes after which a thread begins to sync, while more of the file comes: at the end everybody would wait for all of it. */
+/** Bytes after which a thread starts to sync while the file is still being received: at the end, everything would wait for it. */
 const syncEvery = 8 * 1_048_576;
 
-/** Milliseconds of one such sync after which there are no more: the process cannot end before it, so Ctrl-C would wait. */
+/** If one such sync takes longer than this, in milliseconds, there are no more: the process cannot exit during one, so Ctrl-C would wait. */
 const slowSync = 50;
 
 const syncFile = promisify(fsync);
@@ -26,7 +26,7 @@ const writePart = promisify(write) as unknown as (
 ) => Promise<{ bytesWritten: number }>;
 
 export interface DiskFile {
-  /** Writes at a place, and gives the number of bytes that were taken: fewer where the disk is nearly full. */
+  /** Writes at a position and returns the number of bytes written: fewer if the disk is nearly full. */
   write(data: Uint8Array, position: number): number | Promise<number>;
   empty(): Promise<void>;
   /** Waits until everything is on the disk. */
@@ -37,14 +37,14 @@ export interface DiskFile {
 
 export type OpenFile = (file: string, mode: number) => DiskFile;
 
-/** Makes a file that is not there yet, without following anything. */
+/** Creates a new file, without following links. */
 export const openDiskFile: OpenFile = (file, mode) => {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
   let slow = false;
   let unsynced = 0;
   let syncing = false;
   let lingers = false;
-  // Once failed it stays so: the system tells of what it could not write one time only, and the next sync would succeed.
+  // A failure is permanent: the system reports a failed write only once, and the next sync would succeed.
   let ahead = Promise.resolve();
   const settled = (): Promise<void> => ahead.catch(() => undefined);
   const syncAhead = (): void => {
@@ -71,7 +71,7 @@ export const openDiskFile: OpenFile = (file, mode) => {
     sync: () => ahead.then(() => syncFile(descriptor)),
     setMode: (mode) => fchmodSync(descriptor, mode),
     close() {
-      // Its number must not go to another file while the disk still works on this one.
+      // The descriptor must not be reused for another file while the disk still works on this one.
       if (syncing) void settled().then(() => closeSync(descriptor));
       else closeSync(descriptor);
     },

@@ -1,4 +1,4 @@
-/** What the head of a download's answer means: whether its body is what is missing. Pure. */
+/** Interprets the head of a download response: whether its body is the missing part of the file. Pure. */
 import type { Hash } from 'node:crypto';
 import { AopsError, type ErrorDetails, exitCodes } from '../../base/errors.ts';
 import { ServiceAnswerError, UnavailableError } from '../errors.ts';
@@ -10,12 +10,12 @@ export interface Digest {
   value: string;
 }
 
-/** How far a download has come. */
+/** The progress of a download. */
 export interface Position {
   received: number;
-  /** Strong validator of what was received (RFC 9110, 8.8.3); without one there is nothing to resume. */
+  /** Strong validator of the received part (RFC 9110, 8.8.3); without one, the download cannot be resumed. */
   etag: string | undefined;
-  /** Bytes of the whole, once it is known. */
+  /** Size of the whole file in bytes, once it is known. */
   total: number | undefined;
   digest: (Digest & { hash: Hash }) | undefined;
 }
@@ -23,11 +23,11 @@ export interface Position {
 export type Examined =
   /** The body is the file from byte `from` on. */
   | { next: 'take'; from: number; total: number | undefined; etag: string | undefined; digest: Digest | undefined }
-  /** Another request may bring it. */
+  /** Another request may succeed. */
   | { next: 'again'; error: AopsError; startOver: boolean }
   | { next: 'fail'; error: AopsError };
 
-/** @param size bytes of the file, as far as the service said so before */
+/** @param size size of the file in bytes, if the service reported it before */
 export function examine(
   status: number,
   headers: ResponseHeaders,
@@ -38,24 +38,24 @@ export function examine(
   if (status === 200 || status === 206) {
     const taken = status === 200 ? whole(headers) : part(headers, position);
     if (taken === undefined) {
-      const error = new UnavailableError('The service sent another part of the file than was asked for.', details);
+      const error = new UnavailableError('The service sent a different part of the file than the requested one.', details);
       return position.received > 0 ? { next: 'again', error, startOver: true } : { next: 'fail', error };
     }
     const encoding = header(headers, 'content-encoding') ?? 'identity';
     if (encoding !== 'identity')
-      return { next: 'fail', error: new UnavailableError('The service sent the file compressed, which was not asked for.', details) };
+      return { next: 'fail', error: new UnavailableError('The service sent the file compressed, which was not requested.', details) };
     if (size !== undefined && taken.total !== undefined && taken.total !== size)
       return { next: 'fail', error: fileChanged(size, taken.total, details) };
     return taken;
   }
-  // What is being continued is not there any more, as it was.
+  // The file being resumed was removed or changed.
   if (position.received > 0 && (status === 412 || status === 416))
     return { next: 'again', error: changedMeanwhile(details), startOver: true };
   const error = refusal(status, headers, details);
   return status === 408 || status === 429 || status >= 500 ? { next: 'again', error, startOver: false } : { next: 'fail', error };
 }
 
-/** Other content came than that of which a part is there. */
+/** The new content does not match the part already received. */
 export const changedMeanwhile = (details: ErrorDetails): UnavailableError =>
   new UnavailableError('The file changed while it was downloaded.', details, undefined, 'Run the command again.');
 
@@ -66,12 +66,12 @@ function whole(headers: ResponseHeaders): Extract<Examined, { next: 'take' }> {
     from: 0,
     total: wholeNumber(header(headers, 'content-length')),
     etag: etag?.startsWith('"') ? etag : undefined,
-    // On an answer with status 200 both are about the whole file.
+    // In a response with status 200, both cover the whole file.
     digest: readDigest(header(headers, 'repr-digest')) ?? readDigest(header(headers, 'content-digest')),
   };
 }
 
-/** The missing part, if it provably belongs to what was received: the same strong tag, from the next byte to the same end. */
+/** The missing part, if it provably belongs to the received part: the same strong tag, from the next byte to the same end. */
 function part(headers: ResponseHeaders, position: Position): Extract<Examined, { next: 'take' }> | undefined {
   const [, start, end, size] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header(headers, 'content-range') ?? '') ?? [];
   const total = Number(size);
@@ -84,7 +84,7 @@ function part(headers: ResponseHeaders, position: Position): Extract<Examined, {
 const wholeNumber = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 
-/** The strongest digest of a field that is known here: `sha-256=:base64:, sha-512=:base64:`. */
+/** The strongest supported digest in a field: `sha-256=:base64:, sha-512=:base64:`. */
 export function readDigest(field: string | undefined): Digest | undefined {
   for (const algorithm of ['sha512', 'sha256'] as const) {
     const name = algorithm.replace('sha', 'sha-');
@@ -95,10 +95,10 @@ export function readDigest(field: string | undefined): Digest | undefined {
 }
 
 export function fileChanged(expected: number, found: number, details: ErrorDetails): AopsError {
-  return new AopsError(`The file has ${found} bytes, not the ${expected} that the service said before.`, {
+  return new AopsError(`The file has ${found} bytes, not the ${expected} that the service reported before.`, {
     code: 'file_changed',
     exit: exitCodes.unavailable,
-    hint: 'It may just have been written. Run the command again.',
+    hint: 'It may have just been written. Run the command again.',
     details,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Downloading from signed URLs: without a credential, streamed with flat memory. A download that breaks off is resumed
- * where the service proves that the file is still the same one, else begun again, and never passes for complete.
+ * Downloads from signed URLs, without a credential and with constant memory. A download that breaks off is resumed if the
+ * service proves that the file is unchanged, or else restarted, and is never taken for complete.
  */
 import { createHash } from 'node:crypto';
 import { AopsError } from '../../base/errors.ts';
@@ -10,24 +10,24 @@ import { UnavailableError } from '../errors.ts';
 import type { ResponseHeaders } from '../limits/rate-limit.ts';
 import { failure, send } from '../transport.ts';
 import { changedMeanwhile, type Examined, examine, type Position } from './download-answer.ts';
-import { shownPath, signedUrl } from './signed-url.ts';
+import { printablePath, signedUrl } from './signed-url.ts';
 
 export interface DownloadOptions {
   signal: AbortSignal;
-  /** Bytes of the file, as far as the service said so before. */
+  /** Size of the file in bytes, if the service reported it before. */
   size?: number;
-  /** Forgets everything that was yielded. Without it, a download that cannot be resumed fails. */
+  /** Discards everything that was yielded. Without it, a download that cannot be resumed fails. */
   restart?: () => Promise<void>;
-  /** Another URL of the same file, for when the first expires on the way. */
+  /** Another URL for the same file, in case the first expires during the download. */
   renew?: () => Promise<string>;
 }
 
 /** A failure after which another attempt may help. */
 class Interrupted extends Error {
   readonly outcome: AopsError;
-  /** What was received is of no use. */
+  /** Whether the received part is useless. */
   readonly startOver: boolean;
-  /** The answer's, which may ask for a pause. */
+  /** The headers of the response, which may request a pause. */
   readonly headers: ResponseHeaders;
 
   constructor(outcome: AopsError, { startOver = false, headers = {} }: { startOver?: boolean; headers?: ResponseHeaders } = {}) {
@@ -39,7 +39,7 @@ class Interrupted extends Error {
 }
 
 /**
- * The bytes behind a signed URL, which the service gives relative to itself or absolute.
+ * The bytes behind a signed URL, which may be absolute or relative to the service.
  * @throws ServiceAnswerError, UnavailableError, `file_changed` or `file_damaged` when it cannot be completed, or the signal's reason
  */
 export async function* download(client: Client, url: string, options: DownloadOptions): AsyncGenerator<Uint8Array, void, undefined> {
@@ -60,7 +60,7 @@ export async function* download(client: Client, url: string, options: DownloadOp
         address = signedUrl(client.baseUrl, await options.renew());
         continue;
       }
-      // A long download may break off many times, as long as every attempt brings it further.
+      // A long download may break off many times, as long as every attempt makes progress.
       if (progress.resumed && position.received > progress.from) retry = 0;
       if (retry >= retryPolicy.retries) throw error.outcome;
       if (error.startOver || position.etag === undefined) await startOver(position, options, error.outcome);
@@ -69,7 +69,7 @@ export async function* download(client: Client, url: string, options: DownloadOp
   }
 }
 
-/** What has not been received yet, by one request. */
+/** Requests the part that has not been received yet. */
 async function* rest(
   client: Client,
   address: URL,
@@ -78,7 +78,7 @@ async function* rest(
   progress: { resumed: boolean },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const { signal } = options;
-  const details = { method: 'GET', path: shownPath(address) };
+  const details = { method: 'GET', path: printablePath(address) };
   const resume: Record<string, string> =
     position.received > 0 && position.etag ? { range: `bytes=${position.received}-`, 'if-range': position.etag } : {};
   try {
@@ -86,16 +86,16 @@ async function* rest(
       origin: address.origin,
       path: address.pathname + address.search,
       method: 'GET',
-      // Lengths, ranges and digests are those of the file itself only when it is not compressed on the way.
+      // Lengths, ranges and digests refer to the file itself only if the response is not compressed.
       headers: { 'accept-encoding': 'identity', ...resume },
       signal,
-      // Idle times: a long download may take as long as it keeps moving.
+      // These are idle limits: a download may take any time as long as data keeps arriving.
       headersTimeout: retryPolicy.attemptMilliseconds,
       bodyTimeout: retryPolicy.attemptMilliseconds,
     });
     const examined = examine(statusCode, headers, position, options.size, details);
     if (examined.next !== 'take') {
-      // Never the whole of it: an error's body is of no interest, and may be of any size.
+      // The body of an error is not needed and may be of any size.
       body.on('error', () => undefined).destroy();
       throw examined.next === 'fail' ? examined.error : new Interrupted(examined.error, { startOver: examined.startOver, headers });
     }
@@ -116,7 +116,7 @@ async function* rest(
   }
 }
 
-/** Takes note of what an answer is going to bring. */
+/** Records what a response is going to deliver. */
 async function begin(position: Position, examined: Extract<Examined, { next: 'take' }>, options: DownloadOptions): Promise<void> {
   const { from, total, etag, digest } = examined;
   if (from < position.received) await startOver(position, options, changedMeanwhile({}));
@@ -126,20 +126,20 @@ async function begin(position: Position, examined: Extract<Examined, { next: 'ta
   position.digest = digest && { ...digest, hash: createHash(digest.algorithm) };
 }
 
-/** Makes sure that everything has come, as it was sent. */
+/** Makes sure that everything has arrived undamaged. */
 function finish({ received, digest }: Position, expected: number | undefined, details: { method: string; path: string }): void {
   if (expected !== undefined && received !== expected) {
     const message = `The download ended after ${received} of ${expected} bytes.`;
     throw new Interrupted(new UnavailableError(message, details), { startOver: received > expected });
   }
   if (digest && digest.hash.digest('base64') !== digest.value) {
-    const message = `The file arrived damaged: its ${digest.algorithm.toUpperCase()} digest is not the one the service gave.`;
+    const message = `The file arrived damaged: its ${digest.algorithm.toUpperCase()} digest does not match the one from the service.`;
     throw new Interrupted(damaged(message, details), { startOver: true });
   }
 }
 
 const damaged = (message: string, details: { method: string; path: string }): AopsError =>
-  new UnavailableError(message, details, undefined, 'Run the command again; if it stays so, the file is damaged at the service.');
+  new UnavailableError(message, details, undefined, 'Run the command again. If this persists, the file is damaged at the service.');
 
 async function startOver(position: Position, { restart }: DownloadOptions, otherwise: AopsError): Promise<void> {
   if (position.received > 0) {

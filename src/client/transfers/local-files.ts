@@ -1,6 +1,6 @@
 /**
- * Writing files whose names come from the service. Nothing is written outside the target folder, no link is
- * followed or made, and a file appears under its name only when it is complete.
+ * Writes files whose names come from the service. Nothing is written outside the target folder, no link is followed or
+ * created, and a file appears under its name only when it is complete.
  */
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
@@ -11,15 +11,15 @@ import type { OpenFile } from './disk-file.ts';
 import { safeParts } from './local-names.ts';
 import { PartialFile } from './partial-file.ts';
 
-/** Less what the umask takes. */
+/** Before the umask applies. */
 const fileMode = 0o644;
 const folderMode = 0o755;
 
-/** The bytes of a file. `restart` forgets those that were given before. */
+/** The bytes of a file. `restart` discards those that were yielded before. */
 export type Content = (restart: () => Promise<void>) => AsyncIterable<Uint8Array>;
 
-/** The same content, told of: `onBytes` gets the bytes that came, and less than 0 when some are of no use after all. */
-export const counted = (content: Content, onBytes: (count: number) => void): Content =>
+/** The same content, reporting its progress: `onBytes` receives the number of bytes, negative when some were discarded. */
+export const withByteCount = (content: Content, onBytes: (count: number) => void): Content =>
   async function* (restart) {
     let received = 0;
     const forget = (): void => {
@@ -44,14 +44,14 @@ export const counted = (content: Content, onBytes: (count: number) => void): Con
   };
 
 export interface WriteOptions {
-  /** Whether a plain file that is there already may be replaced; its permissions stay. */
+  /** Whether an existing plain file may be replaced; its permissions are kept. */
   replace: boolean;
-  /** Ends the wait for the disk; the content has to end by itself. */
+  /** Ends the wait for the disk, but not the content. */
   signal?: AbortSignal;
   openFile?: OpenFile;
-  /** Permissions that it gets, whatever is there; default what the umask leaves, or those of a file that is replaced. */
+  /** Permissions of the file in any case; by default those of the file it replaces, or else as the umask allows. */
   mode?: number;
-  /** The real path of a folder on the same disk, in which it is until it is complete; default that in which it will be. */
+  /** The real path of a folder on the same disk for the incomplete file; by default the target's folder. */
   workFolder?: string;
 }
 
@@ -59,10 +59,10 @@ export interface WriteOptions {
 export class LocalFolder {
   readonly path: string;
   #root: string | undefined;
-  /** Real paths of folders that were looked at, or made. */
+  /** Real paths of folders that were checked or created. */
   readonly #made = new Set<string>();
 
-  /** @param folder absolute; made with the first file. It may be reached through a link: the user named it */
+  /** @param folder absolute; created with the first file. It may be reached through a link, because the user named it */
   constructor(folder: string) {
     this.path = folder;
   }
@@ -73,8 +73,8 @@ export class LocalFolder {
   }
 
   /**
-   * Makes sure that the folder is one, or can be made, without making it.
-   * @throws UsageError when a file is in its way; AopsError `not_writable`
+   * Makes sure that the folder exists or can be created, without creating it.
+   * @throws UsageError when there is a file in its place; AopsError `not_writable`
    */
   checkItself(): void {
     let above = this.path;
@@ -87,21 +87,21 @@ export class LocalFolder {
     }
   }
 
-  /** Whether nothing is in the folder yet, also where it does not exist. Call `checkItself` first. */
+  /** Whether the folder is empty or does not exist. Call `checkItself` first. */
   isEmpty(): boolean {
     return !existsSync(this.path) || readdirSync(this.path).length === 0;
   }
 
   /**
    * Makes sure that a file can be written, without writing anything.
-   * @throws UsageError when something is there that may not be replaced, or a link is in its way
+   * @throws UsageError when there is something that must not be replaced, or the path contains a link
    */
   check(name: string, replace: boolean): void {
     const parts = safeParts(name);
     let folder = this.path;
     for (const part of parts.slice(0, -1)) {
       folder = path.join(folder, part);
-      const found = lookAt(folder);
+      const found = statOf(folder);
       if (found === undefined) return;
       if (!found.isDirectory()) throw notAFolder(folder);
     }
@@ -110,27 +110,27 @@ export class LocalFolder {
 
   /**
    * Writes a file completely or not at all, and returns its size.
-   * @throws UsageError when it exists already and may not be replaced; AopsError `disk_full`, `not_writable`
+   * @throws UsageError when it already exists and must not be replaced; AopsError `disk_full`, `not_writable`
    */
   async write(name: string, content: Content, { replace, signal, openFile, mode, workFolder }: WriteOptions): Promise<number> {
     const parts = safeParts(name);
-    const shown = this.target(name);
+    const displayPath = this.target(name);
     let partial: PartialFile | undefined;
     try {
       const folder = this.#folder(parts.slice(0, -1));
       const target = path.join(folder, parts.at(-1) as string);
-      const existing = requireFree(target, replace, shown);
+      const existing = requireFree(target, replace, displayPath);
       partial = PartialFile.create(workFolder ?? folder, mode ?? fileMode, openFile);
       for await (const chunk of content(() => (partial as PartialFile).restart())) await partial.write(chunk);
       return await partial.finish(target, existing !== undefined, mode ?? existing?.mode, signal);
     } catch (error) {
       partial?.discard();
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(shown, true);
-      throw writeFailure(error, shown);
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existsAlready(displayPath, true);
+      throw writeFailure(error, displayPath);
     }
   }
 
-  /** The real path of a folder below the root, made where it is missing; links among its parts are refused. */
+  /** The real path of a folder below the root, created if it is missing; links in it are rejected. */
   #folder(parts: readonly string[]): string {
     this.#root ??= makeRoot(this.path);
     let folder = this.#root;
@@ -155,12 +155,12 @@ function makeRoot(folder: string): string {
 }
 
 function makeFolder(folder: string): void {
-  if (lookAt(folder) === undefined) mkdirSync(folder, { mode: folderMode });
+  if (statOf(folder) === undefined) mkdirSync(folder, { mode: folderMode });
   if (!lstatSync(folder).isDirectory()) throw notAFolder(folder);
 }
 
-/** What is at a path, a link itself rather than what it leads to; undefined for nothing, or nothing that can be seen. */
-function lookAt(target: string): Stats | undefined {
+/** The status of a path, of a link rather than its target; undefined when there is nothing, or nothing that is visible. */
+function statOf(target: string): Stats | undefined {
   try {
     return lstatSync(target, { throwIfNoEntry: false });
   } catch {
@@ -168,19 +168,19 @@ function lookAt(target: string): Stats | undefined {
   }
 }
 
-/** What is at a target and may be replaced; undefined when there is nothing. */
-function requireFree(target: string, replace: boolean, shown = target): Stats | undefined {
-  const existing = lookAt(target);
-  if (existing && (!replace || !existing.isFile())) throw existsAlready(shown, existing.isFile());
+/** The status of an existing target that may be replaced; undefined when there is nothing. */
+function requireFree(target: string, replace: boolean, displayPath = target): Stats | undefined {
+  const existing = statOf(target);
+  if (existing && (!replace || !existing.isFile())) throw existsAlready(displayPath, existing.isFile());
   return existing;
 }
 
 const existsAlready = (target: string, isFile: boolean): UsageError =>
   new UsageError(
-    `${target} exists already.`,
-    isFile ? 'Allow replacing it with --force, or choose another place.' : 'It is not a plain file; choose another place.',
+    `${target} already exists.`,
+    isFile ? 'Allow replacing it with --force, or choose another target.' : 'It is not a plain file. Choose another target.',
     'file_exists',
   );
 
 const notAFolder = (folder: string): UsageError =>
-  new UsageError(`${folder} is not a directory; nothing is written through it.`, 'Choose another folder.');
+  new UsageError(`${folder} is not a directory, so nothing can be written below it.`, 'Choose another folder.');

@@ -1,10 +1,10 @@
-/** Whether names that come from the service can be files here, one by one and all together. Pure. */
+/** Checks whether names from the service can be used for local files, one by one and all together. Pure. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 
-/** Most files of a tree, and most folders inside one another. */
+/** Maximum number of files in a tree, and of nested folders. */
 export const treeLimits = { files: 100_000, depth: 64 } as const;
 
-/** Bytes of a file name on every usual file system, and of a path below the target folder. */
+/** Maximum bytes of a file name on every common file system, and of a path below the target folder. */
 const longestName = 255;
 const longestPath = 3_000;
 
@@ -12,8 +12,8 @@ const longestPath = 3_000;
 const badName = /[\u0000-\u001f\u007f-\u009f\\]|[. ]$|^(con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹²³]) *(\.|:|$)/i;
 
 /**
- * The parts of a relative name given by the service.
- * @throws AopsError `unsafe_name` when it is absolute, climbs, or could mean something else on another system
+ * The parts of a relative name from the service.
+ * @throws AopsError `unsafe_name` when it is absolute, leads out of the folder, or could mean something else on another system
  */
 export function safeParts(name: string): string[] {
   const parts = name.split('/').filter((part) => part !== '' && part !== '.');
@@ -31,7 +31,7 @@ function nameProblem(name: string, parts: readonly string[]): string | undefined
   if (parts.includes('..')) return 'it leads out of the folder';
   if (parts.some((part) => badName.test(part)))
     return 'it is reserved, ends with a dot or a space, or has a backslash or a control character';
-  if (Buffer.from(name).toString() !== name) return 'it is no valid text';
+  if (Buffer.from(name).toString() !== name) return 'it is not valid text';
   if (parts.some((part) => Buffer.byteLength(part) > longestName)) return `a part of it is longer than ${longestName} bytes`;
   if (Buffer.byteLength(name) > longestPath) return `it is longer than ${longestPath} bytes`;
   if (parts.length > treeLimits.depth + 1) return `it is more than ${treeLimits.depth} folders deep`;
@@ -39,7 +39,7 @@ function nameProblem(name: string, parts: readonly string[]): string | undefined
 }
 
 /**
- * Checks that all files of a tree can be here side by side, also where the file system takes `a` and `A` for the same.
+ * Checks that all files of a tree can exist side by side, even on file systems where `a` and `A` are the same name.
  * @param names relative names of files
  * @throws AopsError `unsafe_name`, `clashing_names` or `too_many_files`
  */
@@ -59,7 +59,7 @@ export function checkNames(names: readonly string[]): void {
   }
 }
 
-/** What file systems make of a name that ignore case (full case folding), normalise, or skip invisible characters. */
+/** The name as compared by file systems that ignore case (full case folding), normalise, or skip invisible characters. */
 const folded = (name: string): string =>
   name
     .replace(/[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g, '')
@@ -81,15 +81,15 @@ const unsafeName = (message: string, hint: string): AopsError =>
   new AopsError(message, { code: 'unsafe_name', exit: exitCodes.failure, hint });
 
 export const tooManyFiles = (): AopsError =>
-  new AopsError(`There are more than ${treeLimits.files.toLocaleString('en')} files and folders, too many to pull at once.`, {
+  new AopsError(`There are more than ${treeLimits.files.toLocaleString('en')} files and folders, which is too many for one pull.`, {
     code: 'too_many_files',
     exit: exitCodes.failure,
-    hint: 'Nothing was written. Pull its folders one after another: `aops sandbox ls RUN` shows them.',
+    hint: 'Nothing was written. Pull its folders one after another; `aops sandbox ls RUN` lists them.',
   });
 
 export const tooDeep = (): AopsError =>
-  new AopsError(`There are more than ${treeLimits.depth} folders inside one another.`, {
+  new AopsError(`There are more than ${treeLimits.depth} levels of folders.`, {
     code: 'too_deep',
     exit: exitCodes.failure,
-    hint: 'Nothing was written. Pull a folder further down: aops sandbox pull RUN PATH --to DIR.',
+    hint: 'Nothing was written. Pull a deeper folder: `aops sandbox pull RUN PATH --to DIR`.',
   });

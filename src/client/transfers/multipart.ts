@@ -1,6 +1,6 @@
 /**
- * A multipart/form-data body (RFC 7578) whose bytes depend on its content alone. Node's own FormData draws a random
- * boundary, and a change that is sent again under its key has to be the same to the last byte.
+ * A multipart/form-data body (RFC 7578) whose bytes depend only on its content. Node's own FormData uses a random
+ * boundary, but a change that is sent again under its key has to be identical to the last byte.
  */
 import { createHash } from 'node:crypto';
 
@@ -9,17 +9,17 @@ export interface FilePart {
   filename: string;
   /** Bytes. */
   size: number;
-  /** Fills a buffer of that size with the content. */
+  /** Fills a buffer of this size with the content. */
   read: (buffer: Uint8Array) => Promise<void>;
 }
 
-/** The body of a form with text fields and one file, and its content type. The content is in memory once, in the body. */
+/** The body of a form with text fields and one file, and its content type. The content is in memory only once, in the body. */
 export async function multipartForm(fields: Record<string, string>, file: FilePart): Promise<{ contentType: string; body: Uint8Array }> {
-  // Every boundary is as long as this one, so the content has its place before the boundary is known.
-  const room = frame(fields, file, boundaryOf(''));
-  const start = room.head.length;
+  // All boundaries have the same length, so the place of the content is known before the boundary.
+  const placeholder = frame(fields, file, boundaryOf(''));
+  const start = placeholder.head.length;
   const end = start + file.size;
-  const body = Buffer.allocUnsafe(end + room.tail.length);
+  const body = Buffer.allocUnsafe(end + placeholder.tail.length);
   const content = body.subarray(start, end);
   await file.read(content);
   const boundary = boundaryOf(createHash('sha256').update(content).update(JSON.stringify(fields)).digest('hex'));
@@ -31,7 +31,7 @@ export async function multipartForm(fields: Record<string, string>, file: FilePa
 
 const boundaryOf = (digest: string): string => `aops-${digest.padEnd(64, '0')}`;
 
-/** What comes before and after the content. */
+/** The bytes before and after the content. */
 function frame(fields: Record<string, string>, file: FilePart, boundary: string): { head: Buffer; tail: Buffer } {
   const texts = Object.entries(fields).map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
@@ -40,5 +40,5 @@ function frame(fields: Record<string, string>, file: FilePart, boundary: string)
   return { head: Buffer.from(texts.join('') + head), tail: Buffer.from(`\r\n--${boundary}--\r\n`) };
 }
 
-/** As the HTML standard escapes names in form data. */
+/** A name in form data, escaped as in the HTML standard. */
 const quoted = (text: string): string => text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');

@@ -1,7 +1,7 @@
-/** Doing several things at a time, but not too many. */
+/** Limited concurrency. */
 import { sharedSignal } from '../../base/abort.ts';
 
-/** So many at a time, first come, first served. */
+/** A fixed number of concurrent slots, first come, first served. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -10,7 +10,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Runs the work when it is its turn. */
+  /** Runs the work when a slot is free. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -25,8 +25,8 @@ export class Slots {
 }
 
 /**
- * Does the work for every item, begun in their order, at most `limit` at a time. The first failure ends the others
- * through the signal they are given, and is thrown when all have ended.
+ * Does the work for every item, started in order, at most `limit` at a time. The first failure aborts the others
+ * through their signal, and is thrown when all have ended.
  */
 export async function inParallel<Item, Result>(
   items: readonly Item[],

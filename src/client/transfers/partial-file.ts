@@ -1,4 +1,4 @@
-/** A file that is being written: under a name of its own, beside its target or in a folder for it, which it takes only when it is complete. */
+/** A file that is being written under a temporary name, next to its target or in a work folder. It gets its name only when it is complete. */
 import { randomBytes } from 'node:crypto';
 import { linkSync, realpathSync, renameSync, rmSync, unlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -21,17 +21,17 @@ export class PartialFile {
   }
 
   /**
-   * @param folder the real path of the folder that it is in meanwhile
-   * @param mode permissions, less those that the umask takes
-   * @throws UsageError when the folder was replaced by a link meanwhile
+   * @param folder the real path of the folder for the temporary file
+   * @param mode permissions before the umask applies
+   * @throws UsageError when the folder was replaced with a link in the meantime
    */
   static create(folder: string, mode: number, openFile: OpenFile = openDiskFile): PartialFile {
     const file = path.join(folder, `.aops-${randomBytes(8).toString('hex')}.part`);
     const partial = new PartialFile(openFile(file, mode), file);
-    // The folder was no link when it was looked at. If it has become one, this is the moment to see it: nothing is written yet.
+    // The folder was not a link when it was checked. If it has become one, it has to be noticed now, before anything is written.
     if (realPath(folder) === folder) return partial;
     partial.discard();
-    throw new UsageError(`${folder} was replaced while it was written to; nothing is written through it.`, 'Run the command again.');
+    throw new UsageError(`${folder} was replaced during the download, so nothing was written to it.`, 'Run the command again.');
   }
 
   /** Appends to the content. */
@@ -40,16 +40,16 @@ export class PartialFile {
     return this.#writing;
   }
 
-  /** Forgets what was written. */
+  /** Discards what was written. */
   async restart(): Promise<void> {
     this.#position = 0;
     await this.#disk.empty();
   }
 
   /**
-   * Gives the file its name. Returns its size.
-   * @param replace false: what has appeared there meanwhile stays, and the error's code is EEXIST
-   * @param mode permissions that it gets whatever the umask
+   * Gives the file its final name. Returns its size.
+   * @param replace if false, a file that has appeared there in the meantime stays, and the error's code is EEXIST
+   * @param mode permissions, regardless of the umask
    * @param signal ends the wait for the disk
    */
   async finish(target: string, replace: boolean, mode: number | undefined, signal: AbortSignal | undefined): Promise<number> {
@@ -64,15 +64,15 @@ export class PartialFile {
 
   /** Removes the file. */
   discard(): void {
-    // First of all: whoever gave up is not to wait for the disk before it is gone.
+    // The file is removed first: a user who cancelled should not have to wait for the disk.
     ignoreErrors(() => rmSync(this.#file, { force: true }));
     if (this.#closed) return;
-    // What was not written yet need not be, now.
+    // Data that was not written yet need not be written any more.
     const emptied = this.#disk.empty();
     void Promise.allSettled([this.#writing, this.#syncing, emptied]).then(() => ignoreErrors(() => this.#close()));
   }
 
-  /** Once: the number of a closed file may be that of another one already. */
+  /** Closes only once: the descriptor of a closed file may already belong to another file. */
   #close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -80,7 +80,7 @@ export class PartialFile {
   }
 
   async #writeAll(chunk: Uint8Array): Promise<void> {
-    // A disk that is nearly full takes a part; the next attempt says why.
+    // A disk that is nearly full accepts only a part; the next write reports why.
     for (let rest = chunk; rest.length > 0; ) {
       const written = await this.#disk.write(rest, this.#position);
       this.#position += written;
@@ -89,7 +89,7 @@ export class PartialFile {
   }
 }
 
-/** Renames without replacing: a second name is made, which fails where there is one, and the first is taken away. */
+/** Renames without replacing: creates a second name, which fails if it exists, and removes the first. */
 function moveNew(file: string, target: string): void {
   try {
     linkSync(file, target);
@@ -101,7 +101,7 @@ function moveNew(file: string, target: string): void {
   unlinkSync(file);
 }
 
-/** What file systems say that know no second names. */
+/** Errors of file systems that do not support hard links. */
 const canNotLink = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
 
 function realPath(folder: string): string | undefined {

@@ -1,9 +1,9 @@
-/** Fetching the files of a run's sandbox into a folder here: all checked before the first is written, then side by side. */
+/** Downloads the files of a run's sandbox into a local folder: all are checked before the first is written, then fetched concurrently. */
 import path from 'node:path';
 import { AopsError } from '../../base/errors.ts';
 import type { Client } from '../client.ts';
 import { incomplete } from './incomplete.ts';
-import { type Content, counted, type LocalFolder } from './local-files.ts';
+import { type Content, type LocalFolder, withByteCount } from './local-files.ts';
 import { checkNames } from './local-names.ts';
 import { inParallel } from './parallel.ts';
 import { parallelTransfers, type RunPlace, readRunFile, runFileBytes, type TreeFile } from './run-files.ts';
@@ -11,33 +11,33 @@ import { parallelTransfers, type RunPlace, readRunFile, runFileBytes, type TreeF
 export interface Pull {
   run: RunPlace;
   files: readonly TreeFile[];
-  /** The folder in the sandbox that the files' names here are relative to. */
+  /** The folder in the sandbox to which the local names are relative. */
   base: string;
   folder: LocalFolder;
-  /** Whether files that are there may be replaced. */
+  /** Whether existing files may be replaced. */
   replace: boolean;
   signal: AbortSignal;
-  /** Told the bytes that have come; less than 0 when some have to come again. */
+  /** Called with the number of received bytes; negative when some have to be received again. */
   onBytes?: (count: number) => void;
   onFile?: () => void;
 }
 
 export interface PulledTreeFile {
-  /** In the sandbox. */
+  /** Path in the sandbox. */
   path: string;
-  /** Here. */
+  /** Local path. */
   target: string;
   size: number;
 }
 
-const onward = 'To have all of them, run the command again with --force, or into a new folder.';
+const nextStep = 'To get all of them, run the command again with --force, or into a new folder.';
 
-/** A file that changes while it is fetched is asked for so many times. */
+/** How many times a file that changes during the download is requested. */
 const attemptsOfChangingFile = 3;
 
 /**
  * @throws AopsError `unsafe_name`, `clashing_names`, `too_many_files` or UsageError `file_exists` before anything is written;
- *   later failures say how many files are there
+ *   later errors report how many files were written
  */
 export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFile[]> {
   const { files, folder, replace, signal, onFile } = pull;
@@ -54,11 +54,11 @@ export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFi
     });
   } catch (error) {
     if (signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
-    throw incomplete(error, `${done} of ${files.length} files are in ${folder.path}.`, onward);
+    throw incomplete(error, `${done} of ${files.length} files are in ${folder.path}.`, nextStep);
   }
 }
 
-/** Relative as it is named: `..` and other oddities are for the check of names to find. */
+/** The relative name, unchanged: `..` and other oddities are found by the check of the names. */
 function relativeName(base: string, file: string): string {
   const start = base.endsWith('/') ? base : `${base}/`;
   return file.startsWith(start) ? file.slice(start.length) : path.posix.relative(base, file);
@@ -71,7 +71,7 @@ async function pullFile(client: Client, pull: Pull, file: TreeFile, name: string
     const renew = async (): Promise<string> => (await read()).download_url ?? '';
     const bytes: Content = (restart) => runFileBytes(client, content, { signal, renew, restart });
     try {
-      return await pull.folder.write(name, counted(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace, signal });
+      return await pull.folder.write(name, withByteCount(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace, signal });
     } catch (error) {
       if (!(error instanceof AopsError && error.code === 'file_changed') || attempt === attemptsOfChangingFile) throw error;
     }

@@ -1,4 +1,4 @@
-/** The files of a run's sandbox: walking them, and reading one whatever its size or kind. */
+/** The files of a run's sandbox: listing them, and reading one of any size or kind. */
 import { Buffer } from 'node:buffer';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { SandboxFileContent, SandboxFileEntry } from '../../interface/types.ts';
@@ -8,13 +8,13 @@ import { fileChanged } from './download-answer.ts';
 import { tooDeep, tooManyFiles, treeLimits } from './local-names.ts';
 import { Slots } from './parallel.ts';
 
-/** The directory under which sandboxes show their files. */
+/** The directory in which sandboxes have their files. */
 export const workspace = '/workspace';
 
-/** Requests of one command that are under way at a time, while it lists or transfers many files. */
+/** Maximum number of concurrent requests of one command that lists or transfers many files. */
 export const parallelTransfers = 6;
 
-/** Whose files: a run's; with an agent, only if the run is that agent's. */
+/** The run whose files are meant; with an agent, only if the run belongs to it. */
 export interface RunPlace {
   runId: string;
   agentId?: string | undefined;
@@ -25,12 +25,12 @@ export interface TreeFile {
   /** In the sandbox. */
   path: string;
   size: number;
-  /** What the service has just said of it, where it was asked. */
+  /** The content that the service has just returned, if it was requested. */
   content?: SandboxFileContent;
 }
 
 /**
- * What is in a folder.
+ * The entries of a folder.
  * @throws ServiceAnswerError `not_a_directory` for a file; AopsError `sandbox_not_found` and others for a sandbox without readable files
  */
 export async function listRunFolder(
@@ -49,7 +49,7 @@ export async function listRunFolder(
 }
 
 /**
- * Every file below a folder, in the service's order, with what is in a folder in its place. Folders are listed side by side.
+ * Every file below a folder, in the service's order, with the contents of a folder in its place. Folders are listed concurrently.
  * @throws ServiceAnswerError `not_a_directory` for a file; AopsError `too_many_files`, `too_deep`
  */
 export async function listRunTree(
@@ -65,7 +65,7 @@ export async function listRunTree(
   let base = path;
   let count = 0;
   const below = async (folder: string, depth: number): Promise<TreeFile[]> => {
-    // A folder that is listed again would be listed for ever.
+    // A folder that contains itself would be listed forever.
     if (depth > treeLimits.depth || seen.has(folder)) throw tooDeep();
     seen.add(folder);
     const data = await slots.run(() => listRunFolder(client, run, folder, either));
@@ -85,7 +85,7 @@ export async function listRunTree(
   }
 }
 
-/** What the service says of a file, with its text when it is short. */
+/** The metadata of a file, with its text if it is short. */
 export async function readRunFile(
   client: Client,
   { runId, agentId }: RunPlace,
@@ -102,7 +102,7 @@ export async function readRunFile(
 }
 
 /**
- * All bytes of a file: the text that came with the answer when it is whole, else from its download URL.
+ * All bytes of a file: the text in the response if it is complete, or else the content of its download URL.
  * @throws AopsError `content_unavailable`, and what `download` throws
  */
 export async function* runFileBytes(
@@ -111,7 +111,7 @@ export async function* runFileBytes(
   options: DownloadOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const inline = content.content === null || content.truncated ? undefined : inlineBytes(content.content, content.encoding);
-  // Text that was converted on its way is not the file.
+  // Text that was converted by the service is not identical to the file.
   if (inline && (inline.length === content.size || !content.download_url)) {
     if (inline.length !== content.size) throw fileChanged(content.size, inline.length, {});
     yield inline;
@@ -131,10 +131,10 @@ const inlineBytes = (text: string, encoding: string | undefined): Uint8Array =>
 function requireFiles(status: string, path: string): void {
   if (status === 'running' || status === 'paused') return;
   if (status === 'not_found')
-    throw new AopsError('The files of this run are gone: its sandbox was removed.', {
+    throw new AopsError('The files of this run no longer exist, because its sandbox was removed.', {
       code: 'sandbox_not_found',
       exit: exitCodes.notFound,
-      hint: 'What the run said is in `aops runs messages RUN`.',
+      hint: 'Its messages are still available: `aops runs messages RUN`.',
     });
   throw new AopsError(`The sandbox has no readable files at ${path}: its status is ${status}.`, {
     code: `sandbox_${status}`,

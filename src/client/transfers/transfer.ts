@@ -1,4 +1,4 @@
-/** Uploading files: short ones through the operation for it, longer ones to a signed URL, streamed with flat memory. */
+/** Uploads files: small ones through an operation, larger ones to a signed URL, streamed with constant memory. */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
@@ -12,15 +12,15 @@ import type { ResponseHeaders } from '../limits/rate-limit.ts';
 import { fillPath, operationRequest } from '../request.ts';
 import { failure, send } from '../transport.ts';
 import { multipartForm } from './multipart.ts';
-import { shownPath, signedUrl } from './signed-url.ts';
+import { printablePath, signedUrl } from './signed-url.ts';
 
-/** Files up to this size are sent directly; larger ones go to a URL of their own (further groups, Sandboxes). */
+/** Files up to this size in bytes are sent directly; larger ones go to a URL of their own (further groups, Sandboxes). */
 export const directUploadLimit = 10_000_000;
 
 /** Bytes read from a file at a time. */
 const readSize = 256 * 1024;
 
-/** A file of this machine, and where it goes. */
+/** A local file, and where to upload it. */
 export interface LocalUpload {
   file: string;
   size: number;
@@ -28,7 +28,7 @@ export interface LocalUpload {
   target: string;
 }
 
-/** What became of an uploaded file: its path in the sandbox, and its size. */
+/** An uploaded file: its path in the sandbox, and its size. */
 export interface UploadedFile {
   path: string;
   size_bytes: number;
@@ -36,14 +36,14 @@ export interface UploadedFile {
 
 export interface UploadOptions {
   signal: AbortSignal;
-  /** Told the bytes that were sent; less than 0 when some have to be sent again. */
+  /** Called with the number of sent bytes; negative when some have to be sent again. */
   onBytes?: (count: number) => void;
 }
 
 /**
- * Gets an upload ready, by the way its size asks for. Its idempotency key is taken here, so uploads that are made ready
- * in the same order have the same keys, in whatever order they are carried out. The returned function carries it out.
- * @throws UsageError for an id that is none; the function ServiceAnswerError, UnavailableError, OutcomeUnknownError, UsageError
+ * Prepares an upload by the method that suits its size. Its idempotency key is reserved here, so uploads that are prepared in
+ * the same order have the same keys, in whatever order they are carried out. The returned function carries it out.
+ * @throws UsageError for an invalid ID; the function throws ServiceAnswerError, UnavailableError, OutcomeUnknownError, UsageError
  *   when the file changes meanwhile, or the signal's reason
  */
 export function prepareUpload(client: Client, sandboxId: string, upload: LocalUpload): (options: UploadOptions) => Promise<UploadedFile> {
@@ -75,7 +75,7 @@ async function uploadDirectly(
   return JSON.parse(response.body.toString('utf8')) as UploadedFile;
 }
 
-/** Fills the buffer with the file, which has to be exactly as long. */
+/** Fills the buffer with the file, which must have exactly this length. */
 async function readWhole(file: string, buffer: Uint8Array): Promise<void> {
   const handle = await open(file);
   try {
@@ -101,12 +101,12 @@ async function uploadByUrl(
   options: UploadOptions,
 ): Promise<UploadedFile> {
   let granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
-  // Putting the same bytes in the same place twice changes nothing, so every failure may be tried again.
+  // Uploading the same bytes to the same place twice has no effect, so every failure can be retried.
   for (let retry = 0; ; retry += 1) {
     const failed = await put(client, signedUrl(client.baseUrl, granted.upload_url), source, options);
     if (failed === undefined) return { path: granted.path, size_bytes: source.size };
     if (retry > 0 && failed.forbidden) {
-      // The URL had its time while the transfer was tried; another is asked for once, under a key of its own.
+      // The URL expired during the attempts; another one is requested once, under a key of its own.
       granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal });
       const last = await put(client, signedUrl(client.baseUrl, granted.upload_url), source, options);
       if (last === undefined) return { path: granted.path, size_bytes: source.size };
@@ -119,9 +119,9 @@ async function uploadByUrl(
 
 interface FailedPut {
   error: AopsError;
-  /** Whether trying again is of no use. */
+  /** Whether trying again is pointless. */
   final: boolean;
-  /** The URL is not good, or not any more. */
+  /** Whether the URL is invalid or has expired. */
   forbidden?: boolean;
   headers?: ResponseHeaders;
 }
@@ -132,7 +132,7 @@ async function put(
   { file, size }: LocalUpload,
   { signal, onBytes }: UploadOptions,
 ): Promise<FailedPut | undefined> {
-  const details = { method: 'PUT', path: shownPath(url) };
+  const details = { method: 'PUT', path: printablePath(url) };
   const stream = createReadStream(file, { highWaterMark: readSize });
   let sent = 0;
   const content = async function* (): AsyncGenerator<Buffer, void, undefined> {

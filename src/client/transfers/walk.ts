@@ -1,4 +1,4 @@
-/** Everything in a folder of a run's sandbox, folders too, up to a bound. */
+/** Lists everything below a folder of a run's sandbox, including folders, up to a limit. */
 import type { SandboxFileEntry } from '../../interface/types.ts';
 import type { Client } from '../client.ts';
 import { tooDeep, treeLimits } from './local-names.ts';
@@ -6,16 +6,16 @@ import { inParallel } from './parallel.ts';
 import { listRunFolder, parallelTransfers, type RunPlace } from './run-files.ts';
 
 export interface Walk {
-  /** The folder that was walked, as the service writes it. */
+  /** The folder, in the service's spelling. */
   path: string;
-  /** Folders before what is in them, each level by name. */
+  /** Folders come before their contents; each level is sorted by name. */
   entries: SandboxFileEntry[];
-  /** Whether that is all there is: neither bound was met. */
+  /** Whether the list is complete, because neither limit was reached. */
   complete: boolean;
 }
 
 /**
- * @param bounds `entries` to find at the most, and `depth` of folders to look into: 1 is the folder itself
+ * @param bounds the maximum number of `entries`, and the `depth` of folders to list: 1 is the folder itself
  * @throws what `listRunFolder` throws; AopsError `too_deep`
  */
 export async function walkRunTree(
@@ -29,21 +29,21 @@ export async function walkRunTree(
   const entries: SandboxFileEntry[] = [];
   let base = path;
   let complete = true;
-  // Level by level, so that what a bound leaves out does not depend on which answer came first.
+  // Level by level, so that what is left out does not depend on which response arrives first.
   let level = [path];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth === bounds.depth) return { path: base, entries, complete: false };
-    // A folder that is listed again would be listed for ever.
+    // A folder that contains itself would be listed forever.
     if (depth > treeLimits.depth || level.some((folder) => seen.has(folder))) throw tooDeep();
-    const looked = level.slice(0, Math.max(1, bounds.entries - entries.length));
-    for (const folder of looked) seen.add(folder);
-    const listings = await inParallel(looked, parallelTransfers, signal, (folder, either) => listRunFolder(client, run, folder, either));
+    const folders = level.slice(0, Math.max(1, bounds.entries - entries.length));
+    for (const folder of folders) seen.add(folder);
+    const listings = await inParallel(folders, parallelTransfers, signal, (folder, either) => listRunFolder(client, run, folder, either));
     if (depth === 0 && listings[0]) base = listings[0].path;
     const found = listings.flatMap((listing) => listing.entries);
-    const room = bounds.entries - entries.length;
-    entries.push(...found.slice(0, room));
-    if (found.length > room || looked.length < level.length) complete = false;
-    level = found.slice(0, room).flatMap((entry) => (entry.type === 'directory' ? [entry.path] : []));
+    const capacity = bounds.entries - entries.length;
+    entries.push(...found.slice(0, capacity));
+    if (found.length > capacity || folders.length < level.length) complete = false;
+    level = found.slice(0, capacity).flatMap((entry) => (entry.type === 'directory' ? [entry.path] : []));
     if (entries.length >= bounds.entries) {
       complete &&= level.length === 0;
       break;

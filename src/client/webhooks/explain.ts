@@ -1,4 +1,4 @@
-/** Why no signature matches: the usual ways in which a body is changed on its way, and a signature made wrongly, are tried. */
+/** Explains why no signature matches, by trying the usual ways in which bodies are altered and signatures computed wrongly. */
 import { hmac, refusal, type Verdict } from './verdict.ts';
 
 interface Mismatch {
@@ -9,7 +9,7 @@ interface Mismatch {
   matches: (mac: Uint8Array) => boolean;
 }
 
-/** More than this is not parsed and written anew. */
+/** Larger bodies are not parsed and serialised again. */
 const jsonLimit = 4 * 1024 * 1024;
 
 export function explainMismatch({ id, timestamp, body, secrets, matches }: Mismatch): Verdict {
@@ -19,7 +19,7 @@ export function explainMismatch({ id, timestamp, body, secrets, matches }: Misma
     return refusal(
       'body_altered',
       `The body is not what was signed: ${change}.`,
-      'Verify the bytes as they came over the wire, before anything parses, trims or re-encodes them.',
+      'Verify the bytes exactly as they were received, before anything parses, trims or re-encodes them.',
     );
   }
   for (const [mistake, content] of otherContents(head, id, timestamp, body)) {
@@ -32,20 +32,20 @@ export function explainMismatch({ id, timestamp, body, secrets, matches }: Misma
     if (asText === undefined) continue;
     return refusal(
       'wrong_signing',
-      `The sender used the secret as text${asText === encoded ? ', without whsec_' : ''}; it has to be decoded from base64.`,
-      'Take off whsec_ and decode the rest: those bytes are the key.',
+      `The sender used the secret as text${asText === encoded ? ', without whsec_' : ''}, but it has to be decoded from base64.`,
+      'Remove whsec_ and decode the rest: those bytes are the key.',
     );
   }
   return refusal(
     'no_match',
     'No signature matches.',
-    'Another secret signed it (was it rotated?), or the id, the time or the body is not what was signed.',
+    'It was signed with another secret (was it rotated?), or the ID, the time or the body is not what was signed.',
   );
 }
 
 const lineFeed = Uint8Array.of(0x0a);
 
-/** How the body may have looked when it was signed, and in words what happened to it since. */
+/** Forms that the body may have had when it was signed, each with a description of what happened to it since. */
 function* bodyVariants(body: Uint8Array): Generator<[string, Uint8Array]> {
   const bytes = Buffer.from(body);
   if (bytes.at(-1) === 0x0a) yield ['a line feed was added at its end', bytes.subarray(0, -1)];
@@ -59,7 +59,7 @@ function* bodyVariants(body: Uint8Array): Generator<[string, Uint8Array]> {
   if (text.includes('\r\n')) yield ['line feeds became CR LF', Buffer.from(text.replaceAll('\r\n', '\n'))];
   else if (text.includes('\n')) yield ['CR LF became line feeds', Buffer.from(text.replaceAll('\n', '\r\n'))];
   if (text.trim() !== text) yield ['white space was added around it', Buffer.from(text.trim())];
-  if (!Buffer.from(text).equals(bytes)) yield ['it was read in another encoding than UTF-8', Buffer.from(bytes.toString('latin1'))];
+  if (!Buffer.from(text).equals(bytes)) yield ['it was read in an encoding other than UTF-8', Buffer.from(bytes.toString('latin1'))];
   if (bytes.length <= jsonLimit) yield* jsonVariants(text);
 }
 
@@ -70,14 +70,14 @@ function* jsonVariants(text: string): Generator<[string, Uint8Array]> {
   } catch {
     return;
   }
-  const why = 'it was parsed and written again as JSON';
-  for (const shown of [value, sorted(value)]) {
-    const order = shown === value ? '' : ', with its keys in another order';
+  const why = 'it was parsed and serialised again as JSON';
+  for (const candidate of [value, sorted(value)]) {
+    const order = candidate === value ? '' : ', with its keys in another order';
     for (const written of [
-      JSON.stringify(shown),
-      spaced(JSON.stringify(shown)),
-      JSON.stringify(shown, null, 2),
-      JSON.stringify(shown, null, 4),
+      JSON.stringify(candidate),
+      spaced(JSON.stringify(candidate)),
+      JSON.stringify(candidate, null, 2),
+      JSON.stringify(candidate, null, 4),
     ]) {
       for (const form of [written, escaped(written)]) {
         yield [`${why}${order}`, Buffer.from(form)];
@@ -87,7 +87,7 @@ function* jsonVariants(text: string): Generator<[string, Uint8Array]> {
   }
 }
 
-/** `{"a": 1, "b": 2}`: JSON as Python writes it. */
+/** `{"a": 1, "b": 2}`: JSON in the form that Python writes. */
 const spaced = (json: string): string => json.replace(/"(?:[^"\\]|\\.)*"|[,:]/g, (token) => (token.length === 1 ? `${token} ` : token));
 
 /** With characters beyond ASCII written as `\uXXXX`. */
@@ -105,10 +105,10 @@ function sorted(value: unknown): unknown {
 
 function otherContents(head: string, id: string, timestamp: string, body: Uint8Array): [string, (string | Uint8Array)[]][] {
   return [
-    ['the body alone', [body]],
-    ['the time and the body, without the id', [`${timestamp}.`, body]],
-    ['the id and the body, without the time', [`${id}.`, body]],
-    ['the time before the id', [`${timestamp}.${id}.`, body]],
-    ['nothing after the time: the body was empty', [head]],
+    ['only the body', [body]],
+    ['the time and the body, without the ID', [`${timestamp}.`, body]],
+    ['the ID and the body, without the time', [`${id}.`, body]],
+    ['the time before the ID', [`${timestamp}.${id}.`, body]],
+    ['nothing after the time, as if the body were empty', [head]],
   ];
 }

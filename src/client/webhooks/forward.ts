@@ -1,13 +1,13 @@
-/** Passing a delivery on to another address, byte for byte, with the headers that its signature needs. */
+/** Forwards a delivery to another address, byte for byte, with the headers that its signature needs. */
 import { Agent } from '../../base/undici.ts';
 import type { ReceivedDelivery } from './receiver.ts';
 import { webhookHeaders } from './signature.ts';
 
-const passed: readonly string[] = ['content-type', 'user-agent', ...webhookHeaders];
+const forwardedHeaders: readonly string[] = ['content-type', 'user-agent', ...webhookHeaders];
 const timeLimit = 30_000;
 
 export interface Forwarder {
-  /** The status of the answer, or half a sentence about why there is none. Redirects are not followed. */
+  /** The status of the response, or why there is none, as part of a sentence. Redirects are not followed. */
   forward(delivery: ReceivedDelivery): Promise<{ status: number } | { problem: string }>;
   close(): Promise<void>;
 }
@@ -17,13 +17,13 @@ export function forwarder(to: string): Forwarder {
   const agent = new Agent({ pipelining: 0 });
   return {
     async forward({ headers, body }) {
-      const kept = headers.filter(([name]) => passed.includes(name.toLowerCase()));
+      const selected = headers.filter(([name]) => forwardedHeaders.includes(name.toLowerCase()));
       try {
         const response = await agent.request({
           origin,
           path: `${pathname}${search}`,
           method: 'POST',
-          headers: Object.fromEntries(kept),
+          headers: Object.fromEntries(selected),
           body,
           signal: AbortSignal.timeout(timeLimit),
         });

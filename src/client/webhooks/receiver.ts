@@ -1,6 +1,6 @@
 /**
- * A receiver of webhooks on this machine: verifies each delivery before anybody sees it, knows repeats by their id, and answers
- * with the status that it is told.
+ * A local receiver of webhooks: verifies each delivery before passing it on, recognises repeats by their ID, and answers
+ * with the status from its caller.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,21 +9,21 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 import { verifyDelivery } from './signature.ts';
 import type { Verdict } from './verdict.ts';
 
-/** A delivery as it came. */
+/** A delivery as it was received. */
 export interface ReceivedDelivery {
   verdict: Verdict;
-  /** Whether one with this id was received before. */
+  /** Whether a delivery with this ID was received before. */
   duplicate: boolean;
   headers: readonly (readonly [name: string, value: string])[];
   body: Buffer;
 }
 
 export interface ReceiverOptions {
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   port: number;
   secrets: readonly Uint8Array[];
   clock: Clock;
-  /** The status to answer with. Called one after the other. */
+  /** Returns the status to answer with. */
   onDelivery: (delivery: ReceivedDelivery) => Promise<number>;
 }
 
@@ -33,8 +33,8 @@ export interface WebhookReceiver {
 }
 
 const bodyLimit = 10 * 1024 * 1024;
-/** Ids that are remembered; the oldest go. */
-const remembered = 10_000;
+/** Number of IDs to remember; the oldest are dropped. */
+const rememberedIds = 10_000;
 
 /** Starts receiving on 127.0.0.1. @throws AopsError `port_in_use` */
 export async function receiveWebhooks(options: ReceiverOptions): Promise<WebhookReceiver> {
@@ -51,10 +51,10 @@ export async function receiveWebhooks(options: ReceiverOptions): Promise<Webhook
     server.once('error', reject);
     server.listen(options.port, '127.0.0.1', resolve);
   }).catch((error: NodeJS.ErrnoException) => {
-    throw new AopsError(`Port ${options.port} cannot be listened on (${error.code}).`, {
+    throw new AopsError(`Cannot listen on port ${options.port} (${error.code}).`, {
       code: 'port_in_use',
       exit: exitCodes.usage,
-      hint: 'Choose another one with --port, or leave it out for any that is free.',
+      hint: 'Choose another port with --port, or leave it out to use any free port.',
       cause: error,
     });
   });
@@ -89,13 +89,13 @@ async function receive(request: IncomingMessage, options: ReceiverOptions, seen:
 function remember(seen: Set<string>, id: string): void {
   seen.add(id);
   const [oldest] = seen;
-  if (seen.size > remembered && oldest !== undefined) seen.delete(oldest);
+  if (seen.size > rememberedIds && oldest !== undefined) seen.delete(oldest);
 }
 
 const headerPairs = (raw: readonly string[]): [string, string][] =>
   raw.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : []));
 
 function answer(response: ServerResponse, status: number): void {
-  // What was left unread of a body would be taken for the next request.
+  // The unread rest of a body would be taken for the next request.
   response.writeHead(status, { Connection: 'close' }).end();
 }

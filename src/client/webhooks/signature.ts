@@ -1,6 +1,6 @@
 /**
- * Verifying a delivery as Standard Webhooks 1.0 has it, strictly: times are digits and nothing else, the raw bytes are what was
- * signed, and signatures are compared in constant time. Needs no service and no network.
+ * Verifies a delivery strictly by Standard Webhooks 1.0: times consist of digits only, the signature covers the raw bytes, and
+ * signatures are compared in constant time. Needs no service and no network.
  */
 import { crypto } from '../../base/crypto.ts';
 import { formatDuration } from '../../base/duration.ts';
@@ -10,21 +10,21 @@ import { hmac, refusal, type Verdict } from './verdict.ts';
 
 export const webhookHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 
-/** Milliseconds by which a delivery may be old, or its clock ahead, unless the caller says otherwise. */
+/** Default for how old a delivery may be, or how far its time may be ahead, in milliseconds. */
 export const defaultTolerance = 5 * 60 * 1_000;
 
 export type { Verdict } from './verdict.ts';
 
 export interface Delivery {
   headers: Iterable<readonly [name: string, value: string]>;
-  /** As it came over the wire. */
+  /** The raw bytes as received. */
   body: Uint8Array;
 }
 
 export interface VerifyOptions {
-  /** Keys of which one has to have signed. */
+  /** The keys, one of which must have signed the delivery. */
   secrets: readonly Uint8Array[];
-  /** The time to judge by, in milliseconds. */
+  /** The time to compare with, in milliseconds. */
   now: number;
   /** Milliseconds. */
   tolerance?: number;
@@ -36,12 +36,12 @@ export function secretKey(text: string, name: string): Uint8Array {
   const key = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && encoded.length % 4 === 0 ? Buffer.from(encoded, 'base64') : undefined;
   if (key !== undefined && key.length >= 16 && key.toString('base64') === encoded) return key;
   throw new UsageError(
-    `${name} is no webhook secret.`,
-    'A secret is whsec_ and base64, as `aops webhooks secret show --reveal --jq .secret` prints it.',
+    `${name} is not a webhook secret.`,
+    'A secret consists of whsec_ and base64, as printed by `aops webhooks secret show --reveal --jq .secret`.',
   );
 }
 
-/** Whether a delivery is genuine and fresh; if not, why. */
+/** Whether a delivery is genuine and recent, or else why it is not. */
 export function verifyDelivery(delivery: Delivery, { secrets, now, tolerance = defaultTolerance }: VerifyOptions): Verdict {
   const read = readHeaders(delivery.headers);
   if ('reason' in read) return read;
@@ -56,7 +56,7 @@ export function verifyDelivery(delivery: Delivery, { secrets, now, tolerance = d
 }
 
 function matches(signatures: readonly Uint8Array[], expected: Uint8Array): boolean {
-  // All are compared, so that the time tells nothing of which.
+  // All are compared, so that the time it takes does not reveal which one matched.
   return signatures.map((one) => crypto().timingSafeEqual(one, expected)).includes(true);
 }
 
@@ -69,44 +69,47 @@ function readHeaders(headers: Delivery['headers']): Read {
     values.set(key, [...(values.get(key) ?? []), value.trim()]);
   }
   for (const name of webhookHeaders) {
-    const given = values.get(name) ?? [];
-    if (given.length === 0 || given[0] === '') return refusal('missing_header', `The header ${name} is missing.`, missingHint(values));
-    if (given.length > 1)
-      return refusal('malformed_header', `The header ${name} is given ${given.length} times.`, 'Give each header once.');
+    const found = values.get(name) ?? [];
+    if (found.length === 0 || found[0] === '') return refusal('missing_header', `The header ${name} is missing.`, missingHint(values));
+    if (found.length > 1)
+      return refusal('malformed_header', `The header ${name} appears ${found.length} times.`, 'Pass each header only once.');
   }
   const [id = '', timestamp = '', signature = ''] = webhookHeaders.map((name) => values.get(name)?.[0]);
   if (!/^\d{1,11}$/.test(timestamp))
     return refusal(
       'malformed_header',
-      `webhook-timestamp is "${timestamp}", and not a number of seconds.`,
+      `webhook-timestamp is "${timestamp}", which is not a number of seconds.`,
       /^\d{12,}$/.test(timestamp)
-        ? 'It looks like milliseconds; the header has seconds since 1970.'
-        : 'It is seconds since 1970, digits alone.',
+        ? 'It looks like milliseconds, but the header contains seconds since 1970.'
+        : 'It must be the number of seconds since 1970, in digits only.',
     );
   const signatures = signature.split(' ').flatMap(v1Signature);
   return signatures.length > 0 ? { id, timestamp, signatures } : refusal('malformed_header', ...malformedSignature(signature));
 }
 
-/** The bytes of a `v1,<base64>`; other versions, and what is none, are left out. */
+/** The bytes of a `v1,<base64>`; other versions and invalid values are ignored. */
 function v1Signature(text: string): Uint8Array[] {
   const [, encoded] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(text) ?? [];
   return encoded === undefined ? [] : [Buffer.from(encoded, 'base64')];
 }
 
 function malformedSignature(text: string): [string, string] {
-  const form = 'It is v1, a comma and the signature in base64; several are separated by spaces.';
+  const form = 'It must be v1, a comma and the signature in base64; several signatures are separated by spaces.';
   if (/\bv1a,/.test(text) && !/\bv1,/.test(text))
-    return ['webhook-signature has no v1 signature, only v1a.', 'v1a is signed with a private key; ask for v1 deliveries.'];
+    return [
+      'webhook-signature has no v1 signature, only v1a.',
+      'v1a is signed with a private key, which is not supported. Use v1 deliveries.',
+    ];
   if (/(^|[,=])[0-9a-f]{64}$/i.test(text)) return ['webhook-signature is hexadecimal.', form];
-  if (/^[A-Za-z0-9+/]{43}=$/.test(text)) return ['webhook-signature lacks its version: v1 and a comma.', form];
-  return ['webhook-signature holds no signature that could be read.', form];
+  if (/^[A-Za-z0-9+/]{43}=$/.test(text)) return ['webhook-signature does not start with its version: v1 and a comma.', form];
+  return ['webhook-signature contains no valid signature.', form];
 }
 
 function missingHint(values: ReadonlyMap<string, unknown>): string {
   const other = ['svix-id', 'stripe-signature', 'x-hub-signature-256'].find((name) => values.has(name));
-  if (other === 'svix-id') return 'Svix names them svix-id, svix-timestamp and svix-signature; give them as webhook-...';
-  if (other !== undefined) return `${other} is another kind of signature, which this does not verify.`;
-  return `Give all three: ${webhookHeaders.join(', ')}.`;
+  if (other === 'svix-id') return 'Svix names the headers svix-id, svix-timestamp and svix-signature; pass them as webhook-...';
+  if (other !== undefined) return `${other} is another kind of signature, which this command does not verify.`;
+  return `Pass all three headers: ${webhookHeaders.join(', ')}.`;
 }
 
 function untimely(reason: 'too_old' | 'too_new', milliseconds: number, tolerance: number): Verdict {
@@ -115,12 +118,12 @@ function untimely(reason: 'too_old' | 'too_new', milliseconds: number, tolerance
   return reason === 'too_old'
     ? refusal(
         reason,
-        `The signature is right, but ${by} old, and may be ${allowed} old.`,
-        'Somebody may be replaying it. To check a stored delivery, give the time it came with --at.',
+        `The signature is valid, but ${by} old; at most ${allowed} are allowed.`,
+        'The delivery may be replayed. To check a stored delivery, pass the time at which it arrived with --at.',
       )
     : refusal(
         reason,
-        `The signature is right, but its time is ${by} ahead, and may be ${allowed} ahead.`,
-        'Compare the clocks of sender and receiver.',
+        `The signature is valid, but its time is ${by} ahead; at most ${allowed} are allowed.`,
+        'Compare the clocks of the sender and the receiver.',
       );
 }

@@ -1,6 +1,6 @@
 /** Reads cases by their IDs: a few of them one by one, many by reading the pages of their queue, which takes far fewer requests. */
 import type { Client } from '../../client/client.ts';
-import { otherResource, ServiceAnswerError } from '../../client/errors.ts';
+import { ServiceAnswerError, wrongResource } from '../../client/errors.ts';
 import type { Case } from '../../interface/types.ts';
 
 /** More cases than this are searched for in their queue. */
@@ -47,7 +47,7 @@ async function readCase(client: Client, id: string, ignoreNotFound: boolean): Pr
   try {
     const { case: row } = await client.call('getCase', { params: { case_id: id } });
     if (row.id === id) return row;
-    throw otherResource('case', id, { status: 200, method: 'GET', path: `/v2/cases/${id}` });
+    throw wrongResource('case', id, { status: 200, method: 'GET', path: `/v2/cases/${id}` });
   } catch (error) {
     if (ignoreNotFound && error instanceof ServiceAnswerError && error.status === 404) return undefined;
     throw error;

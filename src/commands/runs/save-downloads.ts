@@ -2,7 +2,7 @@
 
 import type { Context } from '../../cli/kit/context.ts';
 import { download } from '../../client/transfers/download.ts';
-import { counted, type LocalFolder } from '../../client/transfers/local-files.ts';
+import { type LocalFolder, withByteCount } from '../../client/transfers/local-files.ts';
 import { checkNames } from '../../client/transfers/local-names.ts';
 import { inParallel } from '../../client/transfers/parallel.ts';
 import { parallelTransfers } from '../../client/transfers/run-files.ts';
@@ -33,7 +33,7 @@ export async function saveDownloads(context: Context, folder: LocalFolder, downl
   try {
     await inParallel(downloads, parallelTransfers, context.signal, async ({ name, url, size }, signal) => {
       const known = typeof size === 'number' ? { size } : {};
-      const content = counted((restart) => download(client, url, { ...known, signal, restart }), onBytes);
+      const content = withByteCount((restart) => download(client, url, { ...known, signal, restart }), onBytes);
       await folder.write(name, content, { replace: force, signal });
       state.files += 1;
     });

@@ -6,7 +6,7 @@ const reasons: Record<string, string> = {
   ECONNRESET: 'the connection was reset',
   EPIPE: 'the connection was closed while sending',
   ENOTFOUND: 'the host name could not be found',
-  EAI_AGAIN: 'the host name could not be looked up just now',
+  EAI_AGAIN: 'the host name could not be looked up at the moment',
   EHOSTUNREACH: 'the host is unreachable',
   ENETUNREACH: 'the network is unreachable',
   UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
@@ -18,6 +18,6 @@ export function connectionProblem(error: unknown): string {
   const { code = '', name = '', message = '', errors } = error as { code?: string; name?: string; message?: string; errors?: unknown[] };
   if (error instanceof HostNotAllowedError || (error instanceof Error && code === '' && name === 'Error')) return message;
   if (errors?.length) return connectionProblem(errors[0]);
-  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer was no valid HTTP';
+  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer was not valid HTTP';
   return reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`;
 }

@@ -1,4 +1,4 @@
-/** Several real processes that need one token at the same time, or find what a dead one left behind. */
+/** Several real processes that need a token at the same time, or find a lock that a killed process left behind. */
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 const folder = (): string => path.join(machine.folder, 'cache', 'tokens');
-/** `auth token` needs the token endpoint alone. */
+/** `auth token` only needs the token endpoint. */
 const ask = (): Promise<Finished> => machine.aops('auth', 'token');
 /** Name of the lock of the token that `ask` needs. */
 const lockFile = (): string => {
@@ -36,14 +36,14 @@ function succeeded(results: Finished[], stdout: string): void {
 }
 
 describe('processes that need a token', () => {
-  it('fetch one for all', async () => {
+  it('fetch one token for all', async () => {
     tokens.delay = 300;
     succeeded(await Promise.all(Array.from({ length: 8 }, ask)), 'at_1_abcdefghijkl\n');
     expect(tokens.forms).toHaveLength(1);
     expect(await readdir(folder())).toEqual([path.basename(lockFile(), '.lock')]);
   });
 
-  it('break the lock of a dead one, and still fetch one for all', async () => {
+  it('break the lock of a killed process, and still fetch one token for all', async () => {
     await mkdir(folder(), { recursive: true, mode: 0o700 });
     await writeFile(lockFile(), 'dead', { mode: 0o600 });
     await utimes(lockFile(), new Date(0), new Date(0));
@@ -53,19 +53,19 @@ describe('processes that need a token', () => {
     expect(await readdir(folder())).toEqual([path.basename(lockFile(), '.lock')]);
   });
 
-  it('go on when the one that fetched was killed', async () => {
+  it('continue when the process that fetched was killed', async () => {
     tokens.delay = 60_000;
     const { child, finished } = machine.start(process.execPath, [binary, 'auth', 'token']);
     await eventually('a token is asked for', () => tokens.forms.length > 0);
     child.kill('SIGKILL');
     await finished;
-    // As if the time had passed after which nobody can be holding it.
+    // As if the time had passed after which no process can hold it.
     await utimes(lockFile(), new Date(0), new Date(0));
     tokens.delay = 0;
     succeeded([await ask()], 'at_2_abcdefghijkl\n');
   });
 
-  it('fail together when it is refused, and say nothing of the secret', async () => {
+  it('all fail when it is refused, without revealing the secret', async () => {
     machine.env.AOPS_CLIENT_SECRET = 'wrong-secret-of-nobody';
     for (const { code, stdout, stderr } of await Promise.all([ask(), ask()])) {
       expect([code, stdout]).toEqual([4, '']);

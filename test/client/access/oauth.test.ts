@@ -11,7 +11,7 @@ const refused = json(401, { error: 'unauthorized' });
 const secret = 's/e c:r&é';
 const token = (access_token: string, expires_in?: unknown) => json(200, { access_token, token_type: 'Bearer', expires_in });
 
-/** A credential whose waits pass at once; jitter is half of what it may be. */
+/** A credential whose waits pass immediately; jitter is half of its maximum. */
 function credentialOf(server: RawServer, clock = new WaitClock(), options: TokenOptions & { scope?: string; client_secret?: string } = {}) {
   const { scope, client_secret = secret, ...others } = options;
   const given = { client_id: 'my id', client_secret, token_url: `${server.url}/oauth/token?tenant=1`, scope };
@@ -25,7 +25,7 @@ function credentialOf(server: RawServer, clock = new WaitClock(), options: Token
 }
 
 describe('client credentials', () => {
-  it('are sent form-encoded, in the header alone', async () => {
+  it('are sent form-encoded, and only in the header', async () => {
     const server = await scripted(token('t1', 3600));
     expect(await credentialOf(server).authorization()).toBe('Bearer t1');
     const [request] = server.requests;
@@ -44,7 +44,7 @@ describe('client credentials', () => {
     );
   });
 
-  it('give one token for all who wait, until shortly before it expires', async () => {
+  it('yield one token for all waiting requests, until shortly before it expires', async () => {
     const server = await scripted(token('t1', 3600), token('t2', '3600'));
     const clock = new WaitClock();
     const credential = credentialOf(server, clock);
@@ -56,7 +56,7 @@ describe('client credentials', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it.each([undefined, 0, -5, 'soon', null, 20])('with a life of %j are asked for each time', async (life) => {
+  it.each([undefined, 0, -5, 'soon', null, 20])('request a token with a lifetime of %j each time', async (life) => {
     const server = await scripted(token('t1', life), token('t2', life));
     const credential = credentialOf(server);
     expect([await credential.authorization(), await credential.authorization()]).toEqual(['Bearer t1', 'Bearer t2']);
@@ -90,7 +90,7 @@ describe('client credentials', () => {
     ['500', json(500, { error: 'SECRET' }), { exit: 8 }],
     ['429', json(429, { error: 'SECRET' }), { exit: 7 }],
     ['a reset', nothing('reset'), { exit: 8 }],
-  ])('answered with %s fail, and no secret is told', async (_, step, expected) => {
+  ])('answered with %s fail without revealing a secret', async (_, step, expected) => {
     const server = (await scripted()).always(step);
     const error = await failureOf(credentialOf(server).authorization());
     expect(error).toMatchObject(expected);
@@ -104,7 +104,7 @@ describe('client credentials', () => {
     ['500', json(500, {})],
     ['503', json(503, {}, { 'retry-after': '2' })],
     ['429', json(429, {}, { 'retry-after': '1' })],
-  ])('are asked for again after %s', async (_, step) => {
+  ])('request a token again after %s', async (_, step) => {
     const server = await scripted(step, step, token('t1', 3600));
     const clock = new WaitClock();
     expect(await credentialOf(server, clock).authorization()).toBe('Bearer t1');
@@ -113,7 +113,7 @@ describe('client credentials', () => {
     for (const wait of clock.waits) expect(wait).toBeGreaterThanOrEqual(asked);
   });
 
-  it.each([400, 401, 403, 404, 302])('are not asked for again after %i', async (status) => {
+  it.each([400, 401, 403, 404, 302])('do not request a token again after %i', async (status) => {
     const server = (await scripted()).always(answer(status, ''));
     await failureOf(credentialOf(server).authorization());
     expect(server.requests).toHaveLength(1);
@@ -125,7 +125,7 @@ describe('client credentials', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('ask for the scope that is wanted', async () => {
+  it('request the configured scope', async () => {
     const server = await scripted(token('t1', 3600));
     await credentialOf(server, new WaitClock(), { scope: 'runs:read runs:write' }).authorization();
     expect(Object.fromEntries(new URLSearchParams(server.requests[0]?.body.toString()))).toEqual({
@@ -134,7 +134,7 @@ describe('client credentials', () => {
     });
   });
 
-  it('keep the old token when the endpoint is away shortly before it expires', async () => {
+  it('keep the old token when the endpoint is unavailable shortly before it expires', async () => {
     const server = await scripted(token('t1', 3600));
     server.always(json(503, {}));
     const clock = new WaitClock();
@@ -146,21 +146,21 @@ describe('client credentials', () => {
     expect(await failureOf(credential.authorization())).toMatchObject({ exit: 8 });
   });
 
-  it('tell what must not be shown', async () => {
+  it('report the values that must not be shown', async () => {
     const server = await scripted(token('t1', 3600));
     const secrets: string[] = [];
     await credentialOf(server, new WaitClock(), { protect: (value) => secrets.push(value) }).authorization();
     expect(secrets).toEqual(expect.arrayContaining([secret, 'my+id:s%2Fe+c%3Ar%26%C3%A9', 't1']));
   });
 
-  it('that failed once are asked for again', async () => {
+  it('request a token again after a failure', async () => {
     const server = await scripted(answer(400, ''), token('t1', 3600));
     const credential = credentialOf(server);
     await failureOf(credential.authorization());
     expect(await credential.authorization()).toBe('Bearer t1');
   });
 
-  it('can be given up while they are asked for', async () => {
+  it('can be aborted while requesting a token', async () => {
     const server = await scripted(nothing('stall'));
     const controller = new AbortController();
     const failure = failureOf(credentialOf(server).authorization(controller.signal));
@@ -170,7 +170,7 @@ describe('client credentials', () => {
   });
 });
 
-describe('a token that the service refuses', () => {
+describe('a token that the service rejects', () => {
   it('is renewed once, and the change keeps its key', async () => {
     const tokens = await scripted(token('t1', 3600), token('t2', 3600));
     const server = await scripted();
@@ -182,7 +182,7 @@ describe('a token that the service refuses', () => {
     expect(clock.waits).toEqual([]);
   });
 
-  it('twice is the end, also for the requests after it', async () => {
+  it('twice is an error, also for later requests', async () => {
     const tokens = await scripted(token('t1', 3600), token('t2', 3600), token('t3', 3600));
     const server = (await scripted()).always(refused);
     const clock = new WaitClock();
@@ -191,13 +191,13 @@ describe('a token that the service refuses', () => {
     expect(server.header('authorization')).toEqual(['Bearer t1', 'Bearer t2']);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
     expect([server.requests.length, tokens.requests.length]).toEqual([3, 2]);
-    // Much later it may be the token after all.
+    // Much later, the token may be the problem after all.
     clock.advance(60_000);
     await failureOf(client.call('getRun', getRun));
     expect([server.requests.length, tokens.requests.length]).toEqual([5, 3]);
   });
 
-  it('and given out again is not tried again', async () => {
+  it('and that is issued again is not tried again', async () => {
     const tokens = (await scripted()).always(token('t1', 3600));
     const server = (await scripted()).always(refused);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
@@ -205,7 +205,7 @@ describe('a token that the service refuses', () => {
     expect([server.requests.length, tokens.requests.length]).toEqual([3, 2]);
   });
 
-  it('is renewed once for all requests that it failed', async () => {
+  it('is renewed once for all requests that failed with it', async () => {
     const tokens = await scripted(token('t1', 3600), token('t2', 3600));
     const server = await scripted();
     server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? fine : refused)));
@@ -214,13 +214,13 @@ describe('a token that the service refuses', () => {
     expect(tokens.requests).toHaveLength(2);
   });
 
-  it('when it is a static key is the end at once', async () => {
+  it('is an immediate error when it is a static key', async () => {
     const server = await scripted(refused);
     expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({ exit: 4 });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('after a lost answer leaves the change open when no other can be had', async () => {
+  it('after a lost answer leaves the outcome of the change unknown when it cannot be renewed', async () => {
     const tokens = await scripted(token('t1', 3600), json(500, {}), json(500, {}), json(500, {}), json(500, {}));
     const server = await scripted(nothing('reset'), refused);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });

@@ -9,13 +9,13 @@ const fine = (headers: Record<string, string | string[]> = {}) => json(200, { ru
 const limited = (headers: Record<string, string | string[]> = {}) => json(429, { error: 'rate_limited', message: 'Slow down.' }, headers);
 const busy = (headers: Record<string, string>) => json(503, { error: 'unavailable' }, headers);
 
-/** The clock of the harness begins here. */
+/** The start time of the harness's clock. */
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const date = (offset = 0) => new Date(now + offset).toUTCString();
 const seconds = (offset: number) => String((now + offset) / 1000);
 
 describe('Retry-After', () => {
-  it('is honoured exactly, and a little more so that not all come back at once', async () => {
+  it('is honoured with a little jitter, so that not all clients return at once', async () => {
     const server = await scripted(limited({ 'retry-after': '2' }), busy({ 'retry-after': '3' }), fine());
     const { client, clock, events } = newClient(server.url);
     await client.call('getRun', getRun);
@@ -26,7 +26,7 @@ describe('Retry-After', () => {
     ]);
   });
 
-  it('as a date is read by the clock of the service, however wrong ours is', async () => {
+  it("as a date is interpreted by the service's clock, however wrong ours is", async () => {
     for (const skew of [-3_600_000, 0, 3_600_000]) {
       const server = await scripted(limited({ 'retry-after': date(skew + 10_000), date: date(skew) }), fine());
       const { client, clock } = newClient(server.url);
@@ -35,21 +35,21 @@ describe('Retry-After', () => {
     }
   });
 
-  it.each(['soon', '-5', '', '1e20', ' ', '0', date(-60_000), 'NaN'])('%j means the back-off of our own', async (value) => {
+  it.each(['soon', '-5', '', '1e20', ' ', '0', date(-60_000), 'NaN'])('%j means our own back-off', async (value) => {
     const server = await scripted(limited({ 'retry-after': value, date: date() }), fine());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([525]);
   });
 
-  it('in fractions, or twice, is understood', async () => {
+  it('is understood with fractions, or when it is sent twice', async () => {
     const server = await scripted(limited({ 'retry-after': '1.5' }), limited({ 'retry-after': ['4', '60'] }), fine());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([1575, 4200]);
   });
 
-  it('above --max-wait is refused at once, exit 7', async () => {
+  it('above --max-wait fails immediately with exit code 7', async () => {
     const server = await scripted(limited({ 'retry-after': '3600' }));
     const { client, clock } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
@@ -66,7 +66,7 @@ describe('Retry-After', () => {
     expect(clock.waits).toEqual([]);
   });
 
-  it('is waited for as long as --max-wait allows', async () => {
+  it('is waited for as far as --max-wait allows', async () => {
     const server = await scripted(limited({ 'retry-after': '3600' }), fine());
     const { client, clock } = newClient(server.url, { maxWaitMilliseconds: 3_600_000 });
     await client.call('getRun', getRun);
@@ -81,14 +81,14 @@ describe('a 429', () => {
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 
-  it('with nothing but RateLimit-Reset waits until then', async () => {
+  it('with only RateLimit-Reset waits until then', async () => {
     const server = await scripted(limited({ 'ratelimit-reset': seconds(7_000), date: date() }), fine());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([7350]);
   });
 
-  it('without any header backs off, and ends', async () => {
+  it('without any header backs off, and finally fails', async () => {
     const server = (await scripted()).always(limited());
     const { client, clock } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 7, message: 'Slow down.' });
@@ -109,7 +109,7 @@ describe('the gate', () => {
     expect(clock.waits).toEqual([6300]);
   });
 
-  it('is right with a clock that is wrong', async () => {
+  it('works with a wrong local clock', async () => {
     for (const skew of [-600_000, 600_000]) {
       const server = await scripted(used(seconds(skew + 5_000), { date: date(skew) }), fine());
       const { client, clock } = newClient(server.url);
@@ -128,14 +128,14 @@ describe('the gate', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('does not make a change look refused that may have been carried out', async () => {
+  it('does not report a change as refused that may have been carried out', async () => {
     const server = await scripted(
       json(500, { error: 'internal' }, { 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(120_000), date: date() }),
     );
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 13 });
   });
 
-  it('stays open when something remains, and for headers that make no sense', async () => {
+  it('stays open when requests remain, and for nonsensical headers', async () => {
     const odd: Record<string, string>[] = [
       { 'ratelimit-remaining': '1', 'ratelimit-reset': seconds(30_000) },
       { 'ratelimit-remaining': 'none', 'ratelimit-reset': seconds(30_000) },
@@ -149,7 +149,7 @@ describe('the gate', () => {
     expect(clock.waits).toEqual([]);
   });
 
-  it('can be left by Ctrl-C', async () => {
+  it('is interrupted by Ctrl-C', async () => {
     const server = await scripted(used(seconds(5_000)));
     const { client } = newClient(server.url, { hold: true });
     await client.call('getRun', getRun);
@@ -161,7 +161,7 @@ describe('the gate', () => {
 });
 
 describe('the headers', () => {
-  it('are read in seconds, in milliseconds and as a distance', () => {
+  it('are read in Unix seconds, Unix milliseconds and seconds from now', () => {
     expect(resetWait({ 'ratelimit-reset': seconds(9_000) }, now)).toBe(9000);
     expect(resetWait({ 'ratelimit-reset': String(now + 9_000) }, now)).toBe(9000);
     expect(resetWait({ 'ratelimit-reset': '9' }, now)).toBe(9000);

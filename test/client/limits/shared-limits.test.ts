@@ -1,4 +1,4 @@
-/** What processes tell each other of a rate limit, over real files. */
+/** How processes share a rate limit, over real files. */
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ const entry = (more: Partial<Parameters<SharedLimits['write']>[0]> = {}) => ({
 const file = async (): Promise<string> => path.join(folder, 'rate-limits', (await readdir(path.join(folder, 'rate-limits')))[0] as string);
 
 describe('the shared file', () => {
-  it('is private, small, and says nothing of the credential', async () => {
+  it('is private, small, and reveals nothing about the credential', async () => {
     limits.write(entry());
     const { mode } = await stat(await file());
     expect(mode & 0o777).toBe(0o600);
@@ -40,13 +40,13 @@ describe('the shared file', () => {
     expect(limits.read(now)).toMatchObject(entry());
   });
 
-  it('is of one service and one credential', () => {
+  it('belongs to one service and one credential', () => {
     limits.write(entry());
     expect(new SharedLimits(folder, ['https://agents.example', 'another']).read(now)).toBeUndefined();
     expect(new SharedLimits(folder, ['https://elsewhere.example', 'secret-token']).read(now)).toBeUndefined();
   });
 
-  it('keeps the least of a window, and the latest window', () => {
+  it('keeps the smallest number of a window, and the latest window', () => {
     limits.write(entry({ remaining: 2 }));
     limits.write(entry({ remaining: 5 }));
     expect(limits.read(now)?.remaining).toBe(2);
@@ -56,7 +56,7 @@ describe('the shared file', () => {
     expect(limits.read(now)).toMatchObject({ remaining: 9, resetAt: now + 90_000 });
   });
 
-  it('prefers word that nothing is left, until that is over', () => {
+  it('prefers the report that nothing remains, until the window ends', () => {
     limits.write(entry({ remaining: 9, resetAt: now + 90_000 }));
     limits.write(entry({ remaining: 0, resetAt: now + 20_000 }));
     limits.write(entry({ remaining: 8, resetAt: now + 90_000 }));
@@ -66,7 +66,7 @@ describe('the shared file', () => {
     expect(limits.read(now + 20_001)).toMatchObject({ remaining: 8 });
   });
 
-  it('counts no longer once the window is over by the clock of the service, when it is old, or from the future', () => {
+  it("is ignored once the window has ended by the service's clock, when it is old, or from the future", () => {
     limits.write(entry({ ahead: 10_000 }));
     expect(limits.read(now + 19_000)).toBeDefined();
     expect(limits.read(now + 20_000)).toBeUndefined();
@@ -85,7 +85,7 @@ describe('the shared file', () => {
     '{"v":2,"remaining":1,"resetAt":9e12,"ahead":0,"seenAt":1784365200000}',
     '{"v":1,"remaining":null}',
     'x'.repeat(5_000),
-  ])('that holds %j is as good as none, and is written anew', async (text) => {
+  ])('is ignored and rewritten when it contains %j', async (text) => {
     limits.write(entry());
     await writeFile(await file(), text);
     expect(limits.read(now)).toBeUndefined();
@@ -93,7 +93,7 @@ describe('the shared file', () => {
     expect(limits.read(now)).toBeDefined();
   });
 
-  it('is not believed when others may write it, or when it is a link', async () => {
+  it('is ignored when other users can write it, or when it is a link', async () => {
     limits.write(entry());
     const written = await file();
     await chmod(written, 0o622);
@@ -110,7 +110,7 @@ describe('the shared file', () => {
     expect(other.read(now)).toBeUndefined();
   });
 
-  it('that cannot be written is no failure', async () => {
+  it('may be impossible to write without an error', async () => {
     await writeFile(path.join(folder, 'rate-limits'), 'in the way');
     expect(() => limits.write(entry())).not.toThrow();
     expect(limits.read(now)).toBeUndefined();
@@ -129,7 +129,7 @@ describe('several processes', () => {
     );
   const process = (server: RawServer) => newClient(server.url, { sharedLimits: new SharedLimits(folder, identity) });
 
-  it('wait for what one of them has learned', async () => {
+  it('wait for a limit that one of them has learned', async () => {
     const server = await scripted(used(0), used(5));
     const [one, other] = [process(server), process(server)];
     await one.client.call('getRun', getRun);
@@ -138,7 +138,7 @@ describe('several processes', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('hear of a 429, also while they run', async () => {
+  it('learn of a 429, even while they run', async () => {
     const server = await scripted(used(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), used(9));
     const other = process(server);
     await other.client.call('getRun', getRun);
@@ -154,7 +154,7 @@ describe('several processes', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('say nothing as long as there is plenty', async () => {
+  it('write nothing as long as many requests remain', async () => {
     const server = await scripted(used(500));
     await process(server).client.call('getRun', getRun);
     await expect(readdir(path.join(folder, 'rate-limits'))).rejects.toThrow('ENOENT');

@@ -13,7 +13,7 @@ interface Line {
   error?: { code: number; message: string; data?: Record<string, unknown> };
 }
 
-/** A bridge to a server, and the lines it has written. */
+/** A bridge to a server, and the lines that it has written. */
 function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {}) {
   const lines: string[] = [];
   const logged: string[] = [];
@@ -24,7 +24,7 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
   const send = (...messages: unknown[]): void => {
     for (const message of messages) bridge.take(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
   };
-  /** Sends, and what has been written once all is done. */
+  /** Sends lines, and returns what has been written once all work is done. */
   const told = async (...messages: unknown[]): Promise<Line[]> => {
     send(...messages);
     await bridge.settled();
@@ -49,7 +49,7 @@ const greeted = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's
 const begin = [rpc('initialize', 0, { protocolVersion: '2025-11-25' }), rpc('notifications/initialized')];
 
 describe('messages', () => {
-  it('B1: are answered to the id they came with, whatever it is', async () => {
+  it('B1: are answered with the ID they came with, whatever it is', async () => {
     const ids = [0, '0', -1, 1, '1', 'a b', 2 ** 53 - 1];
     const server = await scripted(...ids.map(() => result()));
     const lines = await bridged(server).told(...ids.map((id) => call(id)));
@@ -57,7 +57,7 @@ describe('messages', () => {
     expect(new Set(lines.map(({ id }) => JSON.stringify(id)))).toEqual(new Set(ids.map((id) => JSON.stringify(id))));
   });
 
-  it('go as the bytes they are, and come on one line', async () => {
+  it('are sent unchanged, and arrive on one line', async () => {
     const server = await scripted(
       reply((request) =>
         answer(200, JSON.stringify({ jsonrpc: '2.0', id: messageOf(request).id, result: { a: 'ü\n' } }, null, 2), {
@@ -72,7 +72,7 @@ describe('messages', () => {
     expect(lines).toEqual(['{"jsonrpc":"2.0","id":1,"result":{"a":"ü\\n"}}']);
   });
 
-  it('that are none are answered without an id, and the next one is taken', async () => {
+  it('that are invalid are answered without an ID, and the next one is handled', async () => {
     const server = await scripted(result());
     const lines = await bridged(server).told('{', '[]', '7', '{"id":1}', call(1));
     expect(lines.map(({ id, error }) => [id, error?.code ?? null])).toEqual([
@@ -84,7 +84,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('without an id get no answer, whatever becomes of them, and answers neither', async () => {
+  it('without an ID get no answer in any case, and neither do answers', async () => {
     const server = await scripted(accepted, json(500, {}), json(500, {}), json(500, {}), json(500, {}), accepted);
     const { lines, logged, told } = bridged(server);
     await told(rpc('notifications/initialized'));
@@ -95,7 +95,7 @@ describe('messages', () => {
     expect(server.requests).toHaveLength(6);
   });
 
-  it('may be of the modern era: the headers repeat what they say', async () => {
+  it('can belong to the modern era: the headers repeat their contents', async () => {
     const server = await scripted(result());
     await bridged(server).told(rpc('tools/call', 1, { name: 'do', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }));
     expect(server.requests[0]?.headers).toMatchObject({
@@ -105,7 +105,7 @@ describe('messages', () => {
     });
   });
 
-  it('carry a key each where they may change something, and none where the service says that they only read', async () => {
+  it('carry a key each if they may change something, and none if the service declares them read-only', async () => {
     const tools = [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'do' }];
     const server = await scripted(result({ tools }), result(), result(), result());
     const { told } = bridged(server);
@@ -120,7 +120,7 @@ describe('messages', () => {
 });
 
 describe('failures', () => {
-  it('are one answer to the request: those of the service in its words, others in ours', async () => {
+  it("are one answer to the request: the service's own failures in its form, others in ours", async () => {
     const server = await scripted(
       failed(404, -32_601),
       json(403, { error: 'insufficient_scope', message: 'Not for you.' }),
@@ -141,14 +141,14 @@ describe('failures', () => {
     expect(lines[2]?.error).toMatchObject({ data: { error: 'outcome_unknown' } });
   });
 
-  it('of the way are tried again, a change with the same key', async () => {
+  it('of the connection are retried, a change with the same key', async () => {
     const server = await scripted(partial(200, 100, '{"json', 'close'), json(503, {}), result({ ok: true }));
     const lines = await bridged(server).told(call(1));
     expect(lines).toEqual([{ jsonrpc: '2.0', id: 1, result: { ok: true } }]);
     expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
   });
 
-  it('B11: a token that is refused is renewed once', async () => {
+  it('B11: renew a rejected token once', async () => {
     const server = await scripted(
       json(401, { error: 'invalid_token' }),
       result(),
@@ -177,7 +177,7 @@ describe('failures', () => {
 });
 
 describe('sessions', () => {
-  it('go with every message after the first', async () => {
+  it('are named in every message after the first', async () => {
     const server = await scripted(greeted, accepted, result(), answer(200, ''));
     const { bridge, told } = bridged(server);
     for (const message of [...begin, call(1)]) await told(message);
@@ -190,7 +190,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('B2: that the service has forgotten are begun again, unseen, and the request is sent once more', async () => {
+  it('B2: that the service has forgotten are restarted unnoticed, and the request is sent once more', async () => {
     const again = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
     const server = await scripted(greeted, accepted, failed(404, -32_001), again, accepted, result({ ok: true }));
     const { told, logged } = bridged(server);
@@ -207,7 +207,7 @@ describe('sessions', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('B3: forgotten twice are an error', async () => {
+  it('B3: that are forgotten twice are an error', async () => {
     const server = await scripted(greeted, accepted, failed(404, -32_001), greeted, accepted, failed(404, -32_001));
     const { told } = bridged(server);
     for (const message of begin) await told(message);
@@ -219,7 +219,7 @@ describe('sessions', () => {
     expect(server.requests).toHaveLength(6);
   });
 
-  it('B4: forgotten under many requests are begun again once', async () => {
+  it('B4: that are forgotten during many requests are restarted once', async () => {
     const server = await scripted(greeted, accepted);
     let current = 's1';
     server.always(
@@ -243,7 +243,7 @@ describe('sessions', () => {
 });
 
 describe('streams', () => {
-  it('B6: are passed on as they come, on one line each', async () => {
+  it('B6: are passed on as they arrive, one message per line', async () => {
     const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { message: 'grüße 😀' } };
     const text = `: hi\r\nretry: 5\r\n\r\ndata: ${JSON.stringify(progress)}\r\n\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} })}\r\n\r\n`;
     const server = await scripted(answer(200, text, { 'content-type': 'text/event-stream' }));
@@ -252,15 +252,15 @@ describe('streams', () => {
     expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([progress, { jsonrpc: '2.0', id: 1, result: {} }]);
   });
 
-  it('that stay open after the answer hold nothing up', async () => {
+  it('that stay open after the answer delay nothing', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
     const server = await scripted(raw(`${head}data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n`, 'stall'));
     expect(await bridged(server).told(call(1))).toHaveLength(1);
   });
 });
 
-describe('an end', () => {
-  it('of one request is no answer: the client gave it up', async () => {
+describe('the end', () => {
+  it('of a request that the client cancelled is not an answer', async () => {
     const server = await scripted(raw('', 'stall'), accepted);
     const { lines, send, told } = bridged(server);
     send(rpc('tools/list', 'long'));
@@ -293,13 +293,13 @@ describe('lines', () => {
     return lines;
   };
 
-  it('end with a line feed, with or without a carriage return, or with the stream', async () => {
+  it('can end with a line feed, with or without a carriage return, or with the stream', async () => {
     expect(await read(['a\nb\r\n\n\r\nc'])).toEqual(['a', 'b', 'c']);
     const bytes = Buffer.from('grüße 😀\r\nx\n');
     expect(await read([...bytes].map((byte) => Buffer.from([byte])))).toEqual(['grüße 😀', 'x']);
   });
 
-  it('that are too long are told of, and the next one is read', async () => {
+  it('that are too long are reported, and the next one is read', async () => {
     expect(await read(['x'.repeat(60), 'x'.repeat(60), '\nshort\n', 'y'.repeat(101)])).toEqual([tooLong, 'short', tooLong]);
   });
 });

@@ -23,7 +23,7 @@ const sessionAt = (url: string): McpSession => new McpSession(newClient(url).cli
 
 const messageOf = ({ body }: RecordedRequest) =>
   JSON.parse(body.toString('utf8')) as { id?: string; method: string; params?: Record<string, unknown> };
-/** An answer to whatever was asked. */
+/** An answer to any request. */
 const result = (value: Record<string, unknown>, headers: Record<string, string> = {}) =>
   reply((request) => json(200, { jsonrpc: '2.0', id: messageOf(request).id, result: value }, headers));
 const rpcFailure = (status: number, code: number, message = 'no', data?: unknown) =>
@@ -31,7 +31,7 @@ const rpcFailure = (status: number, code: number, message = 'no', data?: unknown
 const events = (...chunks: string[]) => answer(200, chunks.join(''), { 'content-type': 'text/event-stream' });
 
 describe('the modern era', () => {
-  it('needs one request, which says who asks and in which version', async () => {
+  it("needs one request, which contains the client's identity and the version", async () => {
     const server = await scripted(result({ tools: [] }));
     expect(await sessionAt(server.url).request(read('tools/list'))).toEqual({ tools: [] });
     expect(server.requests).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('the modern era', () => {
     expect(messageOf(request).params?._meta).toMatchObject({ 'io.modelcontextprotocol/clientInfo': identity });
   });
 
-  it('gives changes a key, and the same message the same bytes', async () => {
+  it('sends a key with changes, and the same bytes for the same message', async () => {
     const bodies: string[] = [];
     for (let time = 0; time < 2; time++) {
       const server = await scripted(result({}), result({}));
@@ -64,7 +64,7 @@ describe('the modern era', () => {
     expect(bodies[0]).toBe(bodies[1]);
   });
 
-  it('tells failures: with a status, and without', async () => {
+  it('reports failures with and without a status', async () => {
     const server = await scripted(result({}), rpcFailure(200, -32_602, 'wrong name'), rpcFailure(404, -32_601, 'Method not found'));
     const session = sessionAt(server.url);
     await session.request(read('tools/list'));
@@ -77,7 +77,7 @@ describe('the modern era', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('is believed when it says that the request is wrong', async () => {
+  it('is believed when it reports an invalid request', async () => {
     for (const code of [-32_020, -32_602, -32_021]) {
       const server = await scripted(rpcFailure(400, code));
       expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ exit: 2 });
@@ -88,8 +88,8 @@ describe('the modern era', () => {
   });
 });
 
-describe('a service of the era before', () => {
-  it('is greeted first, after it has refused, and the session is kept and ended', async () => {
+describe('a service of the legacy era', () => {
+  it('gets `initialize` after it has refused a request, and the session is reused and ended', async () => {
     const { url, seen } = await legacyServer();
     const session = sessionAt(url);
     const tools = await listTools(session);
@@ -110,7 +110,7 @@ describe('a service of the era before', () => {
     expect(new Set(seen.slice(2).map(({ version }) => version))).toEqual(new Set(['2025-11-25']));
   });
 
-  it('may forget the session: a new one is begun once, and the request sent again', async () => {
+  it('can forget the session: a new one is started once, and the request is sent again', async () => {
     const greeted = result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' });
     const accepted = answer(202, '');
     const server = await scripted(
@@ -137,7 +137,7 @@ describe('a service of the era before', () => {
     expect(server.requests.at(-1)?.headers['mcp-protocol-version']).toBe('2025-06-18');
   });
 
-  it('may say so without a status', async () => {
+  it('can refuse without an error status', async () => {
     const server = await scripted(
       rpcFailure(200, -32_002),
       result({ protocolVersion: '2025-03-26' }),
@@ -148,7 +148,7 @@ describe('a service of the era before', () => {
     expect(server.requests[3]?.headers['mcp-session-id']).toBeUndefined();
   });
 
-  it('is not looked for where the caller is refused, or nothing is there', async () => {
+  it('is not tried when the credential is rejected, or there is no service', async () => {
     for (const status of [401, 403, 404]) {
       const server = await scripted(json(status, { error: 'no', message: 'no' }));
       expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ status });
@@ -157,12 +157,12 @@ describe('a service of the era before', () => {
   });
 });
 
-describe('an answer that is a stream of events', () => {
+describe('a response that is an event stream', () => {
   const message = (body: unknown): string => `event: message\ndata: ${JSON.stringify(body)}\n\n`;
   const progress = message({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
   const done = message({ jsonrpc: '2.0', id: 'tools/call', result: { ok: true } });
 
-  it('is over with the answer, whatever comes around it', async () => {
+  it('ends with the answer, whatever surrounds it', async () => {
     for (const chunks of [
       [done],
       [': hello\n\n', progress, 'event: ping\ndata: {}\n\n', done],
@@ -174,18 +174,18 @@ describe('an answer that is a stream of events', () => {
     }
   });
 
-  it('is not waited for longer when the stream stays open', async () => {
+  it('is complete with the answer even if the stream stays open', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
     const server = await scripted(raw(`${head}${progress}${done}`, 'stall'));
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
   });
 
-  it('may be that of another request', async () => {
+  it('can contain the answer to another request', async () => {
     const server = await scripted(events(message({ jsonrpc: '2.0', id: 'other', result: { not: 'mine' } }), done));
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
   });
 
-  it('leaves a change open when it ends without the answer: it is asked for again with the same key', async () => {
+  it('is requested again with the same key when it ends without the answer to a change', async () => {
     const server = await scripted(
       events(progress),
       partial(200, 1_000, progress, 'close', { 'content-type': 'text/event-stream' }),
@@ -200,7 +200,7 @@ describe('an answer that is a stream of events', () => {
   });
 });
 
-it('speaks with the local service', async () => {
+it('works with the local service', async () => {
   const api = await started();
   const { client } = newClient(api.service.url, { credential: { authorization: async () => `Bearer ${api.service.token}` } });
   const session = new McpSession(client, identity);
@@ -216,7 +216,7 @@ interface Seen {
   version: string | undefined;
 }
 
-/** An official server of the era before, with sessions and streams. */
+/** An official server of the legacy era, with sessions and streams. */
 async function legacyServer(): Promise<{ url: string; seen: Seen[] }> {
   const seen: Seen[] = [];
   const transports = new Map<string, StreamableHTTPServerTransport>();

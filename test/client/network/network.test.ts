@@ -1,4 +1,4 @@
-/** Proxies and certificates, over real sockets: what is reached, what is shown to whom, and what a failure says. */
+/** Proxies and certificates over real sockets: what is reached, what is presented to whom, and how failures are reported. */
 import http from 'node:http';
 import type net from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -45,9 +45,9 @@ const through = (value: string, more: Network = trusting): Network => ({
 describe('TLS', () => {
   it.each([
     ['self-signed', 'is self-signed', '--ca-file FILE'],
-    ['expired', 'has expired', '--ca-file cannot help'],
+    ['expired', 'has expired', '--ca-file does not help'],
     ['wrong-name', 'is for another name than 127.0.0.1: other.test', '--ca-file does not change'],
-  ] as const)('of a %s certificate fails once, and says why', async (name, reason, hint) => {
+  ] as const)('with a %s certificate fails once and says why', async (name, reason, hint) => {
     const { url, requests } = await service(name);
     const { client, clock } = newClient(url, { network: trusting });
     const error = await failureOf<AopsError>(client.call('startRun', start));
@@ -56,23 +56,23 @@ describe('TLS', () => {
     expect(requests).toEqual([]);
   });
 
-  it('of an authority that is not known is refused, and accepted with --ca-file', async () => {
+  it('with an unknown authority is rejected, and accepted with --ca-file', async () => {
     const { url } = await service();
     expect(await failureOf(newClient(url).client.call('getRun', getRun))).toMatchObject({
       exit: 8,
-      message: expect.stringContaining('an authority that is not trusted here'),
+      message: expect.stringContaining('an authority that this machine does not trust'),
       hint: expect.stringContaining('--ca-file FILE'),
     });
     expect(await newClient(url, { network: trusting }).client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
   });
 
-  it('of a self-signed certificate is accepted when that is named itself', async () => {
+  it('with a self-signed certificate is accepted when the certificate itself is trusted', async () => {
     const { url } = await service('self-signed');
     const network = { certificates: { authorities: certificate('self-signed').cert } };
     expect(await newClient(url, { network }).client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
   });
 
-  it('identifies with the client certificate, at the origins it is for alone', async () => {
+  it('presents the client certificate only to its origins', async () => {
     const asking = await service('server', 'asked');
     const { cert, key } = certificate('client');
     const identity = (origin: string): Network => ({
@@ -86,20 +86,20 @@ describe('TLS', () => {
     expect(asking.requests.at(-1)?.client).toBe('aops-client');
   });
 
-  // Servers of Node just hang up; others say why, also after the handshake, when no request was read yet.
+  // Node's servers just hang up; others say why, even after the handshake, when no request was read yet.
   it.each([
-    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'asks for a client certificate', '--client-cert'],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'requires a client certificate', '--client-cert'],
     ['ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'refused the TLS handshake', '--client-cert'],
     ['ERR_SSL_SOMETHING_NEW', 'a TLS connection could not be made (ERR_SSL_SOMETHING_NEW)', ''],
     ['CERT_REVOKED', 'was not accepted (CERT_REVOKED)', '--ca-file'],
     ['CERT_NOT_YET_VALID', 'is not valid yet', 'clock'],
-  ])('that fails with %s was not sent, and is told', (code, reason, hint) => {
+  ])('that fails with %s is explained, and nothing was sent', (code, reason, hint) => {
     const failed = failure(Object.assign(new Error('x'), { code }));
     expect(failed).toMatchObject({ maybeSent: false, final: true, reason: expect.stringContaining(reason) });
     expect(failed.hint ?? '').toContain(hint);
   });
 
-  it('refuses a certificate that is not that of the key', async () => {
+  it('rejects a certificate that does not belong to the key', async () => {
     const { url } = await service();
     const client = { certificate: certificate('client').cert, key: certificate('server').key, origins: [url] };
     const error = await failureOf(newClient(url, { network: { certificates: { client } } }).client.call('getRun', getRun));
@@ -111,7 +111,7 @@ describe('a proxy', () => {
   it.each([
     ['with a scheme', (host: string) => `http://${host}`],
     ['without a scheme', (host: string) => host],
-  ])('%s tunnels to the service, which is verified as ever', async (_, write) => {
+  ])('%s tunnels to the service, which is verified as usual', async (_, write) => {
     const { port, requests } = await service();
     const tunnel = await proxy({ port });
     const { client } = newClient('https://agents.test', { network: through(write(tunnel.host)) });
@@ -130,7 +130,7 @@ describe('a proxy', () => {
     });
   });
 
-  it('may be spoken to by TLS, with the same authorities', async () => {
+  it('can be reached by TLS, with the same authorities', async () => {
     const { port } = await service();
     const tunnel = await proxy({ port, tls: 'server' });
     const url = `https://localhost:${tunnel.host.split(':')[1]}`;
@@ -151,7 +151,7 @@ describe('a proxy', () => {
     });
   });
 
-  it('is given the user name and password', async () => {
+  it('receives the user name and password', async () => {
     const { port } = await service();
     const tunnel = await proxy({ port, login: `us er:${password}` });
     await newClient('https://agents.test', { network: through(`us%20er:${password}@${tunnel.host}`) }).client.call('getRun', getRun);
@@ -159,9 +159,9 @@ describe('a proxy', () => {
   });
 
   it.each([
-    ['asks for a password', '', 'asks for a user name and password (407)'],
+    ['asks for a password', '', 'requires a user name and password (407)'],
     ['does not accept the password', `me:${password}@`, 'did not accept the user name and password (407)'],
-  ])('that %s is told once, with nothing of it', async (_, login, message) => {
+  ])('that %s is reported once, without the credentials', async (_, login, message) => {
     const { port, requests } = await service();
     const tunnel = await proxy({ port, login: 'me:other' });
     const { client, clock } = newClient('https://agents.test', { network: through(`${login}${tunnel.host}`) });
@@ -175,7 +175,7 @@ describe('a proxy', () => {
   it.each([
     [403, 1],
     [503, 4],
-  ])('that answers %i to CONNECT was asked %i times, and nothing was sent', async (status, times) => {
+  ])('that answers %i to CONNECT is tried %i times, and nothing is sent', async (status, times) => {
     const tunnel = await proxy({ port: 1, status });
     const { client } = newClient('https://agents.test', { network: through(tunnel.host) });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({
@@ -186,7 +186,7 @@ describe('a proxy', () => {
     expect(tunnel.asked).toHaveLength(times);
   });
 
-  it('that hangs up before the tunnel stands is tried again a few times', async () => {
+  it('that hangs up before the tunnel is established is retried a few times', async () => {
     const tunnel = await proxy({ port: 1, hangsUp: true });
     const { client } = newClient('https://agents.test', { network: through(tunnel.host) });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({
@@ -196,7 +196,7 @@ describe('a proxy', () => {
     expect(tunnel.asked).toHaveLength(4);
   });
 
-  it('that is not there is named', async () => {
+  it('that cannot be reached is named', async () => {
     const { client } = newClient('https://agents.test', { network: through('127.0.0.1:1') });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({
       exit: 8,
@@ -204,14 +204,14 @@ describe('a proxy', () => {
     });
   });
 
-  it('is left out for this machine', async () => {
+  it('is not used for this machine', async () => {
     const { url } = await service();
     const tunnel = await proxy({ port: 1 });
     await newClient(url, { network: through(tunnel.host) }).client.call('getRun', getRun);
     expect(tunnel.asked).toEqual([]);
   });
 
-  it('is asked for plain http without a tunnel, as signed URLs may have it', async () => {
+  it('is used for plain http without a tunnel, as signed URLs may need it', async () => {
     const plain = http.createServer((_, response) => response.setHeader('content-type', 'application/json').end('{"run":{}}'));
     await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
     afterTest(() => new Promise((resolve) => plain.close(resolve)));

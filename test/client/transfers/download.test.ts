@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type DownloadOptions, download } from '../../../src/client/transfers/download.ts';
 import { readDigest } from '../../../src/client/transfers/download-answer.ts';
-import { counted, LocalFolder } from '../../../src/client/transfers/local-files.ts';
+import { LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
 import { answer, nothing, partial, type RawServer, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
@@ -17,7 +17,7 @@ async function fetched(server: RawServer, options: Partial<DownloadOptions> = {}
   const folder = await temporaryFolder();
   const { client, clock } = newClient(server.url);
   let bytes = 0;
-  const content = counted(
+  const content = withByteCount(
     (restart) => download(client, url, { signal, restart, ...options }),
     (count) => {
       bytes += count;
@@ -29,7 +29,7 @@ async function fetched(server: RawServer, options: Partial<DownloadOptions> = {}
   );
   const names = await readdir(folder);
   const written = names.includes('file') ? await readFile(path.join(folder, 'file'), 'utf8') : undefined;
-  // What is shown as received is what is there, whatever happened on the way.
+  // The reported number of received bytes is the size of the file, whatever happened in between.
   expect(bytes).toBe(written?.length ?? 0);
   expect(names).toEqual(written === undefined ? [] : ['file']);
   return { error, content: written, waits: clock.waits };
@@ -42,7 +42,7 @@ const rest = (headers: Record<string, string> = {}): Step =>
 const all = (headers: Record<string, string> = tagged): Step => answer(200, '0123456789', headers);
 
 describe('a download', () => {
-  it('carries no credential, and streams what is there', async () => {
+  it('carries no credential, and streams the file', async () => {
     const server = await scripted(answer(200, 'content'));
     const { content } = await fetched(server, { size: 7 }, '/files/1?signature=x%2By');
     expect(content).toBe('content');
@@ -50,7 +50,7 @@ describe('a download', () => {
     for (const name of ['authorization', 'cookie', 'idempotency-key']) expect(server.requests[0]?.headers).not.toHaveProperty(name);
   });
 
-  it('may be somewhere else', async () => {
+  it('can be at another origin', async () => {
     const storage = await scripted(answer(200, 'content'));
     const server = await scripted();
     expect((await fetched(server, {}, `${storage.url}/bucket/1`)).content).toBe('content');
@@ -70,7 +70,7 @@ describe('a download', () => {
     expect(error?.message).not.toContain('secret');
   });
 
-  it('does not tell of what makes its URL valid', async () => {
+  it('does not reveal the signature in its URL', async () => {
     const token = 'x'.repeat(64);
     const { error } = await fetched(await scripted(answer(404, '')), {}, `/files/${token}?signature=secret`);
     expect(error).toMatchObject({ details: { path: '/files/...' } });
@@ -79,7 +79,7 @@ describe('a download', () => {
 });
 
 describe('a download that is cut off', () => {
-  it.each(['close', 'reset'] as const)('(%s) goes on where it was', async (ending) => {
+  it.each(['close', 'reset'] as const)('(%s) is resumed', async (ending) => {
     const server = await scripted(partial(200, 10, '01234', ending, tagged), rest());
     const { content, waits } = await fetched(server, { size: 10 });
     expect(content).toBe('0123456789');
@@ -87,7 +87,7 @@ describe('a download that is cut off', () => {
     expect(waits).toEqual([250]);
   });
 
-  it('goes on as long as there is progress', async () => {
+  it('continues as long as there is progress', async () => {
     const pieces = [...'0123456'].map((digit, index) =>
       partial(index === 0 ? 200 : 206, 8 - index, digit, 'close', { ...tagged, 'content-range': `bytes ${index}-7/8` }),
     );
@@ -108,7 +108,7 @@ describe('a download that is cut off', () => {
     ['the whole has another size', [half(), rest({ 'content-range': 'bytes 5-10/11' }), all()], [undefined, 'bytes=5-', undefined]],
     ['the range is refused', [half(), answer(416, '', { 'content-range': 'bytes */3' }), all()], [undefined, 'bytes=5-', undefined]],
     ['the tag does not match', [half(), answer(412, ''), all()], [undefined, 'bytes=5-', undefined]],
-  ])('begins again where %s', async (_, steps, ranges) => {
+  ])('starts again where %s', async (_, steps, ranges) => {
     const server = await scripted(...steps);
     const { error, content } = await fetched(server);
     expect(error).toBeUndefined();
@@ -116,7 +116,7 @@ describe('a download that is cut off', () => {
     expect(server.header('range')).toEqual(ranges);
   });
 
-  it('cannot begin again where everything was passed on', async () => {
+  it('cannot start again when everything was already passed on', async () => {
     for (const steps of [[half({})], [half(), all({ etag: '"v2"' })], [half(), answer(416, '')]]) {
       const { client } = newClient((await scripted(...steps)).url);
       const read = async (): Promise<void> => {
@@ -126,20 +126,20 @@ describe('a download that is cut off', () => {
     }
   });
 
-  it('again and again is an error in the end', async () => {
+  it('repeatedly fails in the end', async () => {
     const server = (await scripted()).always(half({}));
     const { error, waits } = await fetched(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
     expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
   });
 
-  it('of a file that never is the same is an error in the end', async () => {
+  it('of a file that keeps changing fails in the end', async () => {
     const server = await scripted(...[1, 2, 3, 4, 5, 6].map((version) => half({ etag: `"v${version}"` })));
     expect((await fetched(server)).error).toMatchObject({ exit: 8 });
     expect(server.requests).toHaveLength(4);
   });
 
-  it('gets another URL when its own has expired', async () => {
+  it('gets another URL when its URL has expired', async () => {
     const server = await scripted(half(), answer(403, ''), rest());
     const { content } = await fetched(server, { renew: async () => '/files/2' });
     expect(content).toBe('0123456789');
@@ -155,14 +155,14 @@ describe('a download that fails', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it.each([302, 403, 404, 410, 412, 416])('with %i does so at once', async (status) => {
+  it.each([302, 403, 404, 410, 412, 416])('with %i does so immediately', async (status) => {
     const other = await scripted();
     const server = await scripted(answer(status, '<html>', { location: other.url }));
     expect((await fetched(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
     expect([server.requests.length, other.connections]).toEqual([1, 0]);
   });
 
-  it('waits as long as it is asked to, or says that it is too long', async () => {
+  it('waits as long as requested, or reports that it is too long', async () => {
     const patient = await scripted(answer(429, '', { 'retry-after': '20' }), all());
     const { content, waits: taken } = await fetched(patient);
     expect(content).toBe('0123456789');
@@ -173,8 +173,8 @@ describe('a download that fails', () => {
     expect([error?.exit, waits]).toEqual([7, []]);
   });
 
-  it('is not the part that nobody asked for', async () => {
-    expect((await fetched(await scripted(rest()))).error).toMatchObject({ exit: 8, message: expect.stringContaining('another part') });
+  it('does not accept a part that was not requested', async () => {
+    expect((await fetched(await scripted(rest()))).error).toMatchObject({ exit: 8, message: expect.stringContaining('a different part') });
   });
 
   it('is not compressed', async () => {
@@ -183,13 +183,13 @@ describe('a download that fails', () => {
     });
   });
 
-  it('has another length than was said before', async () => {
+  it('has a different length than reported before', async () => {
     const server = await scripted(all());
     expect((await fetched(server, { size: 11 })).error).toMatchObject({ code: 'file_changed', exit: 8 });
     expect(server.requests).toHaveLength(1);
   });
 
-  it.each([9, 11])('has %i bytes without saying so', async (size) => {
+  it.each([9, 11])('has %i bytes without declaring it', async (size) => {
     const chunked: Step = {
       after: 'request',
       bytes: () => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n0\r\n\r\n',
@@ -204,7 +204,7 @@ describe('a download that fails', () => {
     ['repr-digest', `sha-256=:${sha256('other')}:`],
     ['content-digest', `md5=:AAAA:, sha-256=:${sha256('other')}:`],
     ['repr-digest', `sha-512=:${sha256('other')}:`],
-  ])('has another hash than its %s', async (name, digest) => {
+  ])('has a different hash than its %s', async (name, digest) => {
     const server = (await scripted()).always(all({ ...tagged, [name]: digest }));
     expect((await fetched(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('damaged') });
     expect(server.header('range')).toEqual([undefined, undefined, undefined, undefined]);
@@ -214,7 +214,7 @@ describe('a download that fails', () => {
 describe('the hash of a download', () => {
   const digest = { 'repr-digest': `sha-256=:${sha256('0123456789')}:` };
 
-  it('is that of all attempts together', async () => {
+  it('covers all attempts together', async () => {
     expect((await fetched(await scripted(half({ ...tagged, ...digest }), rest()))).content).toBe('0123456789');
     const damaged = await scripted(partial(200, 10, '0x234', 'reset', { ...tagged, ...digest }), rest(), all({ ...tagged, ...digest }));
     expect((await fetched(damaged)).content).toBe('0123456789');
@@ -231,8 +231,8 @@ describe('the hash of a download', () => {
   ])('is read from %j', (field, expected) => expect(readDigest(field)).toEqual(expected));
 });
 
-describe('giving a download up', () => {
-  it.each(['head', 'body', 'pause'] as const)('in its %s leaves nothing', async (phase) => {
+describe('aborting a download', () => {
+  it.each(['head', 'body', 'pause'] as const)('in its %s leaves no file', async (phase) => {
     const steps = { head: nothing('stall'), body: partial(200, 10, '01234', 'stall', tagged), pause: answer(503, '') };
     const server = await scripted(steps[phase]);
     const folder = await temporaryFolder();

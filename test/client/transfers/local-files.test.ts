@@ -20,7 +20,7 @@ async function* broken(): AsyncGenerator<Uint8Array> {
 const write = (folder: string, name: string, content = bytes('x'), replace = false) =>
   new LocalFolder(folder).write(name, content, { replace });
 
-/** Opens files on a disk that is full after so many bytes, and says so at the first byte too many. */
+/** Opens files on a disk that is full after this many bytes, and fails at the first byte beyond. */
 const fullAfter =
   (room: number): OpenFile =>
   (file, mode) => {
@@ -38,7 +38,7 @@ const fullAfter =
   };
 
 describe('the folders of a file', () => {
-  it('are made', async () => {
+  it('are created', async () => {
     const root = path.join(await temporaryFolder(), 'new');
     const folder = new LocalFolder(root);
     expect(folder.target('a/b/c.txt')).toBe(path.join(root, 'a/b/c.txt'));
@@ -69,14 +69,14 @@ describe('the folders of a file', () => {
     expect(await readFile(path.join(folder, 'real/a/b'), 'utf8')).toBe('x');
   });
 
-  it('are no use when the target is a file', async () => {
+  it('are rejected when the target is a file', async () => {
     const file = path.join(await temporaryFolder(), 'file');
     await put(file, 'mine');
     expect(await failureOf(write(file, 'a'))).toMatchObject({ exit: 2, message: expect.stringContaining('is not a directory') });
     expect(await readFile(file, 'utf8')).toBe('mine');
   });
 
-  it('that become links while a file is written get nothing', async () => {
+  it('that become links while a file is written receive nothing', async () => {
     const root = await temporaryFolder();
     const outside = await temporaryFolder();
     const swappedBefore: OpenFile = (file, mode) => {
@@ -100,7 +100,7 @@ describe('the folders of a file', () => {
 });
 
 describe('writing', () => {
-  it('puts the whole content there, and nothing beside it', async () => {
+  it('writes the whole content, and no other file', async () => {
     const folder = await temporaryFolder();
     expect(await write(folder, 'a', bytes('one ', '', 'two'))).toBe(7);
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('one two');
@@ -111,7 +111,7 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['a', 'empty', 'large']);
   });
 
-  it('of what is synced before the end has come puts all of it there, or nothing', async () => {
+  it('with early syncs writes everything or nothing', async () => {
     const folder = await temporaryFolder();
     const piece = Buffer.alloc(1_048_576, 'content');
     const many = async function* (): AsyncGenerator<Uint8Array> {
@@ -125,13 +125,13 @@ describe('writing', () => {
     expect(await local.write('a', many, { replace: false })).toBe(70 * piece.length);
     const found = await readFile(path.join(folder, 'a'));
     expect(found.equals(Buffer.concat(Array.from({ length: 70 }, () => piece)))).toBe(true);
-    // Closed while a sync is on its way, and the next file is not touched by it.
+    // It is closed during a sync, which does not affect the next file.
     expect(await failureOf(local.write('b', brokenLate, { replace: false }))).toMatchObject({ message: 'broken off' });
     expect(await local.write('c', bytes('whole'), { replace: false })).toBe(5);
     expect(await readdir(folder)).toEqual(['a', 'c']);
   });
 
-  it('begins again when it is told to', async () => {
+  it('starts again on request', async () => {
     const folder = await temporaryFolder();
     const content = async function* (restart: () => Promise<void>): AsyncGenerator<Uint8Array> {
       yield Buffer.alloc(3_000_000, 'old');
@@ -143,7 +143,7 @@ describe('writing', () => {
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('new');
   });
 
-  it('leaves a file that is there alone, unless replacing it is allowed', async () => {
+  it('does not replace an existing file unless that is allowed', async () => {
     const folder = await temporaryFolder();
     const target = path.join(folder, 'a');
     await put(target, 'mine');
@@ -156,7 +156,7 @@ describe('writing', () => {
     expect(await readFile(target, 'utf8')).toBe('theirs');
   });
 
-  it('leaves a file alone that appears meanwhile', async () => {
+  it('does not replace a file that appears meanwhile', async () => {
     const folder = await temporaryFolder();
     const content = async function* (): AsyncGenerator<Uint8Array> {
       yield Buffer.from('theirs');
@@ -167,7 +167,7 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['a']);
   });
 
-  it('gives permissions that are usual, and leaves those that were there', async () => {
+  it('sets the usual permissions, and keeps those of a replaced file', async () => {
     const folder = await temporaryFolder();
     const modeOf = async (name: string): Promise<number> => (await stat(path.join(folder, name))).mode & 0o7777;
     const umask = process.umask();
@@ -178,7 +178,7 @@ describe('writing', () => {
     expect(await modeOf('new/a')).toBe(0o711);
   });
 
-  it('that breaks off leaves what was there before, and no part of the new', async () => {
+  it('that breaks off leaves the old file, and no part of the new one', async () => {
     const folder = await temporaryFolder();
     expect(await failureOf(write(folder, 'a', broken))).toMatchObject({ message: 'broken off' });
     expect(await readdir(folder)).toEqual([]);
@@ -188,7 +188,7 @@ describe('writing', () => {
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
   });
 
-  it.each([0, 5, 1_500_000])('on a disk with room for %i bytes leaves nothing, and says why', async (room) => {
+  it.each([0, 5, 1_500_000])('on a disk with space for %i bytes leaves nothing, and says why', async (room) => {
     const folder = await temporaryFolder();
     await put(path.join(folder, 'a'), 'mine');
     const content = bytes(...Array.from({ length: 30 }, () => 'x'.repeat(100_000)));
@@ -202,7 +202,7 @@ describe('writing', () => {
     ['EACCES', /permissions/],
     ['EPERM', /permissions/],
     ['EROFS', /read-only/],
-  ])('where it is not allowed (%s) says so, and leaves nothing', async (code, why) => {
+  ])('without permission (%s) says so, and leaves nothing', async (code, why) => {
     const folder = await temporaryFolder();
     const openFile = () => {
       throw Object.assign(new Error(code), { code, syscall: 'open' });
@@ -214,7 +214,7 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('opens nothing that is there', async () => {
+  it('does not open an existing file', async () => {
     const folder = await temporaryFolder();
     await put(path.join(folder, 'file'), 'mine');
     await symlink(path.join(folder, 'nowhere'), path.join(folder, 'link'));
@@ -222,7 +222,7 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['file', 'link']);
   });
 
-  it('never goes through a link, nor replaces one or a folder', async () => {
+  it('never follows a link, nor replaces a link or a folder', async () => {
     const folder = await temporaryFolder();
     const outside = path.join(await temporaryFolder(), 'victim');
     await put(outside, 'safe');
@@ -239,7 +239,7 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['dangling', 'folder', 'link']);
   });
 
-  it('copes with the longest name there may be', async () => {
+  it('supports the longest possible name', async () => {
     const folder = await temporaryFolder();
     await write(folder, 'n'.repeat(255));
     expect(await readdir(folder)).toEqual(['n'.repeat(255)]);

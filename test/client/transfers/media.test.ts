@@ -1,4 +1,4 @@
-/** Answers that are no JSON: streamed with what is needed in memory alone, begun anew when they break off. */
+/** Responses that are not JSON: streamed with constant memory, and restarted when they break off. */
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ async function serving(listener: RequestListener): Promise<Client> {
   return client;
 }
 
-/** Reads it all; what was begun anew is forgotten. */
+/** Reads everything; what was read before a restart is dropped. */
 async function read(client: Client, signal = new AbortController().signal): Promise<{ bytes: Buffer; restarts: number }> {
   let chunks: Uint8Array[] = [];
   let restarts = 0;
@@ -48,8 +48,8 @@ async function read(client: Client, signal = new AbortController().signal): Prom
 
 const large = Buffer.alloc(40 * 1_048_576, 'abcdefg');
 
-describe('an answer that is no JSON', () => {
-  it('may be larger than any JSON, and arrives as it was sent', async () => {
+describe('a response that is not JSON', () => {
+  it('can be larger than any JSON, and arrives unchanged', async () => {
     const seen: (string | undefined)[] = [];
     const client = await serving((request, response) => {
       seen.push(request.headers.accept, request.headers.authorization);
@@ -61,7 +61,7 @@ describe('an answer that is no JSON', () => {
     expect(seen).toEqual(['application/pdf', 'Bearer key']);
   });
 
-  it('is not read faster than it is taken', async () => {
+  it('is not read faster than it is consumed', async () => {
     let sent = 0;
     const client = await serving((_, response) => {
       response.writeHead(200, { 'content-type': 'application/pdf' });
@@ -76,12 +76,12 @@ describe('an answer that is no JSON', () => {
     const first = await content[Symbol.asyncIterator]().next();
     expect(first.done).toBe(false);
     for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    // What fits into the buffers of both sockets, and not what there is.
+    // Only what fits into the buffers of both sockets was sent.
     expect(sent).toBeLessThan(large.length);
     await content[Symbol.asyncIterator]().return?.(undefined);
   });
 
-  it('is begun anew when it breaks off', async () => {
+  it('is restarted when it breaks off', async () => {
     let requests = 0;
     const client = await serving((_, response) => {
       requests += 1;
@@ -93,12 +93,12 @@ describe('an answer that is no JSON', () => {
     expect([bytes.toString(), restarts, requests]).toEqual(['hello world', 1, 2]);
   });
 
-  it('is refused when it is something else', async () => {
+  it('is rejected when it has another type', async () => {
     const client = await serving((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
     await expect(read(client)).rejects.toThrow(/the answer was application\/json, not application\/pdf/);
   });
 
-  it('fails as any other answer does', async () => {
+  it('fails like any other response', async () => {
     const client = await serving((_, response) =>
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"artifact_not_generated","message":"No page."}'),
     );

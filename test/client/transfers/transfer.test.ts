@@ -12,7 +12,7 @@ import { failureOf, newClient, scripted } from '../harness.ts';
 
 const { signal } = new AbortController();
 
-/** Uploads a file as it is now. */
+/** Uploads a file with its current content. */
 async function upload(client: Client, sandboxId: string, file: string, target: string) {
   return prepareUpload(client, sandboxId, { file, target, size: (await stat(file)).size })({ signal });
 }
@@ -32,7 +32,7 @@ describe('an upload', () => {
     ['nothing', 0],
     ['as much as goes directly', directUploadLimit],
     ['more than goes directly', directUploadLimit + 1],
-  ])('of %s arrives whole', async (_, size) => {
+  ])('of %s arrives completely', async (_, size) => {
     const content = Buffer.alloc(size, 'content of a file, ');
     const file = path.join(folder, `${size}.bin`);
     await put(file, content);
@@ -51,7 +51,7 @@ describe('an upload', () => {
     expect(digest(await readFile(path.join(stored?.parentPath as string, `${size}.bin`)))).toBe(digest(content));
   });
 
-  it('of a short file is one change, with the same bytes and key in every attempt', async () => {
+  it('of a small file is one change, with the same bytes and key in every attempt', async () => {
     const server = await scripted(
       nothing('reset', 'head'),
       json(500, { error: 'internal' }),
@@ -64,7 +64,7 @@ describe('an upload', () => {
     expect(server.requests[2]?.body.equals(server.requests[1]?.body as Buffer)).toBe(true);
   });
 
-  it.each(['', '.', '..', 'a\nb'])('into the sandbox %j is refused', async (id) => {
+  it.each(['', '.', '..', 'a\nb'])('into the sandbox %j is rejected', async (id) => {
     const server = await scripted();
     const file = path.join(folder, 'short');
     await put(file, 'abc');
@@ -72,7 +72,7 @@ describe('an upload', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('of a long file carries no credential to its URL, and is tried again', async () => {
+  it('of a large file sends no credential to its URL, and is retried', async () => {
     const storage = await scripted(nothing('reset', 'head'), answer(503, ''), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put?x=1`, path: '/workspace/a', expires_in_seconds: 60 }));
     const file = path.join(folder, 'long');
@@ -84,7 +84,7 @@ describe('an upload', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('of a long file that is refused says so once', async () => {
+  it('of a large file that is refused fails once', async () => {
     const storage = await scripted(answer(403, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     expect(await failureOf(upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a'))).toMatchObject({
@@ -94,7 +94,7 @@ describe('an upload', () => {
     expect(storage.requests).toHaveLength(1);
   });
 
-  it('of a long file asks for another URL when the one it had has expired between attempts', async () => {
+  it('of a large file requests another URL when the first expires between attempts', async () => {
     const storage = await scripted(answer(503, ''), answer(403, ''), answer(200, ''));
     const granted = (name: string) => json(200, { upload_url: `${storage.url}/${name}`, path: '/workspace/a', expires_in_seconds: 60 });
     const server = await scripted(granted('first'), granted('second'));
@@ -103,7 +103,7 @@ describe('an upload', () => {
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
   });
 
-  it('of a long file counts what was sent, and takes back what has to be sent again', async () => {
+  it('of a large file reports the bytes sent, and takes back those that have to be sent again', async () => {
     const storage = await scripted(answer(503, '', { 'retry-after': '7' }), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     const { client, clock } = newClient(server.url);
@@ -129,7 +129,7 @@ describe('an upload', () => {
   it.each([
     ['shorter', -1],
     ['longer', 1],
-  ])('of a file that got %s is refused', async (_, difference) => {
+  ])('of a file that got %s is rejected', async (_, difference) => {
     const server = await scripted();
     const file = path.join(folder, 'changing');
     await put(file, 'abc');
@@ -138,7 +138,7 @@ describe('an upload', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('has the key of its place in the order, whatever is sent first', async () => {
+  it('has the key of its place in the order, whichever is sent first', async () => {
     const file = path.join(folder, 'short');
     await put(file, 'abc');
     const keysOf = async (order: readonly number[]): Promise<Record<string, string>> => {

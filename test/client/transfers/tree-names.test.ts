@@ -47,7 +47,7 @@ describe('a name from the service', () => {
     `${'é'.repeat(128)}`,
     `${'long/'.repeat(61)}${'x'.repeat(3_000)}`,
     `${'d/'.repeat(treeLimits.depth + 1)}x`,
-  ])('%j is refused', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
+  ])('%j is rejected', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
 });
 
 describe('names side by side', () => {
@@ -71,11 +71,11 @@ describe('names side by side', () => {
       expect(() => checkNames(names)).toThrow(expect.objectContaining({ code: 'clashing_names' }));
   });
 
-  it('may be alike', () => {
+  it('can be similar', () => {
     checkNames(['a/b', 'a/c', 'a b', 'ab', 'a-b', 'c', 'b/a', 'straße', 'strase']);
   });
 
-  it('are not more than there may be', () => {
+  it('do not exceed the limit', () => {
     const names = Array.from({ length: treeLimits.files }, (_, index) => `f/${index}`);
     checkNames(names);
     expect(() => checkNames([...names, 'one more'])).toThrow(expect.objectContaining({ code: 'too_many_files' }));

@@ -6,7 +6,7 @@ import { failureOf } from '../harness.ts';
 const { signal } = new AbortController();
 const numbers = Array.from({ length: 30 }, (_, index) => index);
 
-/** Counts how many run at the same time. */
+/** Counts the tasks that run at the same time. */
 function gauge() {
   const seen = { now: 0, most: 0 };
   const busy = async (turns: number): Promise<void> => {
@@ -19,7 +19,7 @@ function gauge() {
 }
 
 describe('work in parallel', () => {
-  it('is begun in order, so many at a time, and its results keep their places', async () => {
+  it('is started in order, a fixed number at a time, and its results keep their order', async () => {
     const { seen, busy } = gauge();
     const begun: number[] = [];
     const results = await inParallel(numbers, 6, signal, async (number) => {
@@ -32,7 +32,7 @@ describe('work in parallel', () => {
     expect(await inParallel([], 6, signal, async () => 1)).toEqual([]);
   });
 
-  it('ends with the first failure, once all that was begun has ended', async () => {
+  it('ends with the first failure, once all started tasks have ended', async () => {
     const { seen, busy } = gauge();
     const begun: number[] = [];
     const reason = new Error('broken');
@@ -48,7 +48,7 @@ describe('work in parallel', () => {
     expect(begun.length).toBeLessThan(12);
   });
 
-  it('ends when it is given up', async () => {
+  it('ends when it is aborted', async () => {
     const controller = new AbortController();
     const reason = new Error('enough');
     let begun = 0;

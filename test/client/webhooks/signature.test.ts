@@ -25,7 +25,7 @@ const replaced = (headers: [string, string][], name: string, value: string): [st
   headers.map(([other, was]) => [other, other.toLowerCase() === name ? value : was]);
 
 describe('a genuine delivery', () => {
-  it('is taken, whatever its body', () => {
+  it('is accepted, whatever its body', () => {
     fc.assert(
       fc.property(fc.oneof(fc.constant(''), fc.string({ unit: 'binary' }), fc.json()), (body) => {
         expect(verify(signed(body), body)).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 0 });
@@ -34,7 +34,7 @@ describe('a genuine delivery', () => {
     );
   });
 
-  it('may have a body that is no text', () => {
+  it('can have a body that is not text', () => {
     const body = randomBytes(64);
     const mac = createHmac('sha256', key)
       .update(Buffer.concat([Buffer.from(`m.${seconds}.`), body]))
@@ -47,19 +47,19 @@ describe('a genuine delivery', () => {
     expect(verify(headers, body).valid).toBe(true);
   });
 
-  it('may carry further signatures: of another secret, of another version, of no sense', () => {
+  it('can have more signatures: with another secret, of another version, or nonsense', () => {
     const [id, time, [name, own]] = signed('x') as [[string, string], [string, string], [string, string]];
     const other = new Webhook(randomBytes(32).toString('base64')).sign('msg_1', new Date(now), 'x');
     expect(verify([id, time, [name, `${other} v1a,abc nonsense ${own}`]], 'x').valid).toBe(true);
   });
 
-  it('is taken with any of several secrets', () => {
+  it('is accepted with any of several secrets', () => {
     const older = randomBytes(24);
     const headers = signed('x', { by: older.toString('base64') });
     expect(verifyDelivery({ headers, body: Buffer.from('x') }, { secrets: [key, older], now }).valid).toBe(true);
   });
 
-  it('is fresh within the tolerance, both ways', () => {
+  it('is recent within the tolerance, in both directions', () => {
     const at = (offset: number) => verify(signed('x', { at: seconds + offset }), 'x');
     expect([at(-300).valid, at(300).valid]).toEqual([true, true]);
     expect(at(-301)).toMatchObject({ valid: false, reason: 'too_old' });
@@ -73,7 +73,7 @@ describe('a genuine delivery', () => {
 });
 
 describe('a header', () => {
-  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('%s has to be there, once', (name) => {
+  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('%s must appear exactly once', (name) => {
     const headers = signed('x');
     const without = headers.filter(([other]) => other.toLowerCase() !== name);
     expect(verify(without, 'x')).toMatchObject({ reason: 'missing_header', message: expect.stringContaining(name) });
@@ -104,9 +104,9 @@ describe('a header', () => {
   });
 
   it.each([
-    ['nonsense', 'could be read'],
-    ['v1,', 'could be read'],
-    ['v1,AAAA', 'could be read'],
+    ['nonsense', 'contains no valid signature'],
+    ['v1,', 'contains no valid signature'],
+    ['v1,AAAA', 'contains no valid signature'],
     ['v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==', 'only v1a'],
     ['ab'.repeat(32), 'hexadecimal'],
     [`sha256=${'ab'.repeat(32)}`, 'hexadecimal'],
@@ -139,19 +139,19 @@ describe('a body that was altered', () => {
     ['had its CR LF changed', 'a\r\nb', 'a\nb', 'CR LF became line feeds'],
     ['gained white space', 'x', '  x \t', 'white space'],
     ['was read as Latin-1', 'é', Buffer.from('é', 'latin1'), 'encoding'],
-    ['was indented', JSON.stringify(value), JSON.stringify(value, null, 2), 'parsed and written again'],
-    ['was compacted', JSON.stringify(value, null, 2), JSON.stringify(value), 'parsed and written again'],
+    ['was indented', JSON.stringify(value), JSON.stringify(value, null, 2), 'parsed and serialised again'],
+    ['was compacted', JSON.stringify(value, null, 2), JSON.stringify(value), 'parsed and serialised again'],
     [
       'was written by Python',
       JSON.stringify(value),
       '{"id": "\\u00e9", "b": [1, 2.5, {"z": null}], "a": "x, y: z"}',
-      'parsed and written again',
+      'parsed and serialised again',
     ],
     [
       'came from Python',
       '{"id": "\\u00e9", "b": [1, 2.5, {"z": null}], "a": "x, y: z"}',
       JSON.stringify(value),
-      'parsed and written again',
+      'parsed and serialised again',
     ],
     ['had its keys sorted before', '{"a":1,"b":2}', '{"b":2,"a":1}', 'in another order'],
   ])('because it %s is recognised', (_, original, altered, word) => {
@@ -163,7 +163,7 @@ describe('a body that was altered', () => {
   });
 });
 
-describe('a signature made wrongly', () => {
+describe('a signature that was computed incorrectly', () => {
   const mac = (by: string | Uint8Array, content: string): [string, string][] => [
     ['webhook-id', 'm'],
     ['webhook-timestamp', String(seconds)],
@@ -171,8 +171,8 @@ describe('a signature made wrongly', () => {
   ];
 
   it.each([
-    ['the body alone', key, 'x', 'the body alone'],
-    ['no id', key, `${seconds}.x`, 'without the id'],
+    ['only the body', key, 'x', 'only the body'],
+    ['no id', key, `${seconds}.x`, 'without the ID'],
     ['no time', key, 'm.x', 'without the time'],
     ['the secret as text', secret, `m.${seconds}.x`, 'secret as text'],
     ['the secret as text without its prefix', secret.slice(6), `m.${seconds}.x`, 'without whsec_'],
@@ -183,7 +183,7 @@ describe('a signature made wrongly', () => {
   it('with another secret matches nothing', () => {
     const headers = signed('{"a":1}', { by: randomBytes(32).toString('base64') });
     expect(verify(headers, '{"a":1}')).toMatchObject({ reason: 'no_match' });
-    // A stale one that does not match is not called stale.
+    // An old delivery that does not match is not reported as old.
     expect(verify(signed('x', { at: 5 }), 'y')).toMatchObject({ reason: 'no_match' });
   });
 });
@@ -198,10 +198,10 @@ describe('a secret', () => {
         return thrown as Error;
       }
     })();
-    expect(error?.message).toBe('SECRET is no webhook secret.');
+    expect(error?.message).toBe('SECRET is not a webhook secret.');
   });
 
-  it('may come without its prefix and with a line feed', () => {
+  it('can be passed without its prefix and with a line feed', () => {
     expect(secretKey(`${secret.slice(6)}\n`, 'it')).toEqual(key);
   });
 });

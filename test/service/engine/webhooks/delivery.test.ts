@@ -143,7 +143,7 @@ describe('a receiver', () => {
   it.each([
     ['hangs up', (socket: Socket) => socket.resetAndDestroy(), /reset|closed/],
     ['closes without a word', (socket: Socket) => socket.end(), /closed/],
-    ['talks nonsense', (socket: Socket) => socket.end('SSH-2.0-nothing\r\n\r\n'), /no valid HTTP/],
+    ['talks nonsense', (socket: Socket) => socket.end('SSH-2.0-nothing\r\n\r\n'), /not valid HTTP/],
     [
       'sends too many headers',
       (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\n${'x-a: 1234567890\r\n'.repeat(5_000)}\r\n`),
