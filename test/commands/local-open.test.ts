@@ -26,13 +26,14 @@ const open = (argv: readonly string[] = [], options: CliOptions = {}): Promise<C
   runCli(['local', 'open', ...argv], { ...options, env: { ...env, NO_COLOR: '1', ...options.env } });
 
 /** A folder with an `xdg-open` that notes what it is given, and ends with a code. */
-async function opener(code: number): Promise<{ env: Record<string, string>; given: () => Promise<string> }> {
+async function opener(code: number): Promise<{ program: string; env: Record<string, string>; given: () => Promise<string> }> {
   const folder = await temporaryFolder();
   const note = path.join(folder, 'given');
   const program = path.join(folder, 'xdg-open');
   await writeFile(program, `#!/bin/sh\nprintf '%s' "$*" > ${note}.new && mv ${note}.new ${note}\nexit ${code}\n`);
   await chmod(program, 0o755);
   return {
+    program,
     env: { PATH: `${folder}:/usr/bin:/bin`, DISPLAY: ':99' },
     given: () => eventually('the browser is opened', () => readFile(note, 'utf8').catch(() => undefined)),
   };
@@ -78,6 +79,15 @@ describe('local open', () => {
     const asked = await opener(0);
     expect((await open(['--browser', '--json'], { env: asked.env })).json()).toMatchObject({ opened: true });
     expect(await asked.given()).toContain('#code=');
+  });
+
+  it('opens the browser that BROWSER names, also without a screen, and the next one when it fails', async () => {
+    const [broken, working] = [await opener(3), await opener(0)];
+    const programs = [broken, working].map(({ program }) => program);
+    const { code, stderr } = await open([], { tty: true, env: { BROWSER: ['/nowhere', ...programs].join(':'), PATH: '/usr/bin:/bin' } });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(await broken.given()).toContain('#code=');
+    expect(await working.given()).toBe(await broken.given());
   });
 
   it('prints the URL when no browser can be opened, and says why it does', async () => {

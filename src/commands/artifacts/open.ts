@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openFile } from '../../cli/desktop/opener.ts';
+import { openFile } from '../../cli/desktop/open.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
 import { textOutput } from '../../cli/kit/output.ts';

@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/omit-undefined.ts';
-import { openBrowser } from '../../cli/desktop/browser.ts';
+import { openUrl } from '../../cli/desktop/open.ts';
 import { length, webAddress } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -77,7 +77,7 @@ function target(connection: Connection | undefined, { url, name, type }: Record<
 /** Opens the URL, or prints it as a note if it is not the result. */
 async function show(context: Context, url: string, { browser, wait }: { browser: boolean | undefined; wait: boolean }): Promise<void> {
   const wantsBrowser = browser ?? (context.terminal.out.isTTY && context.format === 'table');
-  if (wantsBrowser && /^https?:/.test(url) && (await openBrowser(context, url))) context.terminal.note('Opened the URL in your browser.');
+  if (wantsBrowser && (await openUrl(context, url))) context.terminal.note('Opened the URL in your browser.');
   else if (wait) context.terminal.note(`Open this URL: ${url}`);
   if (wait) context.terminal.note('Waiting for the authorization. Ctrl-C stops waiting without cancelling it.');
 }

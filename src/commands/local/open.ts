@@ -1,6 +1,6 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { dataDirFlag, findService, type LocalState, reachable } from '../../cli/connect/local-state.ts';
-import { openBrowser } from '../../cli/desktop/browser.ts';
+import { openUrl } from '../../cli/desktop/open.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, toggle } from '../../cli/kit/flags.ts';
@@ -45,7 +45,7 @@ export default defineCommand({
     const page = `${state.public_url ?? reachable(state.url)}/`;
     const url = `${page}#code=${code}&view=${view}`;
     const isWanted = input.browser ?? (context.terminal.out.isTTY && context.format === 'table');
-    const opened = isWanted && (await openBrowser(context, url));
+    const opened = isWanted && (await openUrl(context, url));
     if (isWanted && !opened) context.terminal.note('No browser could be opened here. Open this URL in one on this machine:');
     return { url: opened ? `${page}#${view}` : url, opened, expires_at };
   },

@@ -41,9 +41,10 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
     'Whether output contains clickable links (`0` turns them off); the default depends on `TERM_PROGRAM`, `VTE_VERSION`, `KONSOLE_VERSION`, and `WT_SESSION`.',
   ],
   ['LESS, LV', 'Options of the pager; by default it exits after short output and shows colours.'],
+  ['BROWSER', 'The program that opens pages, or several in the order of preference; `%s` stands for the page.'],
   [
-    'BROWSER, DISPLAY, WAYLAND_DISPLAY',
-    'Whether a browser can be opened on this machine, together with `SSH_CONNECTION` and `WSL_DISTRO_NAME`.',
+    'DISPLAY, WAYLAND_DISPLAY',
+    'Whether there is a screen to open pages on, together with `SSH_CONNECTION` and `WSL_DISTRO_NAME`; not needed with `BROWSER`.',
   ],
   ['SHELL', 'The shell whose completion `aops doctor` checks.'],
   ['NODE_EXTRA_CA_CERTS', 'A file with additional certificate authorities to trust.'],

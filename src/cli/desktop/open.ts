@@ -1,0 +1,38 @@
+/** Opens pages and files on the desktop of the user, in the program that they are usually opened with. */
+import { spawn } from 'node:child_process';
+import type { Context } from '../kit/context.ts';
+import { type OpenTarget, openCommands } from './open-commands.ts';
+
+/** How long an opener is watched, in milliseconds: one that fails does so soon, and some run for as long as their window is open. */
+const watchMilliseconds = 1_500;
+
+/** Opens a web page. Resolves to false if there is no screen or no program for it, or if the program failed. */
+export const openUrl = (context: Context, url: string): Promise<boolean> => opened(context, { url });
+
+/** Opens a file, named by its absolute path. Resolves to false in the same cases. */
+export const openFile = (context: Context, file: string): Promise<boolean> => opened(context, { file });
+
+async function opened(context: Context, target: OpenTarget): Promise<boolean> {
+  const { env, launcher } = context;
+  for (const [program = '', ...words] of openCommands({ platform: launcher.platform, env }, target)) {
+    if (await started(context, program, words)) return true;
+  }
+  return false;
+}
+
+async function started(context: Context, program: string, words: readonly string[]): Promise<boolean> {
+  const child = spawn(program, words, { detached: true, stdio: 'ignore', env: { ...context.env } });
+  const watching = new AbortController();
+  const ended = new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('exit', (code) => resolve(code === 0));
+  });
+  const running = context.clock.sleep(watchMilliseconds, AbortSignal.any([context.signal, watching.signal])).then(
+    () => true,
+    () => false,
+  );
+  const isStarted = await Promise.race([ended, running]);
+  watching.abort();
+  child.unref();
+  return isStarted;
+}
