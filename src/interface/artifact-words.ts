@@ -1,11 +1,11 @@
-/** The words of artifacts. Apart from the schemas, so that commands can name them. */
+/** The words of artifacts. Separate from the schemas, so that commands can use them. */
 
 export const artifactStatuses = ['not_started', 'pending', 'running', 'completed', 'failed', 'interrupted'] as const;
 export type ArtifactStatus = (typeof artifactStatuses)[number];
 
 export const artifactVisibilities = ['private', 'team', 'organization', 'teams'] as const;
 export type ArtifactVisibility = (typeof artifactVisibilities)[number];
-/** Those that can be asked for. */
+/** Those that can be requested. */
 export const publishVisibilities = ['private', 'team', 'organization'] as const;
 
 export const publishPermissions = ['view', 'edit'] as const;

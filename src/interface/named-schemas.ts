@@ -1,6 +1,6 @@
 /**
  * Schemas as the OpenAPI document has them: an object with a name (`$id`) is listed once, and referred to wherever it is used.
- * Words to choose from become an `enum`, which generators of clients understand better than alternatives of constants.
+ * Alternatives of constants become an `enum`, which generators of clients support better.
  */
 type Json = Record<string, unknown>;
 

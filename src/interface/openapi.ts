@@ -21,7 +21,7 @@ const errorResponses: Record<string, string> = {
 
 const rateLimitHeaders: Record<string, Json> = {
   'RateLimit-Limit': { description: 'Requests in a window.', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'Requests left in this window.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests that remain in this window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Unix timestamp when the window resets.', schema: { type: 'integer' } },
 };
 
@@ -29,7 +29,7 @@ const headerReferences = Object.fromEntries(Object.keys(rateLimitHeaders).map((n
 
 /**
  * The document, as an object ready to be written as JSON.
- * @param baseUrl where the service is, without a slash at the end: a saved document still says whose it is
+ * @param baseUrl where the service is, without a trailing slash, so that a saved document identifies its service
  */
 export function openApiDocument(baseUrl: string): Json {
   const named = new NamedSchemas();
@@ -48,14 +48,14 @@ export function openApiDocument(baseUrl: string): Json {
     paths: described,
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'A workspace-issued token, which may be limited to scopes.' },
+        bearer: { type: 'http', scheme: 'bearer', description: 'A token issued by the workspace, which can be limited to scopes.' },
         oauth2: { type: 'oauth2', flows: { clientCredentials: { tokenUrl: `${baseUrl}/oauth/token`, scopes: scopeMeanings } } },
       },
       headers: {
         ...rateLimitHeaders,
         'Retry-After': { description: 'Seconds until the request may be sent again.', schema: { type: 'integer' } },
         'Idempotency-Replayed': {
-          description: 'The response was first given to an earlier request with this key.',
+          description: 'The response was first sent for an earlier request with this key.',
           schema: { type: 'string', const: 'true' },
         },
       },
@@ -115,7 +115,7 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
           ...headerReferences,
           ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
         },
-        // Bytes are described by their media type alone (OpenAPI 3.1, 4.8.14.1).
+        // Bytes are described only by their media type (OpenAPI 3.1, 4.8.14.1).
         content: { [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: named.referring(response) } },
       },
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
@@ -123,7 +123,7 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
   };
 }
 
-/** What an operation asks of the credential, where it is more than any. */
+/** What an operation requires of the credential, if more than any credential. */
 function security(id: OperationId): Json {
   const access = operationAccess[id];
   if (access === 'any') return {};
@@ -133,7 +133,7 @@ function security(id: OperationId): Json {
 }
 
 function requestBody(row: Operation, body: { required?: unknown }, named: NamedSchemas): Json {
-  // Where nothing in it is required, the body itself is not.
+  // If none of its properties is required, the body is optional.
   const required = Array.isArray(body.required) && body.required.length > 0;
   if (row.request === undefined) return { required, content: { 'application/json': { schema: named.referring(body) } } };
   const { properties = {}, ...rest } = named.referring(body) as { properties?: Record<string, { type?: string }> };

@@ -1,6 +1,6 @@
 /**
- * What the contract says of an operation. The rows live in `operations/<group>.ts` and the schemas in
- * `schemas/<group>.ts`: starting the command line reads the rows alone, never the schemas.
+ * What the contract defines about an operation. The rows live in `operations/<group>.ts` and the schemas in
+ * `schemas/<group>.ts`: the command line loads only the rows when it starts, never the schemas.
  */
 import type { TObject, TSchema } from 'typebox';
 
@@ -17,13 +17,13 @@ export interface Operation {
   readonly success: 200 | 201 | 202 | 308;
   /** One line for help, `aops api --list` and the reference. */
   readonly summary: string;
-  /** The last parameter takes what is left of the path, with its slashes. */
+  /** Whether the last parameter takes the rest of the path, including slashes. */
   readonly rest?: true;
   /** Request body other than JSON. */
   readonly request?: 'multipart/form-data';
   /** Media type of a success response other than JSON. */
   readonly produces?: 'text/html' | 'application/pdf' | 'text/event-stream';
-  /** Offered by the local service beyond the interface; another service may not know it. */
+  /** Whether it is an extension of the local service, which other services might not have. */
   readonly extension?: true;
 }
 
@@ -31,7 +31,7 @@ export interface Operation {
 export interface OperationSchemas {
   readonly query?: TObject;
   readonly body?: TSchema;
-  /** Whether the request may come without the body. */
+  /** Whether the body is optional. */
   readonly optionalBody?: true;
   readonly response: TSchema;
 }

@@ -1,4 +1,4 @@
-/** The runtime table of the contract: operation id to method, path and manners. Loads no schema. */
+/** The runtime table of the contract: operation ID to method, path, and properties. Loads no schema. */
 import type { Operation } from './operation.ts';
 import { agentOperations } from './operations/agents.ts';
 import { artifactOperations } from './operations/artifacts.ts';
@@ -72,5 +72,5 @@ export function operation(id: OperationId): Operation {
   return operations[id];
 }
 
-/** All operation ids, in the order of the reference. */
+/** All operation IDs, in the order of the reference. */
 export const operationIds = Object.keys(operations) as OperationId[];

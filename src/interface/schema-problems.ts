@@ -1,4 +1,4 @@
-/** What does not fit a schema, in words: for the service that refuses an input, and for commands that look before they send. Pure. */
+/** Describes why a value does not match a schema, for the service and for commands that check before they send. Pure. */
 import { pluralize } from '../base/pluralize.ts';
 import type { ErrorBody } from './types.ts';
 
@@ -21,7 +21,7 @@ interface SchemaError {
 }
 
 /**
- * One line for each field, from the many that unions of schemas yield.
+ * One line for each field, from the many errors that unions of schemas produce.
  * @param found the errors of a TypeBox validator
  */
 export function schemaProblems(found: readonly unknown[]): SchemaProblem[] {
@@ -41,7 +41,7 @@ export function schemaProblems(found: readonly unknown[]): SchemaProblem[] {
     else if (error.keyword !== 'anyOf') others.set(path, inWords(error));
   }
   for (const [path, words] of values) others.set(path, `must be ${words.size === 1 ? '' : 'one of: '}${[...words].join(', ')}`);
-  // Where an alternative came as far as a value, that it was of a wrong type for the others says nothing.
+  // If one alternative got as far as the value, type errors of the other alternatives are irrelevant.
   for (const [path, words] of types)
     if (!others.has(path)) others.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
   const paths = [...others.keys()];

@@ -1,4 +1,4 @@
-/** The schemas of every operation. Loading this loads the schema library: the command line takes types from it alone. */
+/** The schemas of every operation. Loading this loads the schema library, so the command line imports only types from it. */
 import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
 import { agentSchemas } from './schemas/agents.ts';

@@ -1,10 +1,10 @@
 /**
- * What a credential must be allowed, operation by operation. The scopes are those of the interface (further groups, OAuth
- * client credentials); which operation needs which is ours where the interface leaves it open. Loads no schema.
+ * The access that each operation requires. The scopes are those of the interface (further groups, OAuth client credentials);
+ * where the interface does not define which operation needs which scope, we do. Loads no schema.
  */
 import type { OperationId } from './operations.ts';
 
-/** In the order of the interface. */
+/** The scopes, in the order of the interface. */
 export const scopes = [
   'runs:read',
   'runs:write',
@@ -19,28 +19,27 @@ export type Scope = (typeof scopes)[number];
 
 /** What each scope permits. */
 export const scopeMeanings: Readonly<Record<Scope, string>> = {
-  'runs:read':
-    'Read what a team works on: agents and their revisions, runs and their messages, queues and cases, artifacts, connections, usage',
-  'runs:write': 'Start runs, send them messages, stop them. To have the events of a run sent to a URL, also runs:read or webhooks:manage',
-  'queues:write': 'Change queues, cases and labels',
-  'approvals:write': 'Answer human requests, also by a message to a run that waits',
+  'runs:read': 'Read agents and their revisions, runs and their messages, queues and cases, artifacts, connections, and usage',
+  'runs:write':
+    'Start runs, send them messages, and stop them. A webhook_url for the events of a run also needs runs:read or webhooks:manage',
+  'queues:write': 'Change queues, cases, and labels',
+  'approvals:write': 'Answer human requests, including with a message to a run that waits for a person',
   'files:read': 'Read files and screenshots of runs and sandboxes',
-  'sandboxes:write': 'Create sandboxes and put files into them',
-  'webhooks:manage':
-    'Read and change webhook subscriptions, to which everything that happens is sent with its content, and read and rotate their signing secret',
-  'mcp:call': 'Call the MCP endpoint; its tools need the scopes of what they do as well',
+  'sandboxes:write': 'Create sandboxes and upload files to them',
+  'webhooks:manage': 'Read and change webhooks, which receive the full content of every event, and read and rotate their signing secret',
+  'mcp:call': 'Call the MCP endpoint; each of its tools also needs the scopes for what it does',
 };
 
 /**
- * What an operation asks of a credential: a scope; `any` credential at all; `full` access, which a credential has that was
- * not limited to scopes; or that it is the `owner`'s, the one of the data directory.
+ * What an operation requires: a scope; `any` credential; `full` access, which a credential has if it is not limited to
+ * scopes; or the credential of the `owner`, which is in the data directory.
  */
 export type Access = Scope | 'any' | 'full' | 'owner';
 
 /**
- * Reads are `runs:read`, files `files:read`. What no scope speaks of, such as changing agents and their procedures, needs
- * full access: a credential that may start runs should not be able to rewrite what they do. Making artifacts does, too: a page
- * may show whatever the team has.
+ * Reads need `runs:read`, files need `files:read`. Operations that no scope covers, such as changing agents and their procedures, need
+ * full access: a credential that can start runs should not be able to rewrite what they do. So does creating artifacts, because a
+ * page can show all data of the team.
  */
 export const operationAccess: Readonly<Record<OperationId, Access>> = {
   getTeam: 'any',
@@ -209,7 +208,7 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
 
 export const isScope = (word: string): word is Scope => Object.hasOwn(scopeMeanings, word);
 
-/** The scope that an operation needs; undefined where it asks for something else. */
+/** The scope that an operation needs; undefined if it requires something else. */
 export function scopeOf(id: OperationId): Scope | undefined {
   const access = operationAccess[id];
   return isScope(access) ? access : undefined;

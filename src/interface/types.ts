@@ -1,4 +1,4 @@
-/** What each operation takes and returns, as types derived from its path and schemas. Erased at run time. */
+/** Parameters and results of each operation, as types derived from its path and schemas. Erased at run time. */
 import type { Static, TSchema } from 'typebox';
 import type { PathParameterName } from './operation.ts';
 import type { OperationId, operations } from './operations.ts';
@@ -11,17 +11,17 @@ export type Query<Id extends OperationId> = SchemasOf<Id> extends { query: infer
 export type Body<Id extends OperationId> = SchemasOf<Id> extends { body: infer S extends TSchema } ? Static<S> : undefined;
 export type Response<Id extends OperationId> = SchemasOf<Id> extends { response: infer S extends TSchema } ? Static<S> : never;
 
-/** Operations that answer with something else than JSON, and all others. */
+/** Operations whose response is not JSON, and all others. */
 export type MediaOperationId = {
   [Id in OperationId]: (typeof operations)[Id] extends { produces: string } ? Id : never;
 }[OperationId];
-/** Operations that answer with a stream of events. */
+/** Operations whose response is an event stream. */
 export type StreamOperationId = {
   [Id in OperationId]: (typeof operations)[Id] extends { produces: 'text/event-stream' } ? Id : never;
 }[OperationId];
 export type JsonOperationId = Exclude<OperationId, MediaOperationId>;
 
-/** Everything an operation is called with; parts an operation does not take are absent. */
+/** All input of an operation; parts that it does not accept are absent. */
 export type Input<Id extends OperationId> = (keyof Params<Id> extends never ? { params?: never } : { params: Params<Id> }) &
   (Query<Id> extends undefined ? { query?: never } : { query?: Query<Id> }) &
   (Body<Id> extends undefined ? { body?: never } : SchemasOf<Id> extends { optionalBody: true } ? { body?: Body<Id> } : { body: Body<Id> });

@@ -1,6 +1,6 @@
-/** What webhooks are told of, and what becomes of a delivery. Apart from the schemas, so that commands can name them. */
+/** Kinds of webhook events, and statuses of deliveries. Separate from the schemas, so that commands can use them. */
 
-/** Kinds of events (further groups, Webhook event kinds), and one of the local service: that a subscription was disabled. */
+/** Kinds of events (further groups, Webhook event kinds), and one of the local service: a subscription was disabled. */
 export const webhookEventKinds = [
   'run.started',
   'run.paused',
@@ -21,7 +21,7 @@ export const webhookEventKinds = [
 ] as const;
 export type WebhookEventKind = (typeof webhookEventKinds)[number];
 
-/** Stands for all kinds, also those that come later. */
+/** All kinds, including future ones. */
 export const allEvents = '*';
 
 /** `cancelled`: its subscription was deleted or disabled before it could be delivered. */

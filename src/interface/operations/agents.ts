@@ -8,7 +8,7 @@ export const agentOperations = {
     path: '/v2/teams/{teamId}/agents',
     idempotent: true,
     success: 201,
-    summary: 'Create an agent, with its first revision when one is given',
+    summary: 'Create an agent, optionally with its first revision',
   },
   getAgent: { method: 'GET', path: '/v2/agents/{agent_id}', idempotent: false, success: 200, summary: 'Get an agent' },
   updateAgent: {

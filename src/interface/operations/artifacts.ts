@@ -2,27 +2,27 @@ import type { Operation } from '../operation.ts';
 
 /** Artifacts: HTML pages that are made and remade from messages (further groups). */
 export const artifactOperations = {
-  listArtifacts: { method: 'GET', path: '/v2/artifacts', idempotent: false, success: 200, summary: 'List the artifacts that you may see' },
+  listArtifacts: { method: 'GET', path: '/v2/artifacts', idempotent: false, success: 200, summary: 'List the artifacts that you can see' },
   createArtifact: {
     method: 'POST',
     path: '/v2/artifacts',
     idempotent: true,
     success: 201,
-    summary: 'Create an artifact by a message, which starts its first generation',
+    summary: 'Create an artifact from a message, which starts its first generation',
   },
   getArtifact: {
     method: 'GET',
     path: '/v2/artifacts/{artifactId}',
     idempotent: false,
     success: 200,
-    summary: 'Get an artifact, and what you may do with it',
+    summary: 'Get an artifact, and what you can do with it',
   },
   updateArtifact: {
     method: 'PATCH',
     path: '/v2/artifacts/{artifactId}',
     idempotent: true,
     success: 200,
-    summary: 'Rename an artifact, or say how often it is refreshed',
+    summary: 'Rename an artifact, or set how often it is refreshed',
   },
   deleteArtifact: {
     method: 'DELETE',
@@ -36,7 +36,7 @@ export const artifactOperations = {
     path: '/v2/artifacts/{artifactId}/answer',
     idempotent: true,
     success: 200,
-    summary: 'Answer what a generation asks; it then goes on',
+    summary: 'Answer the questions of a generation, which then continues',
   },
   listArtifactConnections: {
     method: 'GET',
@@ -64,7 +64,7 @@ export const artifactOperations = {
     path: '/v2/artifacts/{artifactId}/duplicate',
     idempotent: true,
     success: 201,
-    summary: 'Copy the page of an artifact into a new, private one',
+    summary: 'Copy the page of an artifact into a new private artifact',
   },
   exportArtifactHtml: {
     method: 'GET',
@@ -87,28 +87,28 @@ export const artifactOperations = {
     path: '/v2/artifacts/{artifactId}/messages',
     idempotent: false,
     success: 200,
-    summary: 'List the latest messages of an artifact, or those before one, in order',
+    summary: 'List the latest messages of an artifact, or those before a message, in order',
   },
   sendArtifactMessage: {
     method: 'POST',
     path: '/v2/artifacts/{artifactId}/messages',
     idempotent: true,
     success: 200,
-    summary: 'Ask for a change of an artifact, which starts a generation',
+    summary: 'Request a change of an artifact, which starts a generation',
   },
   publishArtifact: {
     method: 'POST',
     path: '/v2/artifacts/{artifactId}/publish',
     idempotent: true,
     success: 200,
-    summary: 'Say who may see an artifact, and whether they may change it',
+    summary: 'Set who can see an artifact, and whether they can change it',
   },
   refreshArtifact: {
     method: 'POST',
     path: '/v2/artifacts/{artifactId}/refresh',
     idempotent: true,
     success: 200,
-    summary: 'Make the page of an artifact again from the data of now',
+    summary: 'Generate the page of an artifact again from current data',
   },
   renderArtifact: {
     method: 'GET',
@@ -123,7 +123,7 @@ export const artifactOperations = {
     path: '/v2/artifacts/{artifactId}/revisions',
     idempotent: false,
     success: 200,
-    summary: 'List the revisions of an artifact, the newest first',
+    summary: 'List the revisions of an artifact, newest first',
   },
   renderArtifactRevision: {
     method: 'GET',
@@ -145,6 +145,6 @@ export const artifactOperations = {
     path: '/v2/artifacts/{artifactId}/stop',
     idempotent: true,
     success: 200,
-    summary: 'Stop the generation of an artifact; what was made before stays',
+    summary: 'Stop the generation of an artifact; its page stays unchanged',
   },
 } as const satisfies Record<string, Operation>;

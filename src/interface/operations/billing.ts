@@ -7,13 +7,13 @@ export const billingOperations = {
     path: '/v2/teams/{teamId}/billing/usage',
     idempotent: false,
     success: 200,
-    summary: 'Get what a team has used of its plan in this period',
+    summary: 'Get the usage of a team in this period',
   },
   getTeamEntitlements: {
     method: 'GET',
     path: '/v2/teams/{teamId}/billing/entitlements',
     idempotent: false,
     success: 200,
-    summary: 'Get what the plan of a team contains',
+    summary: 'Get the plan of a team',
   },
 } as const satisfies Record<string, Operation>;

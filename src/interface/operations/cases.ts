@@ -24,7 +24,7 @@ export const caseOperations = {
     success: 200,
     summary: 'Search the cases of a queue',
   },
-  getCase: { method: 'GET', path: '/v2/cases/{case_id}', idempotent: false, success: 200, summary: 'Get a case and what happened to it' },
+  getCase: { method: 'GET', path: '/v2/cases/{case_id}', idempotent: false, success: 200, summary: 'Get a case and its history' },
   deleteCase: {
     method: 'DELETE',
     path: '/v2/cases/{case_id}',
@@ -58,7 +58,7 @@ export const caseOperations = {
     path: '/v2/queues/{queue_id}/cases/bulk-reprocess',
     idempotent: true,
     success: 200,
-    summary: 'Have cases worked on again, by an agent if one is named',
+    summary: 'Return cases to their queue, optionally for a specific agent',
   },
   bulkUpdateCasePriority: {
     method: 'POST',
@@ -72,7 +72,7 @@ export const caseOperations = {
     path: '/v2/queues/{queue_id}/cases/bulk-update-status',
     idempotent: true,
     success: 200,
-    summary: 'Set the status of cases; re-opening them interrupts their runs',
+    summary: 'Set the status of cases; reopening them interrupts their runs',
   },
   bulkDelegateCases: {
     method: 'POST',
@@ -93,7 +93,7 @@ export const caseOperations = {
     path: '/v2/queues/{queue_id}/labels',
     idempotent: false,
     success: 200,
-    summary: 'List the labels of a queue, with how many cases have them',
+    summary: 'List the labels of a queue, with their number of cases',
   },
   createQueueLabel: {
     method: 'POST',
@@ -114,7 +114,7 @@ export const caseOperations = {
     path: '/v2/queues/{queue_id}/labels/{label_id}',
     idempotent: true,
     success: 200,
-    summary: 'Delete a label of a queue, and take it off all cases',
+    summary: 'Delete a label of a queue, and remove it from all cases',
   },
   listCaseLabels: {
     method: 'GET',
@@ -128,13 +128,13 @@ export const caseOperations = {
     path: '/v2/queues/{queue_id}/cases/{case_id}/labels',
     idempotent: true,
     success: 200,
-    summary: 'Put labels on a case; those that are unknown are created',
+    summary: 'Assign labels to a case; labels that do not exist are created',
   },
   unlinkCaseLabels: {
     method: 'POST',
     path: '/v2/queues/{queue_id}/cases/{case_id}/labels/unlink',
     idempotent: true,
     success: 200,
-    summary: 'Take labels off a case',
+    summary: 'Remove labels from a case',
   },
 } as const satisfies Record<string, Operation>;

@@ -42,7 +42,7 @@ export const connectionOperations = {
     path: '/v2/connections/{connection_id}/tools',
     idempotent: false,
     success: 200,
-    summary: 'Ask the server of a connection for its tools, and note whether it could be used',
+    summary: 'List the tools of a connection, and record whether its server works',
     extension: true,
   },
   probeMcpServer: {
@@ -51,7 +51,7 @@ export const connectionOperations = {
     // It changes nothing, so asking twice is asking twice.
     idempotent: false,
     success: 200,
-    summary: 'Ask an MCP server for its tools, and keep nothing',
+    summary: 'List the tools of an MCP server, and store nothing',
   },
   checkMcpOAuth: {
     method: 'POST',
@@ -65,13 +65,13 @@ export const connectionOperations = {
     path: '/v2/teams/{teamId}/connections/oauth/mcp/start',
     idempotent: true,
     success: 200,
-    summary: 'Begin the authorization of an MCP server, which a person gives at the URL returned',
+    summary: 'Start the authorization of an MCP server, which a person completes at the returned URL',
   },
   startNativeOAuth: {
     method: 'POST',
     path: '/v2/teams/{teamId}/connections/oauth/native/{provider}/start',
     idempotent: true,
     success: 200,
-    summary: 'Begin the authorization of a provider that the service knows itself',
+    summary: 'Start the authorization of a built-in provider',
   },
 } as const satisfies Record<string, Operation>;

@@ -10,7 +10,7 @@ export const localOperations = {
     path: '/v2/local/credential',
     idempotent: false,
     success: 200,
-    summary: 'Describe the credential that asks',
+    summary: 'Describe the credential of the caller',
   },
   createPageCode: {
     ...row,
@@ -18,7 +18,7 @@ export const localOperations = {
     path: '/v2/local/page-codes',
     idempotent: true,
     success: 201,
-    summary: 'Create a code that signs a browser in to the team page, once',
+    summary: 'Create a single-use code that signs a browser in to the team page',
   },
   listLocalTeams: { ...row, method: 'GET', path: '/v2/local/teams', idempotent: false, success: 200, summary: 'List the teams' },
   createLocalTeam: { ...row, method: 'POST', path: '/v2/local/teams', idempotent: true, success: 201, summary: 'Create a team' },
@@ -64,7 +64,7 @@ export const localOperations = {
     path: '/v2/local/backup-holds',
     idempotent: true,
     success: 201,
-    summary: 'Hold the data directory still while it is copied',
+    summary: 'Hold the data directory unchanged while it is copied',
   },
   updateBackupHold: {
     ...row,
@@ -72,7 +72,7 @@ export const localOperations = {
     path: '/v2/local/backup-holds/{hold_id}',
     idempotent: true,
     success: 200,
-    summary: 'Prolong a hold, or go on with the files alone',
+    summary: 'Extend a hold, or reduce it to the files',
   },
   deleteBackupHold: {
     ...row,

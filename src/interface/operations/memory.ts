@@ -7,7 +7,7 @@ export const memoryOperations = {
     path: '/v2/agents/{agent_id}/memory/files',
     idempotent: false,
     success: 200,
-    summary: 'List what an agent remembers',
+    summary: 'List the memory files of an agent',
   },
   getAgentMemoryFile: {
     method: 'GET',

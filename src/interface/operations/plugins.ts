@@ -7,6 +7,6 @@ export const pluginOperations = {
     path: '/v2/plugins/catalog',
     idempotent: false,
     success: 200,
-    summary: 'List what agents of this service can be built with',
+    summary: 'List the runtimes, steps, and tools that agents can use',
   },
 } as const satisfies Record<string, Operation>;

@@ -7,7 +7,7 @@ export const rubricOperations = {
     path: '/v2/agents/{agentId}/eval-rubrics',
     idempotent: false,
     success: 200,
-    summary: 'List what the runs of an agent are judged by',
+    summary: 'List the evaluation rubrics of an agent',
   },
   createEvalRubric: {
     method: 'POST',

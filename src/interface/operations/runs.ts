@@ -17,7 +17,7 @@ export const runOperations = {
     path: '/v2/runs/{run_id}/messages',
     idempotent: true,
     success: 201,
-    summary: 'Post a message to a run',
+    summary: 'Send a message to a run',
   },
   respondToHumanRequest: {
     method: 'POST',

@@ -2,7 +2,7 @@ import type { Operation } from '../operation.ts';
 
 /** Sandboxes that stage files for a run (further groups), and a run's own sandbox files and screenshots (part 4.5). */
 export const sandboxOperations = {
-  createSandbox: { method: 'POST', path: '/v2/sandboxes', idempotent: true, success: 201, summary: 'Create a sandbox to stage files in' },
+  createSandbox: { method: 'POST', path: '/v2/sandboxes', idempotent: true, success: 201, summary: 'Create a sandbox for uploads' },
   listSandboxFiles: {
     method: 'GET',
     path: '/v2/sandboxes/{sandbox_id}/files',
@@ -23,7 +23,7 @@ export const sandboxOperations = {
     path: '/v2/sandboxes/{sandbox_id}/upload-urls',
     idempotent: true,
     success: 200,
-    summary: 'Get a URL to upload a file of any size to with PUT',
+    summary: 'Get a URL to which a file of any size can be uploaded with PUT',
   },
   listAgentRunSandboxFiles: {
     method: 'GET',

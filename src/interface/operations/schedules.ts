@@ -14,7 +14,7 @@ export const scheduleOperations = {
     path: '/v2/agents/{agent_id}/schedules',
     idempotent: true,
     success: 200,
-    summary: 'Start runs of an agent at certain times',
+    summary: 'Create a schedule for runs of an agent',
   },
   updateSchedule: {
     method: 'PATCH',

@@ -36,21 +36,21 @@ export const webhookOperations = {
     path: '/v2/teams/{teamId}/webhook-secret',
     idempotent: false,
     success: 200,
-    summary: 'Get the secret that webhooks of a team are signed with',
+    summary: 'Get the signing secret for the webhooks of a team',
   },
   rotateTeamWebhookSecret: {
     method: 'POST',
     path: '/v2/teams/{teamId}/webhook-secret/rotate',
     idempotent: true,
     success: 200,
-    summary: 'Replace the secret that webhooks of a team are signed with',
+    summary: 'Rotate the signing secret for the webhooks of a team',
   },
   listWebhookDeliveries: {
     method: 'GET',
     path: '/v2/teams/{teamId}/webhook-deliveries',
     idempotent: false,
     success: 200,
-    summary: 'List the webhook deliveries of a team, the newest first',
+    summary: 'List the webhook deliveries of a team, newest first',
     extension: true,
   },
   getWebhookDelivery: {
@@ -66,7 +66,7 @@ export const webhookOperations = {
     path: '/v2/teams/{teamId}/webhook-deliveries/{deliveryId}/resend',
     idempotent: true,
     success: 200,
-    summary: 'Deliver an event again, under the same id',
+    summary: 'Deliver an event again, with the same ID',
     extension: true,
   },
 } as const satisfies Record<string, Operation>;

@@ -88,7 +88,7 @@ export const Build = Named('Build', {
   name: Type.String(),
   revision_name: Type.Optional(Nullable(Type.String())),
   revision_description: Type.Optional(Nullable(Type.String())),
-  /** Readers accept configurations of other versions as they are. */
+  /** Readers accept configurations of other versions unchanged. */
   config: Nullable(FreeForm),
   status: Nullable(Type.String()),
   revision_number: Nullable(Type.Number()),
@@ -97,7 +97,7 @@ export const Build = Named('Build', {
   created_by_name: Type.Optional(Nullable(Type.String())),
   created_at: Nullable(DateTime),
   updated_at: Nullable(DateTime),
-  /** Those of the agent, where a list was asked for them. */
+  /** The schedules of the agent, if the list was requested with them. */
   schedules: Type.Optional(Type.Array(Schedule)),
 });
 export type Build = Static<typeof Build>;

@@ -16,7 +16,7 @@ const Frequency = Nullable(Words([...refreshFrequencies]));
 const Theme = Type.Object({ theme: Type.Optional(Words([...artifactThemes], { default: 'light' })) });
 const Message = Type.String({ minLength: 1, maxLength: 10_000 });
 
-/** A part of the page that a message is about, as it was found in the browser. */
+/** The part of the page that a message refers to, as the browser found it. */
 export const SelectedElement = Named('SelectedElement', {
   selector: Type.String({ minLength: 1, maxLength: 2_000 }),
   label: Type.String({ minLength: 1, maxLength: 200 }),
@@ -29,7 +29,7 @@ export type SelectedElement = Static<typeof SelectedElement>;
 export const Artifact = Named('Artifact', {
   id: Uuid,
   team_id: Uuid,
-  /** There are no users in the local service: the credential that created it. */
+  /** The local service has no users: this is the credential that created it. */
   created_by_user_id: Uuid,
   title: Nullable(Type.String()),
   /** Whether there is a page. */
@@ -46,7 +46,7 @@ export const Artifact = Named('Artifact', {
 });
 export type Artifact = Static<typeof Artifact>;
 
-/** What was said. `message` is more than text: questions (`type` is `question`, with `toolCallId` and `questions`), and answers to them. */
+/** A message. `message` is more than text: questions (`type` is `question`, with `toolCallId` and `questions`), and answers to them. */
 export const ArtifactMessage = Named('ArtifactMessage', {
   id: Uuid,
   artifact_id: Uuid,
@@ -54,7 +54,7 @@ export const ArtifactMessage = Named('ArtifactMessage', {
   role: Words(['user', 'assistant']),
   content: Type.String(),
   created_at: DateTime,
-  /** The revision that a message was about, or that an answer made. */
+  /** The revision that a message refers to, or that a response created. */
   revision_id: Type.Optional(Nullable(Uuid)),
   message: Type.Optional(Type.Unknown()),
   selected_element: Type.Optional(Nullable(SelectedElement)),
@@ -118,7 +118,7 @@ export const artifactSchemas = {
   listArtifactMessages: {
     query: Type.Object({
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100 })),
-      /** The id of a message: those before it. */
+      /** ID of a message: only messages before it are returned. */
       before: Type.Optional(Uuid),
     }),
     response: Type.Object({ data: Type.Array(ArtifactMessage), total: Type.Integer({ minimum: 0 }), has_more: Type.Boolean() }),
@@ -152,7 +152,7 @@ export const artifactSchemas = {
   },
   stopArtifactMessage: {
     body: Type.Object({
-      /** What the caller has seen of the answer so far; kept as the answer. */
+      /** The part of the response that the caller has seen so far; it is stored as the response. */
       partial_text: Type.Optional(Type.String({ maxLength: 100_000 })),
     }),
     optionalBody: true,

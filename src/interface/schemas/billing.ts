@@ -4,12 +4,12 @@ import type { billingOperations } from '../operations/billing.ts';
 import { Closed, DateTime, NamedClosed, Nullable, Uuid } from './common.ts';
 
 const Count = Type.Integer({ minimum: 0 });
-/** A number of a plan that may have no bound. */
+/** A limit of a plan, which can be unlimited. */
 const Limit = Type.Union([Count, Type.Literal('unlimited')]);
 
-/** Used up in a period. */
+/** Usage of a period. */
 const Spent = NamedClosed('UsageInPeriod', { used: Count, limit: Limit, remaining: Limit });
-/** Held at this moment. */
+/** Current usage. */
 const Held = NamedClosed('UsageNow', { used: Count, limit: Limit });
 
 /** Interface part 2.9. */

@@ -18,7 +18,7 @@ export type Label = Static<typeof Label>;
 export const QueueLabel = Named('QueueLabel', { ...Label.properties, case_count: Count });
 export type QueueLabel = Static<typeof QueueLabel>;
 
-/** A case. `data` is a text, which often holds JSON. */
+/** A case. `data` is text, which often contains JSON. */
 export const Case = Named('Case', {
   id: Uuid,
   queue_id: Uuid,
@@ -112,7 +112,7 @@ export const CaseRun = Named('CaseRun', {
   user_id: Nullable(Uuid),
   user_name: Nullable(Type.String()),
   user_email: Nullable(Type.String()),
-  /** The number of the run within its team; beyond the interface. */
+  /** The number of the run within its team; an extension. */
   run_number: Type.Optional(Nullable(Type.Integer())),
 });
 export type CaseRun = Static<typeof CaseRun>;
@@ -132,14 +132,14 @@ export const CaseFilters = Named('CaseFilters', {
   priority: Type.Optional(Type.Array(Priority)),
   created_at_from: Type.Optional(DateTime),
   updated_at_from: Type.Optional(DateTime),
-  /** Key to one value, or to several of which a case has one. Labels without a key are under the empty one. */
+  /** Maps a key to one value, or to several of which a case has one. Labels without a key use the empty key. */
   labels: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]))),
 });
 export type CaseFilters = Static<typeof CaseFilters>;
 
 const CaseIds = Type.Array(Uuid, { minItems: 1, maxItems: 100 });
 
-/** Which cases a bulk action is for: those named, or those that match. */
+/** The cases of a bulk action: by ID, or all that match. */
 const selection = {
   case_ids: Type.Optional(CaseIds),
   all_matching: Type.Optional(Type.Boolean()),
@@ -164,7 +164,7 @@ export const caseSchemas = {
   listCases: {
     query: Type.Object({
       ...paging(100, 20),
-      /** One word of the filters, or several with commas between. */
+      /** One filter, or several separated by commas. */
       status: Type.Optional(Type.String()),
       priority: Type.Optional(Type.String()),
       search: Type.Optional(Type.String()),

@@ -5,11 +5,11 @@ export const Uuid = Type.String({ format: 'uuid' });
 /** ISO 8601 date-time. */
 export const DateTime = Type.String({ format: 'date-time' });
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-/** An object of which the interface promises nothing but that it is one. */
+/** An object whose content the interface does not define. */
 export const FreeForm = Type.Record(Type.String(), Type.Unknown());
 /**
  * One of several words.
- * @param options the name under which the OpenAPI document lists them, and the word that counts where none is given
+ * @param options the name under which the OpenAPI document lists them, and the default
  */
 export const Words = <const T extends string[]>(words: T, options: { $id?: string; default?: T[number] } = {}) =>
   Type.Union(
@@ -24,13 +24,13 @@ export const Named = <T extends Record<string, TSchema>>(name: string, propertie
 export const NamedClosed = <T extends Record<string, TSchema>>(name: string, properties: T) =>
   Type.Object(properties, { $id: name, additionalProperties: false });
 
-/** A named object that has everything `base` has, and more. */
+/** A named object with all properties of `base` and further ones. */
 export const Extended = <B extends TSchema, T extends Record<string, TSchema>>(name: string, base: B, properties: T) =>
   Type.Intersect([base, Type.Object(properties)], { $id: name });
 
 /**
- * `limit` and `offset` of a paged read; query strings are converted before validation. A page is bounded in bytes as well, so
- * it may have fewer rows than `limit` although more follow.
+ * `limit` and `offset` of a paged read; query strings are converted before validation. The size of a page is limited in bytes as
+ * well, so it can have fewer rows than `limit` although more follow.
  */
 export const paging = (maximum: number, fallback: number) => ({
   limit: Type.Optional(
@@ -55,7 +55,7 @@ export const EvaluationSummary = Named('EvaluationSummary', {
 });
 export type EvaluationSummary = Static<typeof EvaluationSummary>;
 
-/** The body of every error response (interface part 7). Open: `details` points at what is wrong with an input. */
+/** The body of every error response (interface part 7). Open: `details` says which part of an input is invalid. */
 export const ErrorBody = Named('Error', {
   error: Type.String(),
   message: Type.Optional(Type.String()),

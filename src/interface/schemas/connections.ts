@@ -3,7 +3,7 @@ import type { OperationSchemas } from '../operation.ts';
 import type { connectionOperations } from '../operations/connections.ts';
 import { DateTime, FreeForm, Named, Nullable, paging, Uuid, Words } from './common.ts';
 
-/** `url`: the address is all that is needed. `apikey` and `headers`: headers go with each request. `oauth`: a person has authorized it. */
+/** `url`: only the address is needed. `apikey` and `headers`: headers are sent with each request. `oauth`: a person has authorized it. */
 const AuthMethod = Words(['url', 'apikey', 'headers', 'oauth']);
 const HeaderMap = Type.Record(Type.String(), Type.String());
 /** Values of `secret` are write-only: an empty text keeps the value that is stored. */
@@ -11,7 +11,7 @@ const Headers = Named('ConnectionHeaders', { plaintext: Type.Optional(HeaderMap)
 const Name = Type.String({ minLength: 1, maxLength: 100 });
 const ServerUrl = Type.String({ minLength: 1, maxLength: 2_048, format: 'uri' });
 
-/** A connection. While it is broken, `broken_reason` says what the server, or the way to it, was found to be. */
+/** A connection. While it is broken, `broken_reason` contains the reason. */
 export const Connection = Named('Connection', {
   id: Type.String(),
   name: Type.String(),
@@ -28,7 +28,7 @@ export const Connection = Named('Connection', {
   oauth_provider_key: Type.Optional(Nullable(Type.String())),
   oauth_scopes: Type.Optional(Nullable(Type.Array(Type.String()))),
   has_headers: Type.Optional(Type.Boolean()),
-  /** What may be known of the headers: secret values are empty. The local service alone tells it. */
+  /** The headers, with empty values for secrets. An extension of the local service. */
   headers: Type.Optional(Headers),
   has_oauth_tokens: Type.Optional(Type.Boolean()),
   integration_id: Type.Optional(Nullable(Type.String())),
@@ -56,7 +56,7 @@ const Probed = Named('ProbedServer', {
 });
 export type ProbedServer = Static<typeof Probed>;
 
-/** For a person to open. */
+/** The URL for a person to open. */
 const AuthorizationUrl = Named('AuthorizationUrl', { authorization_url: Type.String() });
 
 export const connectionSchemas = {

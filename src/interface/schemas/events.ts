@@ -6,7 +6,7 @@ import { Words } from './common.ts';
 export const eventSchemas = {
   streamRunEvents: {
     query: Type.Object({
-      /** `now` leaves out what has happened already. */
+      /** `now` omits past events. */
       from: Type.Optional(Words(['now'])),
     }),
     response: Type.String({
@@ -16,7 +16,7 @@ export const eventSchemas = {
   },
   streamTeamEvents: {
     query: Type.Object({
-      /** `runs` adds runs.changed, a hint without an id: runs were started, or have another status. */
+      /** `runs` adds runs.changed, a hint without an ID: runs were started or changed their status. */
       include: Type.Optional(Words(['runs'])),
     }),
     response: Type.String({

@@ -11,7 +11,7 @@ export const LocalTeam = Named('LocalTeam', {
   id: Uuid,
   name: Type.String(),
   created_at: DateTime,
-  /** Whether it is the owner's own, which cannot be deleted. */
+  /** Whether it is the owner's team, which cannot be deleted. */
   own: Type.Boolean(),
 });
 export type LocalTeam = Static<typeof LocalTeam>;
@@ -20,7 +20,7 @@ const credential = {
   id: Uuid,
   team_id: Uuid,
   name: Type.String(),
-  /** Null has full access to the team. */
+  /** Null means full access to the team. */
   scopes: Nullable(Type.Array(Type.String())),
   created_at: DateTime,
   expires_at: Nullable(DateTime),
@@ -32,25 +32,25 @@ export type LocalCredential = Static<typeof LocalCredential>;
 
 const holds = Words(['everything', 'files']);
 
-/** The data directory held still for who copies it. */
+/** A hold, during which the data directory stays unchanged so that it can be copied. */
 export const BackupHold = Named('BackupHold', {
   id: Uuid,
-  /** The moment that the file of the database shows. */
+  /** The moment whose state the database file contains. */
   created_at: DateTime,
-  /** When it ends, unless it is prolonged before. */
+  /** When it ends, unless it is extended. */
   expires_at: DateTime,
-  /** `everything` keeps the file of the database as it is and lets runs make no further step; `files` only lets nothing be removed. */
+  /** `everything` keeps the database file unchanged and stops runs from making progress; `files` only prevents removals. */
   holds,
-  /** Whether no run has gone on as long as everything was held; after 15 seconds they do. */
+  /** Whether no run made progress while everything was held; after 15 seconds they continue. */
   runs_waited: Type.Boolean(),
 });
 export type BackupHold = Static<typeof BackupHold>;
 
 const newCredential = Named('NewLocalCredential', {
   name: Name,
-  /** Default: the team of the owner. */
+  /** The default is the owner's team. */
   team_id: Type.Optional(Uuid),
-  /** Without them it has full access to its team. None is named twice. */
+  /** Without scopes it has full access to its team. Scopes are unique. */
   scopes: Type.Optional(Type.Array(ScopeWord, { minItems: 1 })),
   /** Up to ten years; without it, it does not expire. */
   expires_in_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000 })),
@@ -67,7 +67,7 @@ export const localSchemas = {
     }),
   },
   createPageCode: {
-    /** `url` is the page, `code` is what its fragment takes: `#code=…`. */
+    /** `url` is the page, and `code` goes into its fragment: `#code=…`. */
     response: Type.Object({ code: Type.String(), url: Type.String({ format: 'uri' }), expires_at: DateTime }),
   },
   listLocalTeams: { query: Type.Object(paging(100, 20)), response: Type.Object({ teams: Type.Array(LocalTeam), ...page }) },
@@ -77,19 +77,19 @@ export const localSchemas = {
   listLocalTokens: { query: credentialQuery, response: Type.Object({ tokens: Type.Array(LocalCredential), ...page }) },
   createLocalToken: {
     body: newCredential,
-    /** `secret` is the token, told this once. */
+    /** `secret` is the token, which is returned only this time. */
     response: Type.Object({ token: LocalCredential, secret: Type.String() }),
   },
   revokeLocalToken: { response: done },
   listLocalClients: { query: credentialQuery, response: Type.Object({ clients: Type.Array(LocalCredential), ...page }) },
   createLocalClient: {
     body: newCredential,
-    /** `secret` is the client secret, told this once. */
+    /** `secret` is the client secret, which is returned only this time. */
     response: Type.Object({ client: LocalCredential, secret: Type.String(), token_url: Type.String({ format: 'uri' }) }),
   },
   revokeLocalClient: { response: done },
   createBackupHold: { response: Type.Object({ hold: BackupHold }) },
-  /** What was let go of is not held again. */
+  /** A hold can be reduced, but not widened again. */
   updateBackupHold: { body: Type.Object({ holds }), response: Type.Object({ hold: BackupHold }) },
   deleteBackupHold: { response: done },
 } as const satisfies Record<keyof typeof localOperations, OperationSchemas>;

@@ -3,7 +3,7 @@ import type { mcpOperations } from '../operations/mcp.ts';
 import { FreeForm } from './common.ts';
 
 export const mcpSchemas = {
-  /** JSON-RPC; what is in it is the protocol's own business. */
+  /** JSON-RPC; the protocol defines its content. */
   callMcp: { body: FreeForm, optionalBody: true, response: FreeForm },
   getMcp: { response: FreeForm },
 } as const satisfies Record<keyof typeof mcpOperations, OperationSchemas>;

@@ -3,9 +3,9 @@ import type { OperationSchemas } from '../operation.ts';
 import type { memoryOperations } from '../operations/memory.ts';
 import { DateTime, Named, Words } from './common.ts';
 
-/** Where a memory file comes from. */
+/** The origin of a memory file. */
 const provenance = {
-  /** Another one with every change. */
+  /** Changes with every write. */
   generation: Type.Optional(Type.String()),
   source_type: Type.Optional(Words(['job', 'user'])),
   source_agent_run_id: Type.Optional(Type.String()),
@@ -16,11 +16,11 @@ const provenance = {
 /** A row of the list of memory files. */
 export const MemoryFile = Named('MemoryFile', {
   name: Type.String(),
-  /** With slashes, relative. */
+  /** Relative, with slashes. */
   path: Type.String(),
   updated_at: Type.Optional(DateTime),
   ...provenance,
-  /** Bytes; beyond the interface. */
+  /** Bytes; an extension. */
   size: Type.Optional(Type.Integer({ minimum: 0 })),
 });
 export type MemoryFile = Static<typeof MemoryFile>;

@@ -16,25 +16,25 @@ export const BuilderRun = Named('BuilderRun', {
   prompt: Nullable(Type.String()),
   /** `edit`, or `create` for a revision that had no configuration. */
   mode: Type.String(),
-  /** What the builder goes on from: the answers given so far. */
+  /** The state from which the builder continues: the answers so far. */
   checkpoint_config: Nullable(FreeForm),
   /** In the form of a human request of type `question`. */
   pending_user_questions: Nullable(FreeForm),
   schedule_suggested: Type.Boolean(),
   phase: Nullable(Type.String()),
-  /** What has to be set up for the proposal to run: `type`, `name`, `title`, `description`, `satisfied`. */
+  /** What has to be set up before the proposal can run: `type`, `name`, `title`, `description`, `satisfied`. */
   setup_changes: Type.Array(FreeForm),
   error: Nullable(Type.String()),
-  /** When it began, and began again after answers. */
+  /** When it started, or started again after answers. */
   started_at: Nullable(DateTime),
   completed_at: Nullable(DateTime),
   created_at: Type.Optional(DateTime),
   /** How a person ended it: `accepted`, `declined`, `discarded`. */
   resolution: Type.Optional(Nullable(Type.String())),
-  /** What was changed, a sentence each. */
+  /** The changes, one sentence each. */
   changes: Type.Optional(Type.Array(Type.String())),
   warnings: Type.Optional(Nullable(Type.Array(FreeForm))),
-  /** The configuration of the revision as the builder found it, and as it proposes it. */
+  /** The configuration of the revision before the change, and the proposed one. */
   base_config: Type.Optional(Nullable(FreeForm)),
   proposed_config: Type.Optional(Nullable(FreeForm)),
 });
@@ -55,7 +55,7 @@ const ReviewedBuilderRun = Named('ReviewedBuilderRun', {
 });
 export type ReviewedBuilderRun = Static<typeof ReviewedBuilderRun>;
 
-/** How far a builder run is. The interface leaves the form open. */
+/** The progress of a builder run. The interface does not define its form. */
 export const BuilderRunProgress = Named('BuilderRunProgress', {
   id: Uuid,
   build_id: Nullable(Uuid),
@@ -67,7 +67,7 @@ export const BuilderRunProgress = Named('BuilderRunProgress', {
 });
 export type BuilderRunProgress = Static<typeof BuilderRunProgress>;
 
-/** Which builder run is meant, as the caller has it on the screen. Without it, whatever is there now. */
+/** The builder run that the caller has seen. The default is the current one. */
 const Guard = Named('BuilderRunGuard', {
   builder_run_id: Type.Optional(Uuid),
   expected_started_at: Type.Optional(Nullable(DateTime)),
@@ -76,7 +76,7 @@ const Guard = Named('BuilderRunGuard', {
 export const revisionSchemas = {
   generateRevision: {
     body: Type.Object({
-      /** What is to be changed, in words (docs/revisions.md). */
+      /** The requested change, in words (docs/revisions.md). */
       prompt: Type.String({ minLength: 1, maxLength: 20_000 }),
     }),
     response: Type.Object({
@@ -92,7 +92,7 @@ export const revisionSchemas = {
     body: Type.Object({
       /** Question text to answer. */
       answers: Type.Record(Type.String(), Type.String()),
-      /** The id of the questions that are answered; without it, whatever is asked now. */
+      /** ID of the questions that are answered; the default is the current ones. */
       request_id: Type.Optional(Uuid),
     }),
     response: Type.Object({ builder_run: ReviewedBuilderRun }),

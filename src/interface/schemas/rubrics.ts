@@ -3,7 +3,7 @@ import type { OperationSchemas } from '../operation.ts';
 import type { rubricOperations } from '../operations/rubrics.ts';
 import { DateTime, Named, Nullable, Uuid, Words } from './common.ts';
 
-/** What runs of an agent are judged by. The last three go beyond the interface: how the description was understood. */
+/** A rubric for the runs of an agent. The last three fields are extensions: how the description was understood. */
 export const Rubric = Named('Rubric', {
   id: Uuid,
   slug: Type.String(),
@@ -13,12 +13,12 @@ export const Rubric = Named('Rubric', {
   deleted_at: Nullable(DateTime),
   severity: Type.Optional(Words(['critical', 'medium', 'low'])),
   checks: Type.Optional(Type.Array(Type.String())),
-  /** Sentences that nothing here can check. */
+  /** Sentences that cannot be checked. */
   unclear: Type.Optional(Type.Array(Type.String())),
 });
 export type Rubric = Static<typeof Rubric>;
 
-/** What every run is judged by. */
+/** A rubric for every run. */
 export const PlatformRubric = Named('PlatformRubric', {
   key: Type.String(),
   label: Type.String(),

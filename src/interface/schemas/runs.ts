@@ -15,7 +15,7 @@ export const HumanQuestion = Named('HumanQuestion', {
 });
 export type HumanQuestion = Static<typeof HumanQuestion>;
 
-/** What a run asks of a person: an approval, or a set of questions. */
+/** A request to a person: an approval, or a set of questions. */
 export const HumanRequest = Named('HumanRequest', {
   id: Uuid,
   title: Type.String(),
@@ -56,12 +56,12 @@ export const Run = Named('Run', {
   build_id: Type.Optional(Uuid),
   updated_at: Type.Optional(DateTime),
   error: Type.Optional(Nullable(Type.String())),
-  /** The number of the run within its team, from 1; beyond the interface, which has it in lists and in the detail. */
+  /** The number of the run within its team, from 1. An extension: the interface has it only in lists and in the detail. */
   run_number: Type.Optional(Nullable(Type.Integer())),
 });
 export type Run = Static<typeof Run>;
 
-/** A row of the run list: a run, and what a person wants to see beside it. */
+/** A row of the run list: a run, and further fields for people. */
 export const RunListItem = Extended('RunListItem', Run, {
   title: Type.String(),
   run_number: Type.Number(),
@@ -77,7 +77,7 @@ export const RunListItem = Extended('RunListItem', Run, {
 });
 export type RunListItem = Static<typeof RunListItem>;
 
-/** A message of a run. Which of the last three is there depends on the kind. */
+/** A message of a run. Which of the last three fields it has depends on its type. */
 export const RunMessage = Named('RunMessage', {
   id: Type.String(),
   type: Type.String(),
@@ -133,7 +133,7 @@ export const BrowserSessionPage = NamedClosed('BrowserSessionPage', {
 });
 export type BrowserSessionPage = Static<typeof BrowserSessionPage>;
 
-/** A file that a run recorded, such as a screenshot, and where its bytes are. */
+/** A file that a run recorded, such as a screenshot, and the URL of its content. */
 export const RunFileDownload = Named('RunFileDownload', {
   file_id: Type.String(),
   name: Type.String(),
@@ -167,7 +167,7 @@ export const runSchemas = {
       sort_order: Type.Optional(Words(['asc', 'desc'], { default: 'desc' })),
       has_issues: trueOrFalse,
       issue_severity: Type.Optional(Words(['critical', 'medium', 'low'])),
-      /** Only the run with this number; beyond the interface. */
+      /** Only the run with this number; an extension. */
       run_number: Type.Optional(Type.Integer({ minimum: 1 })),
     }),
     response: Closed({ data: Type.Array(RunListItem), total: Type.Integer() }),
@@ -204,7 +204,7 @@ export const runSchemas = {
     }),
     response: Type.Object({
       message: RunMessage,
-      /** The human request that the message answered, or null; beyond the interface. */
+      /** The human request that the message answered, or null; an extension. */
       human_request: Type.Optional(Nullable(AnsweredRequest)),
     }),
   },
@@ -213,7 +213,7 @@ export const runSchemas = {
       /** Question text to answer; several chosen options joined with commas. */
       answers: Type.Optional(Type.Record(Type.String(), Type.String())),
       approved: Type.Optional(Type.Boolean()),
-      /** Why it is approved or denied; beyond the interface. */
+      /** The reason for approving or denying; an extension. */
       reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000 })),
     }),
     response: Type.Object({ human_request: AnsweredRequest }),

@@ -43,11 +43,11 @@ export const ScreenshotToolExecution = Named('ScreenshotToolExecution', {
   beforeScreenshot: Nullable(Screenshot),
   afterScreenshot: Nullable(Screenshot),
   input: Type.Optional(FreeForm),
-  error: Type.Optional(Type.String({ description: 'What it failed with. The local service alone tells it.' })),
+  error: Type.Optional(Type.String({ description: 'Why it failed. An extension of the local service.' })),
 });
 export type ScreenshotToolExecution = Static<typeof ScreenshotToolExecution>;
 
-/** A file of a sandbox of its own; the further groups spell its type `file|dir`. */
+/** A file of a standalone sandbox; the further groups call its type `file|dir`. */
 export const StagedFile = Named('StagedFile', {
   name: Type.String(),
   path: Type.String(),

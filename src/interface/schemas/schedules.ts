@@ -6,7 +6,7 @@ import { DateTime, Named, Nullable, Words } from './common.ts';
 const FrequencyWord = Words(['every_5_minutes', 'every_15_minutes', 'hourly', 'daily', 'workday', 'weekly', 'monthly', 'custom']);
 const DayWord = Words(['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']);
 
-/** When runs of an agent are started. Those after `updated_at` go beyond the interface where they are marked so. */
+/** When runs of an agent are started. Fields after `updated_at` that are marked so are extensions. */
 export const Schedule = Named('Schedule', {
   id: Type.String(),
   build_id: Type.String(),
@@ -23,7 +23,7 @@ export const Schedule = Named('Schedule', {
   source: Nullable(Type.String()),
   /** The message of its runs. */
   task: Nullable(Type.String()),
-  /** False fires once. */
+  /** False means that it fires once. */
   recurring: Nullable(Type.Boolean()),
   auto_disabled_at: Nullable(DateTime),
   auto_disabled_reason: Nullable(Type.String()),
@@ -34,7 +34,7 @@ export const Schedule = Named('Schedule', {
   updated_at: DateTime,
   user_name: Type.Optional(Nullable(Type.String())),
   user_email: Type.Optional(Nullable(Type.String())),
-  /** Beyond the interface: the next instant, the last one with its run, and what came in between. */
+  /** Extensions: the next time, the last one with its run, and the failures since then. */
   next_run_at: Type.Optional(Nullable(DateTime)),
   last_run_at: Type.Optional(Nullable(DateTime)),
   last_run_id: Type.Optional(Nullable(Type.String())),
@@ -49,7 +49,7 @@ const times = {
   day_of_month: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 31 }))),
   cron: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
   recurring: Type.Optional(Nullable(Type.Boolean())),
-  /** Beyond the interface, which shows the field and not how it is set. */
+  /** An extension: the interface contains the field but not how to set it. */
   task: Type.Optional(Nullable(Type.String({ maxLength: 100_000 }))),
 };
 

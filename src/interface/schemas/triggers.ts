@@ -5,7 +5,7 @@ import { DateTime, Named, Nullable, Uuid, Words } from './common.ts';
 
 const Agents = Type.Array(Type.Object({ id: Type.String(), name: Type.String() }));
 
-/** Has an agent work on the cases of a queue. There is a conflict where other agents do so, too. */
+/** Makes an agent work on the cases of a queue. It is a conflict if other agents do so too. */
 export const CaseTrigger = Named('CaseTrigger', {
   id: Type.String(),
   agent_id: Type.String(),
@@ -13,7 +13,7 @@ export const CaseTrigger = Named('CaseTrigger', {
   case_queue_name: Type.String(),
   user_id: Type.String(),
   enabled: Type.Boolean(),
-  /** Cases at a time; null for what the plan allows. */
+  /** Cases at a time; null means as many as the plan allows. */
   concurrency: Nullable(Type.Integer()),
   created_at: DateTime,
   updated_at: DateTime,
@@ -36,7 +36,7 @@ export const QueueProducer = Named('QueueProducer', {
 });
 export type QueueProducer = Static<typeof QueueProducer>;
 
-/** An agent that works on cases of a queue, or may be handed some. */
+/** An agent that works on cases of a queue, or can receive some. */
 export const QueueConsumer = Named('QueueConsumer', {
   agent_id: Uuid,
   agent_name: Type.String(),

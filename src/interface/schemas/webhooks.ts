@@ -9,19 +9,19 @@ const EventKinds = Type.Array(Words([...webhookEventKinds, allEvents]), { minIte
 const WebhookUrl = Type.String({ minLength: 1, maxLength: 2_048 });
 const Description = Nullable(Type.String({ maxLength: 500 }));
 
-/** A subscription. `status` is `failing` while the last attempts failed, and `disabled_reason` says why nothing is sent any more. */
+/** A subscription. `status` is `failing` while the last attempts failed, and `disabled_reason` says why nothing more is sent. */
 export const Webhook = Named('Webhook', {
   id: Uuid,
   team_id: Uuid,
   url: Type.String(),
-  /** `*` stands for all kinds. */
+  /** `*` means all kinds. */
   events: Type.Array(Type.String()),
   description: Nullable(Type.String()),
   enabled: Type.Boolean(),
   status: Words(['active', 'failing', 'disabled']),
   disabled_reason: Nullable(Type.String()),
   disabled_at: Nullable(DateTime),
-  /** When the first of the attempts that have failed since the last success was made. */
+  /** Time of the first failed attempt since the last success. */
   failing_since: Nullable(DateTime),
   last_delivered_at: Nullable(DateTime),
   created_at: DateTime,
@@ -29,7 +29,7 @@ export const Webhook = Named('Webhook', {
 });
 export type Webhook = Static<typeof Webhook>;
 
-/** The signing secret of a team: `whsec_` and base64. While a rotation overlaps, the one before it signs too. */
+/** The signing secret of a team: `whsec_` and base64. During the overlap of a rotation, the previous one signs too. */
 export const WebhookSecret = Named('WebhookSecret', {
   secret: Type.String(),
   created_at: DateTime,
@@ -39,7 +39,7 @@ export type WebhookSecret = Static<typeof WebhookSecret>;
 
 const deliveryFields = {
   id: Uuid,
-  /** The `webhook-id` of every attempt; the same for all subscriptions that are told of the event. */
+  /** The `webhook-id` of every attempt; the same for all subscriptions that receive the event. */
   event_id: Uuid,
   event: EventKind,
   /** Null for the `webhook_url` of a run. */
@@ -55,18 +55,18 @@ const deliveryFields = {
   completed_at: Nullable(DateTime),
 };
 
-/** An event on its way to one URL. */
+/** The delivery of an event to one URL. */
 export const WebhookDelivery = Named('WebhookDelivery', deliveryFields);
 export type WebhookDelivery = Static<typeof WebhookDelivery>;
 
-/** One request. Without a `status_code` there was no answer, and `error` says why. */
+/** One request. If there is no `status_code`, no response arrived, and `error` says why. */
 export const WebhookAttempt = Named('WebhookAttempt', {
   number: Type.Integer({ minimum: 1 }),
   started_at: DateTime,
   duration_ms: Type.Integer({ minimum: 0 }),
   status_code: Nullable(Type.Integer()),
   error: Nullable(Type.String()),
-  /** The first 2 KB of the answer. */
+  /** The first 2 KB of the response. */
   response_body: Nullable(Type.String()),
 });
 export type WebhookAttempt = Static<typeof WebhookAttempt>;
@@ -102,7 +102,7 @@ export const webhookSchemas = {
   deleteTeamWebhook: { response: Type.Object({ success: Type.Boolean() }) },
   getTeamWebhookSecret: { response: WebhookSecret },
   rotateTeamWebhookSecret: {
-    // The interface knows no body here; a service that does not know these leaves them alone.
+    // The interface defines no body here; services that do not support these fields ignore them.
     body: Type.Object({
       overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })),
       force: Type.Optional(Type.Boolean()),
