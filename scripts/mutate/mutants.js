@@ -1,0 +1,143 @@
+/**
+ * The mutants of a source file: small changes that a test should notice. All of them are put into the file at once, each behind a
+ * switch, so that the file is transformed once and any of them can be turned on in a running process.
+ */
+import { parseAst } from 'rolldown/parseAst';
+
+/** The function that the switches call. It says whether a mutant is active, and records that it was reached. */
+const switchName = '__aopsMutant';
+
+const comparisons = {
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+  '+': '-',
+  '-': '+',
+  '*': '/',
+  '/': '*',
+  '%': '*',
+};
+const calls = { some: 'every', every: 'some', min: 'max', max: 'min' };
+/** Functions of one argument whose absence is a mistake that still works. */
+const guards = /^(sanitize|escape|redact|encode|guard|quote|trim|clamp)/i;
+
+/** The mutants of a source, in the order of their places; those inside others come after them. */
+export function mutantsOf(source) {
+  const found = [];
+  const lines = lineStarts(source);
+  const add = ({ start, end }, replacement) =>
+    found.push({ start, end, line: lineOf(lines, start), original: source.slice(start, end), replacement });
+  const text = ({ start, end }) => source.slice(start, end);
+  visit(parseAst(source, { lang: 'ts' }), (node) => {
+    switch (node.type) {
+      case 'IfStatement':
+      case 'ConditionalExpression':
+        add(node.test, 'true');
+        add(node.test, 'false');
+        break;
+      case 'WhileStatement':
+        add(node.test, 'false');
+        break;
+      case 'LogicalExpression':
+        add(node, text(node.left));
+        add(node, text(node.right));
+        break;
+      case 'BinaryExpression':
+        if (node.operator in comparisons && ![node.left, node.right].some(isText))
+          add(node, `${text(node.left)} ${comparisons[node.operator]} ${text(node.right)}`);
+        break;
+      case 'UnaryExpression':
+        if (node.operator === '!') add(node, text(node.argument));
+        break;
+      case 'Literal':
+        if (typeof node.value === 'boolean') add(node, String(!node.value));
+        break;
+      case 'CallExpression': {
+        const { callee, arguments: given } = node;
+        const [only] = given;
+        if (callee.type === 'Identifier' && given.length === 1 && only.type !== 'SpreadElement' && guards.test(callee.name))
+          add(node, text(only));
+        if (callee.type === 'MemberExpression' && !callee.computed && Object.hasOwn(calls, callee.property.name))
+          add(node, `${text(callee.object)}.${calls[callee.property.name]}${source.slice(callee.end, node.end)}`);
+        break;
+      }
+      case 'ExpressionStatement':
+        if (node.directive == null && node.expression.callee?.type !== 'Super') add(node, '');
+        break;
+      case 'ThrowStatement':
+      case 'ContinueStatement':
+        add(node, '');
+        break;
+      case 'ReturnStatement':
+        if (node.argument === null) add(node, '');
+        break;
+      default:
+    }
+  });
+  return found.filter(({ original, replacement }) => original !== replacement).sort((a, b) => a.start - b.start || b.end - a.end);
+}
+
+/** The source with every mutant behind its switch. `first` is the number of the first one. */
+export function instrumented(source, mutants, first) {
+  /** Mutants by place, outermost first. */
+  const places = [];
+  for (const [index, mutant] of mutants.entries()) {
+    const last = places.at(-1);
+    if (last?.start === mutant.start && last.end === mutant.end) last.mutants.push([first + index, mutant]);
+    else places.push({ start: mutant.start, end: mutant.end, mutants: [[first + index, mutant]] });
+  }
+  let next = 0;
+  const render = (start, end) => {
+    let rendered = '';
+    let at = start;
+    while (next < places.length && places[next].start < end) {
+      const place = places[next];
+      next += 1;
+      rendered += source.slice(at, place.start) + switched(place, render(place.start, place.end));
+      at = place.end;
+    }
+    return rendered + source.slice(at, end);
+  };
+  return render(0, source.length);
+}
+
+function switched({ mutants }, original) {
+  const removal = mutants.find(([, { replacement }]) => replacement === '');
+  if (removal) return `{if(!${switchName}(${removal[0]})){${original}}}`;
+  const choices = mutants.map(([number, { replacement }]) => `${switchName}(${number})?(${replacement}):`);
+  return `(${choices.join('')}(${original}))`;
+}
+
+/** Calls `found` for each node that is executed: types and the names of properties are not. */
+function visit(node, found) {
+  if (node === null || typeof node !== 'object') return;
+  if (Array.isArray(node)) {
+    for (const one of node) visit(one, found);
+    return;
+  }
+  if (typeof node.type === 'string') {
+    if (node.type.startsWith('TS') && !('expression' in node)) return;
+    found(node);
+  }
+  for (const [name, value] of Object.entries(node)) {
+    if (['typeAnnotation', 'typeArguments', 'typeParameters', 'returnType', 'superTypeArguments', 'implements'].includes(name)) continue;
+    if (name === 'key' && !node.computed) continue;
+    if (value !== null && typeof value === 'object') visit(value, found);
+  }
+}
+
+const isText = (node) =>
+  node.type === 'TemplateLiteral' ||
+  (node.type === 'Literal' && typeof node.value === 'string') ||
+  (node.type === 'BinaryExpression' && (isText(node.left) || isText(node.right)));
+
+function lineStarts(source) {
+  const starts = [0];
+  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+const lineOf = (starts, place) => starts.findLastIndex((start) => start <= place) + 1;

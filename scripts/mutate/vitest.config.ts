@@ -1,0 +1,38 @@
+/** The configuration of the tests, with all mutants of the chosen files behind their switches. */
+import path from 'node:path';
+import process from 'node:process';
+import { mergeConfig } from 'vitest/config';
+import base from '../../vitest.config.ts';
+import { instrumented, mutantsOf } from './mutants.js';
+
+const root = path.resolve(import.meta.dirname, '../..');
+/** Files below the root, with the number of the first mutant of each. */
+const files = new Map<string, number>(JSON.parse(process.env.AOPS_MUTATE_FILES ?? '[]') as [string, number][]);
+
+const config = mergeConfig(base, {
+  root,
+  plugins: [
+    {
+      name: 'mutants',
+      enforce: 'pre' as const,
+      transform(source: string, id: string) {
+        const first = files.get(path.relative(root, id));
+        return first === undefined ? undefined : { code: instrumented(source, mutantsOf(source), first), map: null };
+      },
+    },
+  ],
+  test: {
+    setupFiles: ['scripts/mutate/switches.ts'],
+    exclude: ['test/e2e/**', 'test/docs/**'],
+    // What hangs because of a mutant is given up sooner than what is slow on a busy machine.
+    testTimeout: 15_000,
+    hookTimeout: 15_000,
+    maxWorkers: 1,
+    fileParallelism: false,
+  },
+});
+
+// Failures are what is wanted here: nobody reads them.
+config.test.reporters = [{}];
+
+export default config;
