@@ -239,7 +239,7 @@ describe('a page', () => {
     expect(await service.read('one.html')).toBe(printed.stdout);
     expect((await artifacts('render', id, '--file', 'one.html')).code).toBe(2);
     expect((await artifacts('render', id, '--file', 'one.html', '--force')).code).toBe(0);
-    expect(await service.read('one.html')).toContain('Usage of the plan');
+    expect(await service.read('one.html')).toContain('Plan usage');
   });
 
   it('is exported with a theme to a file or stdout', async () => {

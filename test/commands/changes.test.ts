@@ -99,7 +99,7 @@ beforeAll(async () => {
   await json('local', 'client', 'create', names.client, '--reveal');
   await json('local', 'team', 'create', names.team);
   const proposing = await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
-  const asks = await builderRun('asking', 'remove the approval', /Which one is meant/);
+  const asks = await builderRun('asking', 'remove the approval', /Which one do you mean/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
   agents = { proposing, asking: asks, greeter: agent };
   queueId = (await json<{ id: string }>('queues', 'create', 'invoices')).id;

@@ -188,7 +188,7 @@ describe.concurrent('aops revisions generate', () => {
     const waits = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--watch', '--json']);
     expect([waits.code, errorOf(waits).code]).toEqual([12, 'builder_run_waiting_for_input']);
     expect(errorOf(waits).hint).toContain(
-      `--answer 'Request 1, "remove the approval": 2 steps fit. Which one is meant?=Step 2 (approve): Pay?'`,
+      `--answer 'Request 1, "remove the approval": 2 steps match. Which one do you mean?=Step 2 (approve): Pay?'`,
     );
     expect((await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 7'])).code).toBe(2);
     const answered = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 2 (approve): Pay?', '--json']);
@@ -198,7 +198,7 @@ describe.concurrent('aops revisions generate', () => {
     const nothing = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'x', '--json']);
     expect([nothing.code, errorOf(nothing).code]).toEqual([6, 'builder_run_not_waiting']);
 
-    await service.file('which.yaml', 'answers: { "Request 1*Which one is meant?": "step 3 (approve): book?" }\n');
+    await service.file('which.yaml', 'answers: { "Request 1*Which one do you mean?": "step 3 (approve): book?" }\n');
     const file = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--answers', 'which.yaml', '--accept']);
     expect(file).toMatchObject({ code: 0, stderr: expect.stringContaining('Answered from the answers file.') });
     expect((await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout).not.toContain('Book?');

@@ -72,9 +72,9 @@ it('works off a queue: pays, asks, postpones, tells a webhook, is judged, and le
   expect(stdout.match(/\tdelivered\tqueue\.case\.completed\t/g)).toHaveLength(4);
   expect(stdout).toMatch(/^Valid\ttrue$/m);
   const page = (await readFile(path.join(output, 'invoice-queue.html'), 'utf8')).replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
-  expect(page).toContain('completed 4 failed 1 postponed 1 6 in all');
+  expect(page).toContain('completed 4 failed 1 postponed 1 6 in total');
   expect(page).toContain('4999 EUR to Lumo invoices failed');
-  expect(page).toContain('queue.case.completed 4 4 in all');
+  expect(page).toContain('queue.case.completed 4 4 in total');
 });
 
 describeWithChromium('the check of a shop', () => {

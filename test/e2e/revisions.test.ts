@@ -16,7 +16,7 @@ const generate = ['revisions', 'generate', 'clerk@latest', '--watch', '--prompt'
 describe('a builder run on a terminal', () => {
   it('asks, shows its proposal as a coloured diff, and is accepted', async () => {
     const screen = machine.terminal(...generate, 'remove the approval. Then say "Bye".');
-    await screen.shows('2 steps fit. Which one is meant?');
+    await screen.shows('2 steps match. Which one do you mean?');
     await screen.asks('Leave it pending');
     screen.type(keys.down, keys.down, keys.enter);
     await screen.shows('Removed Step 3 (approve): Book?');
@@ -32,7 +32,7 @@ describe('a builder run on a terminal', () => {
 
   it('withdraws its question when somebody else answers, and can be left for later', async () => {
     const screen = machine.terminal(...generate, 'add an approval');
-    await screen.shows('what is to be approved?');
+    await screen.shows('what should be approved?');
     expect((await machine.aops('revisions', 'answer', 'clerk@latest', '--answer', 'Ship it?')).code).toBe(0);
     await screen.shows('Somebody else answered.');
     await screen.shows('Added a step (approve): Ship it?');

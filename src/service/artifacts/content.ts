@@ -1,16 +1,16 @@
-/** What a page showed when it was made: kept with its revision, so that a page stays as it was, and rendered by render/. */
+/** What a page showed when it was made. It is stored with the revision, so that the page never changes, and rendered by render/. */
 import type { Query } from './page.ts';
 
-/** A `bucket` is the beginning of an instant, which stands for a time: `2026-07`, `2026-07-18T09`. */
+/** A `bucket` is the beginning of an ISO 8601 instant and stands for a period: `2026-07`, `2026-07-18T09`. */
 export type ColumnKind = 'text' | 'status' | 'time' | 'bucket' | 'number';
 
 export interface TableContent {
   kind: 'table';
   columns: { label: string; kind: ColumnKind }[];
   rows: (string | number | null)[][];
-  /** How many there are, of which `rows` are the first. */
+  /** The number of all rows; `rows` are the first of them. */
   total: number;
-  /** Counts over time, of which `rows` are the latest: how many things were before them. */
+  /** For counts over time, of which `rows` are the latest: the sum of the earlier ones. */
   earlier?: number;
 }
 
@@ -20,13 +20,13 @@ export interface BarsContent {
   total: number;
 }
 
-/** Counts over time; labels are beginnings of ISO 8601. */
+/** Counts over time; labels are buckets. */
 export interface SeriesContent {
   kind: 'series';
   as: 'bars' | 'line';
   points: { label: string; value: number }[];
   total: number;
-  /** How many of them were before the first point, where there are more than are drawn. */
+  /** The sum of the counts before the first point, if there are more than are drawn. */
   earlier?: number;
 }
 
@@ -35,7 +35,7 @@ export interface NumberContent {
   value: number;
 }
 
-/** What is used of a plan. */
+/** How much of a plan is used. */
 export interface UsageContent {
   kind: 'usage';
   limits: { label: string; used: number; limit: number | 'unlimited' }[];
@@ -50,7 +50,7 @@ export type BlockContent =
 
 export interface PageContent {
   title: string;
-  /** The moment of the figures, ISO 8601. */
+  /** When the figures were looked up, ISO 8601. */
   asOf: string;
   blocks: BlockContent[];
 }

@@ -1,4 +1,4 @@
-/** What the page of an artifact is to show. It names no figures: those are looked up whenever the page is made (data/). */
+/** What the page of an artifact should show. It does not contain figures: they are looked up whenever the page is made (data/). */
 
 /** What a part of a page is about. */
 export type SubjectName = 'runs' | 'agents' | 'requests' | 'deliveries' | 'cases' | 'usage';
@@ -8,7 +8,7 @@ export type Field = 'status' | 'agent' | 'source' | 'type' | 'event' | 'priority
 
 export const timeFields: readonly Field[] = ['hour', 'day', 'week', 'month'];
 
-/** A time that moves along with the clock: the last 7 days, this month, since a day. Days are those of UTC. */
+/** A period relative to the current time: the last 7 days, this month, since a day. Days are in UTC. */
 export type Period =
   | { kind: 'last'; count: number; unit: 'hour' | 'day' | 'week' | 'month' }
   | { kind: 'this'; unit: 'day' | 'week' | 'month' | 'year' }
@@ -17,9 +17,9 @@ export type Period =
 
 export interface Query {
   subject: SubjectName;
-  /** The word it was asked for with, and the statuses that it stands for. */
+  /** The word in the request, and the statuses that it stands for. */
   status?: { word: string; values: string[] };
-  /** Of human requests. */
+  /** The type of human requests. */
   type?: 'approval' | 'question';
   period?: Period;
   agent?: { id: string; name: string };
@@ -29,7 +29,7 @@ export interface Query {
 export type Form = 'table' | 'bars' | 'line' | 'number';
 
 export interface DataBlock {
-  /** Of the element in the page: stays with the block in later revisions. */
+  /** The ID of the element in the page, which the block keeps in later revisions. */
   id: string;
   kind: 'data';
   query: Query;
@@ -47,14 +47,14 @@ export type Block = DataBlock | TextBlock;
 
 export interface PageSpec {
   title: string;
-  /** Whether somebody gave the title; otherwise it is that of the first block. */
+  /** Whether the title was requested; otherwise the page has the title of its first block. */
   titled: boolean;
   blocks: Block[];
-  /** Number of the next block that is added. */
+  /** The number of the next block to be added. */
   next: number;
 }
 
 export const emptyPage: PageSpec = { title: 'Untitled page', titled: false, blocks: [], next: 1 };
 
-/** The most blocks of a page. */
-export const mostBlocks = 30;
+/** The largest number of blocks on a page. */
+export const maxBlocks = 30;

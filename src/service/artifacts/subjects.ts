@@ -1,14 +1,14 @@
-/** What pages can be about, in words: the table that reading requests, titles and help go by. The queries are in data/sources.ts. */
+/** What pages can be about, in words: the table behind reading requests and writing titles. The queries are in data/sources.ts. */
 import type { DataBlock, Field, Period, SubjectName } from './page.ts';
 
 export interface Subject {
   readonly name: SubjectName;
-  /** How it is said. */
-  readonly said: RegExp;
+  /** The words for it in a request. */
+  readonly phrase: RegExp;
   readonly plural: string;
-  /** Words for statuses, and the statuses that they stand for. */
+  /** Words for statuses, with the statuses that they stand for. */
   readonly statuses: Readonly<Record<string, readonly string[]>>;
-  /** What can be counted by. */
+  /** The fields that it can be counted by. */
   readonly fields: readonly Field[];
   readonly hasAgent: boolean;
 }
@@ -19,7 +19,7 @@ const itself = (...words: string[]): Record<string, string[]> => Object.fromEntr
 export const subjects: readonly Subject[] = [
   {
     name: 'requests',
-    said: /\b(?:human[ -])?requests?\b/,
+    phrase: /\b(?:human[ -])?requests?\b/,
     plural: 'human requests',
     statuses: { ...itself('pending', 'answered', 'withdrawn'), open: ['pending'], waiting: ['pending'], unanswered: ['pending'] },
     fields: ['status', 'type', 'agent', ...times],
@@ -27,7 +27,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'deliveries',
-    said: /\b(?:webhook[ -])?deliver(?:y|ies)\b|\bwebhooks?\b/,
+    phrase: /\b(?:webhook[ -])?deliver(?:y|ies)\b|\bwebhooks?\b/,
     plural: 'webhook deliveries',
     statuses: { ...itself('pending', 'delivered', 'failed', 'cancelled'), open: ['pending'], successful: ['delivered'] },
     fields: ['status', 'event', ...times],
@@ -35,7 +35,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'cases',
-    said: /\bcases?\b/,
+    phrase: /\bcases?\b/,
     plural: 'cases',
     statuses: {
       ...itself('pending', 'postponed', 'completed', 'failed'),
@@ -51,7 +51,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'runs',
-    said: /\bruns?\b/,
+    phrase: /\bruns?\b/,
     plural: 'runs',
     statuses: {
       ...itself('pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'),
@@ -67,7 +67,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'agents',
-    said: /\bagents\b/,
+    phrase: /\bagents\b/,
     plural: 'agents',
     statuses: {},
     fields: ['day', 'week', 'month'],
@@ -75,7 +75,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'usage',
-    said: /\b(?:plan )?usage\b|\bplan limits?\b|\bbilling\b/,
+    phrase: /\b(?:plan )?usage\b|\bplan limits?\b|\bbilling\b/,
     plural: 'usage',
     statuses: {},
     fields: [],
@@ -87,15 +87,15 @@ export const subjectOf = (name: SubjectName): Subject => subjects.find((subject)
 
 const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
 
-/** The heading of a block: `Failed runs of agent "x" of the last 7 days by status`. */
+/** The heading of a block: `Failed runs of agent "x" in the last 7 days by status`. */
 export function titleOf({ query, by, form }: Omit<DataBlock, 'id' | 'kind'>): string {
   const { plural } = subjectOf(query.subject);
   const things = query.type === undefined ? plural : `${query.type}s`;
-  if (query.subject === 'usage') return 'Usage of the plan';
+  if (query.subject === 'usage') return 'Plan usage';
   const words = [
     form === 'number' ? `number of ${query.status?.word ?? ''}`.trim() : query.status?.word,
     things,
-    query.queue && `of queue "${query.queue.name}"`,
+    query.queue && `in queue "${query.queue.name}"`,
     query.agent && `of agent "${query.agent.name}"`,
     query.period && periodWords(query.period),
     by && `by ${by}`,
@@ -106,11 +106,11 @@ export function titleOf({ query, by, form }: Omit<DataBlock, 'id' | 'kind'>): st
 export function periodWords(period: Period): string {
   switch (period.kind) {
     case 'last':
-      return period.count === 1 ? `of the last ${period.unit}` : `of the last ${period.count} ${period.unit}s`;
+      return period.count === 1 ? `in the last ${period.unit}` : `in the last ${period.count} ${period.unit}s`;
     case 'this':
-      return period.unit === 'day' ? 'of today' : `of this ${period.unit}`;
+      return period.unit === 'day' ? 'today' : `this ${period.unit}`;
     case 'yesterday':
-      return 'of yesterday';
+      return 'yesterday';
     case 'since':
       return `since ${period.date}`;
   }

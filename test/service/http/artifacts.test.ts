@@ -114,7 +114,7 @@ describe('an artifact', () => {
       'line chart of runs of agent "a & b" of the last 3 days by day; runs by agent; number of runs of yesterday; agents; runs by hour of today',
     );
     const page = await html(api, id);
-    expect(page).toContain('Runs of agent &quot;A &amp; B&quot; of the last 3 days by day');
+    expect(page).toContain('Runs of agent &quot;A &amp; B&quot; in the last 3 days by day');
     expect(page).toMatch(
       /<td>2026-07-17<\/td><td class="amount">0<\/td>.*<td>2026-07-18<\/td><td class="amount">1<\/td>.*<td>2026-07-19<\/td><td class="amount">2<\/td>/s,
     );
@@ -134,10 +134,10 @@ describe('an artifact', () => {
     const { id } = await created(api, 'table of runs by hour of the last 40 days; runs by hour of the last 40 days');
     const page = await html(api, id);
     const [counted = '', drawn = ''] = page.split('<section').slice(1);
-    expect(counted).toContain('<td data-label="Hour">2026-08-17 08:00</td><td class="amount" data-label="Number (3 in all)">1</td>');
+    expect(counted).toContain('<td data-label="Hour">2026-08-17 08:00</td><td class="amount" data-label="Number (3 in total)">1</td>');
     expect(counted).toContain('<p class="note">1 before 2026-08-13 05:00</p>');
     expect(counted).not.toContain('2026-08-13 04:00');
-    expect(drawn).toContain('<p class="note">3 in all, 1 of them before 2026-07-31 17:00</p>');
+    expect(drawn).toContain('<p class="note">3 in total, 1 of them before 2026-07-31 17:00</p>');
   });
 
   it('shows cases with the status and priority that their list has', async () => {
@@ -319,7 +319,7 @@ describe('an artifact', () => {
   it('means the part that is selected', async () => {
     const api = await service();
     const { id } = await created(api, 'runs by status; usage');
-    const selected_element = { selector: '#part-2', label: 'Usage of the plan', tag_name: 'section', outer_html: '<section id="part-2">' };
+    const selected_element = { selector: '#part-2', label: 'Plan usage', tag_name: 'section', outer_html: '<section id="part-2">' };
     const { user_message } = await api.ok('sendArtifactMessage', {
       params: { artifactId: id },
       body: { message: 'remove this', selected_element },

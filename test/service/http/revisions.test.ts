@@ -217,7 +217,7 @@ describe('questions', () => {
     const run = await until(api, draft, 'waiting_for_input');
     expect(run).toMatchObject({ phase: 'asking', proposed_config: null });
     const request = asks(run);
-    const question = 'Request 1, "remove the approval": 2 steps fit. Which one is meant?';
+    const question = 'Request 1, "remove the approval": 2 steps match. Which one do you mean?';
     expect(request).toMatchObject({ type: 'question', title: question, questions: [{ question, header: 'Request 1' }] });
     expect(request.questions?.[0]?.options?.map(({ label }) => label)).toEqual([
       'Step 2 (approve): Pay?',
@@ -257,7 +257,7 @@ describe('questions', () => {
     await api.ok('answerBuilderRun', { params: { builder_run_id: id }, body: { answers } });
     const second = asks(await until(api, draft, 'waiting_for_input'));
     const [unknown] = second.questions ?? [];
-    expect(unknown?.question).toBe('Request 3, "Remove step 7": no step is number 7. Which one is meant?');
+    expect(unknown?.question).toBe('Request 3, "Remove step 7": there is no step 7. Which step do you mean?');
     await api.ok('answerBuilderRun', {
       params: { builder_run_id: id },
       body: { answers: { [unknown?.question as string]: 'Leave it out' } },

@@ -8,11 +8,11 @@ import { titleOf } from '../subjects.ts';
 import { type CountedSubject, type Source, sourcesAt } from './sources.ts';
 import { bucketLength, series, spanOf } from './span.ts';
 
-/** Rows of a table, and bars of a chart: the rest is counted together. */
-const mostRows = 100;
-const mostBars = 20;
+/** Limits for the rows of a table and the bars of a chart; a chart sums up the rest. */
+const maxRows = 100;
+const maxBars = 20;
 
-/** What the page shows now. Call it in a transaction: figures of one moment. */
+/** The current figures of a page. Call it in a transaction, so that all of them are from the same moment. */
 export async function lookUp(db: Queries, teamId: string, page: PageSpec, now: number): Promise<PageContent> {
   const blocks: BlockContent[] = [];
   for (const block of page.blocks) {
@@ -41,11 +41,11 @@ async function figures(db: Queries, teamId: string, block: DataBlock, now: numbe
     return { kind: 'series', as: block.form === 'line' ? 'line' : 'bars', points, total, ...before(points, counts) };
   }
   if (block.form === 'table') return countTable(block.by, counts, total);
-  const shown = counts.length > mostBars ? counts.slice(0, mostBars - 1) : counts;
-  const rest = counts.slice(shown.length);
-  const bars =
-    rest.length === 0 ? shown : [...shown, { label: `${rest.length} others`, value: rest.reduce((sum, { value }) => sum + value, 0) }];
-  return { kind: 'bars', bars: bars.map((bar) => ({ ...bar, ...(block.by === 'status' ? { status: true } : {}) })), total };
+  const bars = counts.length > maxBars ? counts.slice(0, maxBars - 1) : counts;
+  const rest = counts.slice(bars.length);
+  const all =
+    rest.length === 0 ? bars : [...bars, { label: `${rest.length} others`, value: rest.reduce((sum, { value }) => sum + value, 0) }];
+  return { kind: 'bars', bars: all.map((bar) => ({ ...bar, ...(block.by === 'status' ? { status: true } : {}) })), total };
 }
 
 const beginning = ({ created }: Source, field: Field): RawBuilder<string> => sql`substr(${created}, 1, ${sql.lit(bucketLength(field))})`;
@@ -72,7 +72,7 @@ async function table({ columns, created }: Source, rows: MakeRows): Promise<Data
   const found = await rows()
     .select(columns.map(({ value }, index) => value.as(`c${index}`)))
     .orderBy(created, 'desc')
-    .limit(mostRows)
+    .limit(maxRows)
     .execute();
   return {
     kind: 'table',
@@ -87,25 +87,25 @@ type Counts = readonly { label: string; value: number }[];
 const countTable = (by: Field, counts: Counts, total: number): TableContent => ({
   kind: 'table',
   columns: countColumns(by, by === 'status' ? 'status' : 'text', total),
-  rows: countRows(counts.slice(0, mostRows)),
+  rows: countRows(counts.slice(0, maxRows)),
   total: counts.length,
 });
 
-/** Of a time the latest are shown: they are what is looked for. */
+/** Of counts over time, the latest are shown. */
 function timeTable(by: Field, points: Counts, counts: Counts, total: number): TableContent {
-  const latest = points.slice(-mostRows);
+  const latest = points.slice(-maxRows);
   const rows = countRows(latest);
   return { kind: 'table', columns: countColumns(by, 'bucket', total), rows, total: rows.length, ...before(latest, counts) };
 }
 
 const countColumns = (by: Field, kind: ColumnKind, total: number): TableContent['columns'] => [
   { label: `${by[0]?.toUpperCase()}${by.slice(1)}`, kind },
-  { label: `Number (${total} in all)`, kind: 'number' },
+  { label: `Number (${total} in total)`, kind: 'number' },
 ];
 
 const countRows = (counts: Counts): [string, number][] => counts.map(({ label, value }) => [label, value]);
 
-/** What was counted before the first of those that are shown. */
+/** The sum of the counts before the first one that is shown. */
 function before([first]: Counts, counts: Counts): { earlier?: number } {
   const earlier = counts.reduce((sum, { label, value }) => (first !== undefined && label < first.label ? sum + value : sum), 0);
   return earlier === 0 ? {} : { earlier };

@@ -1,4 +1,4 @@
-/** Where the figures of each subject come from. Expressions are such as SQLite and Postgres share; nothing of a request gets into them. */
+/** Where the figures of each subject come from. SQLite and Postgres share these expressions; no text of a request becomes part of them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { casePriorities } from '../../../interface/case-status.ts';
 import type { Queries } from '../../store/database/database.ts';
@@ -7,22 +7,22 @@ import type { ColumnKind } from '../content.ts';
 import type { Field, Query, SubjectName } from '../page.ts';
 import type { Span } from './span.ts';
 
-/** A query of rows to be counted or shown, whatever its tables are. */
+/** A query of rows to count or show, from any tables. */
 export type Rows = SelectQueryBuilder<Database, never, object>;
 
 export interface Source {
-  /** The rows of a team that a query asks for. */
+  /** The rows of a team that match a query. */
   rows(db: Queries, teamId: string, query: Query, span: Span): Rows;
-  /** When a thing came to be, ISO 8601. */
+  /** When the row was created, ISO 8601. */
   created: RawBuilder<string>;
   fields: Partial<Record<Field, RawBuilder<string | null>>>;
   columns: readonly { label: string; kind: ColumnKind; value: RawBuilder<string | number | null> }[];
 }
 
-/** Everything but usage, which is not counted in rows. */
+/** Every subject except usage, which is not counted in rows. */
 export type CountedSubject = Exclude<SubjectName, 'usage'>;
 
-/** @param now ISO 8601: when postponed cases are due */
+/** @param now ISO 8601; decides which postponed cases are due */
 export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>> => ({
   cases: casesAt(now),
   runs: {
@@ -69,7 +69,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
       narrowed(db.selectFrom('deliveries').where('deliveries.team_id', '=', teamId), 'deliveries', query, span),
     created: sql`deliveries.created_at`,
     fields: { status: sql`deliveries.status`, event: sql`deliveries.kind` },
-    // Not the URL: what is secret in it must not get onto a page.
+    // Without the URL: it can contain a secret, which must not appear on a page.
     columns: [
       { label: 'Event', kind: 'text', value: sql`deliveries.kind` },
       { label: 'Status', kind: 'status', value: sql`deliveries.status` },
@@ -90,7 +90,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   },
 });
 
-/** A case has one status at a time, as its list says (store/case-list.ts). */
+/** The status of a case, as the list of cases shows it (store/cases/case-list.ts). */
 function casesAt(now: string): Source {
   const status = sql<string>`case when cases.status <> 'pending' then cases.status
     when cases.claimed_by_run_id is not null and runs.status = 'waiting' then 'needs_input'
@@ -122,7 +122,7 @@ function casesAt(now: string): Source {
   };
 }
 
-/** The rows of a span, a status and an agent. `table` is one of ours. */
+/** Restricts rows to the span, status, type, and agent of a query. */
 function narrowed(
   query: unknown,
   table: CountedSubject | 'human_requests',

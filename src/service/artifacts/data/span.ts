@@ -1,7 +1,7 @@
-/** Periods as instants, and the buckets that counts over time fall into. All of it is UTC. Pure. */
+/** Periods as instants, and the buckets of counts over time. Everything is in UTC. Pure. */
 import type { Field, Period } from '../page.ts';
 
-/** ISO 8601; from `since` on, and before `until`. */
+/** ISO 8601; `since` is included, `until` is not. */
 export interface Span {
   since?: string;
   until?: string;
@@ -11,7 +11,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 const iso = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** `last` reaches back over whole hours, days or months, the one of now among them: the last 7 days are today and the six before it. */
+/** `last` covers whole hours, days, weeks, or months including the current one: the last 7 days are today and the six days before. */
 export function spanOf(period: Period | undefined, now: number): Span {
   if (period === undefined) return {};
   const date = new Date(now);
@@ -39,23 +39,23 @@ function beginning({ count, unit }: Extract<Period, { kind: 'last' }>, now: numb
     month: new Date(now).getUTCMonth(),
     date: new Date(now).getUTCDate(),
   };
-  // The 31st has no fellow in every month: its last day then.
+  // In a month without a 31st, its last day is used.
   const days = new Date(Date.UTC(year, month - count + 1, 0)).getUTCDate();
   return Math.max(0, Date.UTC(year, month - count, Math.min(date, days)) + day);
 }
 
 const mondayOf = (midnight: number): number => midnight - ((new Date(midnight).getUTCDay() + 6) % 7) * day;
 
-/** Characters of an ISO 8601 instant that say its bucket; weeks are put together from days. */
+/** The number of characters of an ISO 8601 instant that identify its bucket; weeks are summed up from days. */
 export const bucketLength = (field: Field): number => ({ hour: 13, month: 7 })[field as string] ?? 10;
 
-/** The most buckets of a chart: the latest ones. */
-const mostBuckets = 400;
-/** The longest that a bucket lasts, in milliseconds. */
+/** The largest number of buckets of a chart, which shows the latest ones. */
+const maxBuckets = 400;
+/** The maximum length of a bucket in milliseconds. */
 const longest = { hour, day, week: 7 * day, month: 31 * day };
 
 /**
- * Counts of every bucket of a span, in order, also of those with nothing in them.
+ * The counts of all buckets of a span, in order, including empty buckets.
  * @param counts by bucket; for weeks by day
  */
 export function series(field: Field, counts: ReadonlyMap<string, number>, span: Span, now: number): { label: string; value: number }[] {
@@ -64,15 +64,15 @@ export function series(field: Field, counts: ReadonlyMap<string, number>, span: 
     const label = labelOf(field, instantOf(bucket));
     folded.set(label, (folded.get(label) ?? 0) + count);
   }
-  const known = [...counts.keys()].sort();
-  const first = span.since ?? (known[0] === undefined ? undefined : iso(instantOf(known[0])));
+  const [earliestBucket] = [...counts.keys()].sort();
+  const first = span.since ?? (earliestBucket === undefined ? undefined : iso(instantOf(earliestBucket)));
   if (first === undefined) return [];
   const end = span.until === undefined ? now : Date.parse(span.until) - 1;
-  // No further back than is shown: a span may have begun thousands of years ago.
-  const earliest = Math.floor(end / hour) * hour - mostBuckets * longest[field as keyof typeof longest];
+  // Not earlier than the chart shows: a span can begin thousands of years ago.
+  const earliest = Math.floor(end / hour) * hour - maxBuckets * longest[field as keyof typeof longest];
   const labels: string[] = [];
   for (let at = Math.max(Date.parse(first), earliest); at <= end; at = next(field, at)) labels.push(labelOf(field, at));
-  return [...new Set(labels)].slice(-mostBuckets).map((label) => ({ label, value: folded.get(label) ?? 0 }));
+  return [...new Set(labels)].slice(-maxBuckets).map((label) => ({ label, value: folded.get(label) ?? 0 }));
 }
 
 const instantOf = (bucket: string): number =>

@@ -1,49 +1,49 @@
-/** Charts: tables whose figures are drawn beside them, and counts over time. They stretch with the page, so nothing in them is text. */
+/** Charts: tables with bars next to their figures, and counts over time. The drawings stretch with the page, so they contain no text. */
 import { type Html, html } from '../../../base/html.ts';
 import type { BarsContent, SeriesContent, UsageContent } from '../content.ts';
 import { amount, bucket, join, status } from './words.ts';
 
-/** Width and height of the drawings, in their own units. */
+/** Width and height of the drawings in SVG units. */
 const [width, height] = [1_000, 220];
-/** A column is no wider than this, however few there are. */
+/** The maximum width of a column, however few there are. */
 const widestColumn = 90;
 
 export function barChart({ bars, total }: BarsContent): Html {
-  if (bars.length === 0) return nothing;
+  if (bars.length === 0) return emptyNote;
   const most = Math.max(...bars.map(({ value }) => value), 1);
   const rows = bars.map(
     ({ label, value, status: isStatus }) =>
       html`<tr><th scope="row"><span class="label">${isStatus ? status(label) : label}</span></th><td class="drawn">${bar(value / most)}</td><td class="amount">${amount(value)}</td></tr>`,
   );
-  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in all</p>`;
+  return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in total</p>`;
 }
 
 export function usageChart({ limits, period }: UsageContent): Html {
   const rows = limits.map(({ label, used, limit }) => {
     const share = limit === 'unlimited' ? undefined : used / Math.max(limit, 1);
-    // What has no end has no share to draw.
+    // Without a limit there is no share to draw.
     const drawn = share === undefined ? undefined : bar(Math.min(share, 1), share >= 1);
     return html`<tr><th scope="row">${label}</th><td class="drawn">${drawn}</td><td class="amount">${amount(used)} of ${limit === 'unlimited' ? limit : amount(limit)}</td></tr>`;
   });
   return html`<table class="bars usage"><tbody>${rows}</tbody></table><p class="note">From ${period.start.slice(0, 10)} to ${period.end.slice(0, 10)}</p>`;
 }
 
-/** A bar; the figure beside it says the same. */
+/** A bar. The figure next to it has the same information. */
 const bar = (share: number, isOver = false): Html =>
   html`<svg viewBox="0 0 ${width} 20" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="track" width="${width}" height="20"/><rect class="${isOver ? 'over' : 'fill'}" width="${rounded(share * width)}" height="20"/></svg>`;
 
 export function timeChart(content: SeriesContent, title: string): Html {
   const { points, total, earlier } = content;
-  if (points.length === 0) return nothing;
+  if (points.length === 0) return emptyNote;
   const most = Math.max(...points.map(({ value }) => value));
   const peak = points.find(({ value }) => value === most) as { label: string };
   const drawn = most === 0 ? undefined : content.as === 'line' ? curve(points, most) : columns(points, most);
   const ends = points.length === 1 ? [points[0]] : [points[0], points.at(-1)];
   const rows = points.map(({ label, value }) => html`<tr><td>${bucket(label)}</td><td class="amount">${amount(value)}</td></tr>`);
-  return html`<p class="peak">${most === 0 ? 'None in this time' : `Up to ${amount(most)}, at ${bucket(peak.label)}`}</p>
-<svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in all, at most ${amount(most)}">${drawn}</svg>
+  return html`<p class="peak">${most === 0 ? 'None in this period' : `Up to ${amount(most)}, at ${bucket(peak.label)}`}</p>
+<svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in total, with a peak of ${amount(most)}">${drawn}</svg>
 <p class="scale">${ends.map((end) => html`<span>${bucket(end?.label ?? '')}</span>`)}</p>
-<p class="note">${amount(total)} in all${earlier === undefined ? '' : `, ${amount(earlier)} of them before ${bucket(points[0]?.label ?? '')}`}</p>
+<p class="note">${amount(total)} in total${earlier === undefined ? '' : `, ${amount(earlier)} of them before ${bucket(points[0]?.label ?? '')}`}</p>
 <details><summary>The figures</summary><div class="scroll" tabindex="0" role="region" aria-label="Figures: ${title}"><table class="rows"><thead><tr><th scope="col">From</th><th scope="col" class="amount">Number</th></tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 
@@ -61,7 +61,7 @@ function columns(points: Points, most: number): Html {
 }
 
 function curve(points: Points, most: number): Html {
-  // One point is no line, and it is also the most: a dot, which is round however the drawing is stretched.
+  // A single point is not a line, and it is also the maximum: draw a dot, which stays round when the drawing is stretched.
   if (points.length === 1) return html`<path class="point" vector-effect="non-scaling-stroke" d="M${width / 2} ${height / 2}h0"/>`;
   const step = width / (points.length - 1);
   const path = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / most) * (height - 8))}`).join(' ');
@@ -70,4 +70,4 @@ function curve(points: Points, most: number): Html {
 
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
-const nothing = html`<p class="none">There is nothing to count.</p>`;
+const emptyNote = html`<p class="none">There is nothing to count.</p>`;

@@ -1,6 +1,6 @@
 /**
- * A page as HTML: whole in itself, without scripts, and with nothing to load. Pure: the same content gives the same bytes. All that
- * came from elsewhere is escaped, and the policy would not let it do anything if it were not.
+ * A page as self-contained HTML without scripts and external resources. Pure: the same content gives the same bytes. All texts from
+ * elsewhere are escaped, and the content security policy would block them otherwise.
  */
 import { createHash } from 'node:crypto';
 import { Html, html } from '../../../base/html.ts';
@@ -12,13 +12,13 @@ import { amount, bucket, moment, status } from './words.ts';
 
 const styleDigest = `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
 
-/** What a page may do: show its own style, and nothing else. */
+/** A page may use its own style sheet and nothing else. */
 export const pagePolicy = `default-src 'none'; style-src ${styleDigest}; base-uri 'none'; form-action 'none'`;
 
-/** More rows than this may be broken between sheets of paper. */
+/** A table with more rows than this may be split between sheets of paper. */
 const longTable = 12;
 
-/** @param theme instead of the one that the reader's system asks for */
+/** @param theme overrides the reader's system setting */
 export function renderPage({ title, asOf, blocks }: PageContent, theme?: ArtifactTheme): string {
   return html`<!doctype html>
 <html lang="en"${theme === undefined ? undefined : html` data-theme="${theme}"`}>
@@ -45,7 +45,7 @@ ${blocks.length === 0 ? html`<p class="none">This page is empty.</p>` : groups(b
 `.text;
 }
 
-/** Numbers that follow each other stand side by side. */
+/** Groups consecutive numbers, which are shown side by side. */
 function groups(blocks: readonly BlockContent[]): Html[] {
   const isNumber = (block: BlockContent | undefined): boolean => block?.kind === 'data' && block.data.kind === 'number';
   return blocks.map((block, index) => {
@@ -88,10 +88,10 @@ function table({ columns, rows, total, earlier }: TableContent, title: string): 
     ({ label, kind }) => html`<th scope="col"${kind === 'number' ? html` class="amount"` : undefined}>${label}</th>`,
   );
   const body = rows.map((row) => html`<tr>${row.map((value, index) => cell(value, columns[index]))}</tr>\n`);
-  // Each row by itself where there is no room for columns side by side; two always have it.
+  // Narrow screens show each row as a list; two columns always fit side by side.
   const stack = columns.length > 2 ? ' stack' : '';
   const note = leftOut({ rows, total, earlier });
-  // What scrolls has to be reached by the keyboard.
+  // Anything that scrolls has to be reachable with the keyboard.
   return html`<div class="scroll${stack}" tabindex="0" role="region" aria-label="Table: ${title}"><table class="rows"><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>${note}`;
 }

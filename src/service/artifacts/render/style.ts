@@ -1,4 +1,4 @@
-/** How pages look: light and dark, from a phone to a wide screen, on paper. A theme that is asked for wins over that of the reader's system. */
+/** The style of pages: light and dark, from phones to wide screens, and on paper. A requested theme overrides the reader's system setting. */
 
 const light =
   'color-scheme: light; --paper: #f6f6f4; --card: #fff; --ink: #1b1c1f; --quiet: #5d6068; --line: #dedfe3; --bar: #2f5fbd; --track: #e8ebf2; --good: #1b6b3a; --bad: #b3261e; --going: #8a4b00;';

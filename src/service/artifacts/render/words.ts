@@ -1,19 +1,19 @@
-/** Figures, times and statuses as a page writes them. Pure. */
+/** Figures, times, and statuses as pages show them. Pure. */
 import { Html, html } from '../../../base/html.ts';
 
 /** `1,234` */
 export const amount = (value: number): string => value.toLocaleString('en-US');
 
-/** `2026-07-18 09:00`, with the instant for machines. */
+/** `2026-07-18 09:00`, with the instant in machine-readable form. */
 export const moment = (iso: string): Html => html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;
 
-/** The beginning of an instant that stands for a bucket: an hour is said with its minutes. */
+/** The label of a bucket: an hour gets minutes. */
 export const bucket = (label: string): string => (/^\d{4}-\d\d-\d\dT\d\d$/.test(label) ? `${label.replace('T', ' ')}:00` : label);
 
 const good = new Set(['completed', 'delivered', 'answered']);
 const bad = new Set(['failed', 'interrupted', 'cancelled', 'withdrawn']);
 
-/** A status with its colour; the word alone says it as well. */
+/** A status in its colour, which the word does not depend on. */
 export const status = (word: string): Html => {
   const kind = good.has(word) ? 'good' : bad.has(word) ? 'bad' : 'going';
   return html`<span class="status ${kind}">${word.replaceAll('_', ' ')}</span>`;

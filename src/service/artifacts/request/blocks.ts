@@ -1,4 +1,4 @@
-/** From a wish to a block of a page: what is open is asked, what cannot be is refused. */
+/** Turns a wish into a block of a page. Asks about what is open, and refuses what is impossible. */
 import { nearest } from '../../../base/nearest.ts';
 import type { Asker } from '../../words/asking.ts';
 import { Refused } from '../../words/outcome.ts';
@@ -12,30 +12,30 @@ export interface Named {
   name: string;
 }
 
-/** Names that requests can use. */
-export interface Known {
+/** The names that requests can use. */
+export interface KnownNames {
   agents: readonly Named[];
   queues: readonly Named[];
 }
 
 export interface Tools {
   asker: Asker;
-  known: Known;
+  known: KnownNames;
   statement: Statement;
 }
 
 type Draft = Pick<DataBlock, 'query' | 'by' | 'form'>;
 
-/** The most options of a question. */
-const mostOptions = 20;
+/** The largest number of options of a question. */
+const maxOptions = 20;
 
-/** The block that is wished for, or what becomes of an old one. @throws Open, Refused */
+/** The block that a wish describes, or the changed form of an old block. @throws Open, Refused */
 export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Draft {
   const same = old && (wish.subject === undefined || wish.subject === old.query.subject) ? old : undefined;
   const subject = subjectOf(wish.subject ?? (old as Draft).query.subject);
   if (subject.name === 'usage') {
     if (wish.by ?? wish.period ?? wish.statuses ?? wish.agent)
-      throw new Refused('Usage is that of the whole plan in this period; it cannot be counted by anything.');
+      throw new Refused('Usage covers the whole plan in the current period; it cannot be filtered or grouped.');
     return { query: { subject: 'usage' }, form: 'bars' };
   }
   const query: Query = {
@@ -56,64 +56,68 @@ function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'statu
   const values = wish.statuses.map((word) => {
     const found = statuses[word];
     if (found) return found;
-    const there = Object.keys(statuses);
-    throw new Refused(`${upper(plural)} are never "${word}"${there.length === 0 ? '; they have no status' : `, but ${there.join(', ')}`}.`);
+    const words = Object.keys(statuses);
+    throw new Refused(
+      words.length === 0
+        ? `${upper(plural)} have no status, so they cannot be "${word}".`
+        : `${upper(plural)} cannot be "${word}"; they can be ${words.join(', ')}.`,
+    );
   });
   return { status: { word: wish.statuses.join(' or '), values: [...new Set(values.flat())] } };
 }
 
 function agentOf(subject: Subject, { agent }: Wish, tools: Tools): Pick<Query, 'agent'> {
   if (agent === undefined) return {};
-  if (!subject.hasAgent) throw new Refused(`${upper(subject.plural)} belong to no agent.`);
+  if (!subject.hasAgent) throw new Refused(`${upper(subject.plural)} do not belong to an agent.`);
   return { agent: named(agent, 'agent', tools.known.agents, tools) };
 }
 
 function queueOf(subject: Subject, { queue }: Wish, same: Draft | undefined, tools: Tools): Pick<Query, 'queue'> {
   if (subject.name !== 'cases') {
-    if (queue !== undefined) throw new Refused(`${upper(subject.plural)} are in no queue.`);
+    if (queue !== undefined) throw new Refused(`${upper(subject.plural)} are not in a queue.`);
     return {};
   }
   if (queue !== undefined) return { queue: named(queue, 'queue', tools.known.queues, tools) };
   return same === undefined ? wholeQueues(tools) : {};
 }
 
-/** Cases without a word of their queue. */
+/** The queue of cases when the request does not name one. */
 function wholeQueues({ asker, known, statement }: Tools): Pick<Query, 'queue'> {
   if (known.queues.length < 2 || /\ball (?:the )?(?:queues|cases)\b|\bby queue\b|\bper queue\b/.test(statement.words)) return {};
-  const chosen = asker.choose({ question: `"${statement.text}": the cases of which queue?`, header: 'Queue' }, [
+  const chosen = asker.choose({ question: `"${statement.text}": which queue's cases?`, header: 'Queue' }, [
     { label: 'All queues', value: undefined },
-    ...known.queues.slice(0, mostOptions).map((one) => ({ label: one.name, value: one })),
+    ...known.queues.slice(0, maxOptions).map((one) => ({ label: one.name, value: one })),
   ]);
   return chosen === undefined ? {} : { queue: { id: chosen.id, name: chosen.name } };
 }
 
-/** What has the name, or is chosen in its place. */
+/** The agent or queue with that name, or the one that is chosen instead. */
 function named(text: string, what: 'agent' | 'queue', all: readonly Named[], { asker, statement }: Tools): Named {
   const found =
     all.find(({ id, name }) => id === text || name === text) ?? all.find(({ name }) => name.toLowerCase() === text.toLowerCase());
   if (found) return { id: found.id, name: found.name };
-  if (all.length === 0) throw new Refused(`There is no ${what} "${text}", and no other one either.`);
-  // The likely ones first; in a long list they alone can be found.
+  if (all.length === 0) throw new Refused(`There is no ${what} "${text}"; the team has no ${what}s yet.`);
+  // The likely one comes first, because a long list is cut off.
   const likely = nearest(
     text,
     all.map(({ name }) => name),
   );
-  const options = [...all].sort((a, b) => Number(b.name === likely) - Number(a.name === likely)).slice(0, mostOptions);
+  const options = [...all].sort((a, b) => Number(b.name === likely) - Number(a.name === likely)).slice(0, maxOptions);
   const chosen = asker.choose(
-    { question: `"${statement.text}": there is no ${what} "${text}". Which one is meant?`, header: upper(what) },
+    { question: `"${statement.text}": there is no ${what} "${text}". Which one do you mean?`, header: upper(what) },
     options.map((one) => ({ label: one.name, value: one })),
   );
   return { id: chosen.id, name: chosen.name };
 }
 
 function shapeOf(subject: Subject, wish: Wish, same: Draft | undefined, tools: Tools): { form: Form; by?: Field } {
-  // A list and a number are of the things themselves.
+  // A list and a number show the things themselves, so they are grouped only on request.
   const by = wish.form === 'list' || wish.form === 'number' ? wish.by : (wish.by ?? same?.by);
   if (by !== undefined && !subject.fields.includes(by)) {
-    throw new Refused(`${upper(subject.plural)} cannot be counted by ${by}; they can by ${subject.fields.join(', ')}.`);
+    throw new Refused(`${upper(subject.plural)} cannot be counted by ${by}; they can be counted by ${subject.fields.join(', ')}.`);
   }
-  const counted = same?.by === undefined ? 'bars' : same.form;
-  const word = wish.form ?? (wish.by === undefined ? same?.form : counted);
+  const groupedForm = same?.by === undefined ? 'bars' : same.form;
+  const word = wish.form ?? (wish.by === undefined ? same?.form : groupedForm);
   const form = formOf(word, by, tools);
   if (form === 'table' || form === 'number') return by === undefined || form === 'number' ? { form } : { form, by };
   const fields = form === 'line' ? subject.fields.filter((field) => timeFields.includes(field)) : subject.fields;
@@ -137,13 +141,16 @@ function formOf(word: FormWord | undefined, by: Field | undefined, { asker, stat
     case 'chart':
       return 'bars';
     case 'number':
-      // "How many runs by status" is no single number.
+      // "How many runs by status" is not a single number.
       return by === undefined ? 'number' : 'bars';
     case 'pie':
-      return asker.choose<Form>({ question: `"${statement.text}": there are no pie charts here. What instead?`, header: 'Form' }, [
-        { label: 'Bar chart', description: 'Lengths are compared more easily than angles', value: 'bars' },
-        { label: 'Table', value: 'table' },
-      ]);
+      return asker.choose<Form>(
+        { question: `"${statement.text}": pie charts are not available. What would you like instead?`, header: 'Form' },
+        [
+          { label: 'Bar chart', description: 'Lengths are easier to compare than angles', value: 'bars' },
+          { label: 'Table', value: 'table' },
+        ],
+      );
     default:
       return word;
   }

@@ -1,4 +1,4 @@
-/** What a statement asks for. */
+/** The commands that a statement consists of. */
 import { ordinalPattern } from '../../words/ordinals.ts';
 import { markPattern, maskQuotes, type Quote } from '../../words/quotes.ts';
 import { boundaryOr, maskedStatements, normalized, type Statement, textOf } from '../../words/statements.ts';
@@ -9,7 +9,7 @@ export type Command =
   | { do: 'title'; title: string }
   | { do: 'text'; text: string }
   | { do: 'add'; wish: Wish; statement: Statement }
-  /** Without a reference, of the part that is selected or the only one. */
+  /** Without a reference, changes the selected part or the only one. */
   | { do: 'change'; reference: string | undefined; wish: Wish; statement: Statement }
   | { do: 'remove'; reference: string; statement: Statement }
   | { do: 'move'; reference: string; to: 'up' | 'down' | 'first' | 'last'; statement: Statement }
@@ -52,7 +52,7 @@ export function readCommands(statement: Statement): Command[] {
   for (const part of parts) {
     const { command, unknown } = readOne(part);
     if (command === undefined) throw unclear(part, unknown);
-    // "runs by status and by agent": what is not said again is meant again.
+    // "runs by status and by agent": the second wish repeats the subject and the filters of the first.
     const again = command.do === 'change' && command.reference === undefined && before !== undefined;
     const read: Command = again ? { do: 'add', wish: { ...sameThing(before), ...command.wish }, statement: part } : command;
     before = read.do === 'add' ? read.wish : undefined;
@@ -72,31 +72,31 @@ const sameThing = ({ subject, type, period, statuses, agent, queue }: Wish = {})
 
 function readOne(statement: Statement): { command?: Command; unknown: string[] } {
   const { spelled } = statement;
-  const said = (command: Command) => ({ command, unknown: [] });
+  const understood = (command: Command) => ({ command, unknown: [] });
   const titled = title.exec(spelled)?.[1];
-  if (titled !== undefined && isOneText(titled)) return said({ do: 'title', title: textOf(statement, titled) });
+  if (titled !== undefined && isOneText(titled)) return understood({ do: 'title', title: textOf(statement, titled) });
   const written = text.exec(spelled)?.[1];
-  if (written !== undefined && isOneText(written)) return said({ do: 'text', text: textOf(statement, written) });
-  if (clear.test(spelled)) return said({ do: 'clear' });
+  if (written !== undefined && isOneText(written)) return understood({ do: 'text', text: textOf(statement, written) });
+  if (clear.test(spelled)) return understood({ do: 'clear' });
   const moved = move.exec(spelled);
   if (moved)
-    return said({ do: 'move', reference: moved[1] as string, to: places[(moved[2] as string).toLowerCase()] ?? 'last', statement });
+    return understood({ do: 'move', reference: moved[1] as string, to: places[(moved[2] as string).toLowerCase()] ?? 'last', statement });
   const removed = remove.exec(spelled)?.[1];
-  if (removed !== undefined && !/\s(?:and|plus)\s|,/.test(removed)) return said({ do: 'remove', reference: removed, statement });
+  if (removed !== undefined && !/\s(?:and|plus)\s|,/.test(removed)) return understood({ do: 'remove', reference: removed, statement });
   const changed = change.exec(spelled);
   if (changed) {
     const last = changed.at(-1) as string;
     const words = (changed[1] ?? changed.at(-2)) as string;
-    const meant = /^(?:it|this|that|these|(?:the )?selected\b.*)$/i.test(words) ? undefined : words;
+    const target = /^(?:it|this|that|these|(?:the )?selected\b.*)$/i.test(words) ? undefined : words;
     const { wish, unknown } = readWish(statement, last.toLowerCase());
     if (unknown.length === 0 && wish.subject === undefined && hasWish(wish))
-      return said({ do: 'change', reference: meant, wish, statement });
+      return understood({ do: 'change', reference: target, wish, statement });
   }
   const instead = /\s+instead$/i.test(spelled);
   const { wish, unknown } = readWish(statement, statement.words.replace(/\s+instead$/, ''));
   if (unknown.length > 0 || !hasWish(wish)) return { unknown };
-  if (wish.subject === undefined || instead) return said({ do: 'change', reference: undefined, wish, statement });
-  return said({ do: 'add', wish, statement });
+  if (wish.subject === undefined || instead) return understood({ do: 'change', reference: undefined, wish, statement });
+  return understood({ do: 'add', wish, statement });
 }
 
 const places: Record<string, 'up' | 'down' | 'first' | 'last'> = {
@@ -110,5 +110,5 @@ const places: Record<string, 'up' | 'down' | 'first' | 'last'> = {
 
 const hasWish = (wish: Wish): boolean => Object.keys(wish).length > 0;
 
-/** A text in quotes and nothing else, or one without any. */
+/** Whether words are a single quoted text, or a text without quotes. */
 const isOneText = (words: string): boolean => !/\uE000/.test(words) || new RegExp(`^${markPattern}$`).test(words.trim());

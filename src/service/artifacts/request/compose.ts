@@ -6,9 +6,9 @@
 import type { SelectedElement } from '../../../interface/types.ts';
 import { Asker } from '../../words/asking.ts';
 import { limitParts, type Outcome, Refused, unfinished } from '../../words/outcome.ts';
-import { type Block, type DataBlock, mostBlocks, type PageSpec } from '../page.ts';
+import { type Block, type DataBlock, maxBlocks, type PageSpec } from '../page.ts';
 import { titleOf } from '../subjects.ts';
-import { blockFrom, type Known } from './blocks.ts';
+import { blockFrom, type KnownNames } from './blocks.ts';
 import { type Command, readCommands, readStatements } from './commands.ts';
 import { nothingRequested } from './help.ts';
 import { nameOf, type Place, referred } from './references.ts';
@@ -16,18 +16,18 @@ import { nameOf, type Place, referred } from './references.ts';
 export interface Request {
   message: string;
   page: PageSpec;
-  /** Question text to answer. */
+  /** By the question's text. */
   answers: Readonly<Record<string, string>>;
   selected: SelectedElement | undefined;
-  known: Known;
+  known: KnownNames;
 }
 
 export type Composed = Outcome<{ status: 'composed'; page: PageSpec; changes: string[] }>;
 
 const maxStatements = 60;
 
-/** The longest title (further groups, updateArtifact). */
-const longestTitle = 120;
+/** Characters of the longest title (updateArtifact in the contract). */
+const maxTitleLength = 120;
 
 export function compose(request: Request): Composed {
   try {
@@ -64,7 +64,7 @@ class Work {
 
   page(): PageSpec {
     const first = this.#blocks.find((block): block is DataBlock => block.kind === 'data');
-    const title = this.#titled || first === undefined ? this.#title : titleOf(first).slice(0, longestTitle);
+    const title = this.#titled || first === undefined ? this.#title : titleOf(first).slice(0, maxTitleLength);
     return { title, titled: this.#titled, blocks: this.#blocks, next: this.#next };
   }
 
@@ -86,7 +86,7 @@ class Work {
       case 'change': {
         const old = referred(this.#place(), command.statement, command.reference);
         if (old.kind === 'text')
-          throw new Refused(`"${command.statement.text}" is about a text, which has no figures to show another way.`);
+          throw new Refused(`"${command.statement.text}" refers to a text, which has no figures to show in another form.`);
         const tools = { ...this.#tools(), statement: command.statement };
         const changed: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.wish, old, tools) };
         this.#blocks = this.#blocks.map((block) => (block === old ? changed : block));
@@ -97,7 +97,7 @@ class Work {
       case 'remove': {
         const old = referred(this.#place(), command.statement, command.reference);
         this.#blocks = this.#blocks.filter((block) => block !== old);
-        this.changes.push(`Removed ${told(old)}.`);
+        this.changes.push(`Removed ${phraseFor(old)}.`);
         return;
       }
       case 'move':
@@ -106,27 +106,27 @@ class Work {
   }
 
   #setTitle(title: string): void {
-    if (title === '' || [...title].length > longestTitle) throw new Refused(`A title has 1 to ${longestTitle} characters.`);
+    if (title === '' || [...title].length > maxTitleLength) throw new Refused(`A title must have 1 to ${maxTitleLength} characters.`);
     this.#title = title;
     this.#titled = true;
     this.changes.push(`The title is "${title}".`);
   }
 
   #add(block: Omit<DataBlock, 'id'> | { kind: 'text'; text: string }): void {
-    if (this.#blocks.length >= mostBlocks) throw new Refused(`A page has ${mostBlocks} parts at the most. Remove some first.`);
+    if (this.#blocks.length >= maxBlocks) throw new Refused(`A page can have at most ${maxBlocks} parts. Remove some first.`);
     const added = { id: `part-${this.#next}`, ...block } as Block;
     this.#next += 1;
     this.#blocks.push(added);
-    this.changes.push(`Added ${added.kind === 'data' ? described(added) : told(added)}.`);
+    this.changes.push(`Added ${added.kind === 'data' ? described(added) : phraseFor(added)}.`);
   }
 
   #move(block: Block, to: 'up' | 'down' | 'first' | 'last'): void {
     const from = this.#blocks.indexOf(block);
-    const others = this.#blocks.filter((other) => other !== block);
-    const at = { up: Math.max(0, from - 1), down: from + 1, first: 0, last: others.length }[to];
-    others.splice(at, 0, block);
-    this.#blocks = others;
-    this.changes.push(`Moved ${told(block)}.`);
+    const blocks = this.#blocks.filter((other) => other !== block);
+    const at = { up: Math.max(0, from - 1), down: from + 1, first: 0, last: blocks.length }[to];
+    blocks.splice(at, 0, block);
+    this.#blocks = blocks;
+    this.changes.push(`Moved ${phraseFor(block)}.`);
   }
 
   #place(): Place {
@@ -140,14 +140,14 @@ class Work {
 
 const quoted = (name: string): string => (name.includes('"') ? name : `"${name}"`);
 
-/** A part within a sentence: `the text "Dear all"`. */
-const told = (block: Block): string => {
+/** A part as it appears within a sentence: `the text "Dear all"`. */
+const phraseFor = (block: Block): string => {
   const name = nameOf(block);
   return block.kind === 'text' ? `the ${name.charAt(0).toLowerCase()}${name.slice(1)}` : quoted(name);
 };
 
 const formNames = { table: 'a table', bars: 'a bar chart', line: 'a line chart', number: 'a number' } as const;
 
-/** `"Runs by status" (a bar chart)` */
+/** `"Runs by status" as a bar chart` */
 const described = (block: DataBlock): string =>
   `"${titleOf(block)}"${block.query.subject === 'usage' ? '' : ` as ${formNames[block.form]}`}`;

@@ -1,4 +1,4 @@
-/** Which part of a page somebody means. */
+/** The part of a page that a request refers to. */
 import { pluralize } from '../../../base/pluralize.ts';
 import { shortened } from '../../../base/values.ts';
 import type { SelectedElement } from '../../../interface/types.ts';
@@ -19,13 +19,13 @@ const numbered = /^(?:(?:the )?(?:block|part|section|number) )?(\d+)$/;
 const nth = new RegExp(`^(?:the )?(${ordinalPattern})(?: (?:one|block|part|section|table|chart|list))?$`);
 const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one', 'element', 'selected', 'with', 'about']);
 
-/** The heading of a block, or how it begins. */
+/** The heading of a block of figures, or the beginning of a text. */
 export const nameOf = (block: Block): string => (block.kind === 'data' ? titleOf(block) : `Text "${shortened(block.text, 40)}"`);
 
-/** The block that words refer to; without words the selected or only one. @throws Open, Refused */
+/** The block that words refer to; without words, the selected or the only block. @throws Open, Refused */
 export function referred(place: Place, statement: Statement, reference: string | undefined): Block {
   const { blocks } = place;
-  if (blocks.length === 0) throw new Refused(`There is nothing on the page yet that "${statement.text}" could be about.`);
+  if (blocks.length === 0) throw new Refused(`The page is still empty, so "${statement.text}" does not refer to anything.`);
   const words = (reference ?? 'it').toLowerCase().trim();
   if (/^(?:it|this|that|these|(?:the )?selected\b.*)$/.test(words)) return pointedAt(place, statement, reference);
   const ordinal = nth.exec(words)?.[1];
@@ -46,7 +46,7 @@ export function referred(place: Place, statement: Statement, reference: string |
 function pointedAt(place: Place, statement: Statement, reference: string | undefined): Block {
   const { blocks, selected } = place;
   const found = selected === undefined ? undefined : selectedBlock(blocks, selected);
-  // What is changed without a word of where can only be figures.
+  // A change that does not name a part can only concern figures.
   return found ?? oneOf(place, statement, reference === undefined ? blocks.filter(({ kind }) => kind === 'data') : blocks);
 }
 
@@ -54,7 +54,7 @@ function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly B
   if (found.length === 1) return found[0] as Block;
   if (found.length === 0) {
     throw new Refused(
-      `Nothing on the page is meant by "${statement.text}". Its parts are: ${blocks.map((block, at) => `${at + 1}. ${nameOf(block)}`).join('; ')}.`,
+      `No part of the page matches "${statement.text}". Its parts are: ${blocks.map((block, at) => `${at + 1}. ${nameOf(block)}`).join('; ')}.`,
     );
   }
   return asker.choose(
@@ -63,7 +63,7 @@ function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly B
   );
 }
 
-/** The block that an element of the page belongs to: the page gives each an id of its own. */
+/** The block that an element of the page belongs to. The page contains the ID of each block. */
 function selectedBlock(blocks: readonly Block[], { selector, outer_html: html, label }: SelectedElement): Block | undefined {
   const ids = [...selector.matchAll(/#([\w-]+)/g), ...html.matchAll(/\bid="([\w-]+)"/g)].map(([, id]) => id);
   return blocks.find(({ id }) => ids.includes(id)) ?? blocks.find((block) => nameOf(block) === label);

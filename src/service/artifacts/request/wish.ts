@@ -1,4 +1,4 @@
-/** What is wished of a part of a page, read out of words: each phrase that is known is taken out, and nothing may be left. */
+/** What a request wants a part of a page to show. Each phrase that is understood is removed; a word that remains is unknown. */
 import { parseMoment } from '../../../base/moment.ts';
 import { markPattern } from '../../words/quotes.ts';
 import { originalText, type Statement, textOf } from '../../words/statements.ts';
@@ -13,7 +13,7 @@ export interface Wish {
   by?: Field;
   period?: Period;
   type?: 'approval' | 'question';
-  /** As they were written. */
+  /** As the request spells them. */
   statuses?: string[];
   agent?: string;
   queue?: string;
@@ -21,7 +21,7 @@ export interface Wish {
 
 export interface ReadWish {
   wish: Wish;
-  /** Words that mean nothing here. */
+  /** Words that are not understood. */
   unknown: string[];
 }
 
@@ -43,7 +43,7 @@ const filler = new Set(
   ),
 );
 
-/** Reads a wish. `words` are those of the statement, or a part of them. */
+/** Reads a wish. @param words of the statement, or a part of them */
 export function readWish(statement: Statement, words = statement.words): ReadWish {
   const reader = new Reader(statement, words);
   const wish: Wish = {};
@@ -58,13 +58,13 @@ export function readWish(statement: Statement, words = statement.words): ReadWis
   for (const [pattern, form] of forms) {
     if (wish.form === undefined && reader.take(pattern)) wish.form = form;
   }
-  for (const { name: subject, said } of subjects) {
-    if (wish.subject === undefined && reader.take(said)) wish.subject = subject;
+  for (const { name: subject, phrase } of subjects) {
+    if (wish.subject === undefined && reader.take(phrase)) wish.subject = subject;
   }
   readType(reader, wish);
   const statuses = statusWords.filter((word) => reader.take(new RegExp(`\\b${word}\\b`)));
   if (statuses.length > 0) wish.statuses = statuses.sort((a, b) => words.indexOf(a) - words.indexOf(b));
-  return { wish, unknown: reader.left() };
+  return { wish, unknown: reader.unknownWords() };
 }
 
 class Reader {
@@ -76,26 +76,26 @@ class Reader {
     this.#rest = words;
   }
 
-  /** Takes a phrase out, once, unless it cannot be meant: then its words stay, and are unknown. */
-  take(pattern: RegExp, canBe: (found: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
+  /** Removes the first match of a phrase. An invalid one stays, so that its words are reported as unknown. */
+  take(pattern: RegExp, isValid: (found: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
     const found = pattern.exec(this.#rest);
-    if (found === null || !canBe(found)) return undefined;
+    if (found === null || !isValid(found)) return undefined;
     this.#rest = `${this.#rest.slice(0, found.index)} ${this.#rest.slice(found.index + found[0].length)}`;
     return found;
   }
 
-  /** Takes `of agent "X"` out. */
+  /** Removes `of agent "X"`. */
   name(kind: 'agent' | 'queue', use: (text: string) => void): void {
     const found =
       this.take(new RegExp(`\\b(?:of|for|from|in) (?:the )?${kind} ${name}`)) ?? this.take(new RegExp(`\\b${kind} (${markPattern})`));
     if (found) use(originalText(this.#statement, found[1] as string));
   }
 
-  left(): string[] {
+  unknownWords(): string[] {
     const words = this.#rest
       .split(/[\s,:()?]+/)
       .flatMap((word) => (word === '' || filler.has(word) ? [] : [textOf(this.#statement, word)]));
-    // What stood before something unknown is not what is unknown.
+    // In "by colour", only "colour" is unknown.
     const unknown = words.filter((word) => !/^(?:by|per|each)$/.test(word));
     return unknown.length === 0 ? words : unknown;
   }
@@ -113,7 +113,7 @@ function readField(reader: Reader, wish: Wish): void {
   }
 }
 
-/** Human requests of one type have names of their own. */
+/** Human requests of one type have their own names: approvals and questions. */
 function readType(reader: Reader, wish: Wish): void {
   if (wish.subject !== undefined && wish.subject !== 'requests') return;
   const type = reader.take(/\b(approval|question)s\b/)?.[1];

@@ -1,4 +1,4 @@
-/** Requests in words, and the procedures they lead to. */
+/** Requests in words, and the procedures that they result in. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scriptBuilder } from '../../../../src/service/runtimes/script/builder/builder.ts';
@@ -41,7 +41,7 @@ async function proposal(prompt: string, options: Parameters<typeof build>[1] = {
   return outcome;
 }
 
-/** The lines that a request takes out and puts in. */
+/** The lines that a request removes and adds. */
 async function changedLines(prompt: string, options: Parameters<typeof build>[1] = {}): Promise<string> {
   const { procedure } = await proposal(prompt, options);
   const before = options.procedure === undefined ? base : (options.procedure ?? '');
@@ -140,7 +140,7 @@ describe('a request', () => {
       `-${ask}\n+${ask.replace('id: vendor', 'id: supplier')}\n-    say: Paid to {{ answers.vendor }}.\n+    say: Paid to {{ answers.supplier }}.`,
     ],
     ['set the description to "Pays: carefully."', '-description: Pays invoices.\n+description: "Pays: carefully."'],
-    // Several at once; numbers are those of the procedure as it was.
+    // Several parts; numbers are those of the original procedure.
     ['remove step 5. Then set timeout of step 3 to 2m', `+      timeout: 2m\n-${book}`],
     [
       '- remove step 6\n- wait 30 seconds before the first approval\n- say "x" after it',
@@ -151,17 +151,17 @@ describe('a request', () => {
     expect(await changedLines(prompt)).toBe(lines);
   });
 
-  it('may begin a procedure', async () => {
+  it('can start a procedure', async () => {
     const { procedure } = await proposal('say "Hello". wait 2s. set the description to "Says hello"', { procedure: null });
     expect(procedure).toBe('version: 1\ndescription: Says hello\nsteps:\n  - say: Hello\n  - sleep: 2s\n');
   });
 
-  it('keeps the line breaks of the text, and its end', async () => {
+  it('keeps the style of line breaks', async () => {
     const windows = 'version: 1\r\nsteps:\r\n- say: one\r\n- say: two';
     expect((await proposal('say "three"', { procedure: windows })).procedure).toBe(`${windows}\r\n- say: three\r\n`);
   });
 
-  it('rewrites a procedure that is not one step below the other', async () => {
+  it('rewrites a procedure whose steps are not a block list', async () => {
     const flow = 'version: 1\nsteps: [{ say: one }, { say: two }]\n';
     expect(await proposal('remove step 1', { procedure: flow })).toMatchObject({ procedure: 'version: 1\nsteps: [ { say: two } ]\n' });
     const anchored = 'version: 1\nsteps:\n  - say: &greeting Hello\n  - say: *greeting\n';
@@ -169,13 +169,13 @@ describe('a request', () => {
     expect(procedure).toBe('version: 1\nsteps:\n  - say: &greeting Hello\n  - say: Bye\n  - say: *greeting\n');
   });
 
-  it('keeps texts with brackets as they are', async () => {
+  it('does not change texts with brackets', async () => {
     const brackets = 'version: 1\nsteps:\n  - ask: { id: a, questions: [{ question: "[ ok ]" }] }\n';
     const { procedure } = await proposal('set title of step 1 to "T"', { procedure: brackets });
     expect(parseProcedure(procedure).steps[0]?.payload).toMatchObject({ title: 'T', questions: [{ question: '[ ok ]' }] });
   });
 
-  it('leaves the other steps byte by byte as they were', async () => {
+  it('keeps every byte of the other steps', async () => {
     const pieces = fc.constantFrom(
       '  - say: one\n',
       '\n  # noted\n  - say:   "two"   # aside\n',
@@ -204,7 +204,7 @@ describe('a request', () => {
     expect(await proposal(prompt)).toEqual(await proposal(prompt));
   });
 
-  it('never breaks, whatever it says', async () => {
+  it('never causes an internal error, whatever it contains', async () => {
     const word = fc.constantFrom(
       'add',
       'remove',
@@ -256,24 +256,24 @@ describe('a question', () => {
   it.each<[string, string, string[] | undefined]>([
     [
       'remove the approval',
-      '2 steps fit. Which one is meant?',
+      '2 steps match. Which one do you mean?',
       ['Step 4 (approve): Pay {{ steps.count.stdout }} invoices?', 'Step 5 (approve): Book it?', 'Leave it out'],
     ],
-    ['remove step nine', 'no step is called "nine". Which one is meant?', undefined],
-    ['say "x" after the dessert', 'no step is called "dessert". Which one is meant?', undefined],
+    ['remove step nine', 'no step is called "nine". Which step do you mean?', undefined],
+    ['say "x" after the dessert', 'no step is called "dessert". Which step do you mean?', undefined],
     ['set timeout of the command', 'what should timeout be? (or: leave it out)', undefined],
-    ['add an approval', 'what is to be approved? (or: leave it out)', undefined],
+    ['add an approval', 'what should be approved? (or: leave it out)', undefined],
     ['add a question after step 1', 'what is the question? (or: leave it out)', undefined],
     ['write a.txt', 'what should a.txt contain? (or: leave it out)', undefined],
-    ['rename step 4', 'what is the new id of Step 4 (approve): Pay {{ steps.count.stdout }} invoices?? (or: leave it out)', undefined],
+    ['rename step 4', 'what is the new ID of Step 4 (approve): Pay {{ steps.count.stdout }} invoices?? (or: leave it out)', undefined],
     ['move step 1', 'where should it go?', undefined],
     ['replace "Zebra" with "x"', '"Zebra" does not appear in the procedure. Which text should be replaced? (or: leave it out)', undefined],
-    ['set colour of step 1 to red', 'Step 1 (say): Good morning! has no "colour". What is meant?', ['text', 'if', 'Leave it out']],
-  ])('is asked for: %s', async (prompt, question, options) => {
-    const [asked, ...others] = await questionOf(prompt);
-    expect(asked?.question).toBe(question);
-    expect(others).toEqual([]);
-    if (options) expect(asked?.options).toEqual(options);
+    ['set colour of step 1 to red', 'Step 1 (say): Good morning! has no "colour". Which key do you mean?', ['text', 'if', 'Leave it out']],
+  ])('is asked about: %s', async (prompt, question, options) => {
+    const [first, ...rest] = await questionOf(prompt);
+    expect(first?.question).toBe(question);
+    expect(rest).toEqual([]);
+    if (options) expect(first?.options).toEqual(options);
   });
 
   it('is settled by its answer', async () => {
@@ -290,7 +290,7 @@ describe('a question', () => {
     expect((await proposal('move step 6', { answers })).changes).toEqual(['Moved Step 6 (say): Paid to {{ answers.vendor }}.']);
   });
 
-  it('leaves a part of the request out, when it is told to', async () => {
+  it('is answered by leaving out a part of the request', async () => {
     const [which] = await questionOf('remove the approval. say "x"');
     const answers = { [which?.whole as string]: 'Leave it out' };
     expect((await proposal('remove the approval. say "x"', { answers })).changes).toEqual(['Added a step (say): x']);
@@ -304,7 +304,7 @@ describe('a question', () => {
 });
 
 describe('a failure', () => {
-  it('lists what is understood when nothing was, and a word that may have been meant', async () => {
+  it('lists what would be understood, and suggests a similar word', async () => {
     const outcome = await build('remvoe step 2');
     expect(outcome).toMatchObject({
       status: 'failed',
@@ -323,7 +323,7 @@ describe('a failure', () => {
     ['remove the timeout of step 3', 'Step 3 (exec): wc -l < invoices.csv has no timeout to remove.'],
     ['thanks', 'The request is empty.'],
     ['replace "Good morning!" with "Good morning!"', 'The request would not change the procedure.'],
-  ])('says why: %s', async (prompt, error) => {
+  ])('gives the reason: %s', async (prompt, error) => {
     const outcome = await build(prompt);
     expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining(error) });
   });
@@ -376,11 +376,11 @@ describe('what has to be set up', () => {
     ['schedule it weekly on Friday at 5pm', ['schedule every Friday at 17:00']],
     ['run it on the 3rd of every month', ['schedule every month on day 3']],
     ['run this every 15 minutes', ['schedule every 15 minutes']],
-  ])('is told: %s', async (prompt, expected) => {
+  ])('is listed: %s', async (prompt, expected) => {
     expect(await needs(prompt)).toEqual(expected);
   });
 
-  it('is not told again where the procedure needed it before', async () => {
+  it('is not listed if the procedure already needed it', async () => {
     expect(await needs('run "cat invoices.csv"', base)).toEqual([]);
   });
 });

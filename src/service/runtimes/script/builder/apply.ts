@@ -1,4 +1,4 @@
-/** Carries out one command on a draft, and says in words what it did. */
+/** Carries out one command on a draft and describes what it changed. */
 import { isMap, isScalar, isSeq, YAMLMap } from 'yaml';
 import { Refused } from '../../../words/outcome.ts';
 import { idPattern, stepKinds } from '../schema.ts';
@@ -11,7 +11,7 @@ import { keysOf, pathOf, valueFor } from './values.ts';
 
 type Of<Do extends Command['do']> = Extract<Command, { do: Do }>;
 
-/** What was done, a sentence for each change. @throws Open, LeftOut */
+/** Descriptions of the changes, one for each. @throws Open, LeftOut, Refused */
 export function applyCommand(search: Search, command: Command): string[] {
   const { draft } = search;
   switch (command.do) {
@@ -19,20 +19,20 @@ export function applyCommand(search: Search, command: Command): string[] {
       return add(search, command);
     case 'remove': {
       const steps = findSteps(search, command.steps);
-      const said = steps.map((step) => `Removed ${stepLabel(draft, step)}`);
+      const changes = steps.map((step) => `Removed ${stepLabel(draft, step)}`);
       for (const step of steps) draft.remove(step);
-      return said;
+      return changes;
     }
     case 'move': {
       const step = findStep(search, command.step);
-      const place = command.place ?? placeNamed(search);
-      const said = `Moved ${stepLabel(draft, step)}`;
+      const place = command.place ?? requestedPlace(search);
+      const change = `Moved ${stepLabel(draft, step)}`;
       const index = indexOf(search, place);
       const from = draft.steps.indexOf(step);
       draft.remove(step);
       draft.steps.splice(index > from ? index - 1 : index, 0, step);
       draft.last = step;
-      return [said];
+      return [change];
     }
     case 'swap': {
       const [one, other] = command.steps.map((reference) => findStep(search, reference)) as [never, never];
@@ -42,13 +42,13 @@ export function applyCommand(search: Search, command: Command): string[] {
     }
     case 'replace step': {
       const step = findStep(search, command.step);
-      const said = stepLabel(draft, step);
+      const replaced = stepLabel(draft, step);
       const other = command.with;
       const made = other instanceof YAMLMap ? other : other && makeStep(search, other);
       if (made === undefined) return [];
       const scratch = made instanceof YAMLMap ? made : nodeOf(search, made);
       draft.replace(step, scratch);
-      return [`Replaced ${said} with ${stepLabel(draft, step)}`];
+      return [`Replaced ${replaced} with ${stepLabel(draft, step)}`];
     }
     case 'replace text':
       return replaceText(search, command);
@@ -58,7 +58,7 @@ export function applyCommand(search: Search, command: Command): string[] {
       const step = findStep(search, command.step);
       const path = keyOf(search, step, command.key);
       if (!draft.unset(step, path)) throw new Refused(`${stepLabel(draft, step)} has no ${command.key} to remove.`);
-      return [`Removed ${command.key} of ${stepLabel(draft, step)}`];
+      return [`Removed ${command.key} from ${stepLabel(draft, step)}`];
     }
     case 'add option':
     case 'remove option':
@@ -75,7 +75,7 @@ export function applyCommand(search: Search, command: Command): string[] {
 
 function add(search: Search, { steps, place }: Of<'add'>): string[] {
   const { draft } = search;
-  // Everything is settled before anything is changed.
+  // Every question is asked before anything changes.
   let index = indexOf(search, place);
   const made = steps.map((step) => (step instanceof YAMLMap ? step : makeStep(search, step)));
   return made.map((step) => {
@@ -85,7 +85,7 @@ function add(search: Search, { steps, place }: Of<'add'>): string[] {
   });
 }
 
-/** The index at which a step is put. */
+/** The index at which a step is inserted. */
 function indexOf(search: Search, place: Place): number {
   const { steps } = search.draft;
   if (place === 'start') return 0;
@@ -95,7 +95,7 @@ function indexOf(search: Search, place: Place): number {
   return steps.indexOf(step) + ('before' in place ? 0 : 1);
 }
 
-function placeNamed({ asker, statement, draft }: Search): Place {
+function requestedPlace({ asker, statement, draft }: Search): Place {
   const places = ['At the start', 'At the end', ...draft.steps.map((step) => `After ${stepLabel(draft, step)}`)];
   const chosen = asker.choose(
     statement,
@@ -117,13 +117,13 @@ function replaceText(search: Search, { from, to, in: where }: Of<'replace text'>
   const { draft, asker, statement } = search;
   const steps = where === undefined ? draft.steps : findSteps(search, where);
   const places = where === undefined ? 'in the procedure' : 'there';
-  const holds = (text: string): boolean =>
+  const appears = (text: string): boolean =>
     text !== '' &&
     (steps.some((step) => draft.textsOf(step).some((value) => value.includes(text))) ||
       (where === undefined && (draft.description ?? '').includes(text)));
-  const found = holds(from) ? from : asker.text(statement, `"${from}" does not appear ${places}. Which text should be replaced?`, false);
-  if (!holds(found)) throw new Refused(`"${found}" does not appear ${places}.`);
-  const next = to ?? asker.text(statement, `with what should "${found}" be replaced?`);
+  const found = appears(from) ? from : asker.text(statement, `"${from}" does not appear ${places}. Which text should be replaced?`, false);
+  if (!appears(found)) throw new Refused(`"${found}" does not appear ${places}.`);
+  const next = to ?? asker.text(statement, `what should "${found}" be replaced with?`);
   const count = draft.rewrite((text) => text.replaceAll(found, () => next), steps, where === undefined);
   return [`Replaced "${found}" with "${next}" in ${count === 1 ? 'one text' : `${count} texts`}`];
 }
@@ -140,7 +140,7 @@ function set(search: Search, { step: reference, key, value }: Of<'set'>): string
   return [`Set ${key} of ${stepLabel(draft, step)}`];
 }
 
-/** The path of a key in words. A key that such a step has not is asked for. */
+/** The path of a key in words. Asks for another key when such a step does not have it. */
 function keyOf(search: Search, step: Parameters<typeof stepLabel>[1], key: string): Path {
   const { draft, asker, statement } = search;
   const kind = draft.kindOf(step);
@@ -150,7 +150,7 @@ function keyOf(search: Search, step: Parameters<typeof stepLabel>[1], key: strin
   const keys = [...keysOf(kind), 'if'];
   const chosen = asker.choose(
     statement,
-    `${stepLabel(draft, step)} has no "${key}". What is meant?`,
+    `${stepLabel(draft, step)} has no "${key}". Which key do you mean?`,
     keys.map((label) => ({ label })),
   );
   return pathOf(kind, keys[chosen] as string) as Path;
@@ -173,16 +173,16 @@ function changeOptions(search: Search, { do: what, option, step: reference }: Of
   const index = items.findIndex((item) => isMap(item) && item.get('label') === option);
   if (index < 0) throw new Refused(`${stepLabel(draft, step)} has no option "${option}".`);
   draft.unset(step, ['ask', 'questions', 0, 'options', index]);
-  return [`Removed the option "${option}" of ${stepLabel(draft, step)}`];
+  return [`Removed the option "${option}" from ${stepLabel(draft, step)}`];
 }
 
 function rename(search: Search, { step: reference, id }: Of<'rename'>): string[] {
   const { draft, asker, statement } = search;
   const step = findStep(search, reference);
-  return changeId(search, step, id ?? asker.text(statement, `what is the new id of ${stepLabel(draft, step)}?`));
+  return changeId(search, step, id ?? asker.text(statement, `what is the new ID of ${stepLabel(draft, step)}?`));
 }
 
-/** Gives a step another id, and follows it in every template and condition. */
+/** Changes the ID of a step, and every template and condition that refers to it. */
 function changeId({ draft }: Search, step: Parameters<typeof stepLabel>[1], id: string): string[] {
   if (!new RegExp(idPattern).test(id))
     throw new Refused(`"${id}" is not a valid ID: an ID starts with a letter, followed by letters, digits, and underscores.`);
@@ -196,7 +196,7 @@ function changeId({ draft }: Search, step: Parameters<typeof stepLabel>[1], id: 
     draft.rewrite((text) => text.replaceAll(new RegExp(`\\b(answers|steps)\\.${before}\\b`, 'g'), `$1.${id}`));
   }
   draft.touch(step);
-  return [`Named ${stepLabel(draft, step)} ${id}${before === undefined ? '' : `, which was ${before}`}`];
+  return [`Named ${stepLabel(draft, step)} ${id}${before === undefined ? '' : ` (previously ${before})`}`];
 }
 
 function idPair(id: string) {

@@ -1,4 +1,4 @@
-/** What a statement asks for, as data. Words to commands; pure. What is missing or unclear is settled when they are carried out. */
+/** What a statement asks for, as data. Pure. Carrying out a command asks for what is missing or unclear. */
 
 import type { YAMLMap } from 'yaml';
 import { markPattern, quoteAt, unmask } from '../../../words/quotes.ts';
@@ -33,7 +33,7 @@ const step = (words: string | undefined, statement: BuilderStatement): StepRefer
 const textOf = (words: string | undefined, statement: BuilderStatement): string | undefined =>
   words === undefined ? undefined : originalText(statement, words);
 
-/** In this order: the more exact first. */
+/** The more specific forms come first. */
 const forms: readonly (readonly [RegExp, Reader])[] = [
   [
     new RegExp(
@@ -98,7 +98,7 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-/** What a statement asks for, or undefined when it is not understood. */
+/** What a statement asks for; undefined when it is not understood. */
 export function readCommand(statement: BuilderStatement): Command | undefined {
   const schedule = readSchedule(statement);
   if (schedule !== undefined) return { do: 'schedule', schedule };
@@ -124,15 +124,15 @@ function readAdd(statement: BuilderStatement): Command | undefined {
     words,
     statement,
     (rest, place) => {
-      const said = rest
+      const description = rest
         .replace(adding, '')
         .replace(explicit || adding.test(rest) ? aStep : /^/, '')
         .replace(/^(?:a|an|another)\s+/, '');
-      if (statement.yaml && (said === '' || adding.test(rest))) return { do: 'add', steps: statement.yaml, place: place ?? 'end' };
-      const quote = quoteAt(said, statement.quotes);
+      if (statement.yaml && (description === '' || adding.test(rest))) return { do: 'add', steps: statement.yaml, place: place ?? 'end' };
+      const quote = quoteAt(description, statement.quotes);
       const yaml = quote?.code ? stepsIn(quote.text) : undefined;
       if (yaml) return { do: 'add', steps: yaml, place: place ?? 'end' };
-      const draft = readNewStep(said, statement);
+      const draft = readNewStep(description, statement);
       return draft && { do: 'add', steps: [draft], place: place ?? 'end' };
     },
     'end',
@@ -145,7 +145,7 @@ const byStep = /[,\s]+(?:right |directly |immediately |just )?(before|after)\s+(
 const asStep = /[,\s]+(?:as|at)\s+(?:the\s+)?(?:step\s+(\d+)|(first|last)(?:\s+step)?)$/;
 const laterEnding = /[,\s]+(?:as|if|when|with|only|on)\s.*$/;
 
-/** Takes the place out of words, wherever it stands among the endings, and hands on what remains. */
+/** Removes the place from words, wherever it appears among the endings, and passes on the rest. */
 function placed(
   words: string,
   statement: BuilderStatement,

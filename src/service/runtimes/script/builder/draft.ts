@@ -1,4 +1,4 @@
-/** A procedure while it is edited: its steps in their order, each known by what it was before, and its text afterwards. */
+/** A procedure that is being edited: its steps in order, each with its original number, and the resulting text. */
 
 import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit, YAMLMap, YAMLSeq } from 'yaml';
 import { firstLine } from '../../../../base/values.ts';
@@ -10,7 +10,7 @@ import { joinSteps, type Layout, layoutOf, writeDocument, writeStep } from './la
 /** A step of the draft. */
 export interface DraftStep {
   readonly node: YAMLMap;
-  /** Its number in the procedure as it was, counted from 1; undefined for a new one. */
+  /** Its number in the original procedure, counted from 1; undefined for a new step. */
   readonly number: number | undefined;
   changed: boolean;
 }
@@ -19,14 +19,14 @@ const emptyProcedure = 'version: 1\nsteps: []\n';
 
 export class Draft {
   steps: DraftStep[];
-  /** The step that was edited last: what "it" means. */
+  /** The step that was edited last, which "it" refers to. */
   last: DraftStep | undefined;
   readonly #text: string;
   readonly #document: Document;
   readonly #layout: Layout | undefined;
   #description: string | undefined;
 
-  /** @param text the procedure, or null for one that begins empty. @throws Refused when it is not YAML with a list of steps */
+  /** @param text the procedure, or null to start with an empty one. @throws Refused when it is not YAML with a list of steps */
   constructor(text: string | null) {
     this.#text = text ?? emptyProcedure;
     this.#document = parseDocument(this.#text);
@@ -38,12 +38,12 @@ export class Draft {
     this.#layout = text === null ? undefined : layoutOf(this.#text, this.#document);
   }
 
-  /** What a step is, and what it does; undefined for one that this version does not know. */
+  /** What a step does; undefined for a kind that this version does not know. */
   kindOf(step: DraftStep): StepKind | undefined {
     return stepKinds.find((kind) => step.node.has(kind));
   }
 
-  /** The value of a step below its kind, as plain data. */
+  /** The value under the kind of a step, as plain data. */
   payloadOf(step: DraftStep): unknown {
     const kind = this.kindOf(step);
     const value: unknown = kind === undefined ? undefined : step.node.get(kind, true);
@@ -60,20 +60,20 @@ export class Draft {
     return this.steps.flatMap((step) => this.idOf(step) ?? []);
   }
 
-  /** The texts of a step: every value that is one. */
+  /** Every text among the values of a step. */
   textsOf(step: DraftStep): string[] {
     const texts: string[] = [];
     visit(step.node, { Scalar: (key, node) => void (key !== 'key' && typeof node.value === 'string' && texts.push(node.value)) });
     return texts;
   }
 
-  /** A new step from plain data or from YAML of its own. Mappings are written on one line where the others are. */
+  /** Inserts a step from plain data or YAML. Mappings are written on one line if most other steps are. */
   insert(index: number, step: Record<string, unknown> | YAMLMap): DraftStep {
     const node = step instanceof YAMLMap ? step : (this.#document.createNode(step) as YAMLMap);
     if (!(step instanceof YAMLMap) && this.#writesFlow()) {
       for (const { value } of node.items) if (isMap(value) && JSON.stringify(value).length <= 100) value.flow = true;
     }
-    // Options are short; one on a line reads best.
+    // Options are short, so each fits on a line.
     visit(node, {
       Pair: (_, { key, value }) => void (isScalar(key) && key.value === 'options' && isSeq(value) && value.items.forEach(onOneLine)),
     });
@@ -87,13 +87,13 @@ export class Draft {
     this.steps = this.steps.filter((other) => other !== step);
   }
 
-  /** Sets a value of a step, below the step itself: `['exec', 'timeout']`. A text that is there keeps its style. */
+  /** Sets a value of a step; the path begins below the step: `['exec', 'timeout']`. An existing text keeps its style. */
   set(step: DraftStep, path: Path, value: unknown): void {
     atPath(path, () => step.node.setIn(path, typeof value === 'object' && value !== null ? this.#document.createNode(value) : value));
     this.touch(step);
   }
 
-  /** Puts a condition in front, where it is read first. */
+  /** Sets the condition of a step, in front of everything else. */
   setCondition(step: DraftStep, condition: string): void {
     if (step.node.has(conditionKey)) step.node.set(conditionKey, condition);
     else step.node.items.unshift(this.#document.createPair(conditionKey, condition));
@@ -106,7 +106,7 @@ export class Draft {
     return wasThere;
   }
 
-  /** Replaces what a step does; its place and the comments above it stay. */
+  /** Replaces what a step does. It keeps its position and the comments above it. */
   replace(step: DraftStep, other: YAMLMap): void {
     step.node.items = other.items;
     step.node.flow = other.flow ?? false;
@@ -118,7 +118,7 @@ export class Draft {
     this.last = step;
   }
 
-  /** Changes the texts of the steps given, or of all and of the description; how many have changed. */
+  /** Changes the texts of some steps (by default all) and, if requested, the description. Returns the number of changes. */
   rewrite(change: (text: string) => string, steps: readonly DraftStep[] = this.steps, withDescription = false): number {
     let count = 0;
     for (const step of steps) {
@@ -167,7 +167,7 @@ export class Draft {
     }
   }
 
-  /** The text with the changed lines alone written anew, if it means the same as the document. */
+  /** The original text in which only the changed steps are rewritten, provided that it has the same content as the document. */
   #spliced(tidy = true): string | undefined {
     const layout = this.#layout;
     const head = layout && this.#head(layout);
@@ -188,7 +188,7 @@ export class Draft {
     return this.#spliced(false);
   }
 
-  /** What stands before the steps, with the new description if there is one. */
+  /** The text before the steps, with the new description if it was changed. */
   #head({ head, lineBreak }: Layout): string | undefined {
     if (this.#description === undefined) return head;
     const before = parseDocument(head);

@@ -1,4 +1,4 @@
-/** From references to the steps of a draft; a reference that fits several steps, or none, becomes a question. */
+/** Finds the steps of a draft that references name. A reference to several steps, or to no step, becomes a question. */
 import { shortened } from '../../../../base/values.ts';
 import { Refused } from '../../../words/outcome.ts';
 import type { Statement } from '../../../words/statements.ts';
@@ -13,19 +13,19 @@ export interface Search {
   asker: StatementAsker;
 }
 
-/** The step meant. @throws Open, LeftOut */
+/** The step that a reference names. @throws Open, LeftOut, Refused */
 export function findStep(search: Search, reference: StepReference): DraftStep {
   const found = candidates(search, reference);
   if (found.length === 1) return found[0] as DraftStep;
   const { draft, statement, asker } = search;
   const choice = found.length > 0 ? found : draft.steps;
   const why =
-    found.length > 0 ? `${found.length} steps fit. Which one is meant?` : `no step is ${referenceWords(reference)}. Which one is meant?`;
+    found.length > 0 ? `${found.length} steps match. Which one do you mean?` : `${missingStep(reference)}. Which step do you mean?`;
   if (choice.length === 0) throw new Refused(`${JSON.stringify(statement.text)} refers to a step, but the procedure has no steps yet.`);
   return choice[asker.choose(statement, why, labels(draft, choice))] as DraftStep;
 }
 
-/** All steps meant: several for `all approvals`. @throws Open, LeftOut */
+/** All steps that references name: several for `all approvals`. @throws Open, LeftOut, Refused */
 export function findSteps(search: Search, references: readonly StepReference[]): DraftStep[] {
   const steps = references.flatMap((reference) => {
     const every = reference.by === 'kind' && reference.which === 'all' ? candidates(search, reference) : [];
@@ -59,24 +59,24 @@ function candidates({ draft }: Search, reference: StepReference): DraftStep[] {
   }
 }
 
-function referenceWords(reference: StepReference): string {
+function missingStep(reference: StepReference): string {
   switch (reference.by) {
     case 'number':
-      return `number ${reference.number}`;
+      return reference.number < 0 ? 'there is no last step' : `there is no step ${reference.number}`;
     case 'kind':
       return typeof reference.which === 'number'
-        ? `${reference.kind} number ${Math.abs(reference.which)}`
-        : `of the kind ${reference.kind}`;
+        ? `there is no ${reference.kind} step number ${Math.abs(reference.which)}`
+        : `there is no ${reference.kind} step`;
     case 'text':
-      return `called "${reference.text}"`;
+      return `no step is called "${reference.text}"`;
     case 'last':
-      return 'called "it": nothing was edited before';
+      return 'no step has been edited before "it"';
     case 'unclear':
-      return `called "${reference.words}"`;
+      return `no step is called "${reference.words}"`;
   }
 }
 
-/** What steps are called in questions and in the list of changes; each once. */
+/** The labels of steps in questions. No two are the same. */
 function labels(draft: Draft, steps: readonly DraftStep[]): { label: string }[] {
   const seen = new Map<string, number>();
   return steps.map((step) => {
@@ -92,12 +92,12 @@ export function stepLabel(draft: Draft, step: DraftStep): string {
   const kind = draft.kindOf(step) ?? 'unknown';
   const payload = draft.payloadOf(step) as Record<string, unknown> | string | null;
   const question = (payload as { questions?: { question?: unknown }[] } | null)?.questions?.[0]?.question;
-  const telling =
+  const summary =
     typeof payload === 'string'
       ? payload
       : (payload?.title ?? question ?? payload?.run ?? payload?.url ?? payload?.path ?? payload?.name ?? '');
-  const lines = String(telling).trim().split('\n');
-  // A command may begin with a comment.
+  const lines = String(summary).trim().split('\n');
+  // A command can begin with a comment.
   const line = lines.find((text) => !text.startsWith('#')) ?? (lines[0] as string);
   const short = shortened(line, 60);
   return `${step.number === undefined ? 'New step' : `Step ${step.number}`} (${kind})${short === '' ? '' : `: ${short}`}`;

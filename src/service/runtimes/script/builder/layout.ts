@@ -1,6 +1,6 @@
 /**
- * Where the steps of a procedure stand in its text. A step that is not touched keeps its lines as they are, with the comments
- * above it; only what is changed or new is written by the YAML library.
+ * The positions of the steps in the text of a procedure. An untouched step keeps its lines and the comments above it; the YAML library
+ * writes only steps that are changed or new.
  */
 import { Document, isMap, isScalar, type Node, type YAMLMap, YAMLSeq } from 'yaml';
 
@@ -10,9 +10,9 @@ export interface Lines {
   body: string;
 }
 
-/** A text cut up at its steps. */
+/** A text split at its steps. */
 export interface Layout {
-  /** Up to the line of `steps:`, that one included. */
+  /** Up to and including the line of `steps:`. */
   head: string;
   steps: Lines[];
   /** After the last step. */
@@ -20,13 +20,13 @@ export interface Layout {
   /** In front of each dash. */
   indent: string;
   lineBreak: '\n' | '\r\n';
-  /** Whether steps are set apart by blank lines. */
+  /** Whether blank lines separate the steps. */
   spaced: boolean;
 }
 
 const writing = { lineWidth: 0 } as const;
 
-/** The layout of a procedure, or undefined when its steps are not a list with a dash on a line for each. */
+/** The layout of a procedure; undefined when its steps are not a list in which each begins with a dash on a new line. */
 export function layoutOf(text: string, document: Document): Layout | undefined {
   const pair = isMap(document.contents) ? document.contents.items.find(({ key }) => isScalar(key) && key.value === 'steps') : undefined;
   const list = pair?.value;
@@ -60,13 +60,13 @@ export function layoutOf(text: string, document: Document): Layout | undefined {
 }
 
 /**
- * A step written anew, at the indentation and with the line breaks of the layout.
- * @param before its lines as they were: lists that had no space inside their brackets get none, at the risk of texts with brackets
+ * Writes a step with the indentation and the line breaks of the layout.
+ * @param before its original lines: if their lists have no space inside brackets, neither does the result; texts can lose such spaces too
  */
 export function writeStep(step: Node, layout: Layout, before: string): string {
   const list = new YAMLSeq();
   const document = new Document();
-  // What stands above the step is kept as it was written.
+  // The lines above the step are preserved as text.
   const { commentBefore, spaceBefore } = step as YAMLMap;
   Object.assign(step, { commentBefore: undefined, spaceBefore: false });
   try {
@@ -80,12 +80,12 @@ export function writeStep(step: Node, layout: Layout, before: string): string {
   }
 }
 
-/** The whole text. @param steps the steps in their order; `index` is where a step stood, undefined for a new one */
+/** The whole text. @param steps in their new order; `index` is the original position of a step, undefined for a new one */
 export function joinSteps(layout: Layout, head: string, steps: readonly { lines: Lines; index: number | undefined }[]): string {
   let text = withBreak(head, layout);
   let previous = -1;
   for (const [position, { lines, index }] of steps.entries()) {
-    // After a step that was removed nothing else has to move.
+    // A step that follows a removed one keeps its distance.
     const inOrder = index !== undefined && index > previous;
     let { lead } = lines;
     if (position === 0 && index !== 0) lead = lead.replace(/^(?:[ \t]*\r?\n)+/, '');
@@ -104,5 +104,5 @@ function afterLine(text: string, offset: number): number {
   return end < 0 ? text.length : end + 1;
 }
 
-/** The whole document as the library writes it, for texts without such a layout. */
+/** The whole document as the library writes it, for texts without a layout. */
 export const writeDocument = (document: Document): string => document.toString(writing);

@@ -1,4 +1,4 @@
-/** From a step in words to a step of a procedure: what is missing is asked for, an id that nobody gave is made up. */
+/** Turns a step in words into a step of a procedure: asks for what is missing, and generates an ID where one is required. */
 import { type StepKind, stepSchemas } from '../schema.ts';
 import type { Search } from './find.ts';
 import type { StepDraft } from './new-step.ts';
@@ -6,18 +6,18 @@ import type { StepDraft } from './new-step.ts';
 const missing: Record<StepKind, string> = {
   say: 'what should it say?',
   ask: 'what is the question?',
-  approve: 'what is to be approved?',
+  approve: 'what should be approved?',
   exec: 'which command should it run?',
   write: 'which file should it write?',
   remember: 'which memory file should it write?',
   sleep: 'how long should it wait, such as 30s or 5m?',
-  fail: 'with which text should it fail?',
+  fail: 'what should the error message be?',
   tool: 'which tool should it call?',
   browse: 'which page should it open?',
-  screenshot: 'which picture of the workspace should it show?',
-  complete_case: 'with which note should it complete the case?',
-  fail_case: 'for which reason should it fail the case?',
-  postpone_case: 'for how long should it postpone the case, such as 2h or 3d?',
+  screenshot: 'which image in the workspace should it show?',
+  complete_case: 'which note should it complete the case with?',
+  fail_case: 'what is the reason for failing the case?',
+  postpone_case: 'how long should it postpone the case for, such as 2h or 3d?',
   create_case: 'what should the case be called?',
 };
 
@@ -65,14 +65,14 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
   return { ...(step.condition === undefined ? {} : { if: step.condition }), [kind]: payload() };
 }
 
-/** What was said of a step, as far as such a step has it. */
+/** The extra keys that a step of this kind can have. */
 function fitting(kind: StepKind, extras: Record<string, string>): Record<string, string> {
   const properties = (stepSchemas[kind] as { properties?: Record<string, unknown> }).properties ?? {};
-  const known = Object.keys(properties).filter((key) => Object.hasOwn(extras, key));
-  return Object.fromEntries(known.map((key) => [key, extras[key] as string]));
+  const keys = Object.keys(properties).filter((key) => Object.hasOwn(extras, key));
+  return Object.fromEntries(keys.map((key) => [key, extras[key] as string]));
 }
 
-/** `Pay 3 invoices?` -> `pay_3_invoices`, with a number when it is taken. */
+/** `Pay 3 invoices?` -> `pay_3_invoices`, with a number appended if that ID is taken. */
 export function freeId(text: string, taken: readonly string[]): string {
   const words = text
     .normalize('NFKD')

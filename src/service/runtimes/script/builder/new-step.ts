@@ -1,12 +1,12 @@
-/** A new step in words: what it does, and what is said of it at the end (`as pay`, `if "..."`, `with timeout 5m`). Words to data; pure. */
+/** A new step in words: what it does, and the details at the end (`as pay`, `if "..."`, `with timeout 5m`). Pure. */
 import { markPattern, unmask } from '../../../words/quotes.ts';
 import { originalText, type Statement } from '../../../words/statements.ts';
 import type { StepKind } from '../schema.ts';
 
-/** A step before it has all it needs. */
+/** A step that can still lack required values. */
 export interface StepDraft {
   kind: StepKind;
-  /** What it is about: the text, the question, the title, the command, the file; empty when it was not said. */
+  /** Its main value: the text, question, title, command, or file; empty when the request does not contain it. */
   subject: string;
   /** The text of a file that is written. */
   content?: string;
@@ -18,7 +18,7 @@ export interface StepDraft {
   extras: Record<string, string>;
 }
 
-/** The subject, after the words in front of it have ended. */
+/** The subject, at a word boundary. */
 const text = `(?=[:\\s]|$):?\\s*(${markPattern}|.*?)`;
 const bare = '[^\\s,\uE000]+';
 const time = '\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?:\\s*\\d+\\s*(?:ms|s|m|h))*';
@@ -36,7 +36,7 @@ const word =
   (key: string): Reader =>
   (found) => ({ extras: { [key]: found } });
 
-/** What may follow a step, in any order. */
+/** What can follow a step, in any order. */
 const endings: readonly (readonly [RegExp, Reader])[] = [
   [
     new RegExp(`[,\\s]+(?:as|with (?:the )?id|called|named)\\s+(${markPattern}|[a-z]\\w*)$`),
@@ -56,7 +56,7 @@ const endings: readonly (readonly [RegExp, Reader])[] = [
   ],
 ];
 
-/** What a step may be called in a request. The first group is its subject. */
+/** What a step can be called in a request. The first group is its subject. */
 const forms: readonly (readonly [StepKind, RegExp])[] = [
   [
     'approve',
@@ -87,7 +87,7 @@ const caseIn = new RegExp(
   `^(?:(?:create|creates|add|adds) )?(?:a )?(?:new )?case(?: called| titled)?\\s+(${markPattern}|${bare})(?:\\s+(?:to|in|into)(?: the)?(?: queue)?\\s+(${markPattern}|${bare}))?$`,
 );
 
-/** The step that words describe; undefined when they describe none. */
+/** The step that words describe; undefined when they do not describe a step. */
 export function readNewStep(words: string, statement: Statement): StepDraft | undefined {
   let ending: Ending = { extras: {} };
   let rest = words.trim();
@@ -139,7 +139,7 @@ export function listOf(words: string, statement: Statement): string[] {
 
 const units: Record<string, string> = { milliseconds: 'ms', seconds: 's', secs: 's', minutes: 'm', mins: 'm', hours: 'h', days: 'd' };
 
-/** `5 minutes` as `5m`; other texts as they are. */
+/** `5 minutes` becomes `5m`; other texts are unchanged. */
 export function durationWords(words: string): string {
   const found = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(words.trim());
   if (!found) return /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/.test(words) ? words.replaceAll(/\s/g, '') : words.trim();

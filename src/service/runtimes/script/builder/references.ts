@@ -1,18 +1,18 @@
-/** How a request names steps: by number, by what they do, by id, by a text in them. Words to references; pure. */
+/** How a request names steps: by number, by what they do, by ID, or by a text in them. Pure. */
 import { ordinalPattern, positionOf } from '../../../words/ordinals.ts';
 import { markPattern, unmask } from '../../../words/quotes.ts';
 import { type Statement, spelledAs } from '../../../words/statements.ts';
 import type { StepKind } from '../schema.ts';
 
 export type StepReference =
-  /** Counted in the procedure as it was; -1 is the last. */
+  /** A number in the original procedure; -1 is the last step. */
   | { by: 'number'; number: number }
   | { by: 'kind'; kind: StepKind; which: 'only' | 'all' | number }
-  /** An id, or a text that stands in the step. */
+  /** An ID, or a text in the step. */
   | { by: 'text'; text: string; kind?: StepKind }
-  /** The one edited last. */
+  /** The step that was edited last. */
   | { by: 'last' }
-  /** Words that name no step. */
+  /** Words that do not name a step. */
   | { by: 'unclear'; words: string };
 
 const nouns: readonly (readonly [StepKind, string])[] = [
@@ -46,7 +46,7 @@ const noted = new RegExp(
 );
 const it = /^(?:it|that|this|that step|this step|(?:the )?new (?:step|one))$/;
 
-/** The steps that words name: one reference each, several for lists and ranges. */
+/** The references in words, one for each step: several for lists and ranges. */
 export function readReferences(words: string, statement: Statement): StepReference[] {
   const text = words.trim().replace(/^the\s+/, '');
   const list = steps.exec(text)?.[1];
@@ -65,7 +65,7 @@ function rangeOf(text: string): StepReference[] | undefined {
   return Array.from({ length: to - from + 1 }, (_, index) => ({ by: 'number', number: from + index }));
 }
 
-/** The one step that words name. */
+/** The reference to the one step that words name. */
 export function readReference(words: string, statement: Statement): StepReference {
   const text = words.trim().replace(/^the\s+/, '');
   if (it.test(text)) return { by: 'last' };

@@ -1,4 +1,4 @@
-/** When an agent is to run, in words. A procedure has no schedule: it is suggested as something to set up. Pure. */
+/** When an agent should run, in words. A procedure has no schedule, so it is suggested as something to set up. Pure. */
 import type { Statement } from '../../../words/statements.ts';
 
 export interface Schedule {
@@ -10,7 +10,7 @@ export interface Schedule {
 }
 
 const days = 'monday|tuesday|wednesday|thursday|friday|saturday|sunday';
-const asked =
+const opening =
   /^(?:(?:re)?run|start|schedule|do|execute|repeat)(?:\s+(?:it|this|the agent|this agent|the procedure|the whole thing))?\b[\s,:]*(.*)$/;
 const frequencies: readonly (readonly [RegExp, Schedule['frequency']])[] = [
   [/^every (?:5|five) minutes/, 'every_5_minutes'],
@@ -24,7 +24,7 @@ const frequencies: readonly (readonly [RegExp, Schedule['frequency']])[] = [
 
 /** The schedule that a statement asks for; undefined when it asks for something else. */
 export function readSchedule({ words }: Statement): Schedule | undefined {
-  const rest = asked.exec(words)?.[1];
+  const rest = opening.exec(words)?.[1];
   const frequency = rest === undefined ? undefined : frequencies.find(([pattern]) => pattern.test(rest))?.[1];
   if (rest === undefined || frequency === undefined) return undefined;
   const day = new RegExp(`\\b(${days})s?\\b`).exec(rest)?.[1];

@@ -1,4 +1,4 @@
-/** What has to be set up, because of a change, for a procedure to run: told beside the proposal, never done by it. */
+/** What has to be set up so that a changed procedure can run. The proposal lists it; accepting does not set anything up. */
 import type { BuildRequest, SetupChange } from '../../runtime.ts';
 import type { Procedure, Step, StepOf } from '../schema.ts';
 import { type Schedule, scheduleWords } from './schedule.ts';
@@ -6,18 +6,18 @@ import { type Schedule, scheduleWords } from './schedule.ts';
 const secretName = /\$\{?([A-Z][A-Z0-9_]*(?:TOKEN|KEY|SECRET|PASSWORD|CREDENTIALS?)[A-Z0-9_]*)\}?/g;
 const fileName = /(?<![\w./>-])(?<!>\s*)([\w][\w./-]*\.(?:csv|tsv|json|ya?ml|txt|md|xml|pdf|xlsx?|zip|png|jpe?g|webp))(?![\w/])/gi;
 
-/** What the service can do. */
+/** What the service supports. */
 type Abilities = Pick<BuildRequest, 'exec' | 'browsing' | 'connections'>;
 
-/** What the proposal needs and the procedure before it did not. */
+/** What the proposal needs and the previous procedure did not. */
 export function setupChanges(
   before: Procedure | undefined,
   after: Procedure,
   abilities: Abilities,
   schedules: readonly Schedule[],
 ): SetupChange[] {
-  const had = new Set((before ? needs(before, abilities) : []).map(keyOf));
-  return [...needs(after, abilities).filter((need) => !had.has(keyOf(need))), ...schedules.map(scheduleNeed)];
+  const previous = new Set((before ? needs(before, abilities) : []).map(keyOf));
+  return [...needs(after, abilities).filter((need) => !previous.has(keyOf(need))), ...schedules.map(scheduleNeed)];
 }
 
 const keyOf = ({ type, name }: SetupChange): string => `${type} ${name}`;
@@ -43,7 +43,7 @@ function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', written: Set<s
       type: 'exec',
       name: 'exec',
       title: 'Commands must be allowed',
-      description: `Step ${step.number} runs a command. A service runs commands when it was started with --exec host.`,
+      description: `Step ${step.number} runs a command. The service runs commands only when it is started with --exec host.`,
       satisfied: exec === 'host',
     },
   ];
@@ -52,7 +52,7 @@ function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', written: Set<s
       type: 'secret',
       name: name as string,
       title: `The secret ${name}`,
-      description: `Step ${step.number} reads $${name}. Commands get no variable of the service: let the command read it from where it is kept.`,
+      description: `Step ${step.number} reads $${name}. Commands do not get the environment variables of the service: let the command read the secret from where it is stored.`,
       satisfied: false,
     });
   }
@@ -65,26 +65,26 @@ const file = (step: Step, name: string): SetupChange => ({
   type: 'file',
   name,
   title: `The file ${name}`,
-  description: `Step ${step.number} reads it and no step before it writes it. Give it to each run: aops runs start --upload ${name}.`,
+  description: `Step ${step.number} reads this file, and no earlier step writes it. Upload it to each run: aops runs start --upload ${name}.`,
   satisfied: false,
 });
 
-function connection({ number, payload }: StepOf<'tool'>, known: readonly string[]): SetupChange {
+function connection({ number, payload }: StepOf<'tool'>, existing: readonly string[]): SetupChange {
   const name = payload.connection ?? (payload.name.split('.')[0] as string);
   const title = `A connection to ${name}`;
   if (payload.connection === undefined) {
-    const description = `Step ${number} shows a call of ${payload.name} and makes none. To make it, connect to the system (aops connections create) and name the connection in the step.`;
+    const description = `Step ${number} only shows a call to ${payload.name}. To make the call, connect to the system (aops connections create) and name the connection in the step.`;
     return { type: 'connection', name, title, description, satisfied: false };
   }
-  const description = `Step ${number} calls its tool ${payload.name}. Make the connection with aops connections create ${name}.`;
-  return { type: 'connection', name, title, description, satisfied: known.includes(name) };
+  const description = `Step ${number} calls its tool ${payload.name}. Create the connection with aops connections create ${name}.`;
+  return { type: 'connection', name, title, description, satisfied: existing.includes(name) };
 }
 
 const browser = (step: Step, browsing: boolean): SetupChange => ({
   type: 'browser',
   name: 'browser',
   title: 'A browser',
-  description: `Step ${step.number} opens pages. The service needs a Chromium for it, and must not have been started with --browse off.`,
+  description: `Step ${step.number} opens pages. This needs Chromium, and a service that is not started with --browse off.`,
   satisfied: browsing,
 });
 
@@ -93,7 +93,7 @@ function scheduleNeed(schedule: Schedule): SetupChange {
     type: 'schedule',
     name: scheduleWords(schedule),
     title: `A schedule: ${scheduleWords(schedule)}`,
-    description: 'A procedure has no times of its own. The schedule belongs to the agent, and is made when you make it.',
+    description: 'A procedure cannot contain a schedule. Schedules belong to the agent: create one with aops agents schedules create.',
     satisfied: false,
     schedule: {
       frequency: schedule.frequency,

@@ -29,10 +29,10 @@ function logicalLines(request: string): { line: string; block: YAMLMap[] | undef
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] as string;
     let end = at + 1;
-    // A fence may open at the end of the line or on the next one.
-    const here = /^(.*\S.*?)\s*```\w*\s*$/.exec(line)?.[1];
-    const fenced = here !== undefined || /^\s*```/.test(lines[end] ?? '');
-    const opened = here === undefined ? at + 1 : at;
+    // A fence can open at the end of the line or on the next one.
+    const opener = /^(.*\S.*?)\s*```\w*\s*$/.exec(line)?.[1];
+    const fenced = opener !== undefined || /^\s*```/.test(lines[end] ?? '');
+    const opened = opener === undefined ? at + 1 : at;
     if (fenced) {
       end = lines.findIndex((other, index) => index > opened && /^\s*```\s*$/.test(other));
       end = end < 0 ? lines.length : end + 1;
@@ -41,15 +41,15 @@ function logicalLines(request: string): { line: string; block: YAMLMap[] | undef
     }
     const below = fenced ? lines.slice(opened + 1, end - 1) : lines.slice(at + 1, end);
     const block = below.some((text) => text.trim() !== '') ? stepsIn(below.join('\n')) : undefined;
-    result.push({ line: block === undefined ? line : (here ?? line), block });
+    result.push({ line: block === undefined ? line : (opener ?? line), block });
     if (block !== undefined) at = end - 1;
-    // An introduction to a list of requests asks for nothing itself.
+    // The introduction to a list of requests does not ask for anything itself.
     else if (below.some((text) => /^\s*[-*]\s/.test(text)) && line.trimEnd().endsWith(':')) result.pop();
   }
   return result;
 }
 
-/** The steps that a piece of YAML describes; undefined when it is something else. */
+/** The steps that YAML describes; undefined when it describes something else. */
 export function stepsIn(text: string): YAMLMap[] | undefined {
   const document = parseDocument(text.replace(/^\n+/, ''));
   if (document.errors.length > 0) return undefined;

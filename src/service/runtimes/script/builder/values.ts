@@ -1,4 +1,4 @@
-/** What the keys of steps are called in requests, where they stand, and what kind of value they take. */
+/** What the keys of steps are called in requests, their paths, and the kind of value they have. */
 import { parse } from 'yaml';
 import { Refused } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
@@ -23,7 +23,7 @@ const synonyms: Record<string, string> = {
   label: 'header',
   several: 'multi_select',
 };
-/** The key whose value is the step itself, for steps that are one text. */
+/** What the only value of a step is called, for steps that consist of a text. */
 const wholes: Partial<Record<StepKind, readonly string[]>> = {
   say: ['text', 'message', 'say', 'greeting', 'content'],
   sleep: ['time', 'duration', 'length', 'wait', 'sleep'],
@@ -33,24 +33,24 @@ const inQuestion = ['question', 'header', 'options', 'multi_select'];
 const durations = ['timeout', 'takes'];
 const plainData = ['result', 'arguments', 'json', 'multi_select'];
 
-/** Where a key of a step stands, below the step; undefined when such a step has no such key. */
+/** The path of a key below its step; undefined when such a step does not have that key. */
 export function pathOf(kind: StepKind, word: string): Path | undefined {
-  const known = word.trim().replaceAll(/\s+/g, ' ');
-  if (known === conditionKey || synonyms[known] === conditionKey) return [conditionKey];
-  if (wholes[kind]?.includes(known)) return [kind];
-  const key = keysOf(kind).includes(known) ? known : (synonyms[known] ?? known.replaceAll(' ', '_'));
+  const name = word.trim().replaceAll(/\s+/g, ' ');
+  if (name === conditionKey || synonyms[name] === conditionKey) return [conditionKey];
+  if (wholes[kind]?.includes(name)) return [kind];
+  const key = keysOf(kind).includes(name) ? name : (synonyms[name] ?? name.replaceAll(' ', '_'));
   if (kind === 'ask' && inQuestion.includes(key)) return [kind, 'questions', 0, key];
   return keysOf(kind).includes(key) ? [kind, key] : undefined;
 }
 
-/** The keys that a step of a kind may have, as they are asked for. */
+/** The keys that a step of a kind can have, as questions name them. */
 export function keysOf(kind: StepKind): string[] {
   const schema = stepSchemas[kind] as { properties?: Record<string, unknown> };
   const keys = schema.properties === undefined ? (wholes[kind]?.slice(0, 1) ?? []) : Object.keys(schema.properties);
   return kind === 'ask' ? [...keys.filter((key) => key !== 'questions'), ...inQuestion] : [...keys];
 }
 
-/** The value that a text stands for under a key. @throws Refused when it must be YAML and is not */
+/** The value of a key, from a text. @throws Refused when it must be YAML and is not */
 export function valueFor(path: Path, text: string): unknown {
   const key = path.at(-1);
   if (durations.includes(String(key)) || key === 'sleep') return durationWords(text);
