@@ -2,36 +2,36 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { defineConfig } from 'rolldown';
 
 /**
- * What libraries would load at every start and never use here, and what takes its place. Each of these was measured
- * by `npm run bench`; a library that comes to use it after all fails loudly.
+ * Modules that libraries would load at every start but that aops never uses, and their replacements. Each was measured
+ * with `npm run bench`. If a library uses one after all, it fails loudly.
  */
 const replacements = [
-  // conf constructs ajv only when it is given a schema; aops gives none.
+  // conf constructs ajv only if it gets a schema, which aops does not pass.
   { library: 'conf', id: /^(ajv\/dist\/2020\.js|ajv-formats)$/, code: 'export class Ajv2020 {}\nexport default () => {};' },
-  // undici speaks HTTP/2 only where `allowH2` is set; this would load node:http2 and node:tls.
+  // undici uses HTTP/2 only if `allowH2` is set; this would load node:http2 and node:tls.
   { library: 'undici', id: /[\\/]client-h2\.js$/, code: "export default () => { throw new Error('HTTP/2 is not built in.'); };" },
-  // Bodies are bytes or streams; this turns FormData into bytes, with the half of fetch.
+  // Bodies are bytes or streams; this converts FormData to bytes, and needs half of fetch.
   {
     library: 'undici',
     id: /[\\/]web\/fetch\/body\.js$/,
     code: "export const extractBody = () => { throw new Error('FormData is not built in.'); };",
   },
-  // undici takes two small things of the HTTP module that it replaces.
+  // undici uses two small parts of the HTTP module that it replaces.
   { library: 'undici', id: /^node:http$/, code: 'export class IncomingMessage {}\nexport const maxHeaderSize = 16_384;' },
-  // commander starts programs for subcommands that are files of their own; aops has none.
+  // commander starts programs for subcommands in separate files; aops has none.
   { library: 'commander', id: /^(node:)?child_process$/, code: 'export {};' },
 ];
 
 const teamPage = 'src/service/page/team-page';
 
-/** What renders templates in threads of its own: one file, which loads nothing else of the program. */
+/** The worker threads that render templates: one file, which loads nothing else of the program. */
 export const renderWorker = defineConfig({
   input: { 'render-worker': 'src/service/runtimes/script/rendering/worker.ts' },
   platform: 'node',
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
-/** What reads the database in a thread of its own. */
+/** The worker thread that reads the database. */
 export const databaseReader = defineConfig({
   input: { 'database-reader': 'src/service/store/database/reader/worker.ts' },
   platform: 'node',
@@ -40,14 +40,14 @@ export const databaseReader = defineConfig({
 });
 
 /**
- * One code-split bundle: the launcher loads `main`, which knows the version; every command loads `core`, those that
- * talk to the service `client`, and each its own few lines. Fewer files start faster. What only some need (service,
- * prompts, yaml, jq) stays in chunks of its own behind `import()`. Start-up is measured by `npm run bench`.
+ * One code-split bundle. The launcher loads `main`, which contains the version; every command loads `core`, its own
+ * few lines, and `client` if it calls the service. Fewer files start faster. Parts that only some commands need (service,
+ * prompts, yaml, jq) stay in separate chunks behind `import()`. `npm run bench` measures the start-up.
  */
 const program = defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  // Native or WebAssembly packages find their binaries relative to themselves; the browser library is large, and loaded by `browse` steps alone.
+  // Native and WebAssembly packages find their binaries relative to themselves; the browser library is large, and only `browse` steps load it.
   external: ['libsql', 'jq-wasm', 'playwright-core'],
   plugins: [
     {
@@ -62,26 +62,26 @@ const program = defineConfig({
         return index === undefined ? null : (replacements[Number(index)]?.code ?? null);
       },
       generateBundle() {
-        // What browsers load is not bundled: it lies beside the code that serves it.
+        // Files for browsers are not bundled: they are next to the code that serves them.
         for (const name of readdirSync(teamPage)) {
           if (!/\.(html|css|js|svg)$/.test(name)) continue;
           this.emitFile({ type: 'asset', fileName: `team-page/${name}`, source: readFileSync(`${teamPage}/${name}`) });
         }
-        // Tools that look into the package read those as modules, which they are.
+        // Tools that inspect the package read these files as modules, which is correct.
         this.emitFile({ type: 'asset', fileName: 'team-page/package.json', source: '{ "type": "module" }\n' });
-        // The package itself is of modules, and the bundle is not.
+        // The package consists of modules, but the bundle does not.
         this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' });
       },
     },
   ],
   output: {
     dir: 'dist',
-    // Node loads CommonJS several milliseconds faster than modules: no resolution in advance, no second loader.
+    // Node loads CommonJS several milliseconds faster than modules, because it needs no resolution in advance and no second loader.
     format: 'cjs',
     minify: true,
     cleanDir: true,
     chunkFileNames: '[name]-[hash].js',
-    // A group takes what its modules import statically, too, except what one before it has.
+    // A group also contains the static imports of its modules, except those in a previous group.
     codeSplitting: {
       groups: [
         { name: 'version', test: /[\\/]src[\\/]base[\\/]version\.ts$/, priority: 3 },
@@ -100,5 +100,5 @@ const program = defineConfig({
   },
 });
 
-// The first one empties the folder.
+// The first build empties the folder.
 export default defineConfig([program, renderWorker, databaseReader]);

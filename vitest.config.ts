@@ -5,18 +5,18 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Colours and terminal detection must come from each test, never from the shell that runs the suite.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
-    // A limit for what hangs, not for what is slow: end-to-end tests start many processes, also on a busy machine.
+    // A limit for tests that hang, not for slow ones: end-to-end tests start many processes, also on a busy machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // A missing golden text fails, here as in CI; `npx vitest run FILE -u` writes them.
+    // A missing golden file fails the test, locally and in CI; `npx vitest run FILE -u` writes it.
     update: 'none',
     pool: 'forks',
-    // Files that run in one process share what they import: reading it again for each was a third of the time.
+    // Test files in one process share their imports: loading them again for each file took a third of the time.
     isolate: false,
     reporters: ['default', './test/support/skipped-tests.ts'],
     globalSetup: ['test/support/empty-database.ts', 'test/support/render-worker.ts'],
     setupFiles: ['test/support/setup.ts'],
-    // Most tests wait for sockets and processes: more files at once than cores is faster.
+    // Most tests wait for sockets and processes, so it is faster to run more files at once than there are cores.
     maxWorkers: 4,
   },
 });

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
  * Listing 100,000 runs with `aops runs list --all -o ndjson`, next to a bare loop over undici that reads the same pages
- * and prints the same rows, taking turns in one run; and the peak memory of that next to listing 1,000. A server of its
- * own process answers both from memory.
+ * and prints the same rows, alternating in one run; and its peak memory compared with listing 1,000. A server in a separate
+ * process answers both from memory.
  *
  *   node bench/listing.js [--rounds N] [--runs N] [--json]        (npm run bench builds first)
  *
- * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
+ * Exits with 0 whether the goals are met or not; otherwise only if a measurement failed.
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** Requests on several connections, one at a time on each. It does little but write and look for the end of an answer: who measures is not to be slower than what is measured. */
+/** Sends requests on several connections, one at a time on each. It only writes and finds the end of a response, so that the measurement is not slower than the service. */
 import { connect } from 'node:net';
 
 const headEnd = Buffer.from('\r\n\r\n');
@@ -23,7 +23,7 @@ class Connection {
     return connection;
   }
 
-  /** Sends a request; its whole answer. */
+  /** Sends a request. Returns the complete response. */
   send(bytes) {
     this.#socket.write(bytes);
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class LoadConnections {
     return opened;
   }
 
-  /** One request on one of them. */
+  /** Sends a single request on one of the connections. */
   once(bytes) {
     return this.#connections[0].send(bytes);
   }

@@ -44,7 +44,7 @@ function copyRun(database, id, runs) {
   database.exec('commit');
 }
 
-/** Calls the service as JSON over HTTP, and fails loudly. */
+/** Calls the service with JSON over HTTP. Throws on any failure. */
 export function caller({ url, token }) {
   return async (method, pathname, body) => {
     const response = await fetch(`${url}${pathname}`, {
@@ -75,7 +75,7 @@ export async function newAgent(call, team, procedure = 'version: 1\nsteps:\n  - 
   return agent.id;
 }
 
-/** A run when it has ended, which is to be with success. */
+/** Waits for a run to complete. Throws if it does not succeed. */
 export async function ended(call, runId) {
   for (;;) {
     const { run } = await call('GET', `/v2/runs/${runId}`);

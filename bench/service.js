@@ -1,17 +1,17 @@
 #!/usr/bin/env node
 /**
- * The speed of the service: requests a second of reading a run, of a list of 100,000 runs and of a change under an
- * idempotency key, and runs completed a second, each next to a bare node:http server that answers the same bytes, taking turns in
- * one run. Reads are measured twice: over and over, as programs that watch do, which the service answers from memory until
- * something changes; and another one each time, which it reads from the database. Then what lists take when the table is small,
- * how long one run takes, memory, and the time until the service is ready.
- * Besides the time by the clock it tells the CPU time that the two servers used for a request (Linux): on a busy machine
- * that is the figure to go by.
+ * The speed of the service: requests per second for reading a run, a list of 100,000 runs, and a change with an
+ * idempotency key, and runs completed per second. Each is compared with a bare node:http server that returns the same bytes,
+ * alternating in one run. Reads are measured twice: the same one repeatedly, as watching programs do, which the service answers from
+ * memory until something changes; and a different one each time, which it reads from the database. Also measured: lists of a small
+ * table, the duration of one run, memory, and the time until the service is ready.
+ * In addition to the elapsed time it prints the CPU time that both servers used for a request (Linux), which is more reliable on a
+ * busy machine.
  *
  *   node bench/service.js [--rounds N] [--milliseconds N] [--runs N] [--connections N] [--only NAME] [--json]   (npm run bench builds first)
  *
  * Names are ready, get, another, list, page, keyed, flat and runs. Exits with 0 whether the goals are met or not; otherwise only
- * when measuring failed.
+ * if a measurement failed.
  */
 import { fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -30,12 +30,12 @@ import { circumstances, cleanEnvironment, median, processCpu, processMemory, sta
 const self = fileURLToPath(import.meta.url);
 const fewRuns = 1_000;
 const completedRuns = 400;
-/** Runs one after the other, and syncs of the disk. */
+/** Consecutive runs, and syncs of the disk. */
 const single = 20;
 const startRounds = 7;
 const goals = { read: 0.5, keyed: 0.2, flat: 1.25, idle: 120, ready: 500 };
 
-/** Answers every request with what its first message says, after reading the body. */
+/** Answers every request with the content of its first message, after it has read the body. */
 function serveBare() {
   process.once('message', ({ status, headers, body }) => {
     const server = http.createServer((request, response) => {
@@ -51,7 +51,7 @@ function serveBare() {
   process.once('disconnect', () => process.exit());
 }
 
-/** The request of a case as bytes; that of a keyed change differs each time. */
+/** The request of a case as bytes; the request of a keyed change differs each time. */
 function requestBytes({ method, pathname, body }, token) {
   const headTo = (to) => `${method} ${to} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n`;
   if (typeof pathname === 'function') return () => `${headTo(pathname())}\r\n`;
@@ -66,7 +66,7 @@ function requestBytes({ method, pathname, body }, token) {
   };
 }
 
-/** The answer of the service to a request, as a bare server is to give it. */
+/** The service's response to a request, for the bare server to return. */
 async function recorded(service, make) {
   const connections = await LoadConnections.open(service.url, 1);
   const text = (await connections.once(make())).toString('utf8');
@@ -82,7 +82,7 @@ async function recorded(service, make) {
 
 const inTime = { run: (connections, make, milliseconds) => connections.run(make, { milliseconds }) };
 
-/** Milliseconds for a request by the clock, and of the CPU of the process that answers. */
+/** Elapsed milliseconds for a request, and CPU milliseconds of the process that answers. */
 async function load(target, make, { milliseconds, connections }, work = inTime) {
   const opened = await LoadConnections.open(target.url, connections);
   const cpuBefore = processCpu(target.pid);
@@ -94,7 +94,7 @@ async function load(target, make, { milliseconds, connections }, work = inTime) 
   return { wall, cpu: cpuBefore === undefined ? undefined : (cpuAfter - cpuBefore) / requests };
 }
 
-/** Takes turns between the service and a bare server with the same answer. */
+/** Alternates between the service and a bare server with the same response. */
 async function compare(service, test, options) {
   const make = requestBytes(test, service.token);
   const bare = fork(self, ['--bare'], { env: cleanEnvironment(tmpdir()), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -123,7 +123,7 @@ function comparison({ name, goal }, results) {
   return { name, service, bare, ratio, cpu_ratio: bare.cpu_us / service.cpu_us, goal };
 }
 
-/** Runs completed a second, from the first request to the end of the last run; next to as many requests to a bare server. */
+/** Runs completed per second, from the first request to the end of the last run, compared with the same number of requests to a bare server. */
 async function completedPerSecond(service, options) {
   const call = caller(service);
   const agentId = await newAgent(call, service.team);
@@ -141,7 +141,7 @@ async function completedPerSecond(service, options) {
   return compare(service, test, { ...options, ofService: runs });
 }
 
-/** Milliseconds from the request for one run to its end, and of one sync of the disk that the data is on. */
+/** Milliseconds from the request for one run to its end, and for one sync of the disk that contains the data. */
 async function singleRun(service, folder) {
   const call = caller(service);
   const agentId = await newAgent(call, service.team);
@@ -160,7 +160,7 @@ async function singleRun(service, folder) {
   return { run_ms: median(runs), sync_ms: median(syncs) };
 }
 
-/** Milliseconds from starting the process until the service answers that it is ready; and those of bare Node that does nothing. */
+/** Milliseconds from the start of the process until the service is ready, and for bare Node that does nothing. */
 async function startTimes(folder) {
   const ready = [];
   const bare = [];
@@ -190,7 +190,7 @@ async function measure(folder, options) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const idle = processMemory(service.pid);
     const list = `/v2/teams/${service.team}/runs`;
-    // What is read anew each time is one of these; and no URL comes twice, so nothing of it is remembered.
+    // Each read uses another of these, and no URL is repeated, so no response comes from memory.
     let asked = 0;
     const nextRun = () =>
       `/v2/runs/${(2 + (asked % Math.min(2_000, options.runs - 1))).toString(16).padStart(8, '0')}-0000-4000-8000-000000000000?asked=${asked++}`;
@@ -227,7 +227,7 @@ async function measure(folder, options) {
   }
 }
 
-/** What lists take with many runs, against the same with few. */
+/** The cost of lists with many runs, compared with few. */
 async function flatness(folder, many, options) {
   const small = await seeded(folder, 'few', fewRuns);
   const few = { ...small, service: await startService(small.env, small.data, ['--rate-limit', '100000000']) };
@@ -244,7 +244,7 @@ async function flatness(folder, many, options) {
       const times = { few: [], many: [] };
       for (let round = -1; round < options.rounds; round += 1)
         for (const [key, { service, ...data }] of Object.entries({ few, many })) {
-          // Another URL each time: a remembered answer takes the same time however many runs there are.
+          // Another URL each time: a cached response takes the same time however many runs exist.
           let asked = 0;
           const pathname = () => `/v2/teams/${service.team}/runs${query(data)}&asked=${asked++}`;
           const make = requestBytes({ method: 'GET', pathname }, service.token);

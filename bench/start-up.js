@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * Start-up times, next to those of bare Node, in one run: every round measures each case once, so that a busy
- * machine slows all of them alike. A figure is a ratio of medians of the same run; goals are for ratios.
+ * Start-up times, compared with bare Node, in one run: every round measures each case once, so that a busy
+ * machine slows all of them equally. A figure is a ratio of medians of the same run; goals are for ratios.
  *
  *   node bench/start-up.js [--rounds N] [--json]        (npm run bench builds first)
  *
- * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
+ * Exits with 0 whether the goals are met or not; otherwise only if a measurement failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ import { circumstances, cleanEnvironment, launcher, median, ratioCells, table } 
 const warmUpRounds = 3;
 const runsPresent = 20;
 
-/** What is measured; the first case is what the others are compared with. */
+/** The cases; the others are compared with the first one. */
 const cases = [
   { name: 'node -e 0', args: ['-e', '0'] },
   { name: 'aops --version', args: [launcher, '--version'], goal: 1.25 },
@@ -27,7 +27,7 @@ const cases = [
   { name: 'aops completion bash', args: [launcher, 'completion', 'bash'], goal: 2 },
 ];
 
-/** Milliseconds from starting a process to its end, with its output read. Throws when it fails. */
+/** Milliseconds from the start of a process to its end, including reading its output. Throws if it fails. */
 async function timed(args, env) {
   const started = process.hrtime.bigint();
   const { code, stderr } = await finished(args, env);
@@ -50,7 +50,7 @@ async function finished(args, env) {
   return { code, ...output };
 }
 
-/** A local service of its own with runs in it, for as long as `work` takes. */
+/** Provides a temporary local service with some runs while `work` runs. */
 async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-bench-'));
   const env = cleanEnvironment(folder);

@@ -1,4 +1,4 @@
-/** What the benchmarks share: running programs, medians, and the table. */
+/** Shared by the benchmarks: running programs, medians, and the table. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { fileURLToPath } from 'node:url';
 export const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'bin', 'aops.js');
 
 /**
- * The environment without what would change the results: aops's own variables, options of Node, proxies, and additional
- * certificates, which Node reads at every start (they double the time that bare Node takes, and so flatter every ratio to it).
+ * The environment without variables that would change the results: aops's own variables, options of Node, proxies, and additional
+ * certificates, which Node reads at every start (they double the time of bare Node, and would make every ratio look better than it is).
  */
 export function cleanEnvironment(folder) {
   const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_|https?_proxy$|all_proxy$|no_proxy$|ssl_cert_)/i.test(name));
@@ -21,8 +21,8 @@ export function cleanEnvironment(folder) {
 }
 
 /**
- * Runs a program to its end: milliseconds it took, lines it printed, peak memory in kB (Linux). `keep` returns what it
- * printed, too. Throws when it fails.
+ * Runs a program to its end. Returns its duration in milliseconds, the number of printed lines, and peak memory in kB (Linux); with
+ * `keep`, also its output. Throws if it fails.
  */
 export async function measured(command, args, env, { keep = false } = {}) {
   const started = process.hrtime.bigint();
@@ -59,7 +59,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Rows of texts as aligned columns: the first to the left, the others to the right. */
+/** Rows of text as columns: the first left-aligned, the others right-aligned. */
 export function table(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   const line = (row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join('  ');
@@ -72,13 +72,13 @@ export const ratioCells = (ratio, goal) => [
   goal === undefined ? '' : `${goal}x ${ratio <= goal ? 'met' : 'MISSED'}`,
 ];
 
-/** Under which circumstances the figures came about. */
+/** The circumstances of the measurement. */
 export const circumstances = (rounds) =>
   `Node ${process.version}, ${availableParallelism()} CPUs, load ${loadavg()[0].toFixed(1)}, ${rounds} rounds`;
 
 /**
- * A service of its own in the foreground: where it is, its process, its team and token, and `stop`, which ends it and waits for
- * that. Throws when it does not start.
+ * Starts a service in the foreground. Returns its address, process, team, and token, and `stop`, which ends it and waits for its
+ * end. Throws if it does not start.
  */
 export async function startService(env, data, flags = [], nodeFlags = []) {
   const child = spawn(process.execPath, [...nodeFlags, launcher, 'serve', '--data-dir', data, ...flags], {
@@ -100,7 +100,7 @@ export async function startService(env, data, flags = [], nodeFlags = []) {
   }
 }
 
-/** What the service says once it can be reached. */
+/** The line that the service prints once it can be reached. */
 async function listening(stderr) {
   let text = '';
   for await (const chunk of stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
@@ -111,18 +111,18 @@ async function listening(stderr) {
   throw new Error(`The service did not start: ${text}`);
 }
 
-/** Milliseconds of CPU time that a process has used; undefined where that cannot be read. */
+/** Milliseconds of CPU time that a process has used; undefined if that cannot be read. */
 export function processCpu(pid) {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ');
-    // In ticks of which Linux has 100 a second.
+    // Linux counts in ticks, 100 per second.
     return (Number(fields[11]) + Number(fields[12])) * 10;
   } catch {
     return undefined;
   }
 }
 
-/** MiB of memory that a process takes now, and took at most; undefined where that cannot be read. */
+/** Current and peak memory of a process in MiB; undefined if that cannot be read. */
 export function processMemory(pid) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');

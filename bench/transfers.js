@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 /**
- * Pulling files from the local service, next to curl fetching the same ones, taking turns in one run. curl is given
- * the addresses beforehand and one connection, which it keeps (`curl --config`); aops lists the files, checks their
- * names, asks for each, verifies it, syncs it to the disk and renames it. Both start as processes. Goals are for ratios of medians.
+ * Pulling files from the local service, compared with curl, alternating in one run. curl gets the addresses in
+ * advance and reuses one connection (`curl --config`); aops lists the files, checks their names, requests and verifies
+ * each one, syncs it to the disk, and renames it. Both start as processes. Goals are for ratios of medians.
  * When curl ends, the data is only in memory. For the large file its time therefore includes a sync, as the time of aops
  * does; its time without the sync is printed too.
  *
  *   node bench/transfers.js [--rounds N] [--files N] [--mebibytes N] [--json]        (npm run bench builds first)
  *
  * Needs curl, and as much free disk as the large file has. Exits with 0 whether the goals are met or not; otherwise only
- * when measuring failed.
+ * if a measurement failed.
  */
 import { mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ import { circumstances, cleanEnvironment, launcher, measured, median, ratioCells
 const filesInFolder = 100;
 const sizeOfFile = 2_048;
 
-/** A service of its own that limits no rates, for as long as `work` takes. */
+/** Provides a temporary service without a rate limit while `work` runs. */
 async function withService(work) {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-transfers-'));
   const data = path.join(folder, 'data');
@@ -52,7 +52,7 @@ async function prepareRun({ folder, data, env }) {
 
 const quoted = (text) => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 
-/** Pulling many small files. curl gets the same answers from the same operation, which hold the content of each. */
+/** Pulls many small files. curl gets the same responses from the same operation, which contain the content of each file. */
 async function prepareTree({ folder, url, token }, { id, workspace }, count) {
   const transfers = [];
   for (let index = 0; index < count; index += 1) {
@@ -79,7 +79,7 @@ async function prepareTree({ folder, url, token }, { id, workspace }, count) {
   };
 }
 
-/** Pulling one large file. It has a hole for content, so that it takes no disk and no time to read. */
+/** Pulls one large file. It is sparse, so it takes no disk space and no time to read. */
 async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
   const file = await open(path.join(workspace, 'large.bin'), 'w');
   await file.truncate(mebibytes * 1_048_576);
@@ -117,14 +117,14 @@ async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
   };
 }
 
-/** Both, taking turns; the first round warms up. */
+/** Alternates between both; the first round is a warm-up. */
 async function measure({ folder, env }, test, rounds) {
   const times = { curl: [], unsynced: [], aops: [] };
   let peakKilobytes = 0;
   for (let round = -1; round < rounds; round += 1) {
-    // Neither always goes first.
+    // The order alternates, so neither is always first.
     for (const tool of round % 2 === 0 ? ['curl', 'aops'] : ['aops', 'curl']) {
-      // Another folder each time, all removed at the end: file systems are slow to make files where many were just deleted.
+      // Another folder each time, all removed at the end: file systems create files slowly where many were just deleted.
       const out = path.join(folder, 'out', `${test.files}-${tool}-${round}`);
       const args = test[tool](out);
       const result = tool === 'curl' ? await measured('curl', args, env) : await measured(process.execPath, [launcher, ...args], env);
@@ -132,7 +132,7 @@ async function measure({ folder, env }, test, rounds) {
       if (tool === 'curl') await test.afterCurl?.(out);
       const syncing = Number(process.hrtime.bigint() - ended) / 1e6;
       await test.check(out);
-      // What is still to be written is not to slow down whoever is next.
+      // Pending writes must not slow down the next measurement.
       await measured('sync', [], process.env);
       if (round >= 0) times[tool].push(result.milliseconds + syncing);
       if (round >= 0 && tool === 'curl') times.unsynced.push(result.milliseconds);

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * How long after it was written a message is printed by `aops runs watch`: on loopback, by the stream of events, and by polling through
- * a proxy that has no streams. A run says something every half second; what is measured is the time between the message's own timestamp,
- * which the service gives it when it writes it, and its line on the standard output of the other process.
+ * How long it takes from writing a message until `aops runs watch` prints it: on loopback, with the event stream, and with polling through
+ * a proxy that does not offer streams. A run sends a message every half second. The measured time is between the message's timestamp,
+ * which the service sets when it writes the message, and its line on the standard output of the other process.
  *
  *   node bench/watching.js [--messages N] [--pause MS] [--watchers N] [--json]   (npm run bench builds first)
  *
- * Exits with 0 whether the goals are met or not; otherwise only when measuring failed.
+ * Exits with 0 whether the goals are met or not; otherwise only if a measurement failed.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,12 +19,12 @@ import { parseArgs } from 'node:util';
 import { caller, newAgent } from './seeded.js';
 import { circumstances, cleanEnvironment, launcher, median, startService, table } from './support.js';
 
-/** Milliseconds at the median. */
+/** Goals, in milliseconds at the median. */
 const goals = { streamed: 20, polled: 300 };
-/** Messages before the first that counts: the watching process is starting meanwhile. */
+/** Number of first messages that do not count, because the watching process is still starting. */
 const unmeasured = 4;
 
-/** Passes everything on but streams of events, as a service without them. */
+/** Forwards everything except event streams, like a service without them. */
 async function withoutStreams(target) {
   const agent = new http.Agent({ keepAlive: true });
   const server = http.createServer((request, response) => {
@@ -44,7 +44,7 @@ async function withoutStreams(target) {
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() && agent.destroy() };
 }
 
-/** Milliseconds of each message from written to printed. */
+/** For each message, milliseconds from written to printed. */
 async function delays(env, url, service, run) {
   const child = spawn(process.execPath, [launcher, 'runs', 'watch', run, '-o', 'ndjson'], {
     env: { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: service.token, AOPS_TEAM_ID: service.team },

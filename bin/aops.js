@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// CommonJS, like the bundle: Node starts it faster.
+// CommonJS, like the bundle, because Node starts it faster.
 const process = require('node:process');
 
 function load() {

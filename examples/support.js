@@ -1,4 +1,4 @@
-// What the demonstrations share: a machine of their own, aops commands in front of the user, and nothing left behind.
+// Shared by the demonstrations: a temporary home folder, visible aops commands, and cleaning up.
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const launcher = fileURLToPath(new URL('../bin/aops.js', import.meta.url));
 
-/** A command of which the rest depends did not succeed. */
+/** A command failed that the rest of the demonstration depends on. */
 class Failed extends Error {
   constructor(code) {
     super(`exit ${code}`);
@@ -20,11 +20,11 @@ class Failed extends Error {
 
 /**
  * Runs a demonstration and ends the process with its exit code.
- * `demo` is given a temporary folder, `home`, and what runs commands:
- * - `aops(...args)` resolves to the exit code; `must(...args)` ends the demonstration unless that is 0;
- * - `into(file, ...args)` is `must` with what is printed in a file; `begin(file, ...args)` leaves it running until `stop()`, which is Ctrl-C;
- * - `read(...args)` is not shown, and resolves to what was printed;
- * - `until(what, look)` looks again and again, for a minute at most, until `look` resolves to something other than false or undefined.
+ * `demo` gets a temporary folder, `home`, and functions that run commands:
+ * - `aops(...args)` resolves to the exit code; `must(...args)` ends the demonstration unless it is 0;
+ * - `into(file, ...args)` is `must` with the output in a file; `begin(file, ...args)` keeps the command running until `stop()`, which acts like Ctrl-C;
+ * - `read(...args)` is not shown, and resolves to the output;
+ * - `until(what, look)` polls for at most a minute, until `look` resolves to something other than false or undefined.
  */
 export async function demonstrate(demo) {
   const home = await mkdtemp(path.join(tmpdir(), 'aops-demo-'));
@@ -33,13 +33,13 @@ export async function demonstrate(demo) {
   for (const name of ['AOPS_API_KEY', 'AOPS_CLIENT_ID', 'AOPS_CLIENT_SECRET', 'AOPS_BASE_URL', 'AOPS_TEAM_ID', 'AOPS_PROFILE'])
     delete env[name];
 
-  // Ctrl-C reaches the command that runs; this script goes on to tidy up.
+  // Ctrl-C reaches the command that is running; this script continues, in order to clean up.
   let interrupted = false;
   const interrupt = () => {
     interrupted = true;
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, interrupt);
-  // Nobody reads any further, as with `| head`: that ends it, too, and is no reason to leave things behind.
+  // The reader of the output has gone, as with `| head`. This ends the demonstration too, but it still cleans up.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', interrupt);
 
   const shown = (args) => args.map((arg) => (/^[\w./@=:-]+$/.test(arg) ? arg : `'${arg}'`)).join(' ');

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Builds the bundle. The list of its chunks is of interest to nobody; errors are.
+// Builds the bundle. Prints only errors, not the list of chunks.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes the generated files: `npm run generate`. Node 20 runs no TypeScript, so the scripts are bundled before they are run.
+// Writes the generated files: `npm run generate`. Node 20 cannot run TypeScript, so the scripts are bundled first.
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,7 +8,7 @@ import { rolldown } from 'rolldown';
 const dir = path.resolve('node_modules/.cache/generate');
 await rm(dir, { recursive: true, force: true });
 
-// Help reads the contract's fields, and the pages hold what help says: the fields come first, and the pages are bundled with them.
+// The pages contain the text of help, and help reads the contract's fields. The fields are therefore written first.
 for (const name of ['write-contract-fields', 'write-all']) {
   const bundle = await rolldown({
     input: { [name]: `scripts/generate/${name}.ts` },

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Draws the README's picture: `npm run picture` (build first). The program runs on a real pseudo-terminal against a local service of
- * its own, and what the terminal then shows becomes an SVG, once in light and once in dark colours.
+ * its own, and the content of the terminal becomes an SVG, once in light and once in dark colours.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -48,7 +48,7 @@ const env = {
 
 const down = '\u001b[B';
 
-/** Runs aops on a terminal until what it shows is enough; without `until`, to its end. It presses "down" when `ready` says so. */
+/** Runs aops on a terminal until `until` accepts what it shows; without `until`, to its end. Presses "down" once `ready` returns true. */
 function onTerminal(args, { ready = () => false, until } = {}) {
   const terminal = new headless.Terminal({ cols: columns, rows, allowProposedApi: true });
   const pty = spawn(process.execPath, [path.join(root, 'bin/aops.js'), ...args], { cols: columns, rows, cwd: example, env });
@@ -79,7 +79,7 @@ const textOf = (terminal) =>
     .map((line) => line?.translateToString(true) ?? '')
     .join('\n');
 
-/** The text of a line in pieces of one style. */
+/** A line as pieces of text, each with a single style. */
 function piecesOf(line) {
   const pieces = [];
   for (let x = 0; x < columns; x += 1) {
@@ -98,7 +98,7 @@ function piecesOf(line) {
   return pieces.map((piece) => ({ ...piece, text: piece.text.trimEnd() })).filter(({ text }) => text !== '');
 }
 
-/** Several spaces in a row would be one. */
+/** Escapes text. SVG would collapse several spaces, so they become non-breaking ones. */
 const escaped = (text) => text.replace(/[&<>" ]/g, (character) => `&#${character === ' ' ? 160 : character.charCodeAt(0)};`);
 
 function picture(lines, theme) {
@@ -126,7 +126,7 @@ try {
   await onTerminal(['agents', 'create', 'invoice-check', '--procedure', 'procedure.yaml']);
   const args = command.split(' ').slice(1);
   const { terminal, end } = await onTerminal(args, {
-    // The question, once its keys work.
+    // The question is visible and accepts keys.
     ready: (text) => text.includes('Which vendor') && text.includes('⏎ confirm'),
     until: (text) => text.includes('❯ Acme GmbH'),
   });

@@ -11,7 +11,7 @@ const file = (name) => neighbour(import.meta.url, name);
 const page = path.join(process.argv[2] ?? '.', 'invoice-queue.html');
 const chapter = (title) => console.error(`\n── ${title}`);
 
-/** The invoices of the day, each an object by the names in the first row. */
+/** The invoices of the day as objects, with the names in the first row as keys. */
 async function invoices() {
   const [names, ...rows] = (await readFile(new URL('invoices.csv', import.meta.url), 'utf8')).trim().split('\n');
   return rows.map((row) => {

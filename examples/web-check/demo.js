@@ -29,7 +29,7 @@ try {
       (await aops('local', 'up', '--ephemeral')) ||
       (await aops('agents', 'create', 'web-check', '--procedure', neighbour(import.meta.url, 'procedure.yaml'))) ||
       (await aops('runs', 'start', '--agent', 'web-check', '--message', address, '--watch', '--pull', output));
-    // Also of a run that failed: that is when one wants to see it.
+    // Also for a run that failed, because the film strip is most useful then.
     const shown = await aops('runs', 'screenshots', '@latest', '--html', strip, '--force');
     if (code !== 0) return code;
     console.error('\nreport.md, as the run wrote it:\n');

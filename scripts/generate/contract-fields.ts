@@ -1,4 +1,4 @@
-/** src/cli/program/contract-fields.json: the fields of what commands take from the contract, so that help need not load a schema. */
+/** src/cli/program/contract-fields.json: the fields of the contract's results, so that help does not have to load a schema. */
 import type { TSchema } from 'typebox';
 import type { ContractPath, ResultShape } from '../../src/cli/kit/result.ts';
 import { loadAllCommands } from '../../src/cli/program/describe.ts';
@@ -8,7 +8,7 @@ import { schemasOf } from '../../src/interface/schemas.ts';
 
 export const contractFieldsFile = 'src/cli/program/contract-fields.json';
 
-/** JSON Schema, as far as the contract uses it. */
+/** The part of JSON Schema that the contract uses. */
 export interface Schema {
   type?: string;
   format?: string;
@@ -22,7 +22,7 @@ export interface Schema {
   minimum?: number;
 }
 
-/** The schema at a place of the contract. @throws Error when there is no such place */
+/** The schema at a place of the contract. @throws Error if the place does not exist */
 export function schemaAt(path: ContractPath): Schema {
   const [operation, ...members] = path.split('.') as [OperationId, ...string[]];
   return members.reduce<Schema>(
@@ -37,7 +37,7 @@ export function schemaAt(path: ContractPath): Schema {
   );
 }
 
-/** The members of an object schema, those of intersections together. */
+/** The members of an object schema; those of intersections are merged. */
 export function propertiesOf(schema: Schema): Record<string, Schema> {
   const plain = withoutNull(schema);
   return Object.assign({}, ...(plain.allOf ?? []).map(propertiesOf), plain.properties);
@@ -50,7 +50,7 @@ export const requiredOf = (schema: Schema): readonly string[] => [
 
 export const isNull = ({ type }: Schema): boolean => type === 'null';
 
-/** What a schema is when it is not null. */
+/** A schema without its null alternative. */
 export function withoutNull(schema: Schema): Schema {
   const others = schema.anyOf?.filter((one) => !isNull(one));
   return others?.length === 1 && others.length < (schema.anyOf?.length ?? 0) ? (others[0] as Schema) : schema;

@@ -1,4 +1,4 @@
-/** Every file that is generated from the source, by its path in the repository. Pure: `npm run generate` writes them, a test compares them. */
+/** Every file that is generated from the source, by its path in the repository. `npm run generate` writes them, and a test compares them. */
 import { completionScripts, type Shell } from '../../src/commands/completion/scripts.ts';
 import { importsIn } from '../structure/imports.ts';
 import { structurePicture } from '../structure/structure.ts';
@@ -7,7 +7,7 @@ import { interfacePage } from './interface.ts';
 import { manPages } from './man.ts';
 import { manualPages } from './manual.ts';
 
-/** Folders that hold generated files and nothing else. */
+/** Folders that contain only generated files. */
 export const generatedFolders = ['docs/manual', 'completions', 'man'] as const;
 
 const completionFiles: Record<Shell, string> = { bash: 'aops.bash', zsh: 'aops.zsh', fish: 'aops.fish', powershell: 'aops.ps1' };

@@ -1,4 +1,4 @@
-/** docs/manual: one page for each group of commands, and an index with what all commands share. */
+/** docs/manual: one page for each group of commands, and an index with everything that commands share. */
 
 import { type Entries, groupsOf } from '../../src/cli/kit/tree.ts';
 import {
@@ -65,7 +65,7 @@ const commandTable = (commands: readonly DescribedCommand[]): string =>
 function groupPage(group: string, members: readonly DescribedCommand[], summaries: Map<string, string>): string {
   const alone = isAlone(group, members);
   const introduced = new Set([group]);
-  // A group within the group is introduced before the first of its commands.
+  // A nested group is introduced before the first of its commands.
   const introduction = (id: string): string[] =>
     wordsAbove(id).flatMap((path) => {
       if (introduced.has(path)) return [];
@@ -154,7 +154,7 @@ function optionWords({ flag, short, value, negatable }: DescribedOption): string
 const optionMeaning = ({ summary, required, repeatable }: DescribedOption): string =>
   `${summary}${required ? ' (required)' : ''}${repeatable && !summary.includes('repeat') ? ' (repeatable)' : ''}`;
 
-/** `aops api` may call any operation; a list of all of them would be useless. */
+/** `aops api` can call any operation; a list of all of them would be useless. */
 const operationList = (operations: DescribedCommand['operations']): string =>
   operations.length > 12
     ? 'any of the [interface](../interface.md)'
@@ -177,5 +177,5 @@ const wordsAbove = (id: string): string[] => {
 /** `## aops runs start`, one level deeper for each group within a group. */
 const heading = (id: string): string => `${'#'.repeat(id.split(' ').length)} aops ${id}`;
 
-/** How Markdown renderers name the heading of a command. */
+/** The anchor that Markdown renderers give to the heading of a command. */
 const anchor = (id: string): string => `aops-${id.replaceAll(' ', '-')}`;

@@ -14,6 +14,6 @@ export function wrapped(block: string): string {
   return lines.join('\n');
 }
 
-/** The parts of a text between which a line may end: a dash or a number at the beginning of a line would begin a list. */
+/** The parts of a text between which a line can end. A dash or a number never begins a line, because that would begin a list. */
 const words = (text: string): string[] =>
   text.match(/(?:`[^`]*`|\S)+(?:\s+(?:[-*+]|\d+\.)(?=\s))*/g)?.map((word) => word.replace(/\s+/g, ' ')) ?? [];

@@ -1,4 +1,4 @@
-/** Writes every generated file, and removes those that are generated no more. */
+/** Writes every generated file, and removes files that are no longer generated. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generatedFiles, generatedFolders } from './files.ts';
