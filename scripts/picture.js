@@ -37,9 +37,9 @@ const themes = {
 const root = path.resolve(import.meta.dirname, '..');
 const example = path.join(root, 'examples/invoice-check');
 const folder = await mkdtemp(path.join(tmpdir(), 'aops-picture-'));
-const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_|NO_COLOR|FORCE_COLOR|CI$)/.test(name));
+const inherited = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_|NO_COLOR|FORCE_COLOR|CI$)/.test(name));
 const env = {
-  ...Object.fromEntries(kept),
+  ...Object.fromEntries(inherited),
   ...Object.fromEntries(['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind)])),
   HOME: folder,
   TERM: 'xterm-256color',

@@ -23,6 +23,31 @@ const anchors = (markdown: string): string[] =>
       .replaceAll(' ', '-'),
   );
 
+/** Every file of the repository that a page can refer to. */
+const repositoryFiles = ['src', 'test', 'scripts', 'docs', 'bench', 'bin', 'examples']
+  .flatMap((folder) => readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
+  .concat(readdirSync(root))
+  .map((name) => name.replaceAll('\\', '/'));
+
+describe.each([...documents.filter((name) => name.startsWith('docs/decisions/')), 'docs/architecture.md', 'CONTRIBUTING.md'])(
+  '%s, which explains the source,',
+  (page) => {
+    it('names source files that exist, also by the end of their path', () => {
+      const names = [...readDocument(page).matchAll(/(?<![\w./-])([\w-][\w/-]*(?:\.[\w-]+)*\.(?:ts|js|css|grit))\b/g)].map(
+        ([, name = '']) => name,
+      );
+      const built = ['dist/render-worker.js'];
+      const missing = names.filter(
+        (name) =>
+          !/NNNN|^prototype/.test(name) &&
+          !built.includes(name) &&
+          !repositoryFiles.some((file) => file === name || file.endsWith(`/${name}`)),
+      );
+      expect(missing).toEqual([]);
+    });
+  },
+);
+
 describe.each(pages)('%s', (page) => {
   const markdown = readDocument(page);
 
