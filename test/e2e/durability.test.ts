@@ -95,6 +95,33 @@ describe.concurrent('kill -9 of the service', () => {
     expect(again.stderr).toContain('used before');
   });
 
+  it('while it handles idempotency keys: each is executed exactly once, immediately after the restart', async () => {
+    const machine = await started();
+    const { url } = await machine.json<{ url: string }>('local', 'status');
+    const headers = { authorization: `Bearer ${(await machine.read('data/local/token')).trim()}`, 'content-type': 'application/json' };
+    const { teams } = (await (await fetch(`${url}/v2/local/teams`, { headers })).json()) as { teams: { id: string }[] };
+    const agents = `${url}/v2/teams/${teams[0]?.id}/agents`;
+    const create = async (key: string) => {
+      const body = JSON.stringify({ name: `Agent ${key}` });
+      const response = await fetch(agents, { method: 'POST', headers: { ...headers, 'idempotency-key': key }, body });
+      return { status: response.status, replayed: response.headers.get('idempotency-replayed') === 'true', text: await response.text() };
+    };
+    const keys = Array.from({ length: 300 }, (_, number) => `k${number}`);
+    const attempts = keys.map((key) => create(key).catch(() => undefined));
+    await Promise.race(attempts);
+    await killService(machine);
+    const answers = await Promise.all(attempts);
+    expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+    for (const [index, key] of keys.entries()) {
+      const before = answers[index];
+      const { status, replayed, text } = await create(key);
+      expect([key, status]).toEqual([key, 201]);
+      // What was acknowledged before the kill is there; what was not is executed now, or was committed unacknowledged.
+      if (before !== undefined) expect([replayed, text]).toEqual([true, before.text]);
+    }
+    expect(await (await fetch(`${agents}?limit=1`, { headers })).json()).toMatchObject({ total: keys.length });
+  });
+
   it('does not stop a client that watches, once the service is back on its port', async () => {
     const machine = await started();
     await machine.agent('asking', '- approve: { id: pay, title: "Pay?" }');
