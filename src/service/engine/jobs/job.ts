@@ -2,7 +2,7 @@
 import type { Store } from '../../store/database/database.ts';
 import type { ClaimBy, ClaimedJob } from '../../store/jobs/jobs.ts';
 
-/** Takes the next job of a kind, or returns undefined if none can be claimed. */
+/** Takes the next job of a kind as part of a transaction, or returns undefined if none can be claimed. */
 export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<ClaimedJob | undefined>;
 
 /** A kind of job and how to run it, given the parts of the engine that it uses. */

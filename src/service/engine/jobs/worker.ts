@@ -181,24 +181,29 @@ export class Worker {
     // Most wake-ups bring no work.
     if (this.#idle.version === version && began < this.#idle.until) return this.#idle.until - began;
     const first = await firstDueTimes(store, [...this.#kinds.keys()]);
+    const claimed: ClaimedJob[] = [];
     let next = began + this.#lease / 3;
-    for (const [kind, slots] of this.#kinds) {
-      const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
-      const isDue = Math.min(queued, leaseEnd) <= began;
-      next = Math.min(next, isDue ? await this.#claimAll(kind, slots, began) : queued);
-    }
+    // All claims are one commit.
+    await store.atomically(async (unit) => {
+      for (const [kind, slots] of this.#kinds) {
+        const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
+        const isDue = Math.min(queued, leaseEnd) <= began;
+        next = Math.min(next, isDue ? await this.#claimAll(unit.store, { kind, slots, now: began }, claimed) : queued);
+      }
+    });
+    for (const job of claimed) this.#begin(job, began + this.#lease);
     this.#idle = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 
-  /** Starts the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
-  async #claimAll(kind: string, slots: Slots, now: number): Promise<number> {
-    const { store, owner } = this.#options;
-    while (slots.busy < slots.concurrency && !this.#closing) {
+  /** Claims the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
+  async #claimAll(store: Store, { kind, slots, now }: { kind: string; slots: Slots; now: number }, claimed: ClaimedJob[]): Promise<number> {
+    const { owner } = this.#options;
+    for (let free = slots.concurrency - slots.busy; free > 0 && !this.#closing; free--) {
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
       // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
       if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
-      this.#begin(job, now + this.#lease);
+      claimed.push(job);
     }
     // A kind at its limit is polled again when one of its jobs ends.
     return Number.POSITIVE_INFINITY;

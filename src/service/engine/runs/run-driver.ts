@@ -11,7 +11,7 @@ import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
 import type { HasClock, HasLog, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
-import { defineJob } from '../jobs/job.ts';
+import { defineJob, type JobClaim } from '../jobs/job.ts';
 import { isShutdown } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
@@ -21,12 +21,20 @@ import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
 /** The parts of the engine that are needed to execute a run. */
 type DriverEngine = SessionEngine & HasSandboxes & HasRuntimes;
 
+/** Takes the next run, which is `starting` from then on. */
+const claimRun: JobClaim = async (store, kind, by) => {
+  const job = await claimRunJob(store, kind, by);
+  const run = job && (await changeRun(store, job.subject_id, ['pending'], { status: 'starting', updated_at: isoTime(by.now) }));
+  if (run !== undefined) await reviveSandbox(store, run.sandbox_id);
+  return job;
+};
+
 /** Advances a run as far as it can go. Throws only errors that are not the run's own failure. */
 export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
   kind: jobKinds.run,
   concurrency: ({ runConcurrency }) => runConcurrency,
   run: driveRun,
-  claim: claimRunJob,
+  claim: claimRun,
 });
 
 async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
@@ -45,12 +53,10 @@ async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSign
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
-  const starting = await enter(engine, job, 'starting');
-  if (starting === undefined) return undefined;
-  const sandbox = await engine.sandboxes.create(starting.run.sandbox_id);
-  const entered = await enter(engine, job, 'running');
+  const entered = await enter(engine, job);
   if (entered === undefined) return undefined;
   const { run: running, interruptions } = entered;
+  const sandbox = await engine.sandboxes.create(running.sandbox_id);
   const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
   const procedure = await procedureText(engine.store, running.procedure_hash);
   const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, interruptions, signal });
@@ -60,16 +66,12 @@ async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob
 
 interface Entered {
   run: RunRow;
-  /** How often the run has been interrupted since it last made progress; counted once it is `running`. */
+  /** How often the run has been interrupted since it last made progress. */
   interruptions: number;
 }
 
-/** Changes the status of a run to `starting` or `running`. A run that was already in progress keeps its status. */
-async function enter(
-  engine: HasStore & HasClock & HasWorker,
-  job: ClaimedJob,
-  status: 'starting' | 'running',
-): Promise<Entered | undefined> {
+/** Changes the status of a run to `running`. Returns undefined, with the job released, if there is nothing to execute. */
+async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): Promise<Entered | undefined> {
   let shouldWake = false;
   const entered = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
@@ -79,13 +81,15 @@ async function enter(
     }
     const now = isoTime(engine.clock.now());
     await reviveSandbox(trx, run.sandbox_id);
-    const from = status === 'starting' ? (['pending'] as const) : (['pending', 'starting'] as const);
-    const starts = status === 'running' && run.started_at === null;
-    const changed = await changeRun(trx, run.id, from, { status, started_at: starts ? now : run.started_at, updated_at: now });
+    const starts = run.started_at === null;
+    const changed = await changeRun(trx, run.id, ['pending', 'starting'], {
+      status: 'running',
+      started_at: starts ? now : run.started_at,
+      updated_at: now,
+    });
     if (starts && changed !== undefined)
       shouldWake = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
-    const interruptions = status === 'running' ? await countInterruptions(trx, job, run) : 0;
-    return { run: changed ?? run, interruptions };
+    return { run: changed ?? run, interruptions: await countInterruptions(trx, job, run) };
   });
   if (shouldWake) engine.worker.wake();
   return entered;
