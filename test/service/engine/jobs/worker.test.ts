@@ -5,7 +5,7 @@ import { openDatabase } from '../../../../src/service/store/database/database.ts
 import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { heldDisk } from '../../helpers/disk.ts';
+import { heldDisk, serviceCommits } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
 
 type Run = Job<undefined>['run'];
@@ -52,6 +52,35 @@ it('retries a job after a while if its handler throws', async () => {
   clock.advance(1_000);
   await done.opened;
   expect((attempts[1] as number) - (attempts[0] as number)).toBe(1_000);
+});
+
+it('claims everything that is due with one commit, and nothing when that fails', async () => {
+  const commits = serviceCommits();
+  const { store, clock, worker, job } = await workshop();
+  const started: string[] = [];
+  const all = new Gate();
+  const run: Run = async (_, { subject_id }) => {
+    started.push(subject_id);
+    if (started.length === 4) all.open();
+    await all.opened;
+  };
+  for (let index = 0; index < 3; index++) await job(`s${index}`);
+  await enqueueJob(store, { kind: 'other', subjectId: 's3', dueAt: clock.now() });
+  commits.failure = new Error('no space left');
+  worker.start(
+    [
+      { kind: 'k', concurrency: 5, run },
+      { kind: 'other', concurrency: 5, run },
+    ],
+    undefined,
+  );
+  await settle();
+  expect(started).toEqual([]);
+  commits.failure = undefined;
+  const before = commits.count;
+  clock.advance(1_000);
+  await until(() => started.length > 0);
+  expect([commits.count - before, [...started].sort()]).toEqual([1, ['s0', 's1', 's2', 's3']]);
 });
 
 it('runs no more jobs of a kind at the same time than its concurrency allows', async () => {
