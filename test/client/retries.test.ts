@@ -21,6 +21,23 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
+describe('a change that was refused before anything was carried out', () => {
+  it('because the service stores no more keys is not retried, and its outcome is known', async () => {
+    const server = (await scripted()).always(json(503, { error: 'idempotency_store_full', message: 'Try again later.' }));
+    const { client, clock } = newClient(server.url);
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 8, code: 'idempotency_store_full', status: 503 });
+    expect(server.requests).toHaveLength(1);
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('is of unknown outcome when an attempt before it timed out at the service', async () => {
+    const server = await scripted(json(408, { error: 'request_timeout' }), json(403, { error: 'forbidden', message: 'No.' }));
+    const { client } = newClient(server.url);
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13, code: 'outcome_unknown' });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
 describe('a read', () => {
   it.each([
     ['500', busy],

@@ -1,10 +1,13 @@
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AuthorizationServer } from '../support/authorization-server.ts';
 import { McpServer } from '../support/mcp-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
-import { whenDone } from '../support/temporary.ts';
+import { afterTest, whenDone } from '../support/temporary.ts';
 
 const nothing = '00000000-0000-4000-8000-000000000000';
 const secret = 'sk-live-0123456789abcdef';
@@ -109,8 +112,14 @@ describe('connections create, list, get, update and delete', () => {
     const traced = await service.cli([...argv, '--debug'], { stdin: secret });
     expect(traced.code).toBe(0);
     expect(dry.stdout + dry.stderr + traced.stdout + traced.stderr).not.toContain(secret);
-    const lost = await service.cli([...argv], { stdin: secret, env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
-    expect(lost.code).not.toBe(0);
+    // The service receives the change and its answer is lost, so that a change without a secret would stay in the journal.
+    const silent = createServer((request) => request.resume().once('end', () => request.socket.destroy()));
+    afterTest(() => new Promise((resolve) => silent.close(resolve)));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const lost = await service.cli([...argv], { stdin: secret, env: { AOPS_BASE_URL: url } });
+    expect(lost.code).toBe(13);
     const files = (await readdir(service.folder, { recursive: true })).filter((name) => name.endsWith('.json'));
     for (const file of files) {
       const text = await readFile(path.join(service.folder, file), 'utf8');

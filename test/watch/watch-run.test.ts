@@ -343,6 +343,15 @@ describe('the pace', () => {
     pace.hurry();
     await pace.pause(false, signal);
   });
+
+  it('pauses again after it was hurried', async () => {
+    const clock = sleepingClock();
+    const pace = new Pace(clock);
+    const { signal } = new AbortController();
+    pace.hurry();
+    for (let count = 0; count < 3; count += 1) await pace.pause(true, signal);
+    expect(clock.slept).toHaveLength(2);
+  });
 });
 
 describe('a status', () => {

@@ -31,3 +31,25 @@ it.each([
   await left;
   await expect(read(request)).rejects.toMatchObject({ status: 400, message: expect.stringContaining('ended before') });
 });
+
+it.each([
+  ['whole', (request: IncomingMessage) => readBody(request, 100, hour)],
+  ['in pieces', chunksOf],
+])('of an unknown length is refused once more than the limit has arrived, read %s', async (_, read) => {
+  const server = createServer();
+  afterTest(() => new Promise((resolve) => server.close(resolve)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const post = async (bytes: number): Promise<unknown> => {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.on('error', () => undefined);
+    const arrived = once(server, 'request');
+    client.write(
+      `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`,
+    );
+    const [request] = (await arrived) as [IncomingMessage];
+    return read(request).finally(() => client.destroy());
+  };
+  await post(100);
+  await expect(post(101)).rejects.toMatchObject({ status: 413, error: 'body_too_large' });
+});

@@ -272,6 +272,14 @@ describe('behind a proxy', () => {
       statusOf(await raw(api, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`));
     expect([await status(any, 'whatever'), await status(some, 'whatever'), await status(some, 'agents.internal')]).toEqual([200, 403, 200]);
   });
+
+  it('on every interface refuses requests from pages of other sites, by whatever name it is reached', async () => {
+    const api = await started({ host: '0.0.0.0', insecureHttp: true });
+    const from = async (origin: string) =>
+      statusOf(await raw(api, `GET /healthz HTTP/1.1\r\nHost: agents.internal\r\nOrigin: ${origin}\r\nConnection: close\r\n\r\n`));
+    expect(await from('http://agents.internal')).toBe(200);
+    expect([await from('http://elsewhere.example'), await from('null'), await from('https://agents.internal')]).toEqual([403, 403, 403]);
+  });
 });
 
 describe('the end', () => {
