@@ -19,7 +19,7 @@ type Links = Map<string, { target: string; modified: number }>;
 interface FileFacts {
   /** The SHA-256 that it should have. */
   expected?: string;
-  /** Whether runs have written it. */
+  /** Whether a run may have written it. */
   inSandbox?: boolean;
 }
 
@@ -49,7 +49,7 @@ export class BackupWriter {
         await contents.close();
       }
       yield* this.#file(databaseName, this.#workFile);
-      // Whatever is gone by now was removed while nothing held it.
+      // Anything that is missing by now was removed while the directory was not held.
       await this.#held.keepFilesAlone();
       yield* this.#text(sumsName, this.#sums.join(''));
       yield* this.#tar.end();
@@ -81,7 +81,7 @@ export class BackupWriter {
     yield* this.#links(links);
   }
 
-  /** @param links receives those that are found; where they lead is clear only when all of them are known */
+  /** @param links receives the links that are found: where they lead is clear only when all of them are known */
   async *#folder(name: string, links: Links): AsyncGenerator<Buffer> {
     const place = path.join(this.#held.path, name);
     const found = lstatSync(place, { throwIfNoEntry: false });
@@ -148,10 +148,10 @@ export class BackupWriter {
         isShort = true;
       });
       const entry: TarEntry = { name, type: 'file', size: found.size, mode: modeOf(found.mode), modified: found.mtimeMs / 1_000 };
-      yield* this.#add(entry, this.#counted(bytes, hash));
+      yield* this.#add(entry, this.#measured(bytes, hash));
       const sum = hash.digest('hex');
       if (isShort) this.#report(name, 'it became shorter while it was read, and ends with zeros');
-      else if (expected !== undefined && sum !== expected) this.#report(name, 'it was changed on the disk before');
+      else if (expected !== undefined && sum !== expected) this.#report(name, 'it had been changed on the disk');
       this.#sums.push(sumLine(sum, name));
       this.#progress.files += 1;
     } finally {
@@ -159,7 +159,7 @@ export class BackupWriter {
     }
   }
 
-  *#counted(chunks: Iterable<Buffer>, hash: Hash): Generator<Buffer> {
+  *#measured(chunks: Iterable<Buffer>, hash: Hash): Generator<Buffer> {
     for (const bytes of chunks) {
       hash.update(bytes);
       this.#progress.bytes += bytes.length;
@@ -174,7 +174,7 @@ export class BackupWriter {
     if (name !== sumsName) this.#sums.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
   }
 
-  /** @throws AopsError `backup_too_large` for an entry more than can be restored */
+  /** @throws AopsError `backup_too_large` if there are more entries than can be restored */
   #add(entry: TarEntry, content?: Iterable<Buffer>): AsyncGenerator<Buffer> {
     this.#entries += 1;
     if (this.#entries > largestBackup) throw tooLarge(largestBackup);
@@ -188,5 +188,5 @@ export class BackupWriter {
 
 const formatBytes = (bytes: number): string => `${bytes.toLocaleString('en-US')} bytes`;
 
-/** For the owner alone; a program stays executable. */
+/** Accessible to the owner only; a program stays executable. */
 const modeOf = (mode: number): number => ((mode & 0o100) === 0 ? 0o600 : 0o700);

@@ -1,6 +1,6 @@
 /**
- * What belongs into a backup, as the copy of the database tells it. It may be of an older version: of its tables only columns are
- * read that they have had from the first one on.
+ * What belongs in a backup, according to the copy of the database. The database may be of an older version, so only columns that
+ * have existed since the first version are read.
  */
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import Libsql from 'libsql';
@@ -12,8 +12,8 @@ import { terminalStatuses } from '../store/runs/runs.ts';
 import { type BackupInfo, formatVersion } from './format.ts';
 import { damaged } from './problems.ts';
 
-/** Rows read at a time. */
-const portion = 1_000;
+/** Rows per query. */
+const pageSize = 1_000;
 
 export interface RunFile {
   id: string;
@@ -22,8 +22,8 @@ export interface RunFile {
 }
 
 /**
- * The copied database, read in a thread of its own: to check one of several gigabytes takes longer than a service holds its
- * data still for a process that does not answer. Close it before the file is read.
+ * The copied database, read in a separate thread: checking one of several gigabytes takes longer than a service holds its data
+ * still for a process that does not respond. Close it before you read the file.
  */
 export class Contents {
   readonly #store: Kysely<Database>;
@@ -32,16 +32,16 @@ export class Contents {
     this.#store = store;
   }
 
-  /** Opens a copy that nobody else uses, and makes sure that it is sound. @throws AopsError `backup_damaged` */
+  /** Opens a copy that no other process uses, and checks its integrity. @throws AopsError `backup_damaged` */
   static async open(file: string): Promise<Contents> {
     const database = new Libsql(file);
-    // One file holds everything then, and no other is needed beside it.
+    // With this mode one file contains everything.
     database.pragma('journal_mode=DELETE');
     database.close();
     const store = openForReading(file);
     try {
       const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(store);
-      if (rows[0]?.quick_check !== 'ok') throw damaged(`the database is not sound (${rows[0]?.quick_check})`);
+      if (rows[0]?.quick_check !== 'ok') throw damaged(`the database is damaged (${rows[0]?.quick_check})`);
       return new Contents(store);
     } catch (error) {
       await store.destroy();
@@ -59,13 +59,13 @@ export class Contents {
       version,
       schema: (await appliedMigrations(this.#store)).at(-1) ?? '',
       created_at: createdAt,
-      agents: await counted(this.#store.selectFrom('agents').where('deleted_at', 'is', null)),
-      runs: await counted(this.#store.selectFrom('runs')),
-      open_runs: await counted(this.#store.selectFrom('runs').where('status', 'not in', terminalStatuses)),
+      agents: await countRows(this.#store.selectFrom('agents').where('deleted_at', 'is', null)),
+      runs: await countRows(this.#store.selectFrom('runs')),
+      open_runs: await countRows(this.#store.selectFrom('runs').where('status', 'not in', terminalStatuses)),
     };
   }
 
-  /** Sandboxes of runs that had not ended, and then all others. */
+  /** The sandboxes of runs that had not ended. */
   async openSandboxes(): Promise<string[]> {
     const rows = await this.#store
       .selectFrom('runs')
@@ -85,10 +85,10 @@ export class Contents {
         .where('id', '>', last)
         .where('removed_at', 'is', null)
         .orderBy('id')
-        .limit(portion)
+        .limit(pageSize)
         .execute();
       for (const { id } of rows) yield id;
-      if (rows.length < portion) return;
+      if (rows.length < pageSize) return;
       last = (rows.at(-1) as { id: string }).id;
     }
   }
@@ -100,16 +100,16 @@ export class Contents {
         .select(['id', 'run_id as runId', 'sha256'])
         .where('id', '>', last)
         .orderBy('id')
-        .limit(portion)
+        .limit(pageSize)
         .execute();
       yield* rows;
-      if (rows.length < portion) return;
+      if (rows.length < pageSize) return;
       last = (rows.at(-1) as RunFile).id;
     }
   }
 }
 
-async function counted<Table extends keyof Database>(query: SelectQueryBuilder<Database, Table, object>): Promise<number> {
+async function countRows<Table extends keyof Database>(query: SelectQueryBuilder<Database, Table, object>): Promise<number> {
   const { count } = await query.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
   return Number(count);
 }

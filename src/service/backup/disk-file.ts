@@ -1,4 +1,4 @@
-/** Files as they are on the disk while others may change them. */
+/** Reads files that other processes may be changing. */
 import { Buffer } from 'node:buffer';
 import { constants, openSync, readSync, type Stats } from 'node:fs';
 
@@ -33,7 +33,7 @@ export function* fileBytes(descriptor: number, size: number, onShort: () => void
   }
 }
 
-/** Tells files that consist of holes from others: one command makes a file of any length that takes up no space. */
+/** Recognises files that consist of holes: one command makes a file of any length that takes up no space. */
 export class Holes {
   #bytes = 0;
 
@@ -52,13 +52,13 @@ export const bytesOnDisk = ({ size, blocks }: Stats): number => (Number.isFinite
 
 const reasons: Record<string, string> = {
   ENOENT: 'it is gone from the disk',
-  EACCES: 'it may not be read, so it is left out',
-  EPERM: 'it may not be read, so it is left out',
+  EACCES: 'it cannot be read, so it is left out',
+  EPERM: 'it cannot be read, so it is left out',
   ELOOP: 'it became a link, so it is left out',
   ENAMETOOLONG: 'its path is too long, so it is left out',
 };
 
-/** Why something could not be read, for a `Problem`. Throws the error when that is not a reason to continue without it. */
+/** Why something could not be read, for a `Problem`. Throws the error if the backup must not continue without it. */
 export function reasonOf(error: unknown): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   const reason = reasons[code];

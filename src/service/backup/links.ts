@@ -1,13 +1,13 @@
 /**
- * Where the symbolic links of a backup really lead. A link may pass through other links of the same backup, so its target is
- * followed step by step, as the kernel would, and never by its text alone. Pure: nothing on the disk is looked at.
+ * Where the symbolic links of a backup lead. A link may pass through other links of the same backup, so its target is followed step
+ * by step, as the kernel would, and not judged by its text. Pure: it does not access the disk.
  */
 import { posix } from 'node:path';
 
-/** Links that are followed to find the end of one, as many as Linux follows (`path_resolution(7)`). */
-const mostHops = 40;
+/** How many links are followed to find the end of one: as many as Linux follows (`path_resolution(7)`). */
+const maxHops = 40;
 
-/** Why a link does not belong in a backup, as half a sentence. */
+/** Why a link does not belong in a backup, as the predicate of a sentence. */
 export type LinkFault = 'leads out of its sandbox' | 'leads through too many other links';
 
 const out = Symbol('out');
@@ -16,8 +16,8 @@ const tooLong = Symbol('too long');
 type End = string | typeof out | typeof loop | typeof tooLong;
 
 /**
- * What is wrong with links, by name; nothing is said about good ones. A loop is good: it leads nowhere.
- * @param links their targets by name; names begin with `sandboxes/ID/` and pass through no link themselves
+ * The faults of links, by name; valid links are not included. A loop is valid, because it leads nowhere.
+ * @param links their targets by name; a name begins with `sandboxes/ID/` and does not pass through a link itself
  */
 export function faultyLinks(links: ReadonlyMap<string, string>): Map<string, LinkFault> {
   const ends = new Map<string, End>();
@@ -30,15 +30,15 @@ export function faultyLinks(links: ReadonlyMap<string, string>): Map<string, Lin
   return faults;
 }
 
-/** The place at which a link ends, whether anything is there or not. */
+/** The path at which a link ends, whether it exists or not. */
 function endOf(link: string, links: ReadonlyMap<string, string>, ends: Map<string, End>, hops: number): End {
-  const known = ends.get(link);
-  if (known !== undefined) return known;
-  if (hops >= mostHops) return tooLong;
-  // Whoever comes back here while it is being followed goes round in circles.
+  const cached = ends.get(link);
+  if (cached !== undefined) return cached;
+  if (hops >= maxHops) return tooLong;
+  // A link that leads back here while it is being followed is part of a loop.
   ends.set(link, loop);
   const end = follow(link, links, ends, hops);
-  // Only the way from the first link was too long; from elsewhere this one can still be followed.
+  // Only the path from the first link was too long; from another link this one may still be followed.
   if (end === tooLong) ends.delete(link);
   else ends.set(link, end);
   return end;
@@ -53,7 +53,7 @@ function follow(link: string, links: ReadonlyMap<string, string>, ends: Map<stri
     if (part === '' || part === '.') continue;
     if (part === '..') {
       place = posix.dirname(place);
-      // On its way it may be in the folder of the sandbox itself, but not above it.
+      // The path may pass through the folder of the sandbox itself, but not above it.
       if (!`${place}/`.startsWith(home)) return out;
       continue;
     }

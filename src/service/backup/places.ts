@@ -1,37 +1,39 @@
 /**
- * The places that the entries of a backup take. Whatever reads a backup asks here before it believes a name, whether it writes
- * anything or not, so that a check finds all that a restore would find.
+ * The paths of the entries of a backup. Every name is checked here before it is used, whether anything is written or not, so that
+ * a verification finds everything that a restore would find.
  */
 import { Buffer } from 'node:buffer';
 import { posix } from 'node:path';
 import { checkName, largestBackup, longestName } from './format.ts';
-import { damaged, shown } from './problems.ts';
+import { damaged, quoted } from './problems.ts';
 import type { TarType } from './tar-entry.ts';
 
 export class Places {
   readonly #taken = new Map<string, TarType>();
   #entries = 0;
 
-  /** @throws AopsError `backup_damaged` for a name that no backup has, that is taken, or that passes through a file or a link */
+  /** @throws AopsError `backup_damaged` for a name that no backup contains, that appears twice, or that passes through a file or a link */
   take(name: string, type: TarType): void {
     this.#entries += 1;
-    if (this.#entries > largestBackup) throw damaged(`it has more than ${largestBackup} entries`);
-    if (Buffer.byteLength(name) > longestName) throw damaged(`the name ${shown(name)} is too long`);
+    if (this.#entries > largestBackup) throw damaged(`it contains more than ${largestBackup} entries`);
+    if (Buffer.byteLength(name) > longestName) throw damaged(`the name ${quoted(name)} is too long`);
     checkName(name, type);
     this.#folder(posix.dirname(name), name);
-    const there = this.#taken.get(name);
-    if (there !== undefined && !(there === 'folder' && type === 'folder')) {
-      throw damaged(there === 'file' && type === 'file' ? `it has ${shown(name)} twice` : `two things in it have the place ${shown(name)}`);
+    const existing = this.#taken.get(name);
+    if (existing !== undefined && !(existing === 'folder' && type === 'folder')) {
+      throw damaged(
+        existing === 'file' && type === 'file' ? `${quoted(name)} appears in it twice` : `two entries in it are named ${quoted(name)}`,
+      );
     }
     this.#taken.set(name, type);
   }
 
-  /** Takes a folder with all that it is in, as long as they are not known yet. */
+  /** Takes a folder and its parents, unless they have been taken already. */
   #folder(folder: string, name: string): void {
     for (let current = folder; current !== '.'; current = posix.dirname(current)) {
-      const there = this.#taken.get(current);
-      if (there === 'folder') return;
-      if (there !== undefined) throw damaged(`${shown(name)} passes through the ${there} ${shown(current)}`);
+      const existing = this.#taken.get(current);
+      if (existing === 'folder') return;
+      if (existing !== undefined) throw damaged(`${quoted(name)} passes through the ${existing} ${quoted(current)}`);
       this.#taken.set(current, 'folder');
     }
   }

@@ -1,10 +1,10 @@
-/** What can be wrong with a backup, and with where it is to go. */
+/** The errors of backups, and of the directories that they are restored into. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 
-/** A name out of a backup, for a message. */
-export const shown = (name: string): string => JSON.stringify(name.slice(0, 200));
+/** A name from a backup, for a message. */
+export const quoted = (name: string): string => JSON.stringify(name.slice(0, 200));
 
-/** @param why half a sentence about the file */
+/** @param why a clause about the file, without a capital letter and a full stop */
 export const damaged = (why: string, cause?: unknown): AopsError =>
   new AopsError(`The backup cannot be used: ${why}.`, {
     code: 'backup_damaged',
@@ -13,7 +13,7 @@ export const damaged = (why: string, cause?: unknown): AopsError =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** @param what it has that this version does not know */
+/** @param what the part of it that this version does not support */
 export const newerBackup = (version: string, what: string): AopsError =>
   new AopsError(`The backup was written by a newer version of aops, ${version} (it has ${what}).`, {
     code: 'backup_newer',
@@ -27,27 +27,27 @@ export const tooLarge = (entries: number): AopsError =>
     {
       code: 'backup_too_large',
       exit: exitCodes.failure,
-      hint: 'Let files of old runs go with --sandbox-retention, or copy the data directory while the service is stopped.',
+      hint: 'Remove files of old runs with --sandbox-retention, or copy the data directory while the service is stopped.',
     },
   );
 
 export const nothingToBackUp = (dataDirectory: string): AopsError =>
-  new AopsError(`There is no data of a service in ${dataDirectory}.`, {
+  new AopsError(`${dataDirectory} does not contain the data of a service.`, {
     code: 'no_data',
     exit: exitCodes.notFound,
-    hint: 'Name the data directory of the service with --data-dir.',
+    hint: 'Specify the data directory of the service with --data-dir.',
   });
 
 export const notEmpty = (dataDirectory: string): AopsError =>
-  new AopsError(`The data directory ${dataDirectory} is not empty; nothing is restored over what is there.`, {
+  new AopsError(`The data directory ${dataDirectory} is not empty. A restore never overwrites files.`, {
     code: 'data_directory_not_empty',
     exit: exitCodes.conflict,
-    hint: 'Move it away, or restore into another one with --data-dir.',
+    hint: 'Move it elsewhere, or restore into another directory with --data-dir.',
   });
 
 export const unfinishedRestore = (dataDirectory: string): AopsError =>
-  new AopsError(`A backup is being restored into ${dataDirectory}, or that was not finished.`, {
+  new AopsError(`A restore into ${dataDirectory} is in progress or was not finished.`, {
     code: 'restore_unfinished',
     exit: exitCodes.conflict,
-    hint: 'Wait for it, or restore the backup again.',
+    hint: 'Wait until it has finished, or restore the backup again.',
   });

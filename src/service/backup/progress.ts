@@ -1,10 +1,10 @@
 /** How far a backup has been written or read. */
 import type { BackupInfo } from './format.ts';
 
-/** Something that the backup does not contain as it was on the disk. */
+/** A file that the backup does not contain, or not as it was on the disk. */
 export interface Problem {
   path: string;
-  /** The reason, without a capital letter and a full stop. */
+  /** A clause that gives the reason, without a capital letter and a full stop. */
   problem: string;
 }
 

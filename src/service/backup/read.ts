@@ -1,4 +1,4 @@
-/** Reads a backup from its first byte to its last: every name, every checksum. What it holds goes into a folder, or nowhere. */
+/** Reads a backup from its first byte to its last, and checks every name and checksum. The contents are written to a folder, or not at all. */
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { closeSync, existsSync, futimesSync, mkdirSync, openSync, realpathSync, statfsSync, symlinkSync, writeSync } from 'node:fs';
@@ -12,19 +12,19 @@ import { migrations } from '../store/database/migrations/index.ts';
 import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';
-import { damaged, shown } from './problems.ts';
+import { damaged, quoted } from './problems.ts';
 import type { ReadProgress } from './progress.ts';
 import { type ReadEntry, readTar } from './tar-reader.ts';
 
-/** A file of at least this many bytes is begun only when the disk has room for it. */
-const sizeToAskFor = 1_048_576;
+/** A file of at least this many bytes is only created if the disk has space for it. */
+const minSizeToCheck = 1_048_576;
 
-/** What says what the backup is, is short. */
+/** Bytes of the description. */
 const longestInfo = 65_536;
 
 /**
- * Reads the backup that `source` is, and writes what it holds below `folder`, readable for its owner alone.
- * @throws AopsError `backup_damaged`, `backup_newer`, `disk_full`; what was written by then has to be removed
+ * Reads the backup whose bytes `source` yields, and writes its contents to `folder`, readable only by their owner.
+ * @throws AopsError `backup_damaged`, `backup_newer`, `disk_full`; the caller has to remove what was written by then
  */
 export async function readBackup(
   source: AsyncIterable<Uint8Array>,
@@ -40,7 +40,9 @@ export async function readBackup(
   } catch (error) {
     signal.throwIfAborted();
     const { code = '' } = error as NodeJS.ErrnoException;
-    throw code.startsWith('Z_') ? damaged(code === 'Z_BUF_ERROR' ? 'it ends too early' : 'it is no backup, or was changed', error) : error;
+    throw code.startsWith('Z_')
+      ? damaged(code === 'Z_BUF_ERROR' ? 'it ends too early' : 'it is not a backup, or it was changed', error)
+      : error;
   } finally {
     gunzip.destroy();
     await done.catch(() => undefined);
@@ -52,9 +54,9 @@ class BackupReader {
   readonly #progress: ReadProgress;
   readonly #sums = new Map<string, string>();
   readonly #places = new Places();
-  /** Made when everything else is there and has been checked: nothing is written through them. */
+  /** Created when everything else has been written and checked, so that nothing is written through them. */
   readonly #links = new Map<string, string>();
-  /** Folders that were looked at and are where their names say. */
+  /** Folders that have been checked, and are not reached through a link. */
   readonly #real = new Set<string>();
 
   constructor(folder: string | undefined, progress: ReadProgress) {
@@ -65,34 +67,34 @@ class BackupReader {
   async read(entries: AsyncIterable<ReadEntry>): Promise<BackupInfo> {
     let sums: Map<string, string> | undefined;
     for await (const entry of entries) {
-      if (sums !== undefined) throw damaged('something comes after its end');
+      if (sums !== undefined) throw damaged('an entry follows its end');
       if (this.#progress.info === undefined) await this.#readInfo(entry);
       else if (entry.name === sumsName && entry.type === 'file') sums = await this.#readSums(entry);
-      else await this.#keep(entry);
+      else await this.#unpack(entry);
     }
     if (sums === undefined || this.#progress.info === undefined) throw damaged('it ends too early');
     this.#compare(sums);
-    for (const [name, fault] of faultyLinks(this.#links)) throw damaged(`the link ${shown(name)} ${fault}`);
+    for (const [name, fault] of faultyLinks(this.#links)) throw damaged(`the link ${quoted(name)} ${fault}`);
     for (const [name, target] of this.#links) this.#onDisk(name, (place) => symlinkSync(target, place));
     return this.#progress.info;
   }
 
-  /** A line for each file is all that it may hold, so it is no larger than what has been read before. */
+  /** It may contain one line for each file that has been read, and no more. */
   async #readSums(entry: ReadEntry): Promise<Map<string, string>> {
     let expected = 0;
     for (const [name, sum] of this.#sums) expected += Buffer.byteLength(sumLine(sum, name));
-    if (entry.size > expected) throw damaged('it has more checksums than files');
+    if (entry.size > expected) throw damaged('it contains more checksums than files');
     return parseSums((await wholeContent(entry)).toString('utf8'));
   }
 
   async #readInfo(entry: ReadEntry): Promise<void> {
-    if (entry.name !== infoName || entry.size > longestInfo) throw damaged('it is no backup of aops');
+    if (entry.name !== infoName || entry.size > longestInfo) throw damaged('it is not an aops backup');
     const bytes = await wholeContent(entry);
     this.#progress.info = parseInfo(bytes.toString('utf8'), Object.keys(migrations));
     this.#sums.set(infoName, createHash('sha256').update(bytes).digest('hex'));
   }
 
-  async #keep(entry: ReadEntry): Promise<void> {
+  async #unpack(entry: ReadEntry): Promise<void> {
     const { name, type, target = '' } = entry;
     this.#places.take(name, type);
     if (type === 'file') return this.#file(entry);
@@ -102,12 +104,12 @@ class BackupReader {
     }
     if (name.endsWith('/workspace') && name.split('/').length === 3) this.#progress.sandboxes += 1;
     const folder = this.#folder;
-    if (folder !== undefined) this.#writing(name, () => this.#makeReal(path.join(folder, name), name));
+    if (folder !== undefined) this.#writing(name, () => this.#createFolder(path.join(folder, name), name));
   }
 
-  /** @throws AopsError `disk_full` before a file is begun that has no room */
-  #requireRoom({ name, size }: ReadEntry): void {
-    if (size < sizeToAskFor || this.#folder === undefined) return;
+  /** @throws AopsError `disk_full` if there is no space for a large file */
+  #requireSpace({ name, size }: ReadEntry): void {
+    if (size < minSizeToCheck || this.#folder === undefined) return;
     const { bavail, bsize } = statfsSync(this.#folder);
     if (bavail * bsize >= size) return;
     throw writeFailure(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' }), path.join(this.#folder, name));
@@ -115,9 +117,9 @@ class BackupReader {
 
   async #file(entry: ReadEntry): Promise<void> {
     const { name, mode, modified } = entry;
-    this.#requireRoom(entry);
+    this.#requireSpace(entry);
     const hash = createHash('sha256');
-    // Only one that is new: nothing is written over what came before.
+    // Only a new file: nothing is overwritten.
     const descriptor = this.#onDisk(name, (place) => openSync(place, 'wx', (mode & 0o100) === 0 ? 0o600 : 0o700));
     try {
       for await (const chunk of entry.content()) {
@@ -134,28 +136,28 @@ class BackupReader {
   }
 
   #compare(sums: ReadonlyMap<string, string>): void {
-    for (const name of [databaseName, ...sums.keys()]) if (!this.#sums.has(name)) throw damaged(`${shown(name)} is missing`);
+    for (const name of [databaseName, ...sums.keys()]) if (!this.#sums.has(name)) throw damaged(`${quoted(name)} is missing`);
     for (const [name, sum] of this.#sums) {
-      if (sums.get(name) !== sum) throw damaged(`${shown(name)} does not fit its checksum`);
+      if (sums.get(name) !== sum) throw damaged(`${quoted(name)} does not match its checksum`);
     }
   }
 
-  /** Makes something in its folder, which is made first. Undefined where nothing is written. */
+  /** Creates something in its folder, which is created first. Returns undefined if nothing is written. */
   #onDisk<Value>(name: string, make: (place: string) => Value): Value | undefined {
     if (this.#folder === undefined) return undefined;
     const place = path.join(this.#folder, name);
     return this.#writing(name, () => {
-      this.#makeReal(path.dirname(place), name);
+      this.#createFolder(path.dirname(place), name);
       return make(place);
     });
   }
 
-  /** Makes a folder and all that it is in. The names were checked already; even if that had a gap, nothing is made where a link leads. */
-  #makeReal(folder: string, name: string): void {
+  /** Creates a folder and its parents. Names have been checked already; this makes sure that nothing is ever created through a link. */
+  #createFolder(folder: string, name: string): void {
     if (folder === this.#folder || this.#real.has(folder)) return;
-    this.#makeReal(path.dirname(folder), name);
+    this.#createFolder(path.dirname(folder), name);
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-    if (realpathSync(folder) !== folder) throw damaged(`${shown(name)} passes through a link`);
+    if (realpathSync(folder) !== folder) throw damaged(`${quoted(name)} passes through a link`);
     this.#real.add(folder);
   }
 
@@ -164,8 +166,8 @@ class BackupReader {
       return act();
     } catch (error) {
       if (error instanceof AopsError) throw error;
-      // The folder was empty: whatever is in the way came out of the backup.
-      if (hasCode(error, 'EEXIST', 'ENOTDIR', 'EISDIR')) throw damaged(`two things in it have the place ${shown(name)}`, error);
+      // The folder was empty, so whatever is in the way came from the backup.
+      if (hasCode(error, 'EEXIST', 'ENOTDIR', 'EISDIR')) throw damaged(`two entries in it are named ${quoted(name)}`, error);
       throw writeFailure(error, path.join(this.#folder ?? '', name));
     }
   }
@@ -177,7 +179,7 @@ async function wholeContent(entry: ReadEntry): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A disk that is nearly full takes a part; the next attempt says why. */
+/** A disk that is nearly full may write only a part; the next attempt then fails with the reason. */
 function writeAll(descriptor: number, chunk: Buffer): void {
   for (let written = 0; written < chunk.length; ) written += writeSync(descriptor, chunk, written);
 }

@@ -22,12 +22,12 @@ const parts: readonly string[] = ['sandboxes', 'files', ...keyNames, databaseNam
 const unimportant = ['lost+found', '.DS_Store', 'service.log', 'service.log.1'];
 /** A lock is refreshed more often than this; an older one was left by a process that was killed. */
 const lockTimes = { staleMilliseconds: 5_000, waitMilliseconds: 7_000 };
-/** How often another restore may end at the very moment at which this one begins. */
+/** How often another restore may end at the moment when this one begins. */
 const maxAttempts = 10;
 
 /**
- * Restores the backup whose bytes `source` has. When it fails or is killed, nothing is left that looks like a data directory.
- * @throws AopsError `data_directory_not_empty`, `restore_unfinished` while another restore is in progress, and what reading throws
+ * Restores the backup whose bytes `source` yields. If it fails or is killed, nothing is left that looks like a data directory.
+ * @throws AopsError `data_directory_not_empty`, `restore_unfinished` while another restore is in progress, and the errors of `readBackup`
  */
 export async function restoreBackup(
   source: AsyncIterable<Uint8Array>,
@@ -35,13 +35,13 @@ export async function restoreBackup(
   progress: ReadProgress,
   signal: AbortSignal,
 ): Promise<BackupInfo> {
-  const made = new Set<string>();
-  const unlock = await claim(dataDirectory, made, signal);
+  const created = new Set<string>();
+  const unlock = await claim(dataDirectory, created, signal);
   const folder = path.join(dataDirectory, restoringFolder);
   const unpacked = path.join(folder, unpackedFolder);
   const placed: string[] = [];
   try {
-    // Only now that no other restore is in progress is it clear what is left of one that was killed.
+    // What a killed restore has left behind is only certain now that no other restore is in progress.
     const remains = await remainsOfRestore(dataDirectory);
     for (const place of [unpacked, ...remains.map((name) => path.join(dataDirectory, name))])
       await rm(place, { recursive: true, force: true });
@@ -63,19 +63,19 @@ export async function restoreBackup(
   } finally {
     await rm(unpacked, { recursive: true, force: true });
     unlock();
-    // Not when another restore has taken the lock by now, and only folders that are empty.
-    for (const place of [folder, ...made]) await rmdir(place).catch(() => undefined);
+    // These are not removed if they contain anything, such as the lock of another restore.
+    for (const place of [folder, ...created]) await rmdir(place).catch(() => undefined);
   }
 }
 
 /**
- * Makes the directory if necessary, and takes the lock in it. A restore that was killed, or that ends at this moment, is no obstacle.
- * @param made receives the folders that were made, the innermost first
+ * Creates the directory if necessary, and takes the lock in it. A restore that was killed or that ends at this moment does not prevent it.
+ * @param created receives the folders that were created, the innermost first
  */
-async function claim(dataDirectory: string, made: Set<string>, signal: AbortSignal): Promise<Unlock> {
+async function claim(dataDirectory: string, created: Set<string>, signal: AbortSignal): Promise<Unlock> {
   const folder = path.join(dataDirectory, restoringFolder);
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    for (const place of missingFolders(dataDirectory)) made.add(place);
+    for (const place of missingFolders(dataDirectory)) created.add(place);
     await makeDataDirectory(dataDirectory);
     try {
       await remainsOfRestore(dataDirectory);

@@ -1,4 +1,4 @@
-/** Holds the data directory of a service that does not run: with the lock on its database, so that none can start. */
+/** Holds the data directory of a stopped service, with the lock on its database, so that no service can start. */
 import { createWriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { nothingToBackUp } from './problems.ts';
 /** @param now milliseconds. Throws AopsError `data_directory_in_use` while a service runs there, `data_directory_foreign`, `no_data`, `not_readable` */
 export async function holdStopped(dataDirectory: string, now: number): Promise<HeldDirectory> {
   const file = join(dataDirectory, databaseName);
-  // Opened before the lock is taken and closed after it was given back: closing any descriptor of the file gives it back (POSIX).
+  // Opened before the lock is taken, and closed after it was released: closing any descriptor of the file releases the lock (POSIX).
   const handle = await open(file, 'r').catch((error: unknown) => {
     throw isAbsent(error) ? nothingToBackUp(dataDirectory) : readFailure(error, file);
   });

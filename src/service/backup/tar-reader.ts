@@ -1,6 +1,6 @@
 /**
- * Reads a tar archive entry by entry, whichever program wrote it, as far as backups need it. tar-stream passes over some damage in
- * silence, and waits forever after some; both are refused here.
+ * Reads a tar archive entry by entry, whichever program wrote it, as far as backups need it. tar-stream ignores some kinds of damage
+ * and waits forever after others; both are rejected here.
  */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
         }
       };
       yield { ...entry, content };
-      // The next entry comes only when nothing is left of this one.
+      // The next entry is parsed only when this one has been read completely.
       stream.resume();
     }
   } catch (error) {
@@ -59,7 +59,7 @@ class Input {
   bytes = 0;
   readonly #parser: Extract;
   readonly #stopped = new AbortController();
-  /** The error that ended the parser: an entry that is being read when that happens learns only that it was destroyed. */
+  /** The error that ended the parser. The stream of an entry that is being read at that moment only reports that it was destroyed. */
   readonly #parserError: Promise<unknown>;
   #sourceError: unknown;
 
@@ -72,13 +72,13 @@ class Input {
     void this.#feed(source);
   }
 
-  /** Stops reading. The source may be waiting for its next bytes, and whoever opened it closes it, so this waits for nothing. */
+  /** Stops reading, without waiting: the source may be waiting for its next bytes, and is closed by the caller that opened it. */
   stop(): void {
     this.#stopped.abort();
     this.#parser.destroy();
   }
 
-  /** Why reading has failed. @param error what was thrown when the parser had been destroyed */
+  /** Why reading failed. @param error what was thrown after the parser had been destroyed */
   async reasonOf(error: unknown): Promise<unknown> {
     const reason = (await this.#parserError) ?? error;
     if (reason instanceof AopsError || reason === this.#sourceError || !(reason instanceof Error)) return reason;
@@ -112,7 +112,7 @@ function entryOf(header: Header): TarEntry {
   if (type === undefined) throw damaged(`it contains an entry of type "${header.type ?? 'unknown'}", which no backup has`);
   const { size, mode, mtime } = header;
   const pax = header.pax as Readonly<Record<string, string>> | null;
-  // tar-stream takes a size that it cannot read for null, or for the digits that it begins with.
+  // tar-stream reads an invalid size as null, or as the digits that it begins with.
   if (!Number.isSafeInteger(size) || (pax?.size !== undefined && pax.size !== String(size)))
     throw damaged('it contains an entry without a valid size');
   if (type !== 'file' && size !== 0) throw damaged(`it contains a ${type} with content`);
@@ -129,9 +129,9 @@ function entryOf(header: Header): TarEntry {
 }
 
 /**
- * A parser that refuses extended headers which tar-stream would read in part: with records that are longer than the header or make
- * no sense, and those of other kinds (GNU, global). No backup contains them. The method is not a public one; tests notice when
- * another version of tar-stream no longer calls it.
+ * A parser that rejects extended headers of which tar-stream would read only a part: those with records that are malformed or longer
+ * than the header, and those of other kinds (GNU, global), which no backup contains. The method is not public; tests fail if another
+ * version of tar-stream no longer calls it.
  */
 function strictParser(): Extract {
   const parser = extract() as Extract & { _header: { type: string }; _decodeLongHeader(bytes: Buffer): void };
@@ -145,14 +145,14 @@ function strictParser(): Extract {
   return parser;
 }
 
-/** Checks the records of an extended header: `29 path=...` and a line break, with their own length in front. */
+/** Checks the records of an extended header: `29 path=...` and a line break, each with its own length in front. */
 function checkRecords(bytes: Buffer): void {
   if (bytes.length > longestExtendedHeader) throw damaged('it contains a header that is too long');
   for (let offset = 0; offset < bytes.length; ) {
     const [, length] = /^([1-9]\d{0,4}) /.exec(bytes.toString('latin1', offset, offset + 6)) ?? [];
     const end = offset + Number(length);
     const equals = bytes.indexOf('=', offset);
-    // There is no byte after the last one, nor where a record without a length would end.
+    // If a record ends beyond the header or has no length, this byte is undefined.
     if (bytes[end - 1] !== 0x0a || equals < 0 || equals >= end) throw damaged('a header in it cannot be read');
     offset = end;
   }

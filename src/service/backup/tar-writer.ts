@@ -1,6 +1,6 @@
 /**
- * Writes a tar archive (POSIX.1-2017, pax interchange format). Its bytes are handed over entry by entry, and an entry begins only
- * when the bytes of the one before it have been taken: tar-stream by itself would buffer any number of entries without content.
+ * Writes a tar archive (POSIX.1-2017, pax interchange format). It yields the bytes of one entry at a time, and an entry begins only
+ * when those of the previous one have been read: tar-stream by itself would buffer any number of entries without content.
  */
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
@@ -9,20 +9,20 @@ import type { TarEntry, TarType } from './tar-entry.ts';
 
 const types = { file: 'file', folder: 'directory', link: 'symlink' } as const satisfies Record<TarType, Header['type']>;
 
-/** The latest time, in seconds, that tar-stream can put into a header: it cuts times to 32 bits. */
+/** The latest time, in seconds, that tar-stream can write to a header: it truncates times to 32 bits. */
 const latestTime = 2 ** 31 - 1;
 
 export class TarWriter {
   readonly #pack = pack();
 
   constructor() {
-    // Without a listener an error would end the process; it reaches the caller through what waits in `add`.
+    // Without a listener an error would end the process. `add` throws it.
     this.#pack.on('error', () => undefined);
-    // With one for this, the stream opens before it is read.
+    // This listener makes the stream open before it is read.
     this.#pack.on('readable', () => undefined);
   }
 
-  /** The bytes of an entry. @throws Error when the content does not have the size that the entry says */
+  /** The bytes of an entry. @throws Error if the size of the content differs from that of the entry */
   async *add(entry: TarEntry, content: Iterable<Uint8Array> = []): AsyncGenerator<Buffer> {
     const sink = this.#pack.entry(headerOf(entry));
     sink.on('error', () => undefined);
@@ -46,7 +46,7 @@ export class TarWriter {
     this.#pack.destroy();
   }
 
-  /** Waits for the next bytes; all of them are taken, so that tar-stream buffers one chunk at most. */
+  /** Waits for the next bytes, and reads all of them, so that tar-stream buffers one chunk at most. */
   async *#nextBytes(): AsyncGenerator<Buffer> {
     for (let bytes = this.#read(); ; bytes = this.#read()) {
       if (bytes !== null) {

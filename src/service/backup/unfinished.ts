@@ -1,10 +1,10 @@
-/** A data directory that a backup is being restored into, or was not to the end, is none yet: no service may begin in it. */
+/** A data directory with an unfinished restore is incomplete, so no service may start on it. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databaseName } from './format.ts';
 import { unfinishedRestore } from './problems.ts';
 
-/** Where it is unpacked, in the directory itself, which may be a disk of its own. */
+/** Where a backup is unpacked: inside the directory, which may be on a separate disk. */
 export const restoringFolder = 'restoring';
 
 /** @throws AopsError `restore_unfinished` */

@@ -1,4 +1,4 @@
-/** Writes a backup: the bytes of a compressed archive, at the pace at which they are read. */
+/** Writes a backup as the bytes of a compressed archive, no faster than they are read. */
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,12 +7,12 @@ import { BackupWriter } from './backup-writer.ts';
 import type { HeldDirectory } from './held-directory.ts';
 import type { BackupProgress } from './progress.ts';
 
-/** A higher level makes the backup only a little smaller, and takes several times as long. */
+/** A higher level makes the backup only slightly smaller, and takes several times as long. */
 const compressionLevel = 3;
 
 /**
  * The bytes of a backup.
- * @param workFile where the copy of the database is stored meanwhile
+ * @param workFile where the copy of the database is stored in the meantime
  */
 export async function* backupBytes(
   held: HeldDirectory,

@@ -1,4 +1,4 @@
-/** Archives that nobody should be able to do harm with. */
+/** Archives for tests, including malicious ones. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import type { TarType } from '../../../src/service/backup/tar-entry.ts';

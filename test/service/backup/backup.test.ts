@@ -1,4 +1,4 @@
-/** Backups of data directories, good ones and such as nobody should restore. */
+/** Backups of data directories: valid ones, and others that must not be restored. */
 import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -37,14 +37,14 @@ async function written(held: HeldDirectory) {
   } finally {
     await held.release();
   }
-  // The copy of the database is gone.
+  // The copy of the database has been removed.
   expect(await readdir(work)).toEqual([]);
   return { bytes: Buffer.concat(chunks), progress };
 }
 
 const backUp = async (directory: string) => written(await holdStopped(directory, now));
 
-/** Into a directory that is not there; it is either all there afterwards, or not there at all. */
+/** Restores into a directory that does not exist; afterwards it is complete, or still does not exist. */
 async function restored(bytes: Uint8Array): Promise<string> {
   const directory = path.join(await temporaryDirectory(), 'data');
   try {
@@ -79,14 +79,14 @@ async function worked(): Promise<{ directory: string; sandbox: string; runId: st
   return { directory: api.dataDirectory, sandbox: sandbox as string, runId: id };
 }
 
-/** Links, each to the next one. */
+/** Links that each lead to the next one. */
 const chain = (length: number): Part[] =>
   Array.from({ length }, (_, index) => ({ name: `sandboxes/a/workspace/l${index}`, type: 'link', target: `l${index + 1}` }));
 
 const failure = (code: string, message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
 
 describe('a backup of a stopped service', () => {
-  it('has everything, for its owner alone, and a service goes on with it', async () => {
+  it('contains everything, accessible to its owner only, and a service can continue with it', async () => {
     const { directory, sandbox, runId } = await worked();
     const workspace = path.join(directory, 'sandboxes', sandbox, 'workspace');
     await writeFile(path.join(workspace, 'run.sh'), '#!/bin/sh\n');
@@ -128,12 +128,12 @@ describe('a backup of a stopped service', () => {
     expect(files).toHaveLength(1);
   });
 
-  it('tells of a file that is gone, and of one that was changed', async () => {
+  it('reports a missing file, and a changed one', async () => {
     const { directory, runId } = await worked();
     const [file] = await readdir(path.join(directory, 'files', runId));
     await writeFile(path.join(directory, 'files', runId, file as string), 'changed');
     const changed = await backUp(directory);
-    expect(changed.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it was changed on the disk before' }]);
+    expect(changed.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it had been changed on the disk' }]);
     await chmod(path.join(directory, 'token'), 0o600);
     await writeFile(path.join(directory, 'secrets.key'), '');
     const { rm } = await import('node:fs/promises');
@@ -143,7 +143,7 @@ describe('a backup of a stopped service', () => {
     await restored(gone.bytes);
   });
 
-  it('keeps others out while it is written, and lets them in afterwards', async () => {
+  it('lets no service start while it is written, but lets one start afterwards', async () => {
     const { directory } = await worked();
     const held = await holdStopped(directory, now);
     await expect(started({ dataDirectory: directory })).rejects.toMatchObject({ code: 'data_directory_in_use' });
@@ -154,7 +154,7 @@ describe('a backup of a stopped service', () => {
     await expect(holdStopped(path.join(directory, 'nothing'), now)).rejects.toMatchObject({ code: 'no_data' });
   });
 
-  it('of an older version is brought up to date at the start', async () => {
+  it('from an older version is migrated when the service starts', async () => {
     const directory = await temporaryDirectory();
     const names = Object.keys(migrations);
     const older = Object.fromEntries(Object.entries(migrations).slice(0, 3));
@@ -172,13 +172,13 @@ describe('a backup of a stopped service', () => {
   });
 });
 
-describe('what runs have left on the disk', () => {
+describe('a backup of files that runs have written', () => {
   const inWorkspace = async () => {
     const { directory, sandbox } = await worked();
     return { directory, name: `sandboxes/${sandbox}/workspace`, workspace: path.join(directory, 'sandboxes', sandbox, 'workspace') };
   };
 
-  it('holds links that lead out through others, which are left out, so that the rest can be restored', async () => {
+  it('leaves out links that lead out of the sandbox through other links, so that the rest can be restored', async () => {
     const { directory, name, workspace } = await inWorkspace();
     await mkdir(path.join(workspace, 'd/e'), { recursive: true });
     await symlink('../../../workspace', path.join(workspace, 'd/e/f'));
@@ -194,7 +194,7 @@ describe('what runs have left on the disk', () => {
     expect(await readlink(path.join(there, 'd/e/f'))).toBe('../../../workspace');
   });
 
-  it('holds names that are not UTF-8, which are left out and reported as such', async () => {
+  it('leaves out and reports names that are not valid UTF-8', async () => {
     const { directory, name, workspace } = await inWorkspace();
     const odd = (bytes: number[]) => Buffer.concat([Buffer.from(`${workspace}/odd`), Buffer.from(bytes)]);
     await writeFile(odd([0xff]), 'x');
@@ -211,7 +211,7 @@ describe('what runs have left on the disk', () => {
     await restored(bytes);
   });
 
-  it('holds a path that is too long, which is left out', async () => {
+  it('leaves out a path that is too long', async () => {
     const { directory, workspace } = await inWorkspace();
     const deep = path.join(workspace, `${'x'.repeat(250)}/`.repeat(14));
     await mkdir(deep, { recursive: true });
@@ -221,7 +221,7 @@ describe('what runs have left on the disk', () => {
     await restored(bytes);
   });
 
-  it('holds files with holes, which are written as zeros only as long as they are small', async () => {
+  it('contains small files with holes, and leaves out large ones', async () => {
     const { directory, name, workspace } = await inWorkspace();
     for (const [file, size] of [
       ['a-small', 10_000_000],
@@ -240,8 +240,8 @@ describe('what runs have left on the disk', () => {
   });
 });
 
-describe('what nobody should restore', () => {
-  it('is bounded: checksums without end, and files larger than the disk, are refused before they are read', async () => {
+describe('a damaged or malicious backup', () => {
+  it('cannot contain endless checksums, or files larger than the disk: they are rejected before they are read', async () => {
     let read = 0;
     const zeros = async function* (head: Buffer): AsyncGenerator<Uint8Array> {
       const gzip = createGzip({ level: 1 });
@@ -271,31 +271,47 @@ describe('what nobody should restore', () => {
     await expect(stat(path.dirname(directory))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('is refused, and leaves nothing', async () => {
+  it('is rejected, and leaves nothing behind', async () => {
     await expect(restored(archive([first, database]))).resolves.toBeDefined();
     const cases: [string, Buffer, ReturnType<typeof failure>][] = [
-      ['no archive', Buffer.from('hello'), failure('backup_damaged', /no backup/)],
+      ['no archive', Buffer.from('hello'), failure('backup_damaged', /not a backup/)],
       ['nothing', Buffer.alloc(0), failure('backup_damaged', /too early/)],
-      ['another archive', archive([{ name: 'readme', content: 'x' }]), failure('backup_damaged', /no backup of aops/)],
+      ['another archive', archive([{ name: 'readme', content: 'x' }]), failure('backup_damaged', /not an aops backup/)],
       ['cut off', archive([first, database]).subarray(0, -20), failure('backup_damaged', /too early/)],
       [
         'without its end',
         gzipSync(gunzipSync(archive([first, database])).subarray(0, -3 * 512)),
         failure('backup_damaged', /too early|cannot be read/),
       ],
-      ['a changed file', archive([first, database], `${'0'.repeat(64)}  aops.db\n`), failure('backup_damaged', /does not fit/)],
+      [
+        'a changed file',
+        archive([first, database], `${'0'.repeat(64)}  aops.db\n`),
+        failure('backup_damaged', /does not match its checksum/),
+      ],
       ['a missing file', archive([first, database], `${'0'.repeat(64)}  token\n`), failure('backup_damaged', /"token" is missing/)],
       ['no database', archive([first]), failure('backup_damaged', /"aops.db" is missing/)],
-      ['twice the same', archive([first, database, database]), failure('backup_damaged', /twice/)],
-      ['up', archive([first, database, { name: '../evil' }]), failure('backup_damaged', /no place/)],
+      ['the same file twice', archive([first, database, database]), failure('backup_damaged', /appears in it twice/)],
+      ['up', archive([first, database, { name: '../evil' }]), failure('backup_damaged', /a backup contains no (file|folder|link) named/)],
       [
         'up from a sandbox',
         archive([first, database, { name: 'sandboxes/a/workspace/../../../evil' }]),
-        failure('backup_damaged', /no place/),
+        failure('backup_damaged', /a backup contains no (file|folder|link) named/),
       ],
-      ['absolute', archive([first, database, { name: '/etc/evil' }]), failure('backup_damaged', /no place/)],
-      ['another file', archive([first, database, { name: 'service.json' }]), failure('backup_damaged', /no place/)],
-      ['a folder for a file', archive([first, { name: 'aops.db', type: 'folder' }]), failure('backup_damaged', /no place/)],
+      [
+        'absolute',
+        archive([first, database, { name: '/etc/evil' }]),
+        failure('backup_damaged', /a backup contains no (file|folder|link) named/),
+      ],
+      [
+        'another file',
+        archive([first, database, { name: 'service.json' }]),
+        failure('backup_damaged', /a backup contains no (file|folder|link) named/),
+      ],
+      [
+        'a folder for a file',
+        archive([first, { name: 'aops.db', type: 'folder' }]),
+        failure('backup_damaged', /a backup contains no (file|folder|link) named/),
+      ],
       [
         'a link out',
         archive([first, database, { name: 'sandboxes/a/workspace/l', type: 'link', target: '../../../token' }]),
@@ -330,7 +346,7 @@ describe('what nobody should restore', () => {
       [
         'a file in the place of a folder',
         archive([first, database, { name: 'sandboxes/a/workspace/l/m' }, { name: 'sandboxes/a/workspace/l' }]),
-        failure('backup_damaged', /two things/),
+        failure('backup_damaged', /two entries/),
       ],
       [
         'a file in a file',
@@ -350,7 +366,7 @@ describe('what nobody should restore', () => {
       [
         'a link for a key',
         archive([first, database, { name: 'token', type: 'link', target: 'aops.db' }]),
-        failure('backup_damaged', /no place/),
+        failure('backup_damaged', /a backup contains no (file|folder|link) named/),
       ],
       [
         'a hard link',
@@ -374,7 +390,7 @@ describe('what nobody should restore', () => {
     }
   });
 
-  it('has names that pass through its own links', async () => {
+  it('cannot contain names that pass through its own links', async () => {
     const sneaky = archive([
       first,
       database,
@@ -385,8 +401,8 @@ describe('what nobody should restore', () => {
   });
 });
 
-describe('where a backup is put', () => {
-  it('has to be empty; what is there stays', async () => {
+describe('the directory that a backup is restored into', () => {
+  it('must be empty, and keeps its files', async () => {
     const directory = await temporaryDirectory();
     await writeFile(path.join(directory, 'mine'), 'mine');
     const restoring = restoreBackup(source(archive([first, database])), directory, newReadProgress(), never);
@@ -394,7 +410,7 @@ describe('where a backup is put', () => {
     expect(await readdir(directory)).toEqual(['mine']);
   });
 
-  it('takes an empty directory, which stays when it fails', async () => {
+  it('may exist if it is empty, and then still exists after a failure', async () => {
     const directory = await temporaryDirectory();
     const put = (bytes: Buffer) => restoreBackup(source(bytes), directory, newReadProgress(), never);
     await expect(put(archive([first]))).rejects.toMatchObject({ code: 'backup_damaged' });
@@ -404,7 +420,7 @@ describe('where a backup is put', () => {
     await expect(put(archive([first, database]))).rejects.toMatchObject({ code: 'data_directory_not_empty' });
   });
 
-  it('is no data directory in between', async () => {
+  it('cannot be used by a service in the meantime', async () => {
     const directory = await temporaryDirectory();
     const good = archive([first, database]);
     let refused: unknown;

@@ -1,4 +1,4 @@
-/** Archives made to write where they should not: checking and restoring agree about all of them, and neither touches anything else. */
+/** Archives that try to write outside their directory: verification and restore agree on all of them, and neither changes other files. */
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,10 +9,10 @@ import { temporaryDirectory } from '../../support/temporary.ts';
 import { archive, database, first, type Part, source } from './archives.ts';
 
 const never = new AbortController().signal;
-/** Few names, so that entries meet; two sandboxes, so that one may reach for the other. */
+/** Only a few names, so that entries collide; two sandboxes, so that one can try to reach the other. */
 const homes = ['sandboxes/a/workspace', 'sandboxes/b/workspace'];
 const step = fc.constantFrom('l', 'm', 'd', 'd', '..', '..', '.', '', 'workspace', 'victim', 'x');
-const some = (least: number, most: number) => fc.array(step, { minLength: least, maxLength: most });
+const some = (minLength: number, maxLength: number) => fc.array(step, { minLength, maxLength });
 
 const name = fc.oneof(
   {
@@ -22,7 +22,7 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...homes, '..', 'files/r', 'sandboxes/a'), some(1, 4)) },
 );
 const climb = fc.nat({ max: 12 }).map((times) => Array<string>(times).fill('..'));
-/** Into what may be a link, and up from there: where that leads depends on the link. */
+/** Into something that may be a link, and up from there: the result depends on the link. */
 const through = fc
   .tuple(fc.array(fc.constantFrom('l', 'm', 'd'), { minLength: 1, maxLength: 2 }), fc.integer({ min: 1, max: 3 }))
   .map(([down, times]) => [...down, ...Array<string>(times).fill('..')]);
@@ -41,7 +41,7 @@ const part: fc.Arbitrary<Part> = fc
     ...(type === 'file' ? { content } : {}),
   }));
 
-/** What is below a folder, links not followed. */
+/** The contents of a folder; links are not followed. */
 function listing(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => {
@@ -51,20 +51,20 @@ function listing(folder: string): string[] {
     .sort();
 }
 
-/** Every link of what was restored ends in its own sandbox, as the kernel follows it. */
+/** Expects that every restored link ends in its own sandbox when the kernel follows it. */
 function expectConfined(data: string): void {
   const sandboxes = path.join(data, 'sandboxes');
   if (!existsSync(sandboxes)) return;
   for (const entry of readdirSync(sandboxes, { recursive: true, withFileTypes: true }).filter((each) => each.isSymbolicLink())) {
     const place = path.join(entry.parentPath, entry.name);
-    // One that leads nowhere, or round in circles, has no end.
+    // A link that leads nowhere, or in a loop, has no end.
     if (!existsSync(place)) continue;
     const home = path.join(sandboxes, path.relative(sandboxes, place).split(path.sep)[0] as string);
     expect(realpathSync(place).startsWith(`${home}${path.sep}`), `${place} -> ${realpathSync(place)}`).toBe(true);
   }
 }
 
-it('nothing outside is touched, whatever the entries are', async () => {
+it('no archive changes anything outside the directory', async () => {
   const base = realpathSync(await temporaryDirectory());
   await mkdir(path.join(base, 'victim', 'd'), { recursive: true });
   await writeFile(path.join(base, 'victim', 'x'), 'mine');
@@ -92,6 +92,6 @@ it('nothing outside is touched, whatever the entries are', async () => {
     }),
     { numRuns: 400, seed: 20_261_122 },
   );
-  // Both kinds occur often enough to mean something.
+  // Each kind occurs often enough to be significant.
   expect(Math.min(seen.good, seen.refused, seen.links)).toBeGreaterThan(20);
 }, 120_000);

@@ -1,4 +1,4 @@
-/** Where links lead, compared with what the kernel makes of the same links. */
+/** Where links lead, compared with where the kernel follows them. */
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -15,7 +15,7 @@ const targets = fc.array(
   { minLength: names.length, maxLength: names.length },
 );
 
-it('a link that the kernel follows out of its sandbox is never called good, and one that never leaves it is', async () => {
+it('rejects every link that the kernel follows out of its sandbox, and accepts those that never leave it', async () => {
   const root = realpathSync(await temporaryDirectory());
   const seen = { inside: 0, outside: 0 };
   fc.assert(
@@ -41,14 +41,14 @@ it('a link that the kernel follows out of its sandbox is never called good, and 
 
 it.each([
   ['a plain target', { l: 'd/x' }, {}],
-  ['a target that is not there', { l: 'no/such/../thing' }, {}],
-  ['the folder beside its own', { l: '../tmp/x' }, {}],
+  ['a target that does not exist', { l: 'no/such/../thing' }, {}],
+  ['a neighbouring folder', { l: '../tmp/x' }, {}],
   ['a loop', { l: 'm', m: 'l/../../../../etc', n: 'n' }, {}],
   ['the folder of its sandbox', { l: '..' }, { l: 'leads out of its sandbox' }],
   ['another sandbox', { l: '../../b/workspace/x' }, { l: 'leads out of its sandbox' }],
-  ['a sandbox with a longer id', { l: '../../ab/workspace/x' }, { l: 'leads out of its sandbox' }],
+  ['a sandbox with a longer ID', { l: '../../ab/workspace/x' }, { l: 'leads out of its sandbox' }],
   ['an absolute target', { l: '/etc/passwd' }, { l: 'leads out of its sandbox' }],
-  ['nothing', { l: '' }, { l: 'leads out of its sandbox' }],
+  ['an empty target', { l: '' }, { l: 'leads out of its sandbox' }],
   ['a name with a NUL', { l: 'd\0' }, { l: 'leads out of its sandbox' }],
   ['a link that leads out', { l: 'm/x', m: '/etc', n: 'd' }, { l: 'leads out of its sandbox', m: 'leads out of its sandbox' }],
 ])('a link to %s', (_, links, expected) => {
@@ -57,7 +57,7 @@ it.each([
   expect(faultyLinks(at(links as Record<string, string>))).toEqual(at(expected as Record<string, string>));
 });
 
-it('links that double at each step are followed once each', () => {
+it('follows each link once, even if the number of paths doubles at each step', () => {
   const doubling = new Map([[`${home}/workspace/l0`, 'd']]);
   for (let index = 1; index <= 40; index++) doubling.set(`${home}/workspace/l${index}`, `l${index - 1}/../l${index - 1}`);
   expect(faultyLinks(new Map([...doubling].reverse()))).toEqual(new Map([[`${home}/workspace/l40`, 'leads through too many other links']]));

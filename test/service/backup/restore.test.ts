@@ -1,4 +1,4 @@
-/** Where a backup is restored to, what happens when something is in the way, and when two restores meet. */
+/** Restores that are rejected, that find existing files, or that run at the same time. */
 import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ const sums = (parts: readonly Part[]): Part => ({ name: 'SHA256SUMS', content: s
 const restored = (bytes: AsyncIterable<Uint8Array>, directory: string, signal = never) =>
   restoreBackup(bytes, directory, newReadProgress(), signal);
 
-/** The bytes of a good backup; `then` is awaited before the last of them. */
+/** The bytes of a valid backup; `then` is awaited before the last ones. */
 async function* interrupted(then: () => Promise<unknown>): AsyncGenerator<Uint8Array> {
   const bytes = archive([first, workspace, note, database]);
   yield bytes.subarray(0, -10);
@@ -22,29 +22,25 @@ async function* interrupted(then: () => Promise<unknown>): AsyncGenerator<Uint8A
   yield bytes.subarray(-10);
 }
 
-describe('a backup is refused, checked or restored, when', () => {
+describe('verification and restore reject a backup if', () => {
   it.each([
     [
       'it contains a file that SHA256SUMS does not name',
       archive([first, database, note], sumsOf([first, database])),
-      /"sandboxes\/a\/workspace\/note" does not fit its checksum/,
+      /"sandboxes\/a\/workspace\/note" does not match its checksum/,
     ],
-    [
-      'an entry follows SHA256SUMS',
-      gzipped([first, database, sums([first, database]), note].map(entryBytes)),
-      /something comes after its end/,
-    ],
+    ['an entry follows SHA256SUMS', gzipped([first, database, sums([first, database]), note].map(entryBytes)), /an entry follows its end/],
     [
       'an entry follows the end of the archive',
       gzipped([...[first, database, sums([first, database])].map(entryBytes), Buffer.alloc(1_024), entryBytes(note)]),
-      /something comes after its end/,
+      /an entry follows its end/,
     ],
-    ['SHA256SUMS comes first', gzipped([sums([]), first, database].map(entryBytes)), /no backup of aops/],
+    ['SHA256SUMS comes first', gzipped([sums([]), first, database].map(entryBytes)), /not an aops backup/],
     ['it has no SHA256SUMS', gzipped([first, database].map(entryBytes)), /ends too early/],
     [
-      'a file has the name of what all objects have',
+      'a file has the name of a property of all objects',
       archive([first, database, { name: '__proto__', content: 'x' }]),
-      /"__proto__" is no place/,
+      /no file named "__proto__"/,
     ],
   ])('%s', async (_, bytes, message) => {
     const refusal = expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
@@ -55,8 +51,8 @@ describe('a backup is refused, checked or restored, when', () => {
   });
 });
 
-describe('what is in the directory stays when', () => {
-  it('it is a database with the remains of a restore next to it', async () => {
+describe('existing files are never overwritten:', () => {
+  it('a database next to the remains of a restore', async () => {
     const directory = await temporaryDirectory();
     await writeFile(path.join(directory, 'aops.db'), 'mine');
     await mkdir(path.join(directory, 'sandboxes'));
@@ -71,10 +67,10 @@ describe('what is in the directory stays when', () => {
     expect(await readdir(directory)).toContain('sandboxes');
   });
 
-  it.each(['aops.db', 'token'])('%s appeared while the backup was unpacked, and nothing of the backup does', async (name) => {
+  it.each(['aops.db', 'token'])('%s, created while the backup was unpacked, of which nothing is left', async (name) => {
     const directory = await temporaryDirectory();
     const bytes = interrupted(() => writeFile(path.join(directory, name), 'mine'));
-    // A token is in the way only of a backup that contains one.
+    // A token conflicts only with a backup that contains one.
     const parts = [first, workspace, note, { name: 'token', content: 'theirs' }, database];
     const withToken = async function* () {
       const all = archive(parts);
@@ -88,8 +84,8 @@ describe('what is in the directory stays when', () => {
   });
 });
 
-describe('of two restores into one directory', () => {
-  /** Resolves with a signal when whoever has it waits for a lock, and continues with each attempt to take it. */
+describe('if two restores use the same directory,', () => {
+  /** A signal, and a promise that resolves when the restore with that signal waits for the lock. */
   function watched(): { signal: AbortSignal; waiting: Promise<void> } {
     const { signal } = new AbortController();
     let attempts = 0;
@@ -102,7 +98,7 @@ describe('of two restores into one directory', () => {
     return { signal, waiting };
   }
 
-  it('the second is refused, and loses nothing of the first, which was putting things in their places', async () => {
+  it('the second is rejected and removes nothing that the first has just moved into place', async () => {
     const directory = await temporaryDirectory();
     const folder = path.join(directory, 'restoring');
     await mkdir(path.join(folder, 'unpacked'), { recursive: true });
@@ -125,7 +121,7 @@ describe('of two restores into one directory', () => {
     expect((await readdir(directory)).sort()).toEqual(['aops.db', 'sandboxes']);
   });
 
-  it('the second is refused in words when the first has removed its folder', async () => {
+  it('the second is rejected with a clear error after the first has removed its folder', async () => {
     const directory = await temporaryDirectory();
     const folder = path.join(directory, 'restoring');
     await mkdir(folder);
@@ -144,7 +140,7 @@ describe('of two restores into one directory', () => {
     expect(await readdir(directory)).toEqual(['aops.db']);
   });
 
-  it('the second succeeds when the first has failed and removed the directory that it had made', async () => {
+  it('the second succeeds after the first has failed and removed the directory that it had created', async () => {
     const directory = path.join(await temporaryDirectory(), 'data');
     const folder = path.join(directory, 'restoring');
     await mkdir(folder, { recursive: true });

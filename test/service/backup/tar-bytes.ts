@@ -1,6 +1,6 @@
 /**
- * Tar archives byte by byte, exactly as aops wrote them before it used a library. They stand for backups of that time, and their
- * headers can be made to lie.
+ * Tar archives byte by byte, exactly as aops wrote them before it used a library. They represent backups of that time, and their
+ * headers can be given invalid values.
  */
 import type { TarEntry, TarType } from '../../../src/service/backup/tar-entry.ts';
 
@@ -20,7 +20,7 @@ export function tarHeader(entry: TarEntry): Buffer {
   return records.length === 0 ? own : Buffer.concat([extendedHeader(records.join('')), own]);
 }
 
-/** An extended header with any text, which should be of records. */
+/** An extended header with any text, which should consist of records. */
 export function extendedHeader(text: string, flag = 'x'): Buffer {
   const records = Buffer.from(text);
   const head = block512({ name: 'pax', type: 'file', size: records.length, mode: 0o600, modified: 0 }, flag);
@@ -41,7 +41,7 @@ export const tarPadding = (size: number): Buffer => Buffer.alloc((block - (size 
 /** What comes after the last entry. */
 export const tarEnd = (): Buffer => Buffer.alloc(2 * block);
 
-/** A header with another text or other bytes in one of its fields, and the checksum that belongs to it. */
+/** A header with another value in one of its fields, and the checksum for it. */
 export function withField(header: Buffer, offset: number, length: number, value: string | Buffer): Buffer {
   const changed = Buffer.from(header);
   changed.fill(0, offset, offset + length);
