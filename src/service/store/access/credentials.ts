@@ -1,4 +1,4 @@
-/** Credentials, and the tokens that they present. */
+/** Credentials and their tokens. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { prepared } from '../database/prepared.ts';
@@ -12,7 +12,7 @@ export async function insertToken(db: Queries, token: Insertable<TokensTable>): 
   await db.insertInto('tokens').values(token).execute();
 }
 
-/** The oldest credential of a kind that is not revoked. */
+/** The oldest credential of a kind, excluding revoked ones. */
 export async function firstCredential(db: Queries, kind: CredentialKind): Promise<{ id: string; team_id: string } | undefined> {
   return db
     .selectFrom('credentials')
@@ -23,22 +23,22 @@ export async function firstCredential(db: Queries, kind: CredentialKind): Promis
     .executeTakeFirst();
 }
 
-/** Withdraws every token of a credential. */
+/** Removes all tokens of a credential. */
 export async function deleteTokens(db: Queries, credentialId: string): Promise<void> {
   await db.deleteFrom('tokens').where('credential_id', '=', credentialId).execute();
 }
 
-/** Takes a token away, if it is there and has not expired; undefined otherwise. Of several callers one gets it. */
+/** Removes and returns a token; undefined if it does not exist or has expired. Only one of several callers gets it. */
 export async function takeToken(db: Queries, hash: string, now: number): Promise<TokenRow | undefined> {
   return db.deleteFrom('tokens').where('hash', '=', hash).where('expires_at', '>', now).returningAll().executeTakeFirst();
 }
 
-/** A credential that is not revoked; it may have expired. */
+/** A credential that has not been revoked; it may have expired. */
 export async function findCredential(db: Queries, kind: CredentialKind, id: string): Promise<CredentialRow | undefined> {
   return active(db, kind).selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Those of a kind that are not revoked, newest first. */
+/** The credentials of a kind, newest first, excluding revoked ones. */
 export async function listCredentialRows(
   db: Queries,
   filter: { kind: CredentialKind; teamId: string | undefined; limit: number; offset: number },
@@ -50,7 +50,7 @@ export async function listCredentialRows(
   return { rows, total: Number(total) };
 }
 
-/** Ends a credential and every token of it. Resolves to whether it had not ended yet. Call it in a transaction. */
+/** Revokes a credential and all its tokens. Resolves to false if it had been revoked already. Call it in a transaction. */
 export async function revokeCredential(db: Queries, kind: CredentialKind, id: string, now: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('credentials')
@@ -64,7 +64,7 @@ export async function revokeCredential(db: Queries, kind: CredentialKind, id: st
   return true;
 }
 
-/** Ends all credentials of a team. Call it in a transaction. */
+/** Revokes all credentials of a team. Call it in a transaction. */
 export async function revokeTeamCredentials(db: Queries, teamId: string, now: string): Promise<void> {
   await db.updateTable('credentials').set({ revoked_at: now }).where('team_id', '=', teamId).where('revoked_at', 'is', null).execute();
   await db
@@ -73,7 +73,7 @@ export async function revokeTeamCredentials(db: Queries, teamId: string, now: st
     .execute();
 }
 
-/** Tokens that have expired are nobody's any more. */
+/** Removes expired tokens. */
 export async function forgetExpiredTokens(db: Queries, now: number): Promise<void> {
   await db.deleteFrom('tokens').where('expires_at', '<=', now).execute();
 }
@@ -86,9 +86,9 @@ export interface FoundToken {
   credentialId: string;
   teamId: string;
   kind: CredentialKind;
-  /** Those of the token, or else of its credential; null has full access. */
+  /** The scopes of the token, or else of its credential; null means full access. */
   scopes: string | null;
-  /** Milliseconds; the earlier of the token's and the credential's end. */
+  /** Milliseconds; when the token or the credential expires, whichever comes first. */
   expiresAt: number | null;
 }
 
@@ -104,7 +104,7 @@ const byHash = prepared((db, { hash, now }: { hash: string; now: number }) =>
     .where((where) => where.or([where('credentials.expires_at', 'is', null), where('credentials.expires_at', '>', now)])),
 );
 
-/** The token of that hash with its credential, unless one of them has expired or is revoked. */
+/** The token with this hash and its credential, unless one of them has expired or was revoked. */
 export async function findToken(db: Queries, hash: string, now: number): Promise<FoundToken | undefined> {
   const found = await byHash.first(db, { hash, now });
   if (found === undefined) return undefined;

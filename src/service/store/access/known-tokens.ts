@@ -1,16 +1,16 @@
-/** The credentials of tokens that were presented a moment ago. */
+/** A cache of recently used tokens and their credentials. */
 import type { Store } from '../database/database.ts';
 import { type FoundToken, findToken } from './credentials.ts';
 
 export interface Tokens {
-  /** The token with that hash and its credential, unless it has expired by `now` (milliseconds) or is revoked. */
+  /** The token with this hash and its credential, unless it has expired by `now` (milliseconds) or was revoked. */
   find(hash: string, now: number): Promise<FoundToken | undefined>;
 }
 
 const tables = ['tokens', 'credentials'];
 const maxTokens = 10_000;
 
-/** Remembers tokens until credentials change. Only this process changes them, so a revoked token is forgotten with its revocation. */
+/** Caches tokens until credentials change. Only this process changes them, so revoking a token also removes it from the cache. */
 export class KnownTokens implements Tokens {
   readonly #store: Store;
   #tokens = new Map<string, FoundToken>();

@@ -1,12 +1,12 @@
-/** What a team may use of the service. */
+/** The limits and features of a team. */
 import type { Operation } from '../../../interface/operation.ts';
 import { operationGroups } from '../../../interface/operations.ts';
 
 export type Limit = number | 'unlimited';
 
 /**
- * Which runs count against the limit of a period: all that were started in it, or only those of them that did not fail and were
- * not interrupted.
+ * Which runs count against the limit of a period: all that were started in it, or only those that neither failed nor were
+ * interrupted.
  */
 export const runCountingModes = ['started', 'succeeded'] as const;
 export type RunCountingMode = (typeof runCountingModes)[number];
@@ -14,14 +14,14 @@ export type RunCountingMode = (typeof runCountingModes)[number];
 export interface Plan {
   name: string;
   limits: { agentRuns: Limit; assignments: Limit; clarityInterviews: Limit };
-  /** Runs that are executed at the same time, 1 or more. */
+  /** How many runs are executed at the same time, at least 1. */
   maxConcurrentRuns: number;
   runCountingMode: RunCountingMode;
   features: readonly string[];
   products: readonly string[];
 }
 
-/** The plan of a team that was given no other. */
+/** The plan of a team without a plan of its own. */
 export const defaultPlan: Plan = {
   name: 'local',
   limits: { agentRuns: 'unlimited', assignments: 'unlimited', clarityInterviews: 'unlimited' },
@@ -31,19 +31,19 @@ export const defaultPlan: Plan = {
   products: ['local-service'],
 };
 
-/** What this service has: the groups of the interface, without those that are its own. */
+/** What this service offers: the groups of the interface, except those that only this service has. */
 function interfaceGroups(): string[] {
   const groups = Object.entries(operationGroups) as [string, Record<string, Operation>][];
   return groups.filter(([, rows]) => Object.values(rows).some(({ extension }) => !extension)).map(([name]) => name);
 }
 
-/** A stretch of time in which runs are counted: ISO 8601 in UTC, the end exclusive. */
+/** A period in which runs are counted: ISO 8601 in UTC, the end exclusive. */
 export interface Period {
   start: string;
   end: string;
 }
 
-/** The calendar month in UTC that holds a moment (milliseconds). */
+/** The calendar month in UTC that contains a moment (milliseconds). */
 export function billingPeriod(now: number): Period {
   const date = new Date(now);
   const month = (offset: number): string => new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + offset, 1)).toISOString();

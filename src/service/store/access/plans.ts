@@ -1,4 +1,4 @@
-/** Plans of teams, and what has been used of them. */
+/** Plans of teams, and their usage. */
 
 import type { Queries } from '../database/database.ts';
 import { prepared } from '../database/prepared.ts';
@@ -24,7 +24,7 @@ export async function savePlan(db: Queries, teamId: string, plan: Plan, now: str
     .execute();
 }
 
-/** The team's plan; the default one when it was given none. */
+/** The team's plan, or the default plan. */
 export async function planOf(db: Queries, teamId: string): Promise<Plan> {
   const row = await ofTeam.first(db, { teamId });
   return row === undefined ? defaultPlan : planFrom(row);
@@ -32,16 +32,16 @@ export async function planOf(db: Queries, teamId: string): Promise<Plan> {
 
 const ofTeam = prepared((db, { teamId }: { teamId: string }) => db.selectFrom('plans').selectAll().where('team_id', '=', teamId));
 
-/** The most runs that any team may execute at the same time. */
+/** How many runs a single team may execute at the same time, at most. */
 export async function largestConcurrency(db: Queries): Promise<number> {
-  const { most } = await db
+  const { highest } = await db
     .selectFrom('plans')
-    .select((select) => select.fn.max('max_concurrent_runs').as('most'))
+    .select((select) => select.fn.max('max_concurrent_runs').as('highest'))
     .executeTakeFirstOrThrow();
-  return Math.max(defaultPlan.maxConcurrentRuns, Number(most ?? 0));
+  return Math.max(defaultPlan.maxConcurrentRuns, Number(highest ?? 0));
 }
 
-/** Runs of the period that count, also those that have been removed. */
+/** Runs of the period that count, including removed ones. */
 export async function countRunsOf(db: Queries, teamId: string, period: Period, mode: RunCountingMode): Promise<number> {
   let query = db
     .selectFrom('runs')
@@ -61,7 +61,7 @@ export async function countRunsOf(db: Queries, teamId: string, period: Period, m
   return Number((await query.executeTakeFirstOrThrow()).count) + Number((await removed.executeTakeFirstOrThrow()).count ?? 0);
 }
 
-/** Builder runs of the period that asked a person what was meant. */
+/** Builder runs of the period that asked a question. */
 export async function countInterviewsOf(db: Queries, teamId: string, period: Period): Promise<number> {
   const { count } = await db
     .selectFrom('builder_runs')
@@ -70,7 +70,7 @@ export async function countInterviewsOf(db: Queries, teamId: string, period: Per
     .where('agents.team_id', '=', teamId)
     .where('builder_runs.created_at', '>=', period.start)
     .where('builder_runs.created_at', '<', period.end)
-    // Its questions until they are answered, then the answers.
+    // It contains questions until they are answered, and then the answers.
     .where((where) => where.or([where('builder_runs.questions', 'is not', null), where('builder_runs.answers', '!=', '{}')]))
     .executeTakeFirstOrThrow();
   return Number(count);
@@ -88,11 +88,11 @@ export async function countAgentsOf(db: Queries, teamId: string): Promise<number
 }
 
 const stored = (limit: Limit): number | null => (limit === 'unlimited' ? null : limit);
-const shown = (limit: number | null): Limit => limit ?? 'unlimited';
+const limitOf = (limit: number | null): Limit => limit ?? 'unlimited';
 
 const planFrom = (row: PlanRow): Plan => ({
   name: row.name,
-  limits: { agentRuns: shown(row.agent_runs), assignments: shown(row.assignments), clarityInterviews: shown(row.clarity_interviews) },
+  limits: { agentRuns: limitOf(row.agent_runs), assignments: limitOf(row.assignments), clarityInterviews: limitOf(row.clarity_interviews) },
   maxConcurrentRuns: row.max_concurrent_runs,
   runCountingMode: row.run_counting_mode as RunCountingMode,
   features: row.features === null ? defaultPlan.features : (JSON.parse(row.features) as string[]),

@@ -1,4 +1,4 @@
-/** Teams. Deleted ones stay for what names them, and are found no more. */
+/** Teams. Deleted teams are kept for the rows that refer to them, but are no longer found. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { prepared } from '../database/prepared.ts';
@@ -12,7 +12,7 @@ export async function findTeam(db: Queries, id: string): Promise<TeamRow | undef
   return db.selectFrom('teams').selectAll().where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
 }
 
-/** The teams that are not deleted, the oldest first. */
+/** The teams that have not been deleted, oldest first. */
 export async function listTeamRows(db: Queries, page: { limit: number; offset: number }): Promise<{ rows: TeamRow[]; total: number }> {
   const query = db.selectFrom('teams').where('deleted_at', 'is', null);
   const rows = await query.selectAll().orderBy('created_at').orderBy('id').limit(page.limit).offset(page.offset).execute();
@@ -20,9 +20,9 @@ export async function listTeamRows(db: Queries, page: { limit: number; offset: n
   return { rows, total: Number(total) };
 }
 
-/** Holds the team's row until the transaction ends: what is counted after it stays true until then. */
+/** Locks the team's row until the transaction ends, so that a count made after it remains correct until then. */
 export async function lockTeam(trx: Queries, id: string): Promise<void> {
-  // An update that changes nothing: SQLite knows no "for update", and Postgres takes the same lock for it.
+  // An update without a change: SQLite has no "for update", and Postgres takes the same lock for it.
   await locked.change(trx, { id });
 }
 
@@ -33,7 +33,7 @@ const locked = prepared((db, { id }: { id: string }) =>
     .where('id', '=', id),
 );
 
-/** The team of that exact name. */
+/** The team with this exact name. */
 export async function findTeamNamed(db: Queries, name: string): Promise<TeamRow | undefined> {
   return db.selectFrom('teams').selectAll().where('name', '=', name).where('deleted_at', 'is', null).executeTakeFirst();
 }

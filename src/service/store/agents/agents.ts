@@ -1,4 +1,4 @@
-/** Agents. Deleted ones stay for the runs that name them, and are found no more. */
+/** Agents. Deleted agents are kept for the runs that refer to them, but are no longer found. */
 import type { Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
@@ -21,7 +21,7 @@ const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
   db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null),
 );
 
-/** The agent of that exact name, if the team has one. */
+/** The agent with this exact name, if the team has one. */
 export const findAgentNamed = (db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> =>
   byName.first(db, { teamId, name });
 
@@ -51,10 +51,10 @@ export async function listAgentRows(
   return { rows, total: Number(total) };
 }
 
-/** When each of the agents last had a run started. */
+/** When a run of each of the agents was last started. */
 export async function lastRunTimes(db: Queries, agentIds: string[]): Promise<Map<string, string>> {
   if (agentIds.length === 0) return new Map();
-  // One look into the index for each; grouping would read all of their runs.
+  // One index lookup for each agent; grouping would read all of their runs.
   const rows = await db
     .selectFrom('agents')
     .select((select) => [

@@ -4,7 +4,7 @@ import type { BuilderRunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import type { BuilderRunRow, BuilderRunsTable } from '../database/schema.ts';
 
-/** Statuses in which something is still to come. */
+/** Statuses of a builder run that has not ended. */
 export const activeBuilderStatuses = ['running', 'waiting_for_input', 'waiting_for_approve'] as const;
 
 /** Inserts a builder run with the revision's next number. Call it in a transaction. */
@@ -21,7 +21,7 @@ export async function latestBuilderRun(db: Queries, buildId: string): Promise<Bu
   return db.selectFrom('builder_runs').selectAll().where('build_id', '=', buildId).orderBy('number', 'desc').limit(1).executeTakeFirst();
 }
 
-/** The builder run that is active on a revision. */
+/** The active builder run of a revision. */
 export async function activeBuilderRun(db: Queries, buildId: string): Promise<BuilderRunRow | undefined> {
   return db
     .selectFrom('builder_runs')
@@ -31,7 +31,7 @@ export async function activeBuilderRun(db: Queries, buildId: string): Promise<Bu
     .executeTakeFirst();
 }
 
-/** A builder run of an agent of the team that is not deleted. */
+/** A builder run of an agent of the team, unless the agent has been deleted. */
 export async function findBuilderRun(db: Queries, teamId: string, id: string): Promise<BuilderRunRow | undefined> {
   return db
     .selectFrom('builder_runs')
@@ -47,7 +47,7 @@ export async function builderRunById(db: Queries, id: string): Promise<BuilderRu
   return db.selectFrom('builder_runs').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Changes a builder run that has one of the statuses; undefined when it has another. */
+/** Changes a builder run that has one of the statuses; undefined if it has a different one. */
 export async function changeBuilderRun(
   db: Queries,
   id: string,
@@ -63,7 +63,7 @@ export async function changeBuilderRun(
     .executeTakeFirst();
 }
 
-/** Removes the builder runs of an agent; their ids. */
+/** Removes the builder runs of an agent, and returns their IDs. */
 export async function deleteBuilderRuns(db: Queries, agentId: string): Promise<string[]> {
   const rows = await db.deleteFrom('builder_runs').where('agent_id', '=', agentId).returning('id').execute();
   return rows.map(({ id }) => id);

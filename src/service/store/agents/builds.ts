@@ -19,7 +19,7 @@ export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTabl
     .executeTakeFirstOrThrow();
 }
 
-/** A revision of an agent of the team that is not deleted. */
+/** A revision of an agent of the team, unless the agent has been deleted. */
 export const findBuild = (db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> => byId.first(db, { teamId, id });
 
 const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
@@ -36,7 +36,7 @@ export async function updateBuildRow(db: Queries, id: string, changes: Updateabl
   return db.updateTable('builds').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Newest first; fewer than `limit` when they are large (see `fitting`). */
+/** Newest first; fewer than `limit` if they are large (see `fitting`). */
 export async function listBuildRows(
   db: Queries,
   agentId: string,
@@ -53,14 +53,14 @@ export async function listBuildRows(
   return { rows, total: Number(total) };
 }
 
-/** The revision with the highest number of each agent that has any. */
+/** The latest revision of each agent that has any. */
 export async function latestBuilds(db: Queries, agentIds: string[]): Promise<Map<string, BuildRow>> {
   if (agentIds.length === 0) return new Map();
   const rows = await latestOf(db, agentIds).selectAll().execute();
   return new Map(rows.map((row) => [row.agent_id, row]));
 }
 
-/** The bytes of the configuration in that revision, by agent. */
+/** The size of the configuration in the latest revision, by agent, in bytes. */
 export async function latestBuildSizes(db: Queries, agentIds: string[]): Promise<Map<string, number>> {
   if (agentIds.length === 0) return new Map();
   const rows = await latestOf(db, agentIds)
@@ -80,12 +80,12 @@ const latestOf = (db: Queries, agentIds: string[]) =>
         .whereRef('other.agent_id', '=', 'builds.agent_id'),
     );
 
-/** Keeps a procedure text under its hash; the same text is kept once. */
+/** Stores a procedure text under its hash; identical texts are stored once. */
 export async function keepProcedure(db: Queries, hash: string, text: string): Promise<void> {
-  await kept.change(db, { hash, text });
+  await insertProcedure.change(db, { hash, text });
 }
 
-const kept = prepared((db, { hash, text }: { hash: string; text: string }) =>
+const insertProcedure = prepared((db, { hash, text }: { hash: string; text: string }) =>
   db
     .insertInto('procedures')
     .values({ hash, text })

@@ -1,13 +1,13 @@
-/** Evaluations of runs. A run has one, from the moment at which it first ends. */
+/** Evaluations of runs. A run has one as soon as it has ended for the first time. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { EvaluationRow, EvaluationsTable } from '../database/schema.ts';
 
-const nothing = { passed: 0, total: 0, critical: 0, medium: 0, low: 0, issues: 0, comment: null, results: '[]' } as const;
+const emptyResult = { passed: 0, total: 0, critical: 0, medium: 0, low: 0, issues: 0, comment: null, results: '[]' } as const;
 
-/** Says that the run is going to be evaluated, and forgets what came of it before. */
+/** Marks the run as being evaluated, and removes previous results. */
 export async function beginEvaluation(db: Queries, runId: string, now: string): Promise<void> {
-  const fresh = { ...nothing, status: 'in_progress', updated_at: now } as const;
+  const fresh = { ...emptyResult, status: 'in_progress', updated_at: now } as const;
   await db
     .insertInto('evaluations')
     .values({ run_id: runId, ...fresh, created_at: now })
@@ -15,11 +15,11 @@ export async function beginEvaluation(db: Queries, runId: string, now: string): 
     .execute();
 }
 
-/** The same for a run that was evaluated before; nothing happens to another. */
+/** The same for a run that was evaluated before; other runs are not changed. */
 export async function reopenEvaluation(db: Queries, runId: string, now: string): Promise<void> {
   await db
     .updateTable('evaluations')
-    .set({ ...nothing, status: 'in_progress', updated_at: now })
+    .set({ ...emptyResult, status: 'in_progress', updated_at: now })
     .where('run_id', '=', runId)
     .execute();
 }
@@ -36,10 +36,10 @@ export async function findEvaluation(db: Queries, runId: string): Promise<Evalua
   return db.selectFrom('evaluations').selectAll().where('run_id', '=', runId).executeTakeFirst();
 }
 
-/** An evaluation without what each rubric gave. */
+/** An evaluation without the results of each rubric. */
 export type ListedEvaluation = Omit<EvaluationRow, 'results' | 'issues'>;
 
-/** Those of several runs, by run. */
+/** The evaluations of several runs, by run. */
 export async function evaluationsOf(db: Queries, runIds: readonly string[]): Promise<Map<string, ListedEvaluation>> {
   if (runIds.length === 0) return new Map();
   const rows = await db

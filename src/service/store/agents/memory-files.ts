@@ -18,7 +18,7 @@ const listed = [
   'updated_at',
 ] as const satisfies (keyof MemoryFilesTable)[];
 
-/** By path. */
+/** Sorted by path. */
 export async function listMemoryFiles(db: Queries, agentId: string): Promise<ListedMemoryFile[]> {
   return db
     .selectFrom('memory_files')
@@ -32,7 +32,7 @@ export async function findMemoryFile(db: Queries, agentId: string, path: string)
   return db.selectFrom('memory_files').selectAll().where('agent_id', '=', agentId).where('path', '=', path).executeTakeFirst();
 }
 
-/** The texts of all files, by path. */
+/** The contents of all files, by path. */
 export async function memoryTexts(db: Queries, agentId: string): Promise<Map<string, string>> {
   const rows = await db.selectFrom('memory_files').select(['path', 'content']).where('agent_id', '=', agentId).orderBy('path').execute();
   return new Map(rows.map((row) => [row.path, row.content]));
@@ -47,7 +47,7 @@ export async function countMemoryFiles(db: Queries, agentId: string): Promise<nu
   return Number(total);
 }
 
-/** Writes a file, in place of the one at its path. */
+/** Writes a file, and replaces an existing one. */
 export async function putMemoryFile(db: Queries, file: Omit<Insertable<MemoryFilesTable>, 'generation' | 'created_at'>): Promise<void> {
   const { agent_id: _, path: __, ...changes } = file;
   await db

@@ -1,12 +1,12 @@
-/** Evaluation rubrics of agents. Deleted ones stay, and are found no more. */
+/** Evaluation rubrics of agents. Deleted rubrics are kept, but are no longer found. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { RubricRow, RubricsTable } from '../database/schema.ts';
 
-/** Whose rubrics: those of an agent, or of one of its revisions. */
+/** What the rubrics belong to: an agent, or one of its revisions. */
 export interface RubricScope {
   agentId: string;
-  /** The empty text for the whole agent. */
+  /** Empty for the whole agent. */
   buildId: string;
 }
 
@@ -14,7 +14,7 @@ export async function insertRubric(db: Queries, rubric: Insertable<RubricsTable>
   return db.insertInto('rubrics').values(rubric).returningAll().executeTakeFirstOrThrow();
 }
 
-/** In their order. */
+/** Sorted by position. */
 export async function listRubrics(db: Queries, { agentId, buildId }: RubricScope): Promise<RubricRow[]> {
   return db
     .selectFrom('rubrics')

@@ -3,14 +3,14 @@ import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { ScheduleRow, SchedulesTable } from '../database/schema.ts';
 
-/** A schedule with the name of the credential that made it. */
+/** A schedule with the name of the credential that created it. */
 export type ListedSchedule = ScheduleRow & { user_name: string };
 
 export async function insertSchedule(db: Queries, schedule: Insertable<SchedulesTable>): Promise<void> {
   await db.insertInto('schedules').values(schedule).execute();
 }
 
-/** The schedule if it is one of the agent. */
+/** The schedule, if it belongs to the agent. */
 export async function findSchedule(db: Queries, agentId: string, id: string): Promise<ListedSchedule | undefined> {
   return listed(db).where('schedules.id', '=', id).where('schedules.agent_id', '=', agentId).executeTakeFirst();
 }
@@ -19,7 +19,7 @@ export async function scheduleById(db: Queries, id: string): Promise<ScheduleRow
   return db.selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Of several agents, by agent, the oldest first. */
+/** The schedules of several agents, by agent, oldest first. */
 export async function schedulesOf(db: Queries, agentIds: string[]): Promise<Map<string, ListedSchedule[]>> {
   const byAgent = new Map<string, ListedSchedule[]>();
   if (agentIds.length === 0) return byAgent;
@@ -36,7 +36,7 @@ export async function updateScheduleRow(db: Queries, id: string, changes: Update
   await db.updateTable('schedules').set(changes).where('id', '=', id).execute();
 }
 
-/** Takes an instant at which the schedule fires: false when somebody else has, or it does not fire then any more. */
+/** Claims a time at which the schedule fires. False if it was claimed already, or the schedule no longer fires then. */
 export async function takeInstant(db: Queries, schedule: { id: string; nextAt: number }, next: number | null): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('schedules')
@@ -48,7 +48,7 @@ export async function takeInstant(db: Queries, schedule: { id: string; nextAt: n
   return numUpdatedRows > 0n;
 }
 
-/** Removes the schedules of an agent, or one of them; the ids of those that are gone. */
+/** Removes the schedules of an agent, or one of them, and returns the IDs of the removed ones. */
 export async function deleteSchedules(db: Queries, agentId: string, id?: string): Promise<string[]> {
   let query = db.deleteFrom('schedules').where('agent_id', '=', agentId);
   if (id !== undefined) query = query.where('id', '=', id);

@@ -1,4 +1,4 @@
-/** Connections that are attached to artifacts. Those that were deleted since are not attached to anything any more. */
+/** Connections that are attached to artifacts. Deleted connections are no longer attached. */
 import type { Queries } from '../database/database.ts';
 
 export interface AttachedConnection {
@@ -7,7 +7,7 @@ export interface AttachedConnection {
   created_at: string;
 }
 
-/** False when it was attached already. */
+/** False if it was attached already. */
 export async function insertArtifactConnection(db: Queries, artifactId: string, connectionId: string, now: string): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('artifact_connections')
@@ -17,7 +17,7 @@ export async function insertArtifactConnection(db: Queries, artifactId: string, 
   return Number(numInsertedOrUpdatedRows ?? 0) > 0;
 }
 
-/** In the order they were attached. */
+/** In the order in which they were attached. */
 export async function listArtifactConnectionRows(db: Queries, artifactId: string): Promise<AttachedConnection[]> {
   return db
     .selectFrom('artifact_connections')
@@ -30,7 +30,7 @@ export async function listArtifactConnectionRows(db: Queries, artifactId: string
     .execute();
 }
 
-/** False when it was not attached. */
+/** False if it was not attached. */
 export async function deleteArtifactConnection(db: Queries, artifactId: string, connectionId: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('artifact_connections')

@@ -1,10 +1,10 @@
-/** What people and the generator said about an artifact, in order. */
+/** The conversation between people and the generator about an artifact, in order. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fitting } from '../database/page-bytes.ts';
 import type { ArtifactMessageRow, ArtifactMessagesTable } from '../database/schema.ts';
 
-/** Inserts a message after the others. Call it in a transaction. */
+/** Inserts a message at the end. Call it in a transaction. */
 export async function insertArtifactMessage(
   db: Queries,
   message: Omit<Insertable<ArtifactMessagesTable>, 'seq'>,
@@ -26,8 +26,8 @@ export async function findArtifactMessage(db: Queries, artifactId: string, id: s
 }
 
 /**
- * The last messages before a place in the order, the oldest of them first; `hasMore` says whether there are older ones. They
- * are fewer than `limit` when they are large (see `fitting`).
+ * The last messages before a position, the oldest of them first; `hasMore` is whether there are older ones. There are fewer than
+ * `limit` if they are large (see `fitting`).
  */
 export async function listArtifactMessageRows(
   db: Queries,
@@ -42,7 +42,7 @@ export async function listArtifactMessageRows(
     .select(bytesOf('content', 'message', 'selected_element').as('bytes'))
     .limit(page.limit + 1)
     .execute();
-  const shown = fitting(sizes.slice(0, page.limit).map(({ bytes }) => bytes));
-  const rows = await latest.selectAll().limit(shown).execute();
-  return { rows: rows.reverse(), total: Number(total), hasMore: sizes.length > shown };
+  const count = fitting(sizes.slice(0, page.limit).map(({ bytes }) => bytes));
+  const rows = await latest.selectAll().limit(count).execute();
+  return { rows: rows.reverse(), total: Number(total), hasMore: sizes.length > count };
 }

@@ -1,12 +1,12 @@
-/** Revisions of artifacts: each is what the page was to show, and what that was then. */
+/** Revisions of artifacts: each contains what the page was to show, and the data of that time. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { ArtifactRevisionRow, ArtifactRevisionsTable } from '../database/schema.ts';
 
-/** A revision without what is on its page. */
+/** A revision without the contents of its page. */
 export type ListedRevision = Omit<ArtifactRevisionRow, 'spec' | 'content'>;
 
-/** Inserts a revision with the artifact's next version, and forgets those that are not among the newest `keep`. Call it in a transaction. */
+/** Inserts a revision with the artifact's next version, and removes all but the newest `keep`. Call it in a transaction. */
 export async function insertArtifactRevision(
   db: Queries,
   revision: Omit<Insertable<ArtifactRevisionsTable>, 'version'>,

@@ -1,4 +1,4 @@
-/** Artifacts. Private ones are seen by who created them alone. */
+/** Artifacts. Private ones are visible only to the credential that created them. */
 import type { Insertable, Updateable } from 'kysely';
 import type { ArtifactStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
@@ -10,7 +10,7 @@ export const generatingStatuses = ['pending', 'running'] as const satisfies read
 export const isGenerating = ({ status }: Pick<ArtifactRow, 'status'>): boolean =>
   (generatingStatuses as readonly ArtifactStatus[]).includes(status);
 
-/** What an artifact of this moment has: its owner's alone, with no page yet, and never remade. */
+/** The initial values of an artifact: private, without a page, and without automatic refresh. */
 export const freshArtifact = (now: string) =>
   ({
     visibility: 'private',
@@ -33,7 +33,7 @@ export async function findArtifact(db: Queries, teamId: string, id: string): Pro
   return db.selectFrom('artifacts').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
 }
 
-/** For jobs, which know no team. */
+/** For jobs, which have no team. */
 export async function artifactById(db: Queries, id: string): Promise<ArtifactRow | undefined> {
   return db.selectFrom('artifacts').selectAll().where('id', '=', id).executeTakeFirst();
 }
@@ -42,9 +42,9 @@ export interface ArtifactFilter {
   teamId: string;
   /** The caller. */
   userId: string;
-  /** Whether the caller sees what others keep to themselves. */
+  /** Whether the caller sees the private artifacts of others. */
   seesAll: boolean;
-  /** `created` by the caller, `shared` by others, `team` for what the team sees; absent for all of it. */
+  /** `created` by the caller, `shared` by others, or `team` for everything that the team sees; absent for all of these. */
   scope: 'created' | 'shared' | 'team' | undefined;
 }
 
@@ -75,7 +75,7 @@ function filtered(db: Queries, { teamId, userId, seesAll, scope }: ArtifactFilte
   }
 }
 
-/** Changes an artifact that is in one of the given statuses, or in any; undefined when it is in another, or gone. */
+/** Changes an artifact that has one of the statuses, or any; undefined if it has a different one, or does not exist. */
 export async function changeArtifact(
   db: Queries,
   id: string,
@@ -86,7 +86,7 @@ export async function changeArtifact(
   return (from === undefined ? query : query.where('status', 'in', [...from])).returningAll().executeTakeFirst();
 }
 
-/** Removes an artifact with everything of it. Call it in a transaction. */
+/** Removes an artifact with everything that belongs to it. Call it in a transaction. */
 export async function removeArtifact(db: Queries, id: string): Promise<void> {
   await db.deleteFrom('artifact_connections').where('artifact_id', '=', id).execute();
   await db.deleteFrom('artifact_messages').where('artifact_id', '=', id).execute();

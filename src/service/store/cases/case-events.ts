@@ -1,4 +1,4 @@
-/** What happened to cases. */
+/** The history of cases. */
 import { newId } from '../../ids.ts';
 import type { Queries } from '../database/database.ts';
 import type { CaseEventRow } from '../database/schema.ts';
@@ -53,7 +53,7 @@ export async function insertCaseEvents(db: Queries, caseIds: readonly string[], 
 
 export type ListedCaseEvent = CaseEventRow & { agent_name: string | null; human_request_title: string | null };
 
-/** The oldest first. */
+/** Oldest first. */
 export async function listCaseEvents(db: Queries, caseId: string): Promise<ListedCaseEvent[]> {
   return db
     .selectFrom('case_events')

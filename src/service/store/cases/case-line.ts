@@ -1,7 +1,6 @@
 /**
- * The line of cases that wait to be taken, in the order of pick-up: postponed cases that are due, then by priority, then by
- * age. A case that was delegated waits in the line of its agent alone. Every query here reads a few entries of an index,
- * however many cases wait.
+ * The cases that wait to be taken, in order: postponed cases that are due come first, then the order is by priority and age.
+ * A delegated case waits for its agent only. Every query here reads a few entries of an index, however many cases are waiting.
  */
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
@@ -9,16 +8,16 @@ import { prepared } from '../database/prepared.ts';
 import type { CaseRow } from '../database/schema.ts';
 import { activeStatuses } from '../runs/runs.ts';
 
-/** The parts of the line, in the order in which they are taken. Cases that are still postponed are not taken. */
+/** The ranks of waiting cases, in the order in which they are taken. Cases that are still postponed are not taken. */
 export const lineRanks = { due: 0, waiting: 1, postponed: 2 } as const;
 
-// Written as literals: SQLite uses a partial index only when the statement itself, without its parameters, says the same.
+// Literals, because SQLite uses a partial index only if the statement itself, without its parameters, implies its condition.
 const inLine = sql<boolean>`status = 'pending' and claimed_by_run_id is null`;
 const stillPostponed = sql<boolean>`line_rank = 2 and status = 'pending' and claimed_by_run_id is null`;
 
-/** Puts postponed cases that are due at `now` (ISO 8601) at the front of the line. Call it in a transaction. */
+/** Moves postponed cases that are due at `now` (ISO 8601) to the front. Call it in a transaction. */
 export async function admitDueCases(db: Queries, queueId: string, now: string): Promise<void> {
-  // A look first: a change of no rows would count as a change of the table.
+  // Checked first, because an update of no rows would count as a change of the table.
   if ((await firstDue.first(db, { queueId, now })) === undefined) return;
   await db
     .updateTable('cases')
@@ -33,7 +32,7 @@ const firstDue = prepared((db, { queueId, now }: { queueId: string; now: string 
   db.selectFrom('cases').select('id').where('queue_id', '=', queueId).where('postponed_to', '<=', now).where(stillPostponed).limit(1),
 );
 
-/** The first case in line for an agent. `ownOnly` leaves out those that any agent of the queue may take. */
+/** The next case for an agent. `ownOnly` excludes those that any agent of the queue may take. */
 export async function nextCase(db: Queries, line: { queueId: string; agentId: string; ownOnly: boolean }): Promise<CaseRow | undefined> {
   const own = await firstDelegated.first(db, line);
   const open = line.ownOnly ? undefined : await firstOpen.first(db, line);
@@ -60,7 +59,7 @@ const firstOf = (db: Queries, queueId: string) =>
     .orderBy('number')
     .limit(1);
 
-/** Whether a case is taken before another one of its queue. */
+/** Whether a case is taken before another case of its queue. */
 function isBefore(a: CaseRow, b: CaseRow): boolean {
   if (a.line_rank !== b.line_rank) return a.line_rank < b.line_rank;
   if (a.priority !== b.priority) return a.priority > b.priority;
@@ -83,10 +82,10 @@ const earliestAfter = prepared((db, { queueId, after }: { queueId: string; after
     .limit(1),
 );
 
-/** Agents that alone may take cases which wait in the queue, in the order of their ids. */
+/** Agents that cases waiting in the queue are delegated to, in the order of their IDs. */
 export async function delegatedAgents(db: Queries, queueId: string): Promise<string[]> {
   const agents: string[] = [];
-  // One look for each agent, not for each of its cases.
+  // One lookup for each agent, not for each of its cases.
   for (;;) {
     const next = (await delegatedAfter.first(db, { queueId, last: agents.at(-1) ?? '' }))?.delegated_agent_id ?? undefined;
     if (next === undefined) return agents;
@@ -105,7 +104,7 @@ const delegatedAfter = prepared((db, { queueId, last }: { queueId: string; last:
     .limit(1),
 );
 
-/** Runs of the agent for cases of the queue: those that are executed, and those that wait for a person with a case that is not done. */
+/** How many runs of the agent work on cases of the queue: those being executed, and those waiting for a person with an open case. */
 export async function runsForCases(db: Queries, queueId: string, agentId: string): Promise<{ executing: number; waiting: number }> {
   const rows = await db
     .selectFrom('runs')

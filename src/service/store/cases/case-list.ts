@@ -1,6 +1,6 @@
 /**
- * Cases of a queue by filters: lists, searches, and what bulk actions are for. A case has one of the filter's statuses at a
- * time, which is worked out here, so that lists and views agree.
+ * Cases of a queue by filters, for lists, searches, and bulk actions. A case has one of the filter's statuses at a time, which is
+ * determined here, so that lists and views agree.
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { CaseStatusFilter } from '../../../interface/types.ts';
@@ -13,7 +13,7 @@ import { pendingRequestSizes } from '../runs/human-requests.ts';
 
 export interface CaseFilter {
   queueId: string;
-  /** None matches nothing, absent matches all. */
+  /** An empty list matches nothing; without one, everything matches. */
   statuses?: readonly CaseStatusFilter[] | undefined;
   /** Positions in casePriorities. */
   priorities?: readonly number[] | undefined;
@@ -22,7 +22,7 @@ export interface CaseFilter {
   updatedFrom?: string | undefined;
   /** A case has one of the values of every key. */
   labels?: readonly { key: string; values: readonly string[] }[] | undefined;
-  /** Part of the title or the data, or the beginning of an id. */
+  /** Part of the title or the data, or the beginning of an ID. */
   search?: string | undefined;
   /** When postponed cases are due (ISO 8601). */
   now: string;
@@ -35,7 +35,7 @@ export interface CasePage {
   order: 'asc' | 'desc';
 }
 
-/** The cases of a page; fewer than `found` of them when they are large (see `fitting`). */
+/** The cases of a page; fewer than `found` if they are large (see `fitting`). */
 export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePage): Promise<{ rows: CaseRow[]; found: number }> {
   const ids = await listCaseIds(db, filter, page);
   const rows = await casesWithIds(db, ids.slice(0, fitting(await caseSizes(db, ids))));
@@ -47,13 +47,13 @@ async function listCaseIds(db: Queries, filter: CaseFilter, page: CasePage): Pro
   if (!isIndexed(filter, sortBy) && (await isLong(db, filter)))
     return sortBy === 'created_at' ? idsInOrder(db, filter, page) : sortedIds(db, filter, page);
   let query = filtered(db, filter).select('cases.id');
-  // Cases that are not postponed come last, whatever the order: databases disagree on where null belongs.
+  // Cases that are not postponed come last in either order, because databases disagree on where null belongs.
   if (sortBy === 'postponed_to') query = query.orderBy((by) => by.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
   const rows = await query.orderBy(`cases.${sortBy}`, order).orderBy('cases.number', order).limit(limit).offset(offset).execute();
   return rows.map(({ id }) => id);
 }
 
-/** A page of a long queue in the order of creation: slice by slice, until it is full. */
+/** A page of a long queue in the order of creation, read slice by slice until it is full. */
 async function idsInOrder(db: Queries, filter: CaseFilter, { order, limit, offset }: CasePage): Promise<string[]> {
   const ids: string[] = [];
   for await (const slice of caseSlices(db, filter, order)) {
@@ -69,7 +69,7 @@ async function idsInOrder(db: Queries, filter: CaseFilter, { order, limit, offse
   return ids.slice(offset);
 }
 
-/** A page of a long queue in another order: all matches are found slice by slice, and then sorted. */
+/** A page of a long queue in another order: all matches are read slice by slice, and then sorted. */
 async function sortedIds(db: Queries, filter: CaseFilter, { sortBy, order, limit, offset }: CasePage): Promise<string[]> {
   const found: { id: string; number: number; key: string | null }[] = [];
   for await (const slice of caseSlices(db, filter, order)) {
@@ -87,7 +87,7 @@ async function sortedIds(db: Queries, filter: CaseFilter, { sortBy, order, limit
   return found.slice(offset, offset + limit).map(({ id }) => id);
 }
 
-/** Whether an index has the cases of the filter in that order. */
+/** Whether an index contains the cases of the filter in this order. */
 function isIndexed(
   { statuses, priorities, createdFrom, updatedFrom, labels = [], search }: CaseFilter,
   sortBy: CasePage['sortBy'],
@@ -98,15 +98,15 @@ function isIndexed(
   return sortBy === 'updated_at' && statuses === undefined && createdFrom === undefined;
 }
 
-/** Whether a queue has more cases than are looked at in one go. */
+/** Whether a queue has more cases than one query may read. */
 const isLong = async (db: Queries, { queueId }: CaseFilter): Promise<boolean> =>
   (await placeInQueue(db, queueId, wholeList, 'asc', caseSlice)) !== undefined;
 
-/** The slices of all cases of a queue that were created in the time of the filter. */
+/** The slices of all cases of a queue that were created in the period of the filter. */
 const caseSlices = (db: Queries, { queueId, createdFrom }: CaseFilter, order: CasePage['order']): AsyncGenerator<Slice, void, undefined> =>
   slices((slice) => placeInQueue(db, queueId, slice, order, caseSlice - 1, createdFrom));
 
-/** The case after so many others of a slice. */
+/** The case after this many others of a slice. */
 const placeInQueue = (db: Queries, queueId: string, slice: Slice, order: CasePage['order'], skipped: number, createdFrom?: string) =>
   db
     .selectFrom('cases')
@@ -128,7 +128,7 @@ const inSlice = (db: Queries, filter: CaseFilter, slice: Slice, order: CasePage[
     where.and(within(slice, { ...slice, order }, inOrder)),
   );
 
-/** The bytes of what is shown of each case, in the order of the ids. */
+/** The size in bytes of what is shown of each case, in the order of the IDs. */
 async function caseSizes(db: Queries, ids: readonly string[]): Promise<number[]> {
   if (ids.length === 0) return [];
   const rows = await db
@@ -136,15 +136,15 @@ async function caseSizes(db: Queries, ids: readonly string[]): Promise<number[]>
     .select(['id', 'claimed_by_run_id', bytesOf('title', 'data').as('bytes')])
     .where('id', 'in', ids)
     .execute();
-  const asked = await pendingRequestSizes(
+  const requestSizes = await pendingRequestSizes(
     db,
     rows.flatMap(({ claimed_by_run_id: run }) => run ?? []),
   );
-  const sizes = new Map(rows.map((row) => [row.id, row.bytes + (asked.get(row.claimed_by_run_id ?? '') ?? 0)]));
+  const sizes = new Map(rows.map((row) => [row.id, row.bytes + (requestSizes.get(row.claimed_by_run_id ?? '') ?? 0)]));
   return ids.map((id) => sizes.get(id) ?? 0);
 }
 
-/** The cases, in the order of the ids. */
+/** The cases, in the order of the IDs. */
 async function casesWithIds(db: Queries, ids: readonly string[]): Promise<CaseRow[]> {
   if (ids.length === 0) return [];
   const rows = await db.selectFrom('cases').selectAll().where('id', 'in', ids).execute();
@@ -152,26 +152,26 @@ async function casesWithIds(db: Queries, ids: readonly string[]): Promise<CaseRo
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** How many cases match. It may be off by those that change while they are counted. */
+/** How many cases match. The result can be off by cases that change while they are counted. */
 export async function countCases(db: Queries, filter: CaseFilter): Promise<number> {
   if (isIndexed(filter, 'created_at') || isIndexed(filter, 'updated_at') || !(await isLong(db, filter)))
-    return counted(filtered(db, filter));
+    return countRows(filtered(db, filter));
   let total = 0;
-  for await (const slice of caseSlices(db, filter, 'asc')) total += await counted(inSlice(db, filter, slice, 'asc'));
+  for await (const slice of caseSlices(db, filter, 'asc')) total += await countRows(inSlice(db, filter, slice, 'asc'));
   return total;
 }
 
-async function counted(query: ReturnType<typeof filtered>): Promise<number> {
+async function countRows(query: ReturnType<typeof filtered>): Promise<number> {
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return Number(total);
 }
 
-/** Every case that matches, the oldest first. */
+/** All matching cases, oldest first. */
 export async function matchingCases(db: Queries, filter: CaseFilter): Promise<CaseRow[]> {
   return filtered(db, filter).selectAll('cases').orderBy('cases.created_at').orderBy('cases.number').execute();
 }
 
-/** @param caseByCase whether to look up the labels of each case, instead of the cases of each label: for slices, which have few cases each */
+/** @param caseByCase whether to look up the labels of each case instead of the cases of each label: for slices, which contain few cases */
 function filtered(db: Queries, filter: CaseFilter, caseByCase = false) {
   let query = db.selectFrom('cases').where('cases.queue_id', '=', filter.queueId);
   const { statuses, priorities, search } = filter;
@@ -188,7 +188,7 @@ function filtered(db: Queries, filter: CaseFilter, caseByCase = false) {
         .where('queue_labels.queue_id', '=', filter.queueId)
         .where('queue_labels.key', '=', key)
         .where('queue_labels.value', 'in', [...values]);
-      // Those with the label are mostly fewer than those of the queue.
+      // Usually fewer cases have the label than are in the queue.
       return caseByCase ? where.exists(labelled.whereRef('case_labels.case_id', '=', 'cases.id')) : where('cases.id', 'in', labelled);
     });
   }
@@ -203,10 +203,10 @@ function filtered(db: Queries, filter: CaseFilter, caseByCase = false) {
   );
 }
 
-/** The status of the run that has the case. */
+/** The status of the run that works on the case. */
 const claimantStatus = sql`(select runs.status from runs where runs.id = cases.claimed_by_run_id)`;
 
-/** Which of the filter's statuses a case has; `statusOf` says the same of a row. */
+/** The condition for each of the filter's statuses; `statusOf` determines the same from a row. */
 function hasStatus(status: CaseStatusFilter, now: string): RawBuilder<SqlBool> {
   switch (status) {
     case 'completed':
@@ -223,7 +223,7 @@ function hasStatus(status: CaseStatusFilter, now: string): RawBuilder<SqlBool> {
   }
 }
 
-/** The filter's status of a row, whose run has that status. */
+/** The filter's status of a row whose run has this status. */
 export function statusOf(
   row: Pick<CaseRow, 'status' | 'claimed_by_run_id' | 'postponed_to'>,
   runStatus: string | undefined,

@@ -1,4 +1,4 @@
-/** Case triggers, which have agents work on queues. */
+/** Case triggers, which make agents work on queues. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { CaseTriggerRow, CaseTriggersTable } from '../database/schema.ts';
@@ -8,7 +8,7 @@ export type ListedTrigger = CaseTriggerRow & { queue_name: string; agent_name: s
 /** Other agents that work on the same queue. */
 export type Conflicts = { id: string; name: string }[];
 
-/** What lists of agents show of a trigger. */
+/** The part of a trigger that lists of agents show. */
 export interface CaseTriggerSummary {
   enabled: boolean;
   queueName: string;
@@ -56,7 +56,7 @@ export async function triggersOfAgents(db: Queries, agentIds: readonly string[])
   return new Map(rows.map((row) => [row.agent_id, row]));
 }
 
-/** The triggers on any of these queues, enabled or not, by the names of their agents. */
+/** The triggers on any of these queues, enabled or not, sorted by the names of their agents. */
 export async function triggersOnQueues(db: Queries, queueIds: readonly string[]): Promise<ListedTrigger[]> {
   if (queueIds.length === 0) return [];
   return listed(db)

@@ -1,11 +1,11 @@
-/** Cases one at a time, and many by their ids. Lists are in case-list.ts, the order of work in case-line.ts. */
+/** Single cases, and several by their IDs. Lists are in case-list.ts, the order of work in case-line.ts. */
 import type { Insertable, Updateable } from 'kysely';
 import type { CaseStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import type { CaseRow, CasesTable } from '../database/schema.ts';
 import { lineRanks } from './case-line.ts';
 
-/** Ids in one query: databases bound the parameters of a statement. */
+/** How many IDs one query contains: databases limit the parameters of a statement. */
 const chunkSize = 500;
 
 export function inChunks<T>(values: readonly T[]): T[][] {
@@ -14,7 +14,7 @@ export function inChunks<T>(values: readonly T[]): T[][] {
   return chunks;
 }
 
-/** Inserts cases with the queue's next numbers, in their order. Call it in a transaction. */
+/** Inserts cases with the queue's next numbers, in order. Call it in a transaction. */
 export async function insertCases(
   db: Queries,
   queueId: string,
@@ -53,7 +53,7 @@ export async function findCase(db: Queries, teamId: string, id: string): Promise
     .executeTakeFirst();
 }
 
-/** Those of the ids that are cases of the queue. */
+/** The IDs that belong to cases of the queue. */
 export async function casesOfQueue(db: Queries, queueId: string, ids: readonly string[]): Promise<CaseRow[]> {
   const rows: CaseRow[] = [];
   for (const chunk of inChunks([...new Set(ids)])) {
@@ -62,7 +62,7 @@ export async function casesOfQueue(db: Queries, queueId: string, ids: readonly s
   return rows;
 }
 
-/** A case that is postponed, or no longer, changes its place in the line. */
+/** A case that is postponed, or no longer postponed, changes its place in the order. */
 function inLine<Changes extends { postponed_to?: string | null | undefined }>(changes: Changes): Changes & { line_rank?: number } {
   const { postponed_to } = changes;
   if (postponed_to === undefined) return changes;
@@ -71,7 +71,7 @@ function inLine<Changes extends { postponed_to?: string | null | undefined }>(ch
 
 type CaseChanges = Omit<Updateable<CasesTable>, 'line_rank'>;
 
-/** Changes a case that has the status and is held by that run, or by none; undefined when it is not. */
+/** Changes a case that has the status and is claimed by this run, or by none; undefined otherwise. */
 export async function changeCase(
   db: Queries,
   id: string,
@@ -92,7 +92,7 @@ export async function updateCases(db: Queries, ids: readonly string[], changes: 
   for (const chunk of inChunks(ids)) await db.updateTable('cases').set(inLine(changes)).where('id', 'in', chunk).execute();
 }
 
-/** Deletes cases with their labels and what happened to them. */
+/** Deletes cases with their labels and history. */
 export async function deleteCaseRows(db: Queries, ids: readonly string[]): Promise<void> {
   for (const chunk of inChunks(ids)) {
     await db.deleteFrom('case_labels').where('case_id', 'in', chunk).execute();
@@ -101,7 +101,7 @@ export async function deleteCaseRows(db: Queries, ids: readonly string[]): Promi
   }
 }
 
-/** Ids of all cases of a queue. */
+/** The IDs of all cases of a queue. */
 export async function caseIdsOf(db: Queries, queueId: string): Promise<string[]> {
   return (await db.selectFrom('cases').select('id').where('queue_id', '=', queueId).execute()).map(({ id }) => id);
 }

@@ -1,4 +1,4 @@
-/** Labels of queues, and which cases have them. */
+/** Labels of queues, and the cases that have them. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { QueueLabelRow, QueueLabelsTable } from '../database/schema.ts';
@@ -33,7 +33,7 @@ export async function deleteLabelRow(db: Queries, id: string): Promise<void> {
 
 export type CountedLabel = QueueLabelRow & { case_count: number };
 
-/** By key and value. */
+/** Sorted by key and value. */
 export async function listLabelRows(db: Queries, queueId: string, page: { limit: number; offset: number }): Promise<CountedLabel[]> {
   const rows = await db
     .selectFrom('queue_labels')
@@ -63,7 +63,7 @@ export async function countLabelled(db: Queries, labelId: string): Promise<numbe
   return Number(total);
 }
 
-/** Puts labels on a case; those that it has stay. */
+/** Adds labels to a case. */
 export async function linkLabels(db: Queries, caseId: string, labelIds: readonly string[]): Promise<void> {
   for (const chunk of inChunks([...new Set(labelIds)])) {
     await db
@@ -80,7 +80,7 @@ export async function unlinkLabels(db: Queries, caseId: string, labelIds: readon
   }
 }
 
-/** The labels of each of the cases, by key and value. */
+/** The labels of each of the cases, sorted by key and value. */
 export async function labelsOf(db: Queries, caseIds: readonly string[]): Promise<Map<string, QueueLabelRow[]>> {
   const found = new Map<string, QueueLabelRow[]>();
   for (const chunk of inChunks(caseIds)) {

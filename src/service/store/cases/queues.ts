@@ -1,4 +1,4 @@
-/** Queues. A deleted one is gone, with everything in it. */
+/** Queues. A queue is deleted with everything in it. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { QueueRow, QueuesTable } from '../database/schema.ts';
@@ -11,7 +11,7 @@ export async function findQueue(db: Queries, teamId: string, id: string): Promis
   return db.selectFrom('queues').selectAll().where('id', '=', id).where('team_id', '=', teamId).executeTakeFirst();
 }
 
-/** The queue of that exact name, if the team has one. */
+/** The queue with this exact name, if the team has one. */
 export async function findQueueNamed(db: Queries, teamId: string, name: string): Promise<QueueRow | undefined> {
   return db.selectFrom('queues').selectAll().where('team_id', '=', teamId).where('name', '=', name).executeTakeFirst();
 }
@@ -20,13 +20,13 @@ export async function updateQueueRow(db: Queries, id: string, changes: Updateabl
   return db.updateTable('queues').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Deletes a queue that has no cases any more, with its labels. */
+/** Deletes an empty queue with its labels. */
 export async function deleteQueueRow(db: Queries, id: string): Promise<void> {
   await db.deleteFrom('queue_labels').where('queue_id', '=', id).execute();
   await db.deleteFrom('queues').where('id', '=', id).execute();
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export async function listQueueRows(
   db: Queries,
   filter: { teamId: string; automationId: string | undefined; limit: number; offset: number },

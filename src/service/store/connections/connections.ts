@@ -1,4 +1,4 @@
-/** Connections, and which runs used them. */
+/** Connections, and the runs that used them. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { ConnectionRow, ConnectionsTable } from '../database/schema.ts';
@@ -7,7 +7,7 @@ export async function insertConnection(db: Queries, connection: Insertable<Conne
   return db.insertInto('connections').values(connection).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Oldest first, without those that were deleted. */
+/** Oldest first, excluding deleted ones. */
 export async function listConnectionRows(
   db: Queries,
   filter: { teamId: string; type?: string | undefined },
@@ -34,7 +34,7 @@ export async function findConnection(db: Queries, teamId: string, id: string): P
     .executeTakeFirst();
 }
 
-/** Those of a team that have one of these names or ids, oldest first. */
+/** The connections of a team that have one of these names or IDs, oldest first. */
 export async function connectionsOfTeam(db: Queries, teamId: string, namesOrIds: string[]): Promise<ConnectionRow[]> {
   return db
     .selectFrom('connections')
@@ -58,7 +58,7 @@ export async function findConnectionsNamed(db: Queries, teamId: string, name: st
     .execute();
 }
 
-/** Changes a connection that was not deleted; with a revision, only while it is still at that one. Undefined when it is not. */
+/** Changes a connection unless it has been deleted, or its revision differs from the one specified; undefined in these cases. */
 export async function updateConnectionRow(
   db: Queries,
   id: string,
@@ -75,7 +75,7 @@ export async function updateConnectionRow(
     .executeTakeFirst();
 }
 
-/** Notes that a run uses a connection. */
+/** Records that a run uses a connection. */
 export async function noteRunConnection(
   db: Queries,
   use: { run_id: string; connection_id: string; name: string; first_used_at: string },
@@ -87,7 +87,7 @@ export async function noteRunConnection(
     .execute();
 }
 
-/** The connections that a run has used, by the time of their first use; also those that were deleted since. */
+/** The connections that a run has used, sorted by their first use, including deleted ones. */
 export async function runConnections(db: Queries, runId: string) {
   return db
     .selectFrom('run_connections')

@@ -1,4 +1,4 @@
-/** Authorizations that a person was sent to give. */
+/** Authorizations that a person was asked to give. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { OAuthFlowRow, OAuthFlowsTable } from '../database/schema.ts';
@@ -7,7 +7,7 @@ export async function insertFlow(db: Queries, flow: Insertable<OAuthFlowsTable>)
   await db.insertInto('oauth_flows').values(flow).execute();
 }
 
-/** Takes one that has not expired (milliseconds) away, so that it can be ended once. */
+/** Removes and returns an authorization that has not expired at `now` (milliseconds), so that it can be completed only once. */
 export async function takeFlow(db: Queries, stateHash: string, now: number): Promise<OAuthFlowRow | undefined> {
   return db.deleteFrom('oauth_flows').where('state_hash', '=', stateHash).where('expires_at', '>', now).returningAll().executeTakeFirst();
 }

@@ -7,7 +7,7 @@ import type { Queries } from '../database/database.ts';
 import { namesOf, prepared } from '../database/prepared.ts';
 import type { JobRow, JobStatus } from '../database/schema.ts';
 
-/** The right to work on a job, as long as nobody has claimed or revoked it since. */
+/** The right to work on a job, as long as it has not been claimed again or revoked. */
 export interface Claim {
   readonly id: string;
   readonly epoch: number;
@@ -18,11 +18,11 @@ export interface NewJob {
   subjectId: string;
   dueAt: number;
   payload?: unknown;
-  /** Kept from the first time: a job does not change its lane. */
+  /** Only the first value counts: a job does not change its lane. */
   lane?: string;
 }
 
-/** Makes a job due, new or not. Whoever works on it loses it. */
+/** Makes a new or existing job due. A worker that is working on it loses it. */
 export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
   const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
   await enqueued.change(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
@@ -87,7 +87,7 @@ export async function nudgeJob(db: Queries, job: { kind: string; subjectId: stri
     .execute();
 }
 
-/** Who claims, when (milliseconds), and for how long. */
+/** The worker that claims, when (milliseconds), and for how long. */
 export interface ClaimBy {
   owner: string;
   now: number;
@@ -108,21 +108,21 @@ async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, b
   for (;;) {
     const found = await firstDue.first(db, { ...of, now: by.now });
     const job = found === undefined ? undefined : await takeJob(db, found, by);
-    // Otherwise another worker was faster; then there may be a next one.
+    // Otherwise another worker was faster, and there may be another job.
     if (found === undefined || job !== undefined) return job;
   }
 }
 
-/** Makes a job the claimer's as it was found; undefined when somebody else was faster. */
+/** Claims a job in the state in which it was found; undefined if another worker was faster. */
 export async function takeJob(db: Queries, found: Found, { owner, now, lease }: ClaimBy): Promise<ClaimedJob | undefined> {
   const { id, epoch, status } = found;
   const job = await taken.first(db, { id, epoch, status, owner, until: now + lease });
   return job && { ...job, interrupted: status === 'running' && found.owner != null && found.owner !== owner };
 }
 
-/** A job that is the claimer's. */
+/** A claimed job. */
 export type ClaimedJob = JobRow & {
-  /** Whether a process ended while it worked on the job, without giving it back. */
+  /** Whether a process ended while it was working on the job, without releasing it. */
   readonly interrupted: boolean;
 };
 
@@ -164,7 +164,7 @@ export async function holdsJob(db: Queries, claim: Claim): Promise<boolean> {
 
 const stateOf = prepared((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
 
-/** Gives a claimed job back: done, parked, or queued for later. False when it was lost. */
+/** Releases a claimed job: done, parked, or queued for later. False if it was lost. */
 export async function releaseJob(db: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<boolean> {
   return (await released.change(db, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt })) > 0;
 }
@@ -175,21 +175,21 @@ const released = prepared(
   (values) => namesOf(values).join(),
 );
 
-/** What is kept with a claimed job, as JSON, until it is made due anew. */
+/** Data that is stored with a claimed job, as JSON, until it is made due again. */
 export async function noteOnJob(db: Queries, claim: Claim, payload: unknown): Promise<void> {
   await held(db, claim)
     .set({ payload: JSON.stringify(payload) })
     .execute();
 }
 
-/** Gives a claimed job up where it stands: whoever looks next goes on with it, before anything that is queued. */
+/** Gives up a claimed job in its current state: the next worker continues it, before any queued job. */
 export async function yieldJob(db: Queries, claim: Claim, now: number): Promise<void> {
   await held(db, claim)
     .set((set) => ({ owner: null, due_at: now, epoch: set('epoch', '+', 1) }))
     .execute();
 }
 
-/** Ends a job whoever works on it. */
+/** Ends a job, even if a worker is working on it. */
 export async function revokeJob(db: Queries, kind: string, subjectId: string): Promise<void> {
   await db
     .updateTable('jobs')
@@ -208,7 +208,7 @@ export async function reclaimJobs(db: Queries, now: number): Promise<number> {
   return Number(result.numUpdatedRows);
 }
 
-/** Keeps due what was due at `until` (milliseconds), before the clock was set back to `now`. */
+/** Makes sure that jobs that were due at `until` (milliseconds) are still due after the clock was set back to `now`. */
 export async function keepDue(db: Queries, { now, until }: { now: number; until: number }): Promise<void> {
   await db
     .updateTable('jobs')

@@ -1,4 +1,4 @@
-/** What the rows of the jobs table are about. */
+/** The kinds of rows in the jobs table. */
 
 /** Kinds of jobs. */
 export const jobKinds = {

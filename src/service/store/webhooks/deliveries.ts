@@ -1,4 +1,4 @@
-/** Events on their way, and the log of what became of them. */
+/** Webhook deliveries and the log of their attempts. */
 import type { Insertable, Updateable } from 'kysely';
 import type { DeliveryStatus, WebhookEventKind } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
@@ -12,7 +12,7 @@ export async function eventById(db: Queries, id: string): Promise<EventRow> {
   return db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Inserts deliveries of one team, numbered in their order. Call it in a transaction. */
+/** Inserts deliveries of one team, numbered in order. Call it in a transaction. */
 export async function insertDeliveries(db: Queries, teamId: string, deliveries: Omit<Insertable<DeliveriesTable>, 'seq'>[]): Promise<void> {
   const { last } = await db
     .selectFrom('deliveries')
@@ -27,7 +27,7 @@ export async function insertDeliveries(db: Queries, teamId: string, deliveries: 
       .execute();
 }
 
-/** Deliveries to an endpoint that are due, without those that are under way here. */
+/** Deliveries to an endpoint that are due, excluding those that this process is sending. */
 export async function dueDeliveries(
   db: Queries,
   endpoint: string,
@@ -56,7 +56,7 @@ export async function nextDeliveryTime(db: Queries, endpoint: string): Promise<n
   return row === undefined ? undefined : Number(row.next_attempt_at);
 }
 
-/** Changes a delivery that is in one of the given statuses; undefined when it is in another. */
+/** Changes a delivery that has one of the statuses; undefined if it has a different one. */
 export async function changeDelivery(
   db: Queries,
   id: string,
@@ -72,7 +72,7 @@ export async function changeDelivery(
     .executeTakeFirst();
 }
 
-/** Ends what is still to be delivered to an endpoint; how many deliveries that were. */
+/** Ends all pending deliveries to an endpoint, and returns their number. */
 export async function cancelDeliveries(db: Queries, endpoint: string, why: string, now: string): Promise<number> {
   const result = await db
     .updateTable('deliveries')
@@ -83,7 +83,7 @@ export async function cancelDeliveries(db: Queries, endpoint: string, why: strin
   return Number(result.numUpdatedRows);
 }
 
-/** Puts off what is to be delivered to an endpoint before that time (milliseconds). */
+/** Postpones deliveries to an endpoint that are due before this time (milliseconds). */
 export async function holdDeliveries(db: Queries, endpoint: string, until: number): Promise<void> {
   await db
     .updateTable('deliveries')
@@ -136,13 +136,13 @@ function filtered(db: Queries, { teamId, subscriptionId, runId, kind, status }: 
   return query;
 }
 
-/** Ids of up to `limit` deliveries that ended before that time (ISO 8601). */
+/** The IDs of up to `limit` deliveries that ended before this time (ISO 8601). */
 export async function oldDeliveries(db: Queries, before: string, limit: number): Promise<string[]> {
   const rows = await db.selectFrom('deliveries').select('id').where('completed_at', '<', before).limit(limit).execute();
   return rows.map((row) => row.id);
 }
 
-/** Ids of up to `limit` deliveries of a team that ended and are not among its newest `keep`. */
+/** The IDs of up to `limit` deliveries of a team that ended and are not among its newest `keep`. */
 export async function surplusDeliveries(db: Queries, teamId: string, keep: number, limit: number): Promise<string[]> {
   const last = await db
     .selectFrom('deliveries')
@@ -164,7 +164,7 @@ export async function surplusDeliveries(db: Queries, teamId: string, keep: numbe
   return rows.map((row) => row.id);
 }
 
-/** Removes deliveries with their attempts, then the events that nothing refers to any more. */
+/** Removes deliveries with their attempts, and then events without references. */
 export async function removeDeliveries(db: Queries, ids: string[]): Promise<void> {
   const events = await db.selectFrom('deliveries').select('event_id').distinct().where('id', 'in', ids).execute();
   await db.deleteFrom('delivery_attempts').where('delivery_id', 'in', ids).execute();
@@ -182,7 +182,7 @@ export async function removeDeliveries(db: Queries, ids: string[]): Promise<void
     .execute();
 }
 
-/** Removes deleted subscriptions whose last delivery is gone. */
+/** Removes deleted subscriptions that have no deliveries left. */
 export async function removeDeletedWebhooks(db: Queries): Promise<void> {
   await db
     .deleteFrom('webhook_subscriptions')

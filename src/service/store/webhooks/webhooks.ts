@@ -1,4 +1,4 @@
-/** Webhook subscriptions, and the secrets that their deliveries are signed with. */
+/** Webhook subscriptions, and the secrets that sign their deliveries. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { prepared } from '../database/prepared.ts';
@@ -8,7 +8,7 @@ export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubs
   return db.insertInto('webhook_subscriptions').values(webhook).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Oldest first, without those that were deleted. */
+/** Oldest first, excluding deleted ones. */
 export const listWebhookRows = (db: Queries, teamId: string): Promise<WebhookRow[]> => ofTeam.all(db, { teamId });
 
 const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
@@ -31,7 +31,7 @@ export async function findWebhook(db: Queries, teamId: string, id: string): Prom
     .executeTakeFirst();
 }
 
-/** Changes a subscription that was not deleted; undefined when it was. */
+/** Changes a subscription; undefined if it has been deleted. */
 export async function updateWebhookRow(
   db: Queries,
   id: string,
@@ -50,7 +50,7 @@ export async function insertSecret(db: Queries, secret: Insertable<WebhookSecret
   return db.insertInto('webhook_secrets').values(secret).returningAll().executeTakeFirstOrThrow();
 }
 
-/** The secrets that sign at that time (milliseconds), the current one first. */
+/** The secrets that sign at this time (milliseconds), the current one first. */
 export async function validSecrets(db: Queries, teamId: string, now: number): Promise<WebhookSecretRow[]> {
   const rows = await db
     .selectFrom('webhook_secrets')
@@ -61,7 +61,7 @@ export async function validSecrets(db: Queries, teamId: string, now: number): Pr
   return rows.sort((a, b) => Number(b.expires_at === null) - Number(a.expires_at === null));
 }
 
-/** Lets the team's current secret expire at that time (milliseconds). */
+/** Makes the team's current secret expire at this time (milliseconds). */
 export async function expireCurrentSecret(db: Queries, teamId: string, expiresAt: number): Promise<void> {
   await db
     .updateTable('webhook_secrets')
@@ -71,7 +71,7 @@ export async function expireCurrentSecret(db: Queries, teamId: string, expiresAt
     .execute();
 }
 
-/** Removes the secrets that no longer sign. */
+/** Removes the secrets that have expired. */
 export async function dropExpiredSecrets(db: Queries, teamId: string): Promise<void> {
   await db.deleteFrom('webhook_secrets').where('team_id', '=', teamId).where('expires_at', 'is not', null).execute();
 }
