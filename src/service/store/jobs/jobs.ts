@@ -1,6 +1,6 @@
 /**
- * The queue. A job is claimed for a lease and an epoch; the lease is prolonged by heartbeats, and every write made for the
- * job checks the epoch. A job whose owner fell silent is ordinary due work: there is no separate recovery.
+ * The job queue. Claiming a job grants a lease and an epoch: heartbeats extend the lease, and every write for the job checks the
+ * epoch. A job whose owner stops sending heartbeats becomes ordinary due work, so there is no separate recovery.
  */
 import { newId } from '../../ids.ts';
 import type { Queries } from '../database/database.ts';
@@ -54,8 +54,8 @@ const enqueued = prepared((db, { id, kind, subjectId, dueAt, payload, lane }: En
 );
 
 /**
- * Makes a job due at that time at the latest. Unlike `enqueueJob` it leaves the one who works on it alone, and writes the row all
- * the same: whoever releases the job in a transaction and then looks for more work waits for this one, and sees what it left.
+ * Makes a job due at this time at the latest. Unlike `enqueueJob` it does not take the job from its worker, but it always writes the
+ * row: a worker that releases the job in a transaction and then looks for more work waits for this write, and sees its result.
  */
 export async function nudgeJob(db: Queries, job: { kind: string; subjectId: string; dueAt: number }): Promise<void> {
   await db
@@ -94,16 +94,16 @@ export interface ClaimBy {
   lease: number;
 }
 
-/** Takes the job of a kind that is due first, expired leases before queued work, which could otherwise starve them. */
+/** Claims the job of a kind that is due first. Expired leases come before queued work, which could otherwise starve them. */
 export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
   return (await takeFirst(db, { kind, status: 'running' }, by)) ?? takeFirst(db, { kind, status: 'queued' }, by);
 }
 
-/** Takes the job of a kind whose lease ended first. */
+/** Claims the job of a kind whose lease ended first. */
 export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> =>
   takeFirst(db, { kind, status: 'running' }, by);
 
-/** Looks before it takes: mostly there is nothing, and a change that changes nothing still takes the way of one. */
+/** Reads before it writes: usually no job is due, and an update without effect costs as much as one with an effect. */
 async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<ClaimedJob | undefined> {
   for (;;) {
     const found = await firstDue.first(db, { ...of, now: by.now });
@@ -150,7 +150,7 @@ const firstDue = prepared((db, { kind, status, now }: { kind: string; status: Jo
     .limit(1),
 );
 
-/** Prolongs a lease; false when the job was lost. */
+/** Extends a lease; false if the job was lost. */
 export async function prolongLease(db: Queries, claim: Claim, until: number): Promise<boolean> {
   const result = await held(db, claim).set({ due_at: until }).executeTakeFirst();
   return result.numUpdatedRows > 0n;
@@ -200,8 +200,8 @@ export async function revokeJob(db: Queries, kind: string, subjectId: string): P
 }
 
 /**
- * Ends the leases of the jobs that another process was working on, so that they are taken over now. For a process that knows it
- * is the only one. The jobs keep their owner: who takes one over is told that it was interrupted.
+ * Ends the leases of jobs that another process was working on, so that they are taken over immediately. Only for a process that
+ * knows that it is the only one. The jobs keep their owner, so that the next worker learns that they were interrupted.
  */
 export async function reclaimJobs(db: Queries, now: number): Promise<number> {
   const result = await db.updateTable('jobs').set({ due_at: now }).where('status', '=', 'running').executeTakeFirst();
@@ -219,13 +219,13 @@ export async function keepDue(db: Queries, { now, until }: { now: number; until:
     .execute();
 }
 
-/** When there is something to do of a kind, in milliseconds: its first queued job is due, its first lease ends. */
+/** When the next job of a kind can be claimed, in milliseconds: when its first queued job is due, or its first lease ends. */
 export interface FirstDue {
   queued: number | undefined;
   leaseEnd: number | undefined;
 }
 
-/** The same of many kinds with one query, each a look at the first of an index: whoever waits for work asks over and over. */
+/** The same for many kinds in one query, which reads one index entry for each, because workers call it all the time. */
 export async function firstDueTimes(db: Queries, kinds: readonly string[]): Promise<Map<string, FirstDue>> {
   if (kinds.length === 0) return new Map();
   const row = await firsts.only(db, { kinds });

@@ -1,4 +1,4 @@
-/** Figures of the whole service, for those who watch over it. */
+/** Metrics of the whole service, for its operators. */
 import type { Queries } from '../database/database.ts';
 
 /** How many runs and webhook deliveries there are in each status. */
@@ -19,13 +19,13 @@ export async function countByStatus(db: Queries): Promise<{ runs: Map<string, nu
 
 export interface JobBacklog {
   running: number;
-  /** Queued, and due. */
+  /** How many jobs are queued and due. */
   due: number;
-  /** Of the first of those. */
+  /** When the first of these became due. */
   lateSeconds: number;
 }
 
-/** What there is to do of each kind at that time (milliseconds). */
+/** The due jobs of each kind at this time (milliseconds). */
 export async function jobBacklog(db: Queries, kinds: readonly string[], now: number): Promise<Map<string, JobBacklog>> {
   const backlog = new Map<string, JobBacklog>();
   for (const kind of kinds) {

@@ -1,4 +1,4 @@
-/** What runs ask of people. A run has at most one request pending. */
+/** Human requests. A run has at most one pending request. */
 import type { Insertable } from 'kysely';
 import type { HumanAnswer } from '../../runtimes/runtime.ts';
 import type { Queries } from '../database/database.ts';
@@ -7,7 +7,7 @@ import { prepared } from '../database/prepared.ts';
 import type { HumanRequestRow, HumanRequestsTable } from '../database/schema.ts';
 import { noteRequestChange } from './request-events.ts';
 
-/** Stores what a run asks. Call it in a transaction. */
+/** Stores a request of a run. Call it in a transaction. */
 export async function insertHumanRequest(trx: Queries, request: Insertable<HumanRequestsTable>): Promise<HumanRequestRow> {
   const row = await trx.insertInto('human_requests').values(request).returningAll().executeTakeFirstOrThrow();
   await noteRequestChange(trx, row, 'asked');
@@ -31,7 +31,7 @@ export async function pendingRequests(db: Queries, runIds: string[]): Promise<Ma
   return new Map(rows.map((row) => [row.run_id, row]));
 }
 
-/** The bytes that the pending requests of several runs take, by run. */
+/** The size of the pending requests of several runs in bytes, by run. */
 export async function pendingRequestSizes(db: Queries, runIds: string[]): Promise<Map<string, number>> {
   if (runIds.length === 0) return new Map();
   const rows = await db
@@ -60,7 +60,7 @@ export async function answerRequest(
   return row;
 }
 
-/** Withdraws what a run asks, if it asks anything. Call it in a transaction. */
+/** Withdraws the pending request of a run, if any. Call it in a transaction. */
 export async function withdrawRequests(trx: Queries, runId: string): Promise<void> {
   const rows = await trx
     .updateTable('human_requests')
@@ -72,7 +72,7 @@ export async function withdrawRequests(trx: Queries, runId: string): Promise<voi
   for (const row of rows) await noteRequestChange(trx, row, 'settled');
 }
 
-/** The answers given in a turn, by the step that asked; a step that asked again has its latest. */
+/** The answers of a turn by step; for a step with several requests, the latest answer. */
 export async function turnAnswers(db: Queries, runId: string, turn: number): Promise<Map<string, HumanAnswer>> {
   const rows = await answersOfTurn.all(db, { runId, turn });
   return new Map(rows.map((row) => [row.step, JSON.parse(row.answer as string) as HumanAnswer]));

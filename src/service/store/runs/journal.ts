@@ -1,4 +1,4 @@
-/** The journal: which steps of a run's turn have completed, and with what result. */
+/** The journal: the completed steps of a run's turn, and their results. */
 import type { Queries } from '../database/database.ts';
 import { prepared } from '../database/prepared.ts';
 
@@ -8,9 +8,9 @@ export interface StepKey {
   step: string;
 }
 
-/** Records a completed step. A step that is there already keeps its first result. */
+/** Records a completed step. A step that was recorded already keeps its first result. */
 export async function recordStep(db: Queries, key: StepKey, result: unknown, now: string): Promise<void> {
-  // A step without a result has completed all the same; JSON has no undefined.
+  // A step without a result has completed too, but JSON has no undefined.
   await recorded.change(db, { ...key, result: JSON.stringify(result ?? null), now });
 }
 

@@ -1,10 +1,10 @@
-/** Messages of runs, in the order they were written. */
+/** Messages of runs, in the order in which they were written. */
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fitting } from '../database/page-bytes.ts';
 import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
 import type { MessageRow, NewMessage } from '../database/schema.ts';
 
-/** Appends messages; those whose event the run's turn already has are left out. Call it in a transaction. */
+/** Appends messages, except those whose event the run's turn already contains. Call it in a transaction. */
 export async function appendMessages(db: Queries, runId: string, messages: NewMessage[]): Promise<MessageRow[]> {
   if (messages.length === 0) return [];
   const seen = await seenEvents(db, runId, messages);
@@ -37,7 +37,7 @@ async function seenEvents(db: Queries, runId: string, messages: NewMessage[]): P
   return new Set(rows.map((row) => row.event_id as string));
 }
 
-/** How many messages a run has. Messages are never deleted, so it is the number of the last. */
+/** How many messages a run has. Messages are never deleted, so this is the number of the last one. */
 export async function countMessages(db: Queries, runId: string): Promise<number> {
   return Number((await lastNumber.only(db, { runId })).last ?? 0);
 }
@@ -49,7 +49,7 @@ const lastNumber = prepared((db, { runId }: { runId: string }) =>
     .where('run_id', '=', runId),
 );
 
-/** The messages of a page, the oldest first; fewer than `limit` when they are large (see `fitting`). */
+/** The messages of a page, oldest first; fewer than `limit` if they are large (see `fitting`). */
 export async function listMessageRows(
   db: Queries,
   runId: string,
@@ -60,12 +60,12 @@ export async function listMessageRows(
   return sizes.length === 0 ? [] : after.all(db, { runId, limit: fitting(sizes), offset });
 }
 
-/** The latest messages, the oldest of them first, and how many there are in all; fewer than `limit` when they are large. */
+/** The latest messages, the oldest of them first, and the number of all messages; fewer than `limit` if they are large. */
 export async function latestMessageRows(db: Queries, runId: string, limit: number): Promise<{ rows: MessageRow[]; total: number }> {
   const total = await countMessages(db, runId);
   const sizes = (await sizesAfter.all(db, { runId, limit, offset: Math.max(0, total - limit) })).map(({ bytes }) => bytes);
-  const shown = fitting(sizes.reverse());
-  return { rows: shown === 0 ? [] : await after.all(db, { runId, limit: shown, offset: total - shown }), total };
+  const count = fitting(sizes.reverse());
+  return { rows: count === 0 ? [] : await after.all(db, { runId, limit: count, offset: total - count }), total };
 }
 
 const sizesAfter = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
@@ -82,7 +82,7 @@ const after = prepared((db, { runId, limit, offset }: { runId: string; limit: nu
   db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),
 );
 
-/** Id of the message with a number; undefined when no message has it. */
+/** The ID of the message with this number, if there is one. */
 export const messageIdAt = async (db: Queries, runId: string, seq: number): Promise<string | undefined> =>
   (await idAt.first(db, { runId, seq }))?.id;
 
@@ -90,7 +90,7 @@ const idAt = prepared((db, { runId, seq }: { runId: string; seq: number }) =>
   db.selectFrom('messages').select('id').where('run_id', '=', runId).where('seq', '=', seq),
 );
 
-/** What people posted to a run, oldest first, after a message number. */
+/** The messages that people sent to a run after a message number, oldest first. */
 export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
   const rows = await posted.all(db, { runId, after });
   return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
@@ -107,7 +107,7 @@ const posted = prepared((db, { runId, after: last }: { runId: string; after: num
     .orderBy('seq'),
 );
 
-/** The message of the call that a result belongs to; calls are numbered by their event, and after the first turn by its turn too. */
+/** The message of the call that a result belongs to. Calls are identified by their event, and after the first turn by the turn too. */
 export async function toolCallMessage(db: Queries, result: MessageRow, callId: string): Promise<MessageRow | undefined> {
   const suffix = `.${result.turn}`;
   const eventId = result.turn > 1 && callId.endsWith(suffix) ? callId.slice(0, -suffix.length) : callId;

@@ -1,21 +1,21 @@
-/** What was asked of people, and what is settled, numbered 1, 2, 3 ... in each team. */
+/** New and settled human requests, numbered 1, 2, 3 ... in each team. */
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { bytesOf, fitting } from '../database/page-bytes.ts';
 import { prepared } from '../database/prepared.ts';
 import type { HumanRequestRow } from '../database/schema.ts';
 
-/** A change of a request, with the request as it is now and what a list shows of its run. */
+/** A change of a request, with its current state and the parts of its run that a list shows. */
 export interface RequestChange {
   number: number;
   change: 'asked' | 'settled';
   row: HumanRequestRow & { run_title: string; run_number: number; agent_id: string; agent_name: string };
 }
 
-/** Changes that are read at once; fewer when they are large. */
+/** How many changes are read at a time; fewer if they are large. */
 const mostRows = 100;
 
-/** Notes a change, in the transaction that makes it. The team's row is locked until then, so numbers are committed in order. */
+/** Records a change, in the transaction that makes it. The team's row is locked until its end, so numbers are committed in order. */
 export async function noteRequestChange(
   trx: Queries,
   { id, run_id }: Pick<HumanRequestRow, 'id' | 'run_id'>,
@@ -33,7 +33,7 @@ export async function noteRequestChange(
     .execute();
 }
 
-/** Number of the latest change in a team; 0 before there is one. */
+/** The number of the latest change in a team; 0 before the first one. */
 export const lastRequestEvent = async (db: Queries, teamId: string): Promise<number> =>
   Number((await last.first(db, { teamId }))?.number ?? 0);
 
@@ -41,13 +41,13 @@ const last = prepared((db, { teamId }: { teamId: string }) =>
   db.selectFrom('teams').select('last_request_event as number').where('id', '=', teamId),
 );
 
-/** Changes of a team after a number, oldest first: as many as make a page (see `fitting`). */
+/** Changes of a team after a number, oldest first: as many as fit on a page (see `fitting`). */
 export async function requestChanges(db: Queries, teamId: string, after: number): Promise<RequestChange[]> {
   const sizes = await changeSizes.all(db, { teamId, after, limit: mostRows });
   return sizes.length === 0 ? [] : (await changeRows.all(db, { teamId, after, limit: pageOf(sizes) })).map(asChange);
 }
 
-/** Requests that are pending now and were asked with a number in a range, oldest first: as many as make a page. */
+/** Pending requests whose number is in a range, oldest first: as many as fit on a page. */
 export async function pendingAfter(db: Queries, teamId: string, range: { after: number; upTo: number }): Promise<RequestChange[]> {
   const sizes = await pendingSizes.all(db, { teamId, ...range, limit: mostRows });
   return sizes.length === 0 ? [] : (await pendingRows.all(db, { teamId, ...range, limit: pageOf(sizes) })).map(asChange);
@@ -80,8 +80,8 @@ const changes = (db: Queries, { teamId, after, limit }: Range) =>
     .limit(limit);
 
 /**
- * Begins with the pending requests, of which there are few, whatever was asked before: a cross join keeps the order of the tables in
- * SQLite, the spelled-out status the index of pending requests, and the sum keeps it from reading all numbers of the team.
+ * Begins with the pending requests, which are always few. In SQLite, the cross join fixes the order of the tables, the literal status
+ * selects the index of pending requests, and the sum prevents a scan of all numbers of the team.
  */
 const pending = (db: Queries, { teamId, after, upTo, limit }: Range & { upTo: number }) =>
   db
@@ -98,7 +98,7 @@ const pending = (db: Queries, { teamId, after, upTo, limit }: Range & { upTo: nu
     .orderBy('request_events.number')
     .limit(limit);
 
-const shown = [
+const columns = [
   'request_events.number',
   'request_events.change',
   'runs.title as run_title',
@@ -108,6 +108,6 @@ const shown = [
 ] as const;
 
 const changeSizes = prepared((db, range: Range) => changes(db, range).select(bytes()));
-const changeRows = prepared((db, range: Range) => changes(db, range).selectAll('human_requests').select(shown));
+const changeRows = prepared((db, range: Range) => changes(db, range).selectAll('human_requests').select(columns));
 const pendingSizes = prepared((db, range: Range & { upTo: number }) => pending(db, range).select(bytes()));
-const pendingRows = prepared((db, range: Range & { upTo: number }) => pending(db, range).selectAll('human_requests').select(shown));
+const pendingRows = prepared((db, range: Range & { upTo: number }) => pending(db, range).selectAll('human_requests').select(columns));

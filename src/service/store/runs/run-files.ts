@@ -1,9 +1,9 @@
-/** Files that runs recorded, such as screenshots. */
+/** Files that runs have recorded, such as screenshots. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { RunFileRow, RunFilesTable } from '../database/schema.ts';
 
-/** Records a file; one whose event the run's turn already has is left out. Tells whether it was recorded. */
+/** Records a file unless the run's turn already contains its event. Resolves to whether it was recorded. */
 export async function insertRunFile(db: Queries, file: Insertable<RunFilesTable>): Promise<boolean> {
   const result = await db
     .insertInto('run_files')

@@ -1,4 +1,4 @@
-/** What runs are filtered by, as conditions of a query of `runs`. */
+/** Filters of runs, as conditions of a query of `runs`. */
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
@@ -8,7 +8,7 @@ import type { Database } from '../database/schema.ts';
 export interface RunFilter {
   teamId: string;
   agentId?: string;
-  /** None matches nothing, absent matches all. */
+  /** An empty list matches nothing; without one, everything matches. */
   statuses?: readonly RunStatus[];
   /** ISO 8601 in UTC, inclusive and exclusive. */
   since?: string;
@@ -16,13 +16,13 @@ export interface RunFilter {
   source?: string;
   /** Runs for cases of this queue. */
   caseQueueId?: string;
-  /** Whether a rubric was not met; a run that is not evaluated yet has no issues. */
+  /** Whether a rubric was not met; a run that has not been evaluated yet has no issues. */
   hasIssues?: boolean;
   /** Runs with an issue of this severity. */
   issueSeverity?: 'critical' | 'medium' | 'low';
-  /** The one run of the team that has this number. */
+  /** The run with this number. */
   number?: number;
-  /** Words in the title or the agent's name, or the beginning of an id. */
+  /** Words in the title or the agent's name, or the beginning of an ID. */
   search?: string;
 }
 
@@ -30,14 +30,14 @@ export interface RunFilter {
 export interface Values {
   teamId: string;
   agentId: string | undefined;
-  /** One for each status. */
+  /** One query for each status. */
   [status: `status${number}`]: RunStatus;
   since: string | undefined;
   until: string | undefined;
   source: string | undefined;
   caseQueueId: string | undefined;
   number: number | undefined;
-  /** Each is there, or not. */
+  /** Each filter is used or not. */
   withIssues: true | undefined;
   withoutIssues: true | undefined;
   critical: true | undefined;
@@ -45,13 +45,13 @@ export interface Values {
   low: true | undefined;
   contains: string | undefined;
   ids: string | undefined;
-  /** Whether to look up the issues of each run, instead of the runs of all issues: for slices, which have few runs each. */
+  /** Whether to look up the issues of each run instead of the runs of all issues: for slices, which contain few runs. */
   runByRun?: true | undefined;
-  /** Whether to begin with the issues, of which there are few, and look up the run of each. */
+  /** Whether to begin with the issues, if they are few, and look up the run of each. */
   byIssue?: true | undefined;
 }
 
-/** The filters that an index serves in the order of the list. */
+/** The filters for which an index returns runs in the order of the list. */
 export const indexedOnly = (values: Values): Values => ({
   ...values,
   source: values.agentId === undefined ? values.source : undefined,
@@ -95,13 +95,13 @@ export function valuesOf({
 
 export function filtered(db: Queries, parameters: Values, values: Values) {
   const { teamId } = parameters;
-  // A plus keeps SQLite from using an index of the column; it does not know how few issues there are.
+  // The plus prevents SQLite from using an index of the column: it does not know how few issues there are.
   const column = <Name extends keyof Database['runs'] & string>(name: Name) =>
     sql<Database['runs'][Name]>`${sql.raw(values.byIssue ? '+' : '')}${sql.ref(`runs.${name}`)}`;
   let query = db.selectFrom('runs');
   if (values.agentId === undefined) query = query.where(column('team_id'), '=', teamId);
   else {
-    // The team of the agent is that of its runs; to look at theirs would mean to read every one of them.
+    // The agent's team is that of its runs. Checking the team of the runs would read every one of them.
     const agentId = parameters.agentId as string;
     query = query.where(column('agent_id'), '=', (from) =>
       from.selectFrom('agents').select('id').where('id', '=', agentId).where('team_id', '=', teamId),
@@ -121,7 +121,7 @@ export function filtered(db: Queries, parameters: Values, values: Values) {
   if (values.number !== undefined) query = query.where(column('run_number'), '=', parameters.number as number);
   if (values.caseQueueId !== undefined) {
     const queueId = parameters.caseQueueId as string;
-    // Looked up run by run: a queue may have any number of cases, and many runs have none.
+    // Looked up run by run, because a queue can have any number of cases, and many runs have none.
     query = query
       .where('runs.case_id', 'is not', null)
       .where((where) =>
@@ -143,7 +143,7 @@ const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Va
     ),
   ]);
 
-/** The conditions on issues. Runs with issues have an index of their own, because they are the fewer. */
+/** The conditions on issues. Runs with issues have a separate index, because they are fewer. */
 function issueConditions(where: ExpressionBuilder<Database, 'runs'>, values: Values) {
   const issues = where.selectFrom('evaluations').select('evaluations.run_id').where('evaluations.issues', '>', 0);
   const severities = (['critical', 'medium', 'low'] as const).filter((severity) => values[severity]);

@@ -1,4 +1,4 @@
-/** The list of runs, in the order of their creation, and how many there are. */
+/** The list of runs in the order of creation, and their number. */
 import { setImmediate } from 'node:timers/promises';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
@@ -34,12 +34,12 @@ const columns = [
 
 export type ListedRun = Pick<RunRow, (typeof columns)[number]> & {
   agent_name: string;
-  /** Of its case, unless that is gone. */
+  /** From its case, unless that was deleted. */
   case_queue_id: string | null;
   case_queue_name: string | null;
   case_title: string | null;
   postponed_to: string | null;
-  /** Of its evaluation; null for a run that has not ended yet. */
+  /** From its evaluation; null for a run that has not ended yet. */
   eval_status: EvaluationStatus | null;
   eval_passed: number | null;
   eval_total: number | null;
@@ -53,7 +53,7 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
   const { statuses } = filter;
   if (statuses?.length === 0) return [];
   if (statuses === undefined || statuses.length === 1) return listOfOne(db, filter, page);
-  // An index has the runs of one status in order, not those of several: so many of each, and then the right ones of those.
+  // The index is in order for one status, but not for several: a page of each status is read, and these are merged.
   const { limit, offset, order } = page;
   const of = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
   const rows = (await Promise.all(statuses.map(of))).flat();
@@ -62,7 +62,7 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
   return rows.slice(offset, offset + limit);
 }
 
-/** The list of runs of one status, or of any. */
+/** The list of runs with one status, or with any. */
 async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
   const values = valuesOf(filter);
   const way = await wayOfSearch(db, filter);
@@ -81,13 +81,13 @@ async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise
   return listed.all(db, { ...values, ...sliceAfter(last, undefined), ...page, offset });
 }
 
-/** A page of the runs that a search finds. */
+/** A page of the runs that match a search. */
 async function searched(db: Queries, values: Values, { limit, offset, order }: RunPage): Promise<ListedRun[]> {
   const rows: ListedRun[] = [];
   let skip = offset;
   for await (const slice of slicesOf(db, values, order, searchSlice)) {
     if (skip > 0) {
-      const found = Number((await counted.only(db, { ...inTimes(values, slice, order), order })).total);
+      const found = Number((await count.only(db, { ...inTimes(values, slice, order), order })).total);
       if (found <= skip) {
         skip -= found;
         continue;
@@ -100,23 +100,23 @@ async function searched(db: Queries, values: Values, { limit, offset, order }: R
   return rows;
 }
 
-/** The slices of the runs that match those filters that have an index, so many runs in each. */
+/** The slices of the runs that match the filters with an index, each of this many runs. */
 const slicesOf = (db: Queries, values: Values, order: RunPage['order'], size: number): AsyncGenerator<Slice, void, undefined> =>
   slices((slice) => lastOfSlice.first(db, { ...inTimes(indexedOnly(values), slice, order), order, skipped: size - 1 }));
 
 /**
- * The values for a slice. An end of it lies within the times of the filter, which are left out there: of two bounds on one side
- * SQLite may use the wider one, and look at all other slices as well.
+ * The values for a slice. Where the slice has a bound, the bound of the filter is left out: if there are two, SQLite may use the
+ * wider one, and read all other slices as well.
  */
 function inTimes(values: Values, slice: Slice, order: RunPage['order']): Values & Slice {
   const { hasStart, hasEnd } = boundsOf(slice, order);
   return { ...values, ...slice, since: hasStart ? undefined : values.since, until: hasEnd ? undefined : values.until };
 }
 
-/** How runs are found that no index has: by their issues if these are few, in slices if the runs are many, otherwise at once. */
+/** How to find runs without an index: by their issues if these are few, in slices if the runs are many, otherwise with one query. */
 async function wayOfSearch(db: Queries, filter: RunFilter): Promise<'issues' | 'slices' | 'at once'> {
   if (isIndexed(filter) || filter.number !== undefined) return 'at once';
-  // Of the runs of an agent, no index has those of one source.
+  // No index contains the runs of an agent by source.
   const lookedAt = filter.agentId === undefined ? filter : { ...filter, source: undefined };
   if ((await sumTotals(db, lookedAt)) <= searchSlice) return 'at once';
   const { hasIssues, issueSeverity } = filter;
@@ -124,23 +124,23 @@ async function wayOfSearch(db: Queries, filter: RunFilter): Promise<'issues' | '
   return (await placeInIssues.first(db, { offset: searchSlice })) === undefined ? 'issues' : 'slices';
 }
 
-/** Whether an index has the runs of the filter in the order of the list. */
+/** Whether an index contains the runs of the filter in the order of the list. */
 const isIndexed = ({ search, caseQueueId, hasIssues, issueSeverity, agentId, source }: RunFilter): boolean =>
   [search, caseQueueId, hasIssues, issueSeverity, agentId && source].every((value) => value === undefined);
 
-/** How many runs match. It may be off by those that change while they are counted. */
+/** How many runs match. The result can be off by runs that change while they are counted. */
 export async function countRuns(db: Queries, filter: RunFilter): Promise<number> {
   const { since, until, caseQueueId, search, hasIssues, issueSeverity, number, statuses } = filter;
   if ([since, until, caseQueueId, search, hasIssues, issueSeverity, number].every((value) => value === undefined))
     return sumTotals(db, filter);
   if (statuses?.length === 0) return 0;
-  // An index has the runs of one status in order, not those of several.
+  // The index is in order for one status, but not for several.
   if (statuses !== undefined && statuses.length > 1) {
     let total = 0;
     for (const status of new Set(statuses)) total += await countRuns(db, { ...filter, statuses: [status] });
     return total;
   }
-  // Most runs are without issues: the others are counted sooner.
+  // Most runs have no issues, so counting the others is faster.
   if (hasIssues === false && issueSeverity === undefined) {
     const all = await countRuns(db, { ...filter, hasIssues: undefined });
     return Math.max(0, all - (await countRuns(db, { ...filter, hasIssues: true })));
@@ -150,29 +150,29 @@ export async function countRuns(db: Queries, filter: RunFilter): Promise<number>
   if (way === 'slices') return countOf(db, { ...values, runByRun: true }, searchSlice);
   if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
   const byIssue = way === 'issues' ? true : undefined;
-  return Number((await counted.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
+  return Number((await count.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
 }
 
 async function countOf(db: Queries, values: Values, size: number): Promise<number> {
   const order = 'desc';
   let total = 0;
   for await (const slice of slicesOf(db, values, order, size)) {
-    total += Number((await counted.only(db, { ...inTimes(values, slice, order), order })).total);
+    total += Number((await count.only(db, { ...inTimes(values, slice, order), order })).total);
   }
   return total;
 }
 
-/** The issue after so many others, in no particular order. */
+/** The issue after this many others, in no particular order. */
 const placeInIssues = prepared((db, parameters: { offset: number }) =>
   db.selectFrom('evaluations').select('run_id').where('issues', '>', 0).limit(1).offset(parameters.offset),
 );
 
-/** By what the list is ordered. */
+/** What the list is sorted by. */
 const inOrder = ['runs.created_at', 'runs.run_number'] as const;
 
 const listed = prepared(
   (db, parameters: Values & RunPage & Slice, values) => {
-    // The page is found in the index alone, also when it is far down; only its runs are then read.
+    // Only the index is read to find the page, even far down the list, and then the runs of the page.
     const page = filtered(db, parameters, values)
       .where((where) => where.and(within(parameters, values, inOrder)))
       .select('runs.id')
@@ -208,7 +208,7 @@ const listed = prepared(
   (values) => `${values.order} ${namesOf(values).join()}`,
 );
 
-const counted = prepared(
+const count = prepared(
   (db, parameters: Values & Slice & Pick<RunPage, 'order'>, values) =>
     filtered(db, parameters, values)
       .where((where) => where.and(within(parameters, values, inOrder)))
@@ -216,7 +216,7 @@ const counted = prepared(
   (values) => `${values.order} ${namesOf(values).join()}`,
 );
 
-/** The run after so many others of a slice that has no end yet. */
+/** The run after this many others in a slice whose end is not determined yet. */
 const lastOfSlice = prepared(
   (db, parameters: Values & Slice & Pick<RunPage, 'order'> & { skipped: number }, values) =>
     filtered(db, parameters, values)

@@ -1,7 +1,7 @@
 /**
- * The queue of runs. A team's runs wait in a lane of their own, in the order in which they became due, and no more of them are
- * executed at a time than the team's plan allows: what holds a place is a job in status `running`. A run that waits for a person,
- * or sleeps, has given its job back and holds none.
+ * The queue of runs. Each team has a separate lane, in which its runs wait in the order in which they became due. The team's plan
+ * limits how many of them are executed at a time: each job with the status `running` takes up one slot. A run that waits for a
+ * person, or sleeps, has released its job and takes up none.
  */
 import type { ExpressionBuilder } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
@@ -12,8 +12,8 @@ import type { Database } from '../database/schema.ts';
 import { type ClaimBy, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 
 /**
- * Takes the run job that has been due for longest among the teams with room. One whose worker fell silent comes first, and
- * needs no room: it has its place already.
+ * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
+ * heartbeats comes first; it still has its slot.
  */
 export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
   const abandoned = await takeAbandoned(db, kind, by);
@@ -22,17 +22,17 @@ export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promi
     const next = await nextInLine(db, kind, by.now);
     if (next === undefined) return undefined;
     const job = await db.transaction().execute(async (trx) => {
-      // Two workers of one team, on two nodes, would each find the last place free.
+      // Otherwise two workers, on two nodes, could both take the last free slot of a team.
       await lockTeam(trx, next.lane);
       if ((await countExecuting(trx, kind, next.lane)) >= (await roomOf(trx, next.lane))) return undefined;
       return takeJob(trx, { ...next, status: 'queued' }, by);
     });
-    // Otherwise another worker was faster; then there may be a next one.
+    // Otherwise another worker was faster, and there may be another job.
     if (job !== undefined) return job;
   }
 }
 
-/** Places of the lane that are taken. */
+/** How many slots of the lane are in use. */
 export async function countExecuting(db: Queries, kind: string, teamId: string): Promise<number> {
   return Number((await executing.only(db, { kind, teamId })).count);
 }
@@ -47,13 +47,13 @@ const executing = prepared((db, { kind, teamId }: { kind: string; teamId: string
 );
 
 const roomOf = async (db: Queries, teamId: string): Promise<number> =>
-  (await room.first(db, { teamId }))?.max_concurrent_runs ?? defaultPlan.maxConcurrentRuns;
+  (await concurrency.first(db, { teamId }))?.max_concurrent_runs ?? defaultPlan.maxConcurrentRuns;
 
-const room = prepared((db, { teamId }: { teamId: string }) =>
+const concurrency = prepared((db, { teamId }: { teamId: string }) =>
   db.selectFrom('plans').select('max_concurrent_runs').where('team_id', '=', teamId),
 );
 
-/** Looks at the first of each lane alone, however many wait behind it. Runs that became due at the same moment go by their number. */
+/** Reads only the first job of each lane, however many are waiting. Runs that became due at the same moment are sorted by number. */
 const nextInLine = (db: Queries, kind: string, now: number): Promise<{ id: string; epoch: number; lane: string } | undefined> =>
   inLine.first(db, { kind, now });
 

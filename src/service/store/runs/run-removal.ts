@@ -1,11 +1,11 @@
-/** Removing runs that ended long ago, with everything that is theirs. */
+/** Removes runs that ended long ago, with everything that belongs to them. */
 import { billingPeriod } from '../access/plan.ts';
 import type { Queries } from '../database/database.ts';
 import type { RunRow } from '../database/schema.ts';
 import { addToTotals } from './run-totals.ts';
 import { terminalStatuses } from './runs.ts';
 
-/** What belongs to a run alone, those that refer to others first. */
+/** The tables whose rows belong to one run; tables with references to others come first. */
 export const runTables = [
   'tool_executions',
   'run_files',
@@ -17,7 +17,7 @@ export const runTables = [
   'run_connections',
 ] as const;
 
-/** Ids of up to `limit` runs that ended at that time (ISO 8601) or before. One that a case is tied to stays. */
+/** The IDs of up to `limit` runs that ended at this time (ISO 8601) or before. A run that a case refers to is not removed. */
 export async function endedRuns(db: Queries, before: string, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')
@@ -33,7 +33,7 @@ export async function endedRuns(db: Queries, before: string, limit: number): Pro
   return rows.map((row) => row.id);
 }
 
-/** When the first run ended that has not been removed; ISO 8601. */
+/** When the first of the remaining runs ended; ISO 8601. */
 export async function firstRunEnd(db: Queries): Promise<string | undefined> {
   const row = await db
     .selectFrom('runs')
@@ -46,9 +46,8 @@ export async function firstRunEnd(db: Queries): Promise<string | undefined> {
 }
 
 /**
- * Removes those of the runs that have still ended at that time or before, with what belongs to them and their jobs of those kinds, in
- * the caller's transaction.
- * Returns them, and the sandboxes that are nobody's now: their rows are gone.
+ * Removes the runs that are still ended at this time, with their rows in other tables and their jobs of these kinds, in the caller's
+ * transaction. Returns them and the sandboxes that no run uses any more, whose rows are removed too.
  */
 export async function removeRuns(
   trx: Queries,
@@ -75,7 +74,7 @@ export async function removeRuns(
   return { runs, sandboxIds: await removeUnusedSandboxes(trx, [...new Set(runs.map((run) => run.sandbox_id))]) };
 }
 
-/** What outlives a run: its number is not given again, and its month has had it. */
+/** What remains of a run: its number is not used again, and it still counts in its month. */
 async function remember(trx: Queries, run: RunRow): Promise<void> {
   await addToTotals(trx, run, -1);
   await trx
@@ -98,7 +97,7 @@ async function removeUnusedSandboxes(trx: Queries, ids: readonly string[]): Prom
   const rows = await trx
     .deleteFrom('sandboxes')
     .where('id', 'in', [...ids])
-    // One that is staged has an end of its own.
+    // A staged sandbox expires by itself.
     .where('expires_at', 'is', null)
     .where((where) => where.not(where.exists(where.selectFrom('runs').select('runs.id').whereRef('runs.sandbox_id', '=', 'sandboxes.id'))))
     .returning('id')

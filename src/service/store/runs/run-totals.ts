@@ -1,6 +1,6 @@
 /**
- * How many runs there are of each team, agent, status and source, kept up to date with every change of a run: counting the runs
- * themselves takes the longer the more there are, and every page of a list tells the total.
+ * The number of runs of each team, agent, status and source, updated with every change of a run: counting the runs themselves takes
+ * longer the more there are, and every page of a list contains the total.
  */
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
@@ -18,19 +18,19 @@ const add = prepared((db, row: Counted & { runs: number }) =>
     ),
 );
 
-/** Counts runs that are new, or with a negative number those that are gone. Call it in the transaction of the change. */
+/** Counts new runs, or with a negative number removed ones. Call it in the transaction of the change. */
 export async function addToTotals(trx: Queries, { team_id, agent_id, source, status }: Counted, runs: number): Promise<void> {
   await add.change(trx, { team_id, agent_id, source, status, runs });
 }
 
-/** Counts a run that has come from another status. Call it in the transaction of the change. */
+/** Counts a run whose status has changed. Call it in the transaction of the change. */
 export async function moveInTotals(trx: Queries, run: Counted, from: RunStatus): Promise<void> {
   if (from === run.status) return;
   await addToTotals(trx, { ...run, status: from }, -1);
   await addToTotals(trx, run, 1);
 }
 
-/** How many runs match all that is given. */
+/** How many runs match all of the filters. */
 export async function sumTotals(
   db: Queries,
   { teamId, agentId, source, statuses }: { teamId: string; agentId?: string; statuses?: readonly RunStatus[]; source?: string },
@@ -51,7 +51,7 @@ const totals = prepared(
   (values) => namesOf(values).join(),
 );
 
-/** All totals of a team as one text, which is another one when a run was added, removed, or has changed its status. */
+/** All totals of a team as one text, which changes when a run is added, removed, or changes its status. */
 export async function totalsOfTeam(db: Queries, teamId: string): Promise<string> {
   return JSON.stringify(await ofTeam.all(db, { teamId }));
 }

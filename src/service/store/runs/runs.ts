@@ -1,4 +1,4 @@
-/** Runs one at a time. Lists are in run-list.ts. */
+/** Single runs. Lists are in run-list.ts. */
 import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
@@ -7,10 +7,10 @@ import type { RunRow, RunsTable } from '../database/schema.ts';
 import { asStored } from '../database/statements.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
 
-/** Statuses that nothing but a posted message leaves. */
+/** Statuses of ended runs, which only a message can change. */
 export const terminalStatuses = ['completed', 'failed', 'interrupted'] as const satisfies RunStatus[];
 
-/** Statuses of a run that stopping changes. */
+/** Statuses of runs that can be stopped. */
 export const activeStatuses = ['not_started', 'pending', 'starting', 'running', 'waiting'] as const satisfies RunStatus[];
 
 export const isTerminal = (status: RunStatus): boolean => (terminalStatuses as readonly RunStatus[]).includes(status);
@@ -71,7 +71,7 @@ const changed = prepared(
 );
 
 /**
- * Changes a run that is in one of the given statuses; the changed run, or undefined when it is in another. Call it in a
+ * Changes a run that has one of the statuses. Returns the changed run, or undefined if it has a different one. Call it in a
  * transaction.
  */
 export async function changeRun(
@@ -84,14 +84,14 @@ export async function changeRun(
     const before = (await statusOf.first(trx, { id }))?.status;
     if (before === undefined || !from.includes(before)) return undefined;
     const row = await changed.first(trx, { ...changes, changedId: id, from: before });
-    // Otherwise somebody was faster, on another node; then it is in another status now.
+    // Otherwise another node was faster, and the run has a different status now.
     if (row === undefined) continue;
     await moveInTotals(trx, row, before);
     return row;
   }
 }
 
-/** Ids of the agent's runs that have not ended. */
+/** The IDs of the agent's runs that have not ended. */
 export async function activeRunIds(db: Queries, agentId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')
@@ -102,7 +102,7 @@ export async function activeRunIds(db: Queries, agentId: string): Promise<string
   return rows.map((row) => row.id);
 }
 
-/** Ids of the runs of cases that have not ended and do not wait for a person. */
+/** The IDs of the runs of cases that have not ended and are not waiting for a person. */
 export async function executingCaseRuns(db: Queries, caseIds: readonly string[]): Promise<string[]> {
   const rows = await db
     .selectFrom('runs')
@@ -113,7 +113,7 @@ export async function executingCaseRuns(db: Queries, caseIds: readonly string[])
   return rows.map((row) => row.id);
 }
 
-/** The runs of a case, the newest first. */
+/** The runs of a case, newest first. */
 export async function listCaseRunRows(db: Queries, caseId: string): Promise<(RunRow & { agent_name: string })[]> {
   return db
     .selectFrom('runs')

@@ -1,4 +1,4 @@
-/** Which sandboxes there are; their files are in the data directory. */
+/** Sandboxes. Their files are in the data directory. */
 import type { Insertable, SelectQueryBuilder } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
@@ -23,12 +23,12 @@ export async function findSandbox(db: Queries, teamId: string, id: string): Prom
     .executeTakeFirst();
 }
 
-/** A run has taken the sandbox, which from now on lives as long as the run. */
+/** Assigns the sandbox to a run, so that it exists as long as the run. */
 export async function keepSandbox(db: Queries, id: string): Promise<void> {
   await db.updateTable('sandboxes').set({ expires_at: null }).where('id', '=', id).execute();
 }
 
-/** Marks the sandbox as removed if its time is over and no run has taken it; tells whether it did. */
+/** Marks the sandbox as removed if it has expired and no run uses it. Resolves to whether it did. */
 export async function expireSandbox(db: Queries, id: string, now: string): Promise<boolean> {
   const result = await db
     .updateTable('sandboxes')
@@ -40,19 +40,19 @@ export async function expireSandbox(db: Queries, id: string, now: string): Promi
   return result.numUpdatedRows > 0n;
 }
 
-/** When a sandbox is to be removed, in milliseconds; undefined when a run has taken it or it is gone. */
+/** When a sandbox expires, in milliseconds; undefined if a run uses it or it has been removed. */
 export async function expiryOf(db: Queries, id: string): Promise<number | undefined> {
   const row = await db.selectFrom('sandboxes').select('expires_at').where('id', '=', id).where('removed_at', 'is', null).executeTakeFirst();
   return typeof row?.expires_at === 'string' ? Date.parse(row.expires_at) : undefined;
 }
 
-/** Sandboxes with runs that have all ended at this time (ISO 8601) or before. */
+/** Sandboxes whose runs all ended at this time (ISO 8601) or before. */
 export async function endedSandboxes(db: Queries, before: string, limit: number): Promise<string[]> {
   const rows = await ended(db.selectFrom('sandboxes').select('sandboxes.id'), before).limit(limit).execute();
   return rows.map((row) => row.id);
 }
 
-/** Marks such a sandbox as removed; tells whether it did. */
+/** Marks such a sandbox as removed. Resolves to whether it did. */
 export async function removeEndedSandbox(trx: Queries, id: string, before: string, now: string): Promise<boolean> {
   const result = await trx
     .updateTable('sandboxes')
@@ -63,7 +63,7 @@ export async function removeEndedSandbox(trx: Queries, id: string, before: strin
   return result.numUpdatedRows > 0n;
 }
 
-/** When the last run of a sandbox ended, of the one where that was first; undefined when none has ended with its runs. */
+/** When the last run of a sandbox ended, for the sandbox where this was earliest; undefined if every sandbox has active runs. */
 export async function firstEnd(db: Queries): Promise<string | undefined> {
   const row = await db
     .selectFrom('runs')
@@ -80,7 +80,7 @@ export async function firstEnd(db: Queries): Promise<string | undefined> {
   return row?.last ?? undefined;
 }
 
-/** A run that goes on has a sandbox, be it an empty one. */
+/** A run that continues has a sandbox, even if it is empty. */
 export async function reviveSandbox(trx: Queries, id: string): Promise<void> {
   await revived.change(trx, { id });
 }
@@ -89,7 +89,7 @@ const revived = prepared((db, { id }: { id: string }) =>
   db.updateTable('sandboxes').set({ removed_at: null }).where('id', '=', id).where('removed_at', 'is not', null),
 );
 
-/** Narrows a query to sandboxes that runs have taken and all of them have ended with. */
+/** Restricts a query to sandboxes that runs have used and that have no active runs. */
 const ended = <Row>(query: SelectQueryBuilder<Database, 'sandboxes', Row>, before: string) =>
   query
     .where('sandboxes.removed_at', 'is', null)

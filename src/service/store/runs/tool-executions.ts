@@ -1,9 +1,9 @@
-/** Tool calls of runs with the pictures taken before and after them. */
+/** Tool calls of runs, with the screenshots before and after them. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import type { ToolExecutionRow, ToolExecutionsTable } from '../database/schema.ts';
 
-/** Records an execution as the run's next; one whose event the run's turn already has is left out. Call it in a transaction. */
+/** Records an execution as the run's next, unless the run's turn already contains its event. Call it in a transaction. */
 export async function insertToolExecution(db: Queries, execution: Omit<Insertable<ToolExecutionsTable>, 'seq'>): Promise<void> {
   const { last } = await db
     .selectFrom('tool_executions')
@@ -17,7 +17,7 @@ export async function insertToolExecution(db: Queries, execution: Omit<Insertabl
     .execute();
 }
 
-/** In the order they happened. */
+/** In the order in which they happened. */
 export async function listToolExecutions(db: Queries, runId: string): Promise<ToolExecutionRow[]> {
   return db.selectFrom('tool_executions').selectAll().where('run_id', '=', runId).orderBy('seq').execute();
 }
