@@ -6,7 +6,7 @@ import { makeDataDirectory } from '../base/data-directory.ts';
 import { version } from '../base/version.ts';
 import { serviceApi } from './api/index.ts';
 import { refuseUnfinished } from './backup/unfinished.ts';
-import { savePlans } from './engine/access/given-plans.ts';
+import { savePlans } from './engine/access/startup-plans.ts';
 import { createEngine } from './engine/create-engine.ts';
 import { engineJobs } from './engine/engine-jobs.ts';
 import { createHttpParts, httpSettings } from './http/create-parts.ts';

@@ -156,7 +156,7 @@ describe.concurrent('aops local backup and restore', () => {
     await eventually('the database was copied', async () => (await partsIn(temporary)).length > 0);
     const second = await machine.aops('local', 'backup', 'second.tar.gz');
     expect(second).toMatchObject({ code: 6, stdout: '' });
-    expect(second.stderr).toContain('backed up already');
+    expect(second.stderr).toContain('already being backed up');
     child.kill('SIGINT');
     child.stdout?.resume();
     expect(await ended).toMatchObject({ code: 130 });

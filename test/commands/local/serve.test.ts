@@ -124,7 +124,7 @@ describe('aops serve', () => {
     expect(missing.stderr).toContain('gone.yaml cannot be read: there is no such file.');
     const unknown = await serve('--plan', 'plan.yaml', '--plan', 'finance=plan.yaml');
     expect(unknown.code).toBe(3);
-    expect(unknown.stderr).toContain('There is no team "finance" to give a plan to.');
+    expect(unknown.stderr).toContain('There is no team "finance" to set a plan for.');
   });
 
   it('speaks TLS, and reads its certificate again on SIGHUP', async () => {

@@ -132,7 +132,7 @@ describe('the memory of an agent', () => {
   it.each(['../x', '/etc/passwd', 'a//b', '.', 'a\\b', 'a\u0007', 'x'.repeat(256)])('has no file %j', async (path) => {
     const api = await service();
     const id = await agent(api, 'remember: { path: "{{ message }}", content: x }');
-    expect((await run(api, id, path)).error).toMatch(/^Step 1 \(remember, line 3\): ".*" is no path of a memory file/);
+    expect((await run(api, id, path)).error).toMatch(/^Step 1 \(remember, line 3\): ".*" is not a valid path for a memory file/);
     expect((await api.ok('listAgentMemoryFiles', { params: { agent_id: id } })).files).toEqual([]);
   });
 
@@ -155,7 +155,7 @@ describe('the memory of an agent', () => {
     const full = await api.agent('fill');
     expect((await run(api, full)).error).toMatch(/has 200 memory files already/);
     const grown = await api.agent('grow');
-    expect((await run(api, grown)).error).toMatch(/would have 262146 bytes; 262144 are the most/);
+    expect((await run(api, grown)).error).toMatch(/would have 262146 bytes; the limit is 262144/);
     expect((await api.ok('listAgentMemoryFiles', { params: { agent_id: grown } })).files).toMatchObject([
       { size: 262144, generation: '1' },
     ]);

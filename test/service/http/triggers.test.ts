@@ -654,7 +654,7 @@ describe('delegating and handing over', () => {
     const [refused] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     await until(api, refused.id, 'failed');
     expect((await read(api, refused.id)).events.at(-1)?.reason).toBe(
-      'Step 1 (create_case, line 3): The agent Auditor is no handover target of this revision.',
+      'Step 1 (create_case, line 3): The agent Auditor is not a handover target of this revision.',
     );
     const { agent } = await api.ok('getAgent', { params: { agent_id: producer } });
     const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agent.id } });

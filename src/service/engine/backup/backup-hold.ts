@@ -1,7 +1,7 @@
 /**
- * What lets another process copy the data directory while the service runs: a hold. The file of the database stays as it is, runs
- * make no further step, so that their files are copied as they were at that moment, and nothing is removed. Requests are answered
- * all the while. A hold is over when it is not prolonged, so nothing is left of a copy that was killed.
+ * A hold, which lets another process copy the data directory while the service runs. Meanwhile, the database file is not changed,
+ * runs do not take another step, so that their files are copied as of that moment, and nothing is removed. Requests are still
+ * answered. A hold ends unless it is extended, so a copy that was killed leaves nothing behind.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -10,28 +10,28 @@ import { errorFields, type Log } from '../../log.ts';
 import type { DatabaseCopies } from '../../store/storage.ts';
 import { Gate } from './gate.ts';
 
-/** Milliseconds after which a hold is over unless it is prolonged. */
+/** Milliseconds after which a hold ends unless it is extended. */
 const lease = 30_000;
-/** Milliseconds that runs are kept from going on, at the most: their people wait. */
+/** The most milliseconds for which runs are held up, because people are waiting for them. */
 const runsWait = 15_000;
 
-/** `everything`, or `files` alone once the database and the files of runs that go on have been copied. */
+/** `everything`, or only `files` once the database and the files of active runs have been copied. */
 export type Held = 'everything' | 'files';
 
 export interface Hold {
   readonly id: string;
-  /** The moment that the file of the database shows, in milliseconds. */
+  /** The time of the state in the database file, in milliseconds. */
   readonly createdAt: number;
   expiresAt: number;
   holds: Held;
-  /** Whether no run went on as long as everything was held. */
+  /** Whether no run continued while everything was held. */
   runsWaited: boolean;
 }
 
 export class BackupHolds {
-  /** Who writes what a run has done passes here. */
+  /** Passed by everything that records the progress of a run. */
   readonly runs = new Gate();
-  /** Who removes rows and the files that belong to them passes here. */
+  /** Passed by everything that removes rows together with their files. */
   readonly removals = new Gate();
   readonly #parts: { copies: DatabaseCopies; clock: Clock; log: Log };
   readonly #ended = new AbortController();
@@ -44,13 +44,13 @@ export class BackupHolds {
     this.#parts = parts;
   }
 
-  /** Throws 409 `backup_running`. */
+  /** Starts a hold. Throws 409 `backup_running`. */
   async take(): Promise<Hold> {
     if (this.#hold !== undefined || this.#taking)
-      throw new ServiceError(409, 'backup_running', 'The data directory is being backed up already; wait until that is done.');
+      throw new ServiceError(409, 'backup_running', 'The data directory is already being backed up; wait until that backup has finished.');
     this.#taking = true;
     try {
-      // Removing may take a while, and runs need not wait for that.
+      // Removals can take a while, and runs need not wait for them.
       await this.removals.close();
       await this.runs.close();
       await this.#parts.copies.hold();
@@ -69,11 +69,11 @@ export class BackupHolds {
     return hold;
   }
 
-  /** Goes on with what is still held: what was let go is not taken again. Throws 404 `backup_hold_not_found`. */
+  /** Extends a hold. Whatever was released is not held again. Throws 404 `backup_hold_not_found`. */
   async prolong(id: string, holds: Held): Promise<Hold> {
     const hold = this.#require(id);
     hold.expiresAt = this.#parts.clock.now() + lease;
-    if (holds === 'files' && hold.holds === 'everything') await this.#keepFilesAlone(hold);
+    if (holds === 'files' && hold.holds === 'everything') await this.#holdFilesOnly(hold);
     return hold;
   }
 
@@ -83,7 +83,7 @@ export class BackupHolds {
     this.#parts.log('info', 'backup ended', { hold: id });
   }
 
-  /** No hold ends by itself any more: the service does. */
+  /** Stops the timer of the current hold, because the service is ending. */
   close(): void {
     this.#ended.abort();
   }
@@ -93,7 +93,7 @@ export class BackupHolds {
     return this.#hold;
   }
 
-  async #keepFilesAlone(hold: Hold): Promise<void> {
+  async #holdFilesOnly(hold: Hold): Promise<void> {
     hold.holds = 'files';
     this.runs.open();
     this.#letGo = this.#parts.copies.letGo();
@@ -101,11 +101,11 @@ export class BackupHolds {
   }
 
   async #end(hold: Hold): Promise<void> {
-    // Before anything is waited for: who asks for the next one must not be in the way of this.
+    // The timer is stopped before anything is awaited, so that it is never that of the next hold.
     this.#over.abort();
     try {
-      if (hold.holds === 'everything') await this.#keepFilesAlone(hold);
-      // Somebody may be about to do so at this moment.
+      if (hold.holds === 'everything') await this.#holdFilesOnly(hold);
+      // The gates might be about to be closed at this moment.
       else await this.#letGo;
     } finally {
       if (this.#hold === hold) this.#hold = undefined;
@@ -118,7 +118,7 @@ export class BackupHolds {
     this.removals.open();
   }
 
-  /** Ends a hold that nobody prolongs, and lets runs go on when they have waited long enough. */
+  /** Ends a hold that is not extended, and lets runs continue when they have waited long enough. */
   async #watch(hold: Hold): Promise<void> {
     const { clock, log } = this.#parts;
     const over = AbortSignal.any([this.#over.signal, this.#ended.signal]);
@@ -132,7 +132,7 @@ export class BackupHolds {
           this.runs.open();
         }
         if (clock.now() < hold.expiresAt) continue;
-        log('warn', 'a backup was given up: nobody went on with it', { hold: hold.id });
+        log('warn', 'a backup was abandoned: its hold was not extended', { hold: hold.id });
         return await this.#end(hold);
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-/** A passage that can be closed for a while: who is inside comes to an end, and who comes meanwhile waits. */
+/** A gate that can be closed for a while: work inside is finished, and later work waits. */
 import { orAborted } from '../../../base/abort.ts';
 import { deferred } from '../../../base/deferred.ts';
 
@@ -6,12 +6,12 @@ type Deferred = ReturnType<typeof deferred>;
 
 export class Gate {
   #inside = 0;
-  /** Resolves when it is opened again; undefined while it is open. */
+  /** Resolves when the gate is opened again; undefined while it is open. */
   #closed: Deferred | undefined;
-  /** Resolves when nobody is inside. */
+  /** Resolves when no work is inside. */
   #emptied: Deferred | undefined;
 
-  /** Does the work inside. A signal ends the wait for the gate, and not the work. @throws the signal's reason */
+  /** Does work inside the gate. A signal ends the wait for the gate, but not the work. @throws the reason of the signal */
   async pass<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
     while (this.#closed !== undefined) await (signal === undefined ? this.#closed.promise : orAborted(this.#closed.promise, signal));
     this.#inside += 1;
@@ -23,7 +23,7 @@ export class Gate {
     }
   }
 
-  /** Lets nobody in from now on, and resolves when nobody is inside. */
+  /** Closes the gate, and resolves when no work is inside. */
   async close(): Promise<void> {
     this.#closed ??= deferred();
     if (this.#inside === 0) return;

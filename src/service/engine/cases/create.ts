@@ -1,4 +1,4 @@
-/** Adding cases to a queue. */
+/** Adds cases to a queue. */
 
 import type { NewCase } from '../../../interface/types.ts';
 import { newId } from '../../ids.ts';
@@ -15,14 +15,14 @@ import { recordEvents } from '../webhooks/events.ts';
 import { ensureLabel } from './labels.ts';
 import { nudgeDispatch } from './nudge.ts';
 
-/** Who adds cases where it is a run, and the agent that alone may take them. */
+/** The run that adds cases, if any, and the agent that they are delegated to. */
 export interface CaseOrigin {
   runId?: string;
   agentId?: string;
   delegatedAgentId?: string | undefined;
 }
 
-/** Adds cases within a transaction of the caller, who wakes the worker when it has committed. */
+/** Adds cases within a transaction of the caller, which must wake the worker after the commit. */
 export async function createCases(
   engine: HasClock,
   trx: Queries,
@@ -51,13 +51,13 @@ export async function createCases(
       updated_at: now,
     })),
   );
-  const known = new Map<string, string>();
+  const labelIds = new Map<string, string>();
   for (const [index, { labels = [] }] of drafts.entries()) {
     const ids: string[] = [];
     for (const label of labels) {
       const name = JSON.stringify([label.key ?? '', label.value]);
-      const id = known.get(name) ?? (await ensureLabel(trx, queue.id, label, now)).id;
-      known.set(name, id);
+      const id = labelIds.get(name) ?? (await ensureLabel(trx, queue.id, label, now)).id;
+      labelIds.set(name, id);
       ids.push(id);
     }
     await linkLabels(trx, (rows[index] as CaseRow).id, ids);

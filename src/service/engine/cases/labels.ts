@@ -1,4 +1,4 @@
-/** Labels of a queue, found by what they say or created. */
+/** Finds or creates labels of a queue. */
 import { createHash } from 'node:crypto';
 import { newId } from '../../ids.ts';
 import { findLabelNamed, insertLabel } from '../../store/cases/labels.ts';
@@ -11,17 +11,17 @@ export interface GivenLabel {
   color_hue?: number | undefined;
 }
 
-/** The label of the queue that says this; a new one when there is none. A label that is there keeps its colour. */
-export async function ensureLabel(trx: Queries, queueId: string, given: GivenLabel, now: string): Promise<QueueLabelRow> {
-  const key = given.key ?? '';
+/** The label of a queue with this key and value, created if it does not exist. An existing label keeps its colour. */
+export async function ensureLabel(trx: Queries, queueId: string, label: GivenLabel, now: string): Promise<QueueLabelRow> {
+  const key = label.key ?? '';
   return (
-    (await findLabelNamed(trx, queueId, key, given.value)) ??
+    (await findLabelNamed(trx, queueId, key, label.value)) ??
     (await insertLabel(trx, {
       id: newId(),
       queue_id: queueId,
       key,
-      value: given.value,
-      color_hue: given.color_hue ?? hueOf(key, given.value),
+      value: label.value,
+      color_hue: label.color_hue ?? hueOf(key, label.value),
       created_at: now,
     }))
   );

@@ -1,4 +1,4 @@
-/** What runs do with cases, in the transaction of the step that does it. */
+/** What runs can do with cases, in the transaction of the step that does it. */
 import { notFound, ServiceError } from '../../errors.ts';
 import type { CaseAction, RunCase } from '../../runtimes/runtime.ts';
 import { findAgentNamed } from '../../store/agents/agents.ts';
@@ -13,7 +13,7 @@ import type { HasClock } from '../engine.ts';
 import { createCases } from './create.ts';
 import { type CaseEnd, leaveCase } from './run-end.ts';
 
-/** The case of a run as it is now; undefined when it has none, or the case is gone. */
+/** The current state of the case of a run; undefined if it has none, or the case was deleted. */
 export async function caseOfRun(db: Queries, run: RunRow): Promise<RunCase | undefined> {
   const row = run.case_id === null ? undefined : await caseById(db, run.case_id);
   if (row === undefined) return undefined;
@@ -29,14 +29,14 @@ export async function caseOfRun(db: Queries, run: RunRow): Promise<RunCase | und
   };
 }
 
-/** Throws ServiceError 409 `run_has_no_case`, `case_lost` or `case_is_done`, 404 `queue_not_found`, 400 `invalid_case`. */
+/** Carries out an action. Throws 409 `run_has_no_case`, `case_lost`, or `case_is_done`, 404 `queue_not_found`, 400 `invalid_case`. */
 export async function carryOut(engine: HasClock, trx: Queries, run: RunRow, action: CaseAction): Promise<object> {
   if (action.do === 'create') return createFor(engine, trx, run, action);
   const row = await ownCase(trx, run);
   const end = endOf(action);
   if (row.status !== 'pending') {
     if (row.status === end.how) return { case_id: row.id, status: row.status };
-    throw new ServiceError(409, 'case_is_done', `The case is ${row.status} already.`);
+    throw new ServiceError(409, 'case_is_done', `The case is already ${row.status}.`);
   }
   const left = await leaveCase(engine, trx, run, row, end);
   return end.how === 'postponed' ? { case_id: row.id, postponed_to: left.postponed_to } : { case_id: row.id, status: left.status };
@@ -53,15 +53,19 @@ function endOf(action: Exclude<CaseAction, { do: 'create' }>): CaseEnd {
   }
 }
 
-/** The case that the run holds, done or not. */
+/** The case that the run has claimed, done or not. */
 async function ownCase(trx: Queries, run: RunRow): Promise<CaseRow> {
   if (run.case_id === null) {
-    throw new ServiceError(409, 'run_has_no_case', 'The run works on no case; a case trigger starts runs for the cases of a queue.');
+    throw new ServiceError(
+      409,
+      'run_has_no_case',
+      'The run is not working on a case; a case trigger starts runs for the cases of a queue.',
+    );
   }
   const row = await caseById(trx, run.case_id);
   if (row?.claimed_by_run_id === run.id) return row;
   const why = row === undefined ? 'it was deleted' : 'it was postponed or re-opened';
-  throw new ServiceError(409, 'case_lost', `The case is not this run's any more: ${why}.`);
+  throw new ServiceError(409, 'case_lost', `The case no longer belongs to this run: ${why}.`);
 }
 
 async function createFor(
@@ -74,7 +78,7 @@ async function createFor(
   if (queue === undefined) throw notFound('queue', `"${name}"`);
   const length = [...draft.title].length;
   if (draft.title.trim() === '' || length > 500) {
-    throw new ServiceError(400, 'invalid_case', `The title of a case has 1 to 500 characters, not ${length}.`);
+    throw new ServiceError(400, 'invalid_case', `The title of a case must have 1 to 500 characters, not ${length}.`);
   }
   if (draft.labels?.some(({ value }) => value === '')) throw new ServiceError(400, 'invalid_case', 'A label is empty.');
   const delegatedAgentId = agent === undefined ? undefined : await handoverTarget(trx, run, agent);
@@ -82,12 +86,12 @@ async function createFor(
   return { id: row?.id, queue: queue.name, title: draft.title, created_at: isoTime(engine.clock.now()) };
 }
 
-/** The agent of that name, which the run's revision may hand work to. */
+/** The ID of an agent that the revision of the run may hand work to, by its name. */
 async function handoverTarget(trx: Queries, run: RunRow, name: string): Promise<string> {
   const build = await trx.selectFrom('builds').select('handover_target_ids').where('id', '=', run.build_id).executeTakeFirst();
   const targets = JSON.parse(build?.handover_target_ids ?? '[]') as string[];
   const agent = await findAgentNamed(trx, run.team_id, name);
   if (agent === undefined) throw notFound('agent', `"${name}"`);
   if (targets.includes(agent.id)) return agent.id;
-  throw new ServiceError(409, 'not_a_handover_target', `The agent ${name} is no handover target of this revision.`);
+  throw new ServiceError(409, 'not_a_handover_target', `The agent ${name} is not a handover target of this revision.`);
 }

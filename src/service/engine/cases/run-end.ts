@@ -1,6 +1,6 @@
 /**
- * What becomes of a case when its run pauses, goes on or ends. A run that ends without having said anything of its case
- * has completed it, or failed it; one that a person stopped has failed it, or the queue's agent would begin again at once.
+ * What happens to a case when its run pauses, continues, or ends. If a run ends without having settled its case, the case is
+ * completed or failed like the run. If a person stopped the run, the case has failed; otherwise the agent would take it again immediately.
  */
 import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
 import { caseById, changeCase } from '../../store/cases/cases.ts';
@@ -11,20 +11,20 @@ import type { HasClock } from '../engine.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
 import { nudgeDispatch } from './nudge.ts';
-/** How a run leaves its case. `released`: it goes back into the queue. */
+/** How a run leaves its case. `released` means that the case goes back into the queue. */
 export type CaseEnd =
   | { how: 'completed'; reason?: string | undefined }
   | { how: 'failed'; reason: string }
   | { how: 'postponed'; until: number; reason?: string | undefined }
   | { how: 'released'; reason: string };
 
-/** The case that a run holds and that is not done; undefined when it has none, or has lost it. */
+/** The case that a run has claimed and not settled; undefined if it has none, or has lost it. */
 export async function heldCase(trx: Queries, run: RunRow): Promise<CaseRow | undefined> {
   const row = run.case_id === null ? undefined : await caseById(trx, run.case_id);
   return row?.claimed_by_run_id === run.id && row.status === 'pending' ? row : undefined;
 }
 
-/** Ends the work of a run on the case that it holds. Wake the worker after the commit. */
+/** Ends the work of a run on the case that it has claimed. Wake the worker after the commit. */
 export async function leaveCase(engine: HasClock, trx: Queries, run: RunRow, row: CaseRow, end: CaseEnd): Promise<CaseRow> {
   const now = isoTime(engine.clock.now());
   const left = await changeCase(trx, row.id, { status: 'pending', runId: run.id }, { ...changes(end, now), updated_at: now });
@@ -51,23 +51,23 @@ function changes(end: CaseEnd, now: string): Partial<CasesTable> {
   }
 }
 
-/** In the transaction in which a run ends. A case that it has said something of stays as that. */
+/** Settles the case of a run, in the transaction in which the run ends. A case that the run has settled itself is left unchanged. */
 export async function caseRunEnded(engine: HasClock, trx: Queries, run: RunRow, end: CaseEnd): Promise<void> {
   if (run.case_id === null) return;
   const held = await heldCase(trx, run);
   if (held !== undefined) await leaveCase(engine, trx, run, held, end);
-  else await freePlace(engine, trx, run);
+  else await freeSlot(engine, trx, run);
 }
 
-/** In the transaction in which a run begins to wait for a person. */
+/** Records that the case needs input, in the transaction in which its run starts to wait for a person. */
 export async function caseRunAsked(engine: HasClock, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
   const held = await heldCase(trx, run);
   if (held !== undefined) await record(trx, held, run, { type: 'needs_input', requestId: request.id }, isoTime(engine.clock.now()));
-  // Also when it has settled its case before: it is not executed any more.
-  await freePlace(engine, trx, run);
+  // Even if the run has already settled its case: it is no longer being executed.
+  await freeSlot(engine, trx, run);
 }
 
-/** In the transaction in which a person answers what a run asked. */
+/** Records that the case received input, in the transaction in which a person answers its run. */
 export async function caseRunAnswered(engine: HasClock, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
   const held = await heldCase(trx, run);
   if (held === undefined) return;
@@ -75,7 +75,7 @@ export async function caseRunAnswered(engine: HasClock, trx: Queries, run: RunRo
   await record(trx, held, run, { type: 'input_received', requestId: request.id, reason }, isoTime(engine.clock.now()));
 }
 
-/** In the transaction in which a message lets an interrupted run go on: it takes up its case again, unless that is another's by now. */
+/** Gives an interrupted run its case back, unless another run has it by now, in the transaction in which a message continues the run. */
 export async function caseRunResumed(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   if (run.case_id === null || run.status !== 'interrupted') return;
   const now = isoTime(engine.clock.now());
@@ -90,8 +90,8 @@ async function record(trx: Queries, row: CaseRow, run: RunRow, event: NewCaseEve
   }
 }
 
-/** The agent may take another case. */
-async function freePlace(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
+/** Dispatches the queue again, because the agent can take another case. */
+async function freeSlot(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   const row = run.case_id === null ? undefined : await caseById(trx, run.case_id);
   if (row !== undefined) await nudgeDispatch(trx, row.queue_id, engine.clock.now());
 }

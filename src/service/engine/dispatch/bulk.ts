@@ -1,4 +1,4 @@
-/** What people do to cases: one, those named, all that match. Each change is one transaction. */
+/** Changes that people make to cases: to one, several, or all that match a filter. Each change is one transaction. */
 import type { CasePriority, CaseStatus } from '../../../interface/types.ts';
 import { insertCaseEvents, type NewCaseEvent } from '../../store/cases/case-events.ts';
 import { deleteCaseRows, inChunks, updateCases } from '../../store/cases/cases.ts';
@@ -16,18 +16,18 @@ import { recordEvents } from '../webhooks/events.ts';
 const idsOf = (rows: readonly CaseRow[]): string[] => rows.map(({ id }) => id);
 
 /**
- * Deletes cases and interrupts the runs that are executed for them; hand their ids to `abortDrivers` after the commit. A
- * run that waits for a person goes on waiting: its request can still be answered.
+ * Deletes cases and interrupts the runs that are being executed for them; pass their IDs to `abortDrivers` after the commit. A
+ * run that waits for a person keeps waiting: its request can still be answered.
  */
 export async function deleteCases(engine: HasClock, trx: Queries, queueId: string, ids: readonly string[]): Promise<string[]> {
-  // Gone before their runs end: nothing is left for the end of a run to settle.
+  // The cases are deleted before their runs end, so that the end of a run has nothing to settle.
   await deleteCaseRows(trx, ids);
   const interrupted = await interruptCaseRuns(engine, trx, ids);
   await nudgeDispatch(trx, queueId, engine.clock.now());
   return interrupted;
 }
 
-/** Sets the status. `pending` re-opens: the case waits to be taken again, whoever holds it. */
+/** Sets the status. `pending` re-opens the case: it waits to be claimed again, even if a run has it. */
 export async function setStatus(
   engine: HasClock,
   trx: Queries,
@@ -56,12 +56,12 @@ export async function setStatus(
     );
     await recordEvents(engine.clock, trx, { teamId: queue.team_id }, events);
   }
-  // A run that waits for a person holds the place of its agent no longer.
+  // A run that waits for a person no longer occupies a slot of its agent.
   await nudgeDispatch(trx, queue.id, engine.clock.now());
   return { changed, interrupted: [] };
 }
 
-/** Puts cases that nobody works on back into the line: of the queue, or of one agent. The others are left alone. */
+/** Puts cases that no run is working on back into the line of the queue, or of one agent. The others are left unchanged. */
 export async function reprocess(
   engine: HasClock,
   trx: Queries,
@@ -77,7 +77,7 @@ export async function reprocess(
   return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
 }
 
-/** Changes the priority, of work that is going on too; it interrupts nothing. */
+/** Changes the priority, including that of work in progress, which is not interrupted. */
 export async function setPriority(engine: HasClock, trx: Queries, rows: readonly CaseRow[], priority: CasePriority): Promise<CaseRow[]> {
   const rank = priorityRank(priority);
   const changed = rows.filter((row) => row.priority !== rank);
@@ -89,12 +89,12 @@ export async function setPriority(engine: HasClock, trx: Queries, rows: readonly
 
 const waiting = { status: 'pending', claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null } as const;
 
-/** Puts cases back into the line, of one agent where the event names it, and interrupts the runs that are executed for them. */
+/** Puts cases back into the line, or into that of the agent in the event, and interrupts the runs that are being executed for them. */
 async function putBack(engine: HasClock, trx: Queries, queue: QueueRow, rows: readonly CaseRow[], event: NewCaseEvent): Promise<string[]> {
   const now = isoTime(engine.clock.now());
-  // Let go of before their runs end, which would settle them otherwise.
+  // The cases are released before their runs end, which would otherwise settle them.
   await updateCases(trx, idsOf(rows), { ...waiting, delegated_agent_id: event.agentId ?? null, updated_at: now });
-  // Also one that has settled its case and goes on: a case has one run at a time.
+  // Including a run that has settled its case and continues: a case has one run at a time.
   const interrupted = await interruptCaseRuns(engine, trx, idsOf(rows));
   await insertCaseEvents(trx, idsOf(rows), event, now);
   await nudgeDispatch(trx, queue.id, engine.clock.now());

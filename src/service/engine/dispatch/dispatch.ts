@@ -1,6 +1,6 @@
 /**
  * Gives the cases of a queue to the agents that work on it. There is one job for each queue, and a case is claimed in the
- * transaction that starts its run: whatever happens, a case has one run at a time, and no run is without its case.
+ * transaction that starts its run. So whatever happens, a case has one run at a time, and no run is without its case.
  */
 import { ServiceError } from '../../errors.ts';
 import { planOf } from '../../store/access/plans.ts';
@@ -19,17 +19,17 @@ import { createRun } from '../runs/lifecycle.ts';
 import { caseEvent } from '../webhooks/case-events.ts';
 import { recordEvents } from '../webhooks/events.ts';
 
-/** Runs that are started in one transaction. */
+/** The most runs that are started in one transaction. */
 const turnLength = 20;
-/** Milliseconds until an agent that could not be started (its plan is used up, it has no revision) is tried again. */
+/** Milliseconds until an agent that could not be started (the plan is exhausted, it has no revision) is retried. */
 const retryAfter = 60_000;
 
-/** An agent that may take cases of the queue, and how many now. */
+/** An agent that may take cases of the queue, and how many it may take now. */
 interface Taker {
   agentId: string;
-  /** Whether it may only take what was delegated to it. */
+  /** Whether it may only take cases that were delegated to it. */
   ownOnly: boolean;
-  room: number;
+  capacity: number;
 }
 
 /** Gives the cases of one queue to its agents. */
@@ -40,11 +40,11 @@ async function dispatchCases(engine: HasStore & HasClock & HasLog & HasRuntimes,
     if (!(await holdsJob(trx, job))) return 0;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
     const takers = queue === undefined ? [] : await takersOf(trx, queue);
-    // One moment for both: a case that came due between two would be neither taken nor waited for.
+    // One timestamp for both: a case that came due in between would be neither served nor waited for.
     const now = engine.clock.now();
     const turn = queue === undefined ? { begun: 0, blocked: false } : await takeTurn(engine, trx, queue, takers, now);
-    // Within the same transaction: what is added later finds a job that is not running, and makes it due.
-    const dueAt = takers.length === 0 ? undefined : await nextLook(trx, job.subject_id, turn, now);
+    // Released in the same transaction, so that whatever is added later finds a job that is not running, and makes it due.
+    const dueAt = takers.length === 0 ? undefined : await nextDispatch(trx, job.subject_id, turn, now);
     await releaseJob(trx, job, dueAt === undefined ? { status: 'done' } : { status: 'queued', dueAt });
     return turn.begun;
   });
@@ -60,14 +60,14 @@ async function takersOf(trx: Queries, queue: QueueRow): Promise<Taker[]> {
   for (const agentId of new Set([...working, ...delegated])) {
     const { concurrency = null } = triggers.find((trigger) => trigger.agent_id === agentId) ?? {};
     const { executing, waiting } = await runsForCases(trx, queue.id, agentId);
-    // One at a time means that the next case waits for the person, too. Without a limit a run that waits holds no place.
-    const room = concurrency === null ? maxConcurrentRuns - executing : concurrency - executing - waiting;
-    takers.push({ agentId, ownOnly: !working.includes(agentId), room });
+    // With a limit of one, the next case waits for the person, too. Without a limit, a waiting run does not occupy a slot.
+    const capacity = concurrency === null ? maxConcurrentRuns - executing : concurrency - executing - waiting;
+    takers.push({ agentId, ownOnly: !working.includes(agentId), capacity });
   }
   return takers;
 }
 
-/** One case for each agent in turn, as long as there is room and work. */
+/** Gives one case to each agent in turn, as long as there is capacity and work. */
 async function takeTurn(
   engine: HasClock & HasLog & HasRuntimes,
   trx: Queries,
@@ -79,9 +79,9 @@ async function takeTurn(
   await admitDueCases(trx, queue.id, now);
   let begun = 0;
   let blocked = false;
-  let free = takers.filter(({ room }) => room > 0);
+  let free = takers.filter(({ capacity }) => capacity > 0);
   while (free.length > 0 && begun < turnLength) {
-    const taken = new Set<Taker>();
+    const served = new Set<Taker>();
     for (const taker of free) {
       const row = await nextCase(trx, { queueId: queue.id, ...taker });
       if (row === undefined) continue;
@@ -99,10 +99,10 @@ async function takeTurn(
         continue;
       }
       begun += 1;
-      taker.room -= 1;
-      if (taker.room > 0) taken.add(taker);
+      taker.capacity -= 1;
+      if (taker.capacity > 0) served.add(taker);
     }
-    free = free.filter((taker) => taken.has(taker));
+    free = free.filter((taker) => served.has(taker));
   }
   return { begun, blocked };
 }
@@ -124,8 +124,8 @@ async function begin(engine: HasClock & HasRuntimes, trx: Queries, queue: QueueR
   await recordEvents(engine.clock, trx, { teamId: queue.team_id }, [event]);
 }
 
-/** When the line is to be looked at again by itself. Whatever makes room or adds a case has it looked at besides. */
-async function nextLook(
+/** When the queue must be dispatched again on its own. In addition, it is dispatched whenever capacity is freed or a case is added. */
+async function nextDispatch(
   trx: Queries,
   queueId: string,
   { begun, blocked }: { begun: number; blocked: boolean },

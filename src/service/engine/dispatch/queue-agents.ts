@@ -1,4 +1,4 @@
-/** Who adds cases to a queue, and who works on them: by the live revisions of agents and by their case triggers. */
+/** Which agents add cases to a queue, and which work on them, according to their live revisions and case triggers. */
 import type { QueueConsumer, QueueProducer, Response, RevisionConfig } from '../../../interface/types.ts';
 import { ServiceError } from '../../errors.ts';
 import { planOf } from '../../store/access/plans.ts';
@@ -9,7 +9,7 @@ import type { QueueRow } from '../../store/database/schema.ts';
 import type { HasRuntimes, HasStore } from '../engine.ts';
 import { procedureOf } from '../revision/procedure.ts';
 
-/** An agent with what its live revision says. */
+/** An agent with parts of its live revision. */
 interface LiveAgent {
   id: string;
   name: string;
@@ -29,7 +29,7 @@ export async function queueAgents(engine: HasStore & HasRuntimes, queue: QueueRo
     return trigger?.queue_id === queue.id ? trigger : undefined;
   };
   const producing = new Set(agents.filter((agent) => queuesOf(engine, agent).includes(queue.name)).map(({ id }) => id));
-  // Whom those that work here may hand a case to.
+  // The agents that those working here may hand a case to.
   const handedTo = new Set(agents.filter((agent) => on(agent) !== undefined || producing.has(agent.id)).flatMap(handoverTargets));
   const several = agents.filter((agent) => on(agent)?.enabled === 1).length > 1;
   const problems = (agent: LiveAgent, trigger: ListedTrigger | undefined): QueueConsumer['problems'] => [
@@ -87,7 +87,7 @@ function queuesOf(engine: HasRuntimes, { config }: LiveAgent): string[] {
     const { runtime, text } = procedureOf(engine.runtimes, JSON.parse(config) as RevisionConfig);
     return runtime.queuesOf?.(text) ?? [];
   } catch (error) {
-    // A revision written for a service with other runtimes adds nothing here.
+    // A revision that was written for a service with other runtimes adds no cases here.
     if (error instanceof ServiceError) return [];
     throw error;
   }

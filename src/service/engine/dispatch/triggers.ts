@@ -1,4 +1,4 @@
-/** Case triggers of agents. An agent has one at the most; that several agents work on a queue is a conflict, and allowed. */
+/** Case triggers of agents. An agent has at most one. Several agents on one queue are allowed, but reported as a conflict. */
 
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
@@ -28,7 +28,7 @@ interface Wishes {
   concurrency?: 1 | null;
 }
 
-/** The agents, beside one, that work on the queue now. */
+/** The other agents that currently work on the queue. */
 export async function conflictsOn(db: Queries, queueId: string, agentId: string): Promise<Conflicts> {
   const rows = await triggersOnQueues(db, [queueId]);
   return conflictsAmong(rows, agentId);
@@ -40,11 +40,11 @@ const conflictsAmong = (rows: readonly ListedTrigger[], agentId: string): Confli
 /** The triggers of several agents, by agent. */
 export async function caseTriggerSummaries(db: Queries, agentIds: readonly string[]): Promise<Map<string, CaseTriggerSummary>> {
   const own = await triggersOfAgents(db, agentIds);
-  const others = await triggersOnQueues(db, [...new Set([...own.values()].map(({ queue_id }) => queue_id))]);
+  const rivals = await triggersOnQueues(db, [...new Set([...own.values()].map(({ queue_id }) => queue_id))]);
   return new Map(
     [...own].map(([agentId, row]) => {
       const conflicts = conflictsAmong(
-        others.filter(({ queue_id }) => queue_id === row.queue_id),
+        rivals.filter(({ queue_id }) => queue_id === row.queue_id),
         agentId,
       );
       return [agentId, { enabled: row.enabled === 1, queueName: row.queue_name, conflicts }];
@@ -52,7 +52,7 @@ export async function caseTriggerSummaries(db: Queries, agentIds: readonly strin
   );
 }
 
-/** The trigger of an agent. Throws 404 for one that is not there, or another's. */
+/** A trigger of an agent. Throws 404 if it does not exist or belongs to another agent. */
 export async function requireTrigger(db: Queries, agentId: string, id: string): Promise<Trigger> {
   const row = await triggerOfAgent(db, agentId);
   if (row === undefined || row.id !== id) throw notFound('case trigger', id);
@@ -70,7 +70,7 @@ const withConflicts = async (db: Queries, row: ListedTrigger): Promise<Trigger> 
   conflicts: await conflictsOn(db, row.queue_id, row.agent_id),
 });
 
-/** Has an agent work on a queue. Throws 404, 409 `agent_has_case_trigger`. */
+/** Makes an agent work on a queue. Throws 404, 409 `agent_has_case_trigger`. */
 export async function createTrigger(
   engine: HasStore & HasClock & HasWorker,
   by: { teamId: string; credentialId: string; agentId: string },
@@ -82,7 +82,7 @@ export async function createTrigger(
     const own = await triggerOfAgent(trx, agent.id);
     if (own !== undefined) {
       const where = own.queue_id === queueId ? 'this queue' : `the queue "${own.queue_name}"`;
-      throw new ServiceError(409, 'agent_has_case_trigger', `The agent ${agent.name} has a case trigger already, on ${where} (${own.id}).`);
+      throw new ServiceError(409, 'agent_has_case_trigger', `The agent ${agent.name} already has a case trigger, on ${where} (${own.id}).`);
     }
     await insertTrigger(trx, {
       id: newId(),
@@ -99,7 +99,7 @@ export async function createTrigger(
   });
 }
 
-/** Changes a trigger. What runs already goes on. Throws 404. */
+/** Changes a trigger. Active runs continue. Throws 404. */
 export async function updateTrigger(
   engine: HasStore & HasClock & HasWorker,
   at: { teamId: string; agentId: string; triggerId: string },
@@ -120,7 +120,7 @@ export async function updateTrigger(
   });
 }
 
-/** Takes an agent off its queue. What runs already goes on. Throws 404. */
+/** Takes an agent off its queue. Active runs continue. Throws 404. */
 export async function deleteTrigger(
   engine: HasStore & HasClock & HasWorker,
   at: { teamId: string; agentId: string; triggerId: string },
@@ -131,21 +131,21 @@ export async function deleteTrigger(
   });
 }
 
-/** Takes an agent that is being deleted off its queue, and gives what was delegated to it back. */
+/** Takes an agent that is being deleted off its queue, and returns the cases that were delegated to it. */
 export async function leaveQueues(engine: HasClock, trx: Queries, agentId: string): Promise<void> {
   const row = await triggerOfAgent(trx, agentId);
   if (row !== undefined) await deleteTriggerRow(trx, row.id);
   const now = isoTime(engine.clock.now());
-  const given = await trx
+  const delegated = await trx
     .updateTable('cases')
     .set({ delegated_agent_id: null, updated_at: now })
     .where('delegated_agent_id', '=', agentId)
     .returning('queue_id')
     .execute();
-  for (const queueId of new Set(given.map(({ queue_id }) => queue_id))) await nudgeDispatch(trx, queueId, engine.clock.now());
+  for (const queueId of new Set(delegated.map(({ queue_id }) => queue_id))) await nudgeDispatch(trx, queueId, engine.clock.now());
 }
 
-/** The line of the agent's queue, when the agent can do what it could not before: a revision went live. */
+/** Dispatches the queue of an agent, because one of its revisions went live and it might be able to do more than before. */
 export async function agentIsReady(engine: HasClock, trx: Queries, agentId: string): Promise<void> {
   const row = await triggerOfAgent(trx, agentId);
   if (row !== undefined) await nudgeDispatch(trx, row.queue_id, engine.clock.now());

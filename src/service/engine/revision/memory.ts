@@ -1,4 +1,4 @@
-/** What agents remember from run to run: small texts, written by their runs and read by later ones. */
+/** The memory of agents: small texts that are written by their runs and read by later ones. */
 import { ServiceError } from '../../errors.ts';
 import type { MemoryWrite } from '../../runtimes/runtime.ts';
 import { countMemoryFiles, findMemoryFile, memoryTexts, putMemoryFile } from '../../store/agents/memory-files.ts';
@@ -8,10 +8,10 @@ import type { RunRow } from '../../store/database/schema.ts';
 /** Limits of an agent's memory: files, bytes of each, characters of a path. */
 export const memoryLimits = { files: 200, fileBytes: 256 * 1024, path: 255 } as const;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const odd = /[\u0000-\u001f\u007f-\u009f\\]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this searches for
+const invalidCharacter = /[\u0000-\u001f\u007f-\u009f\\]/;
 
-/** Everything that the agent of a run remembers, by path; nothing when its memory is turned off. */
+/** The memory files of a run's agent, by path; empty if its memory is turned off. */
 export async function readMemory(db: Queries, run: RunRow): Promise<Map<string, string>> {
   return (await remembers(db, run.agent_id)) ? memoryTexts(db, run.agent_id) : new Map();
 }
@@ -35,16 +35,16 @@ export async function remember(trx: Queries, run: RunRow, { path, content, appen
     throw new ServiceError(
       413,
       'memory_file_too_large',
-      `The memory file ${path} would have ${size} bytes; ${memoryLimits.fileBytes} are the most.`,
+      `The memory file ${path} would have ${size} bytes; the limit is ${memoryLimits.fileBytes}.`,
     );
   if (before === undefined && (await countMemoryFiles(trx, run.agent_id)) >= memoryLimits.files)
-    throw new ServiceError(409, 'memory_full', `The agent has ${memoryLimits.files} memory files already, which are the most.`);
+    throw new ServiceError(409, 'memory_full', `The agent already has ${memoryLimits.files} memory files, which is the limit.`);
   const source = { source_type: 'job', source_run_id: run.id, source_user_id: null } as const;
   await putMemoryFile(trx, { agent_id: run.agent_id, path, content: whole, size, ...source, updated_at: now });
   return whole;
 }
 
-/** What is appended begins a line. */
+/** Appended text starts on a new line. */
 const joined = (before: string, more: string): string => (before === '' || before.endsWith('\n') ? before + more : `${before}\n${more}`);
 
 async function remembers(db: Queries, agentId: string): Promise<boolean> {
@@ -57,13 +57,13 @@ function checkPath(path: string): void {
   if (
     path !== '' &&
     path.length <= memoryLimits.path &&
-    !odd.test(path) &&
+    !invalidCharacter.test(path) &&
     !parts.some((part) => part === '' || part === '.' || part === '..')
   )
     return;
   throw new ServiceError(
     400,
     'invalid_memory_path',
-    `"${path}" is no path of a memory file; write a relative one such as notes.md or suppliers/acme.md, of ${memoryLimits.path} characters at most.`,
+    `"${path}" is not a valid path for a memory file; use a relative one such as notes.md or suppliers/acme.md, with at most ${memoryLimits.path} characters.`,
   );
 }

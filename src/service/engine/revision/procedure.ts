@@ -11,7 +11,7 @@ export interface Procedure {
 }
 
 /**
- * The procedure that a configuration asks for. Throws 400 `unknown_runtime`, or 400 `invalid_procedure` with the lines that are wrong.
+ * The procedure in a configuration. Throws 400 `unknown_runtime`, or 400 `invalid_procedure` with the invalid lines.
  */
 export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: RevisionConfig): Procedure {
   const name = config.data.models.agent.model;
@@ -20,7 +20,7 @@ export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: Revi
     throw new ServiceError(
       400,
       'unknown_runtime',
-      `This service has no runtime "${name}"; models.agent.model is one of: ${[...runtimes.keys()].join(', ')}.`,
+      `This service has no runtime "${name}"; models.agent.model must be one of: ${[...runtimes.keys()].join(', ')}.`,
       {
         details: [{ message: `must be one of: ${[...runtimes.keys()].join(', ')}`, path: 'config.data.models.agent.model' }],
       },
@@ -31,7 +31,7 @@ export function procedureOf(runtimes: ReadonlyMap<string, Runtime>, config: Revi
   return { runtime, text, hash: createHash('sha256').update(text).digest('hex') };
 }
 
-/** The text of an input: itself, or the texts of its messages, one below the other. */
+/** The text of an input: the input itself, or the texts of its messages joined by line breaks. */
 export function inputText(input: RevisionConfig['data']['input']): string {
   if (typeof input === 'string') return input;
   return input

@@ -1,4 +1,4 @@
-/** What an attempt leads to: delivered, tried again, given up, or the end of its subscription. */
+/** What follows an attempt: the delivery has succeeded, is retried, or has failed, and its subscription might be disabled. */
 import { deliveryStatuses } from '../../../interface/webhook-events.ts';
 import { holdTime, isSustained, nextWait } from '../../outbound/attempt-times.ts';
 import type { Sent } from '../../outbound/sender.ts';
@@ -11,15 +11,15 @@ import { findWebhook, updateWebhookRow } from '../../store/webhooks/webhooks.ts'
 import type { HasClock, HasLog, HasStore, HasWebhooks, HasWorker } from '../engine.ts';
 import { disableWebhook } from './subscriptions.ts';
 
-/** The parts of the engine that delivering webhooks takes. */
+/** The parts of the engine that are needed to deliver webhooks. */
 export type DeliveringEngine = HasStore & HasClock & HasLog & HasWorker & HasWebhooks;
 
 export type Attempt = Sent & { url: string; at: number };
 
-/** Statuses with which a receiver says that it has too much to do (Standard Webhooks 1.0). */
+/** Statuses with which a receiver reports that it is overloaded (Standard Webhooks 1.0). */
 const busyStatuses = [429, 502, 504];
 
-/** Where a delivery goes now; undefined when its subscription is gone or disabled, which ends it. */
+/** The current URL of a delivery. Undefined if its subscription was deleted or disabled, which cancels the delivery. */
 export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRow): Promise<string | undefined> {
   if (delivery.subscription_id === null) return delivery.url;
   const row = await findWebhook(engine.store, delivery.team_id, delivery.subscription_id);
@@ -29,9 +29,9 @@ export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRo
   return undefined;
 }
 
-/** Writes down what came of an attempt, unless the job was lost meanwhile: whoever has it tries again under the same id. */
+/** Records the outcome of an attempt, unless the job was lost meanwhile: whichever worker has it retries under the same ID. */
 export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<void> {
-  const told = await engine.store.transaction().execute(async (trx) => {
+  const shouldWake = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return false;
     const number = delivery.attempt_count + 1;
     await insertAttempt(trx, {
@@ -57,13 +57,13 @@ export async function recordAttempt(engine: DeliveringEngine, job: JobRow, deliv
     error,
     ms: sent.duration,
   });
-  if (told) engine.worker.wake();
+  if (shouldWake) engine.worker.wake();
 }
 
 type Log = Pick<DeliveryRow, 'attempt_count' | 'url' | 'last_status_code' | 'last_error'>;
 
 async function succeeded(trx: Queries, delivery: DeliveryRow, log: Log, now: string): Promise<boolean> {
-  // One that was cancelled while it was under way has arrived all the same.
+  // A delivery that was cancelled during the attempt has arrived anyway.
   await changeDelivery(trx, delivery.id, deliveryStatuses, { ...log, status: 'delivered', next_attempt_at: null, completed_at: now });
   if (delivery.subscription_id !== null) {
     const cleared = { failures: 0, failing_since: null, held_until: null, last_delivered_at: now };
@@ -72,7 +72,7 @@ async function succeeded(trx: Queries, delivery: DeliveryRow, log: Log, now: str
   return false;
 }
 
-/** Tells whether there is something new to deliver. */
+/** Records a failed attempt. Returns whether there is something new to deliver. */
 async function failed(
   engine: HasClock & HasLog & HasWebhooks,
   trx: Queries,
@@ -82,13 +82,13 @@ async function failed(
 ): Promise<boolean> {
   const { timing } = engine.webhooks;
   const gone = sent.status === 410;
-  const asked = { retryAfter: sent.retryAfter, busy: busyStatuses.includes(sent.status ?? 0) };
+  const wishes = { retryAfter: sent.retryAfter, busy: busyStatuses.includes(sent.status ?? 0) };
   const tries = delivery.tries + 1;
-  const wait = gone ? undefined : nextWait(tries, asked, timing);
+  const wait = gone ? undefined : nextWait(tries, wishes, timing);
   const ended = { status: 'failed' as const, next_attempt_at: null, completed_at: isoTime(now) };
   await changeDelivery(trx, delivery.id, deliveryStatuses, sent.log);
   await changeDelivery(trx, delivery.id, ['pending'], { tries, ...(wait === undefined ? ended : { next_attempt_at: now + wait }) });
-  const hold = gone ? undefined : holdTime(asked, timing);
+  const hold = gone ? undefined : holdTime(wishes, timing);
   if (hold !== undefined) await holdDeliveries(trx, delivery.endpoint, now + hold);
   if (delivery.subscription_id === null) {
     if (gone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));

@@ -1,10 +1,10 @@
-/** What webhooks are told of revisions. */
+/** Webhook events about revisions. */
 
 import type { AgentRow, BuildRow } from '../../store/database/schema.ts';
 import { buildView } from '../../views/agents.ts';
 import type { NewEvent } from './events.ts';
 
-/** That a revision became the live one. Its configuration can be long and is left out. */
+/** The event for a revision that went live. Its configuration can be long and is left out. */
 export const publishedEvent = (agent: Pick<AgentRow, 'id' | 'name'>, row: BuildRow): NewEvent => ({
   kind: 'assignment.build.published',
   data: () => {

@@ -1,4 +1,4 @@
-/** What webhooks are told of cases: the case as a read at that moment shows it, and its queue. */
+/** Webhook events about cases: the case, as a read at that moment would return it, and its queue. */
 
 import type { Queries } from '../../store/database/database.ts';
 import type { CaseRow, QueueRow } from '../../store/database/schema.ts';
@@ -10,7 +10,7 @@ type CaseEventKind = 'queue.case.created' | 'queue.case.claimed' | 'queue.case.c
 export const caseEvent = (trx: Queries, kind: CaseEventKind, queue: QueueRow, row: CaseRow, now: string): NewEvent => ({
   kind,
   data: async () => {
-    const [shown] = await caseViews(trx, [row], now);
-    return { case: shown, queue: { id: queue.id, name: queue.name } };
+    const [view] = await caseViews(trx, [row], now);
+    return { case: view, queue: { id: queue.id, name: queue.name } };
   },
 });

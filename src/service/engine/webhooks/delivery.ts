@@ -1,7 +1,7 @@
 /**
- * Delivers what is due at an endpoint. There is one job for each endpoint, so it has one worker and a bounded number of requests
- * at a time, and gives its place back after a while when others wait for one: an endpoint that hangs takes nothing from the others, and
- * one request that hangs takes its own place alone. At least once, in no order.
+ * Delivers events to endpoints, at least once and in no particular order. There is one job for each endpoint, so an endpoint has one
+ * worker and a bounded number of requests at a time. It gives its slot back after a while if others are waiting: an endpoint that
+ * hangs does not slow down others, and a request that hangs only occupies itself.
  */
 import { systemClock } from '../../../base/clock.ts';
 import type { DeliveryRow, JobRow } from '../../store/database/schema.ts';
@@ -19,10 +19,10 @@ import { signedHeaders } from './signature.ts';
 const concurrentEndpoints = 32;
 /** Requests to one endpoint at the same time. */
 const perEndpoint = 4;
-/** Deliveries, and milliseconds, after which an endpoint gives its worker to the next that waits. */
+/** Deliveries, and milliseconds, after which an endpoint gives its slot to the next one that is waiting. */
 const turnLength = 50;
 const turnTime = 5_000;
-/** Milliseconds of real time that requests get to end when the service does. */
+/** Milliseconds of real time that requests have to end when the service shuts down. */
 const closingGrace = 2_000;
 
 /** Delivers what is due at one endpoint. */
@@ -30,18 +30,18 @@ export const deliverJob = defineJob({ kind: jobKinds.deliver, concurrency: concu
 
 async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSignal): Promise<void> {
   const endpoint = job.subject_id;
-  const underWay = new Map<string, Promise<void>>();
-  const cut = new AbortController();
+  const inProgress = new Map<string, Promise<void>>();
+  const abortRequests = new AbortController();
   const failures: unknown[] = [];
   const aborted = new Promise<void>((resolve) => {
     const onAbort = (): void => {
       resolve();
       if (isShutdown(signal))
-        void systemClock.sleep(closingGrace, cut.signal).then(
-          () => cut.abort(),
+        void systemClock.sleep(closingGrace, abortRequests.signal).then(
+          () => abortRequests.abort(),
           () => undefined,
         );
-      else cut.abort();
+      else abortRequests.abort();
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
@@ -49,36 +49,36 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
   const newTurn = () => ({ end: engine.clock.now() + turnTime, begun: 0 });
   let turn = newTurn();
   while (!signal.aborted && failures.length === 0) {
-    // Before the look for work: what is added after it must not go unnoticed.
+    // Taken before polling, so that deliveries added after the poll do not go unnoticed.
     const woken = engine.worker.woken();
     const now = engine.clock.now();
     const isOver = now >= turn.end || turn.begun >= turnLength;
     if (isOver && !(await engine.worker.isWaitedFor(jobKinds.deliver))) turn = newTurn();
-    const room = now < turn.end ? Math.min(perEndpoint - underWay.size, turnLength - turn.begun) : 0;
-    const due = room > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...underWay.keys()], limit: room }) : [];
+    const capacity = now < turn.end ? Math.min(perEndpoint - inProgress.size, turnLength - turn.begun) : 0;
+    const due = capacity > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...inProgress.keys()], limit: capacity }) : [];
     for (const delivery of due) {
       turn.begun += 1;
-      const work = attempt(engine, job, delivery, cut.signal)
-        .catch((error: unknown) => void (cut.signal.aborted || failures.push(error)))
-        .finally(() => underWay.delete(delivery.id));
-      underWay.set(delivery.id, work);
+      const work = attempt(engine, job, delivery, abortRequests.signal)
+        .catch((error: unknown) => void (abortRequests.signal.aborted || failures.push(error)))
+        .finally(() => inProgress.delete(delivery.id));
+      inProgress.set(delivery.id, work);
     }
-    if (underWay.size === 0) break;
-    await Promise.race([...underWay.values(), aborted, woken]);
+    if (inProgress.size === 0) break;
+    await Promise.race([...inProgress.values(), aborted, woken]);
   }
-  await Promise.all(underWay.values());
-  cut.abort();
+  await Promise.all(inProgress.values());
+  abortRequests.abort();
   if (failures.length > 0) throw failures[0];
   if (signal.aborted && !isShutdown(signal)) return;
   await release(engine, job);
 }
 
-/** Releases the job first and looks for more work then, so that what was added meanwhile is not overlooked. */
+/** Releases the job before it checks for more work, so that deliveries added in the meantime are not overlooked. */
 async function release(engine: HasStore & HasClock, job: JobRow): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     if (!(await releaseJob(trx, job, { status: 'parked' }))) return;
     const due = await nextDeliveryTime(trx, job.subject_id);
-    // Not earlier than now: the endpoints that have waited meanwhile come first.
+    // Not earlier than now, so that endpoints that have been waiting come first.
     if (due !== undefined)
       await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: job.subject_id, dueAt: Math.max(due, engine.clock.now()) });
   });

@@ -1,6 +1,6 @@
 /**
- * The outbox: what happens is written down in the transaction in which it happens, with a delivery for everybody who wants to
- * know. So nothing is told that did not happen, and nothing that happened is forgotten. What nobody wants to know is not kept.
+ * The outbox of webhooks: an event is recorded in the transaction of the change that it reports, with a delivery for each
+ * recipient. So no event reports a change that was rolled back, and no event is lost. Events without a recipient are not stored.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -15,14 +15,14 @@ import { jobKinds } from '../../store/jobs/kinds.ts';
 import { insertDeliveries, insertEvent } from '../../store/webhooks/deliveries.ts';
 import { listWebhookRows } from '../../store/webhooks/webhooks.ts';
 
-/** Something that happened. */
+/** An event before it has an ID. */
 export interface NewEvent {
   kind: WebhookEventKind;
-  /** What the payload says of it; only asked for when somebody wants to know. */
+  /** The data of its payload; only called if the event has a recipient. */
   data: () => object | Promise<object>;
 }
 
-/** Whose events they are: a team's, and a run's where they are about one. */
+/** Where events come from: a team, and a run if they are about one. */
 export interface EventSource {
   teamId: string;
   run?: Pick<RunRow, 'id' | 'webhook_url'>;
@@ -36,7 +36,7 @@ interface Recipient {
 }
 
 /**
- * Records events in the caller's transaction. When it returns true there is something to deliver: wake the worker after the commit.
+ * Records events in the caller's transaction. If it returns true, there is something to deliver: wake the worker after the commit.
  */
 export async function recordEvents(clock: Clock, trx: Queries, source: EventSource, events: readonly NewEvent[]): Promise<boolean> {
   const now = clock.now();
@@ -87,12 +87,13 @@ function recipientsOf(kind: WebhookEventKind, source: EventSource, subscriptions
     .map(
       (row): Recipient => ({ subscriptionId: row.id, endpoint: row.id, url: row.url, dueAt: Math.max(now, Number(row.held_until ?? 0)) }),
     );
-  const own = source.run?.webhook_url;
-  if (typeof own === 'string') recipients.push({ subscriptionId: null, endpoint: urlEndpoint(source.teamId, own), url: own, dueAt: now });
+  const runUrl = source.run?.webhook_url;
+  if (typeof runUrl === 'string')
+    recipients.push({ subscriptionId: null, endpoint: urlEndpoint(source.teamId, runUrl), url: runUrl, dueAt: now });
   return recipients;
 }
 
-/** The events that a subscription asks for, as they are stored. */
+/** The events that a subscription has subscribed to, as they are stored. */
 export const subscribedEvents = (row: Pick<WebhookRow, 'events'>): string[] => JSON.parse(row.events) as string[];
 
 function wants(row: WebhookRow, kind: WebhookEventKind): boolean {
@@ -100,5 +101,5 @@ function wants(row: WebhookRow, kind: WebhookEventKind): boolean {
   return events.includes(allEvents) || events.includes(kind);
 }
 
-/** Runs that name the same URL share its endpoint, or a dead one would take a worker for each of them. */
+/** Runs with the same webhook URL share one endpoint. Otherwise a dead one would occupy a worker for each of them. */
 const urlEndpoint = (teamId: string, url: string): string => `url:${createHash('sha256').update(`${teamId}\n${url}`).digest('hex')}`;

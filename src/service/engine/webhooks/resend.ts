@@ -1,4 +1,4 @@
-/** Delivering an event once more. */
+/** Delivers an event again. */
 import { notFound, ServiceError } from '../../errors.ts';
 import type { DeliveryRow } from '../../store/database/schema.ts';
 import { nudgeJob } from '../../store/jobs/jobs.ts';
@@ -8,8 +8,8 @@ import { findWebhook } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 
 /**
- * Delivers an event again under the same id, at once and with a fresh schedule; one that is pending is only brought forward.
- * Throws 404, 409 `webhook_deleted` or `webhook_disabled`.
+ * Delivers an event again under the same ID, immediately and with a new retry schedule. A pending delivery is only brought forward.
+ * Throws 404, 409 `webhook_deleted`, or 409 `webhook_disabled`.
  */
 export async function resendDelivery(engine: HasStore & HasClock & HasWorker, teamId: string, id: string): Promise<DeliveryRow> {
   const now = engine.clock.now();

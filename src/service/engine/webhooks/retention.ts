@@ -1,4 +1,4 @@
-/** How long deliveries that have ended are kept: 30 days, and of each team no more than its newest 10,000. */
+/** How long ended deliveries are retained: 30 days, and no more than the newest 10,000 of each team. */
 
 import type { JobRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
@@ -8,11 +8,11 @@ import { oldDeliveries, removeDeletedWebhooks, removeDeliveries, surplusDeliveri
 import type { HasClock, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
-const keptTime = 30 * 24 * 60 * 60 * 1_000;
-const keptNumber = 10_000;
+const retentionTime = 30 * 24 * 60 * 60 * 1_000;
+const maxDeliveries = 10_000;
 const interval = 60 * 60 * 1_000;
-/** Rows removed in one transaction, so that nobody waits long for it. */
-const portion = 500;
+/** Rows removed in one transaction; few enough that nothing else waits long. */
+const batchSize = 500;
 
 /** Removes old deliveries every hour. */
 export const forgetDeliveriesJob = defineJob({
@@ -28,15 +28,15 @@ async function planForgetting({ store, clock }: HasStore & HasClock): Promise<vo
 
 async function forgetDeliveries(engine: HasStore & HasClock, job: JobRow, signal: AbortSignal): Promise<void> {
   const { store } = engine;
-  const before = isoTime(engine.clock.now() - keptTime);
-  await inPortions(engine, signal, () => oldDeliveries(store, before, portion));
+  const before = isoTime(engine.clock.now() - retentionTime);
+  await removeInBatches(engine, signal, () => oldDeliveries(store, before, batchSize));
   const teams = await store.selectFrom('teams').select('id').execute();
-  for (const { id } of teams) await inPortions(engine, signal, () => surplusDeliveries(store, id, keptNumber, portion));
+  for (const { id } of teams) await removeInBatches(engine, signal, () => surplusDeliveries(store, id, maxDeliveries, batchSize));
   await removeDeletedWebhooks(store);
   await releaseJob(store, job, { status: 'queued', dueAt: engine.clock.now() + interval });
 }
 
-async function inPortions({ store }: HasStore, signal: AbortSignal, find: () => Promise<string[]>): Promise<void> {
+async function removeInBatches({ store }: HasStore, signal: AbortSignal, find: () => Promise<string[]>): Promise<void> {
   for (let ids = await find(); ids.length > 0 && !signal.aborted; ids = await find())
     await store.transaction().execute((trx) => removeDeliveries(trx, ids));
 }

@@ -1,4 +1,4 @@
-/** What webhooks are told of runs: the interface's own objects, as a read at that moment would show them. */
+/** Webhook events about runs. They contain the objects of the interface, as a read at that moment would return them. */
 import type { Clock } from '../../../base/clock.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { HumanRequestRow, MessageRow, RunFileRow, RunRow } from '../../store/database/schema.ts';
@@ -9,26 +9,26 @@ import { type NewEvent, recordEvents } from './events.ts';
 
 type RunEventKind = 'run.started' | 'run.paused' | 'run.completed' | 'run.failed';
 
-/** Records events of a run in the caller's transaction; wake the worker after the commit when it returns true. */
+/** Records events of a run in the caller's transaction. If it returns true, wake the worker after the commit. */
 export const recordRunEvents = (clock: Clock, trx: Queries, run: RunRow, events: readonly NewEvent[]): Promise<boolean> =>
   recordEvents(clock, trx, { teamId: run.team_id, run }, events);
 
-/** That a run has come to a status. The interface has no kind for an interrupted run: that is a `run.failed` whose run says so. */
+/** The event for a new status of a run. The interface has no kind for an interrupted run: it is reported as `run.failed`, with that status. */
 export const runEvent = (trx: Queries, kind: RunEventKind, run: RunRow): NewEvent => ({
   kind,
   data: async () => ({ run: runView(run, await pendingRequest(trx, run.id)) }),
 });
 
-/** What messages tell: texts as they are, and tool calls when they have their result. A call alone tells nothing. */
+/** The events for messages: one for each text, and one for each tool call once it has its result. */
 export function messageEvents(trx: Queries, run: RunRow, messages: readonly MessageRow[]): NewEvent[] {
-  const about = { run_id: run.id, agent_id: run.agent_id };
+  const ids = { run_id: run.id, agent_id: run.agent_id };
   return messages.flatMap((row): NewEvent[] => {
     if (row.type === 'tool_call') return [];
-    if (row.type !== 'tool_result') return [{ kind: 'run.message.created', data: () => ({ ...about, message: messageView(row) }) }];
+    if (row.type !== 'tool_result') return [{ kind: 'run.message.created', data: () => ({ ...ids, message: messageView(row) }) }];
     const { tool_result } = messageView(row);
     const data = async () => {
       const call = await toolCallMessage(trx, row, tool_result?.tool_call_id ?? '');
-      return { ...about, tool_call: call === undefined ? null : (messageView(call).tool_call ?? null), tool_result };
+      return { ...ids, tool_call: call === undefined ? null : (messageView(call).tool_call ?? null), tool_result };
     };
     return [{ kind: 'run.tool_call.completed', data }];
   });

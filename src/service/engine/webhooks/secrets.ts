@@ -1,4 +1,4 @@
-/** The signing secret of a team. After a rotation the old and the new one both sign for a while, the new one first. */
+/** The signing secret of a team. After a rotation, the old and the new one both sign for a while, the new one first. */
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
@@ -8,31 +8,31 @@ import { isoTime } from '../../store/database/time.ts';
 import { dropExpiredSecrets, expireCurrentSecret, insertSecret, validSecrets } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../engine.ts';
 
-/** How long the old secret goes on signing unless the caller says otherwise: 24 hours. */
+/** For how many seconds the old secret continues to sign by default: 24 hours. */
 const defaultOverlap = 24 * 60 * 60;
 
 export interface TeamSecrets {
   current: WebhookSecretRow;
-  /** The one before it, while it still signs. */
+  /** The previous one, as long as it still signs. */
   previous: WebhookSecretRow | undefined;
 }
 
-/** The secrets of a team; the first is made when it is first asked for. */
+/** The secrets of a team. The first one is created on the first call. */
 export async function teamSecrets(engine: HasStore & HasClock, teamId: string): Promise<TeamSecrets> {
   const now = engine.clock.now();
   const [current, previous] = await validSecrets(engine.store, teamId, now);
   if (current !== undefined && current.expires_at === null) return { current, previous };
   return engine.store.transaction().execute(async (trx) => {
-    // Somebody else may have made it meanwhile.
-    const [made, older] = await validSecrets(trx, teamId, now);
-    if (made !== undefined && made.expires_at === null) return { current: made, previous: older };
-    return { current: await newSecret(trx, teamId, now), previous: made };
+    // A concurrent call might have created it in the meantime.
+    const [newest, older] = await validSecrets(trx, teamId, now);
+    if (newest !== undefined && newest.expires_at === null) return { current: newest, previous: older };
+    return { current: await newSecret(trx, teamId, now), previous: newest };
   });
 }
 
 /**
- * Replaces the secret; the old one signs for `overlapSeconds` more. Throws 409 `secret_rotation_in_progress` while the one
- * before still signs, unless it is forced to end at once.
+ * Replaces the secret; the old one signs for another `overlapSeconds`. Throws 409 `secret_rotation_in_progress` if the secret
+ * before that still signs, unless it is forced to end immediately.
  */
 export async function rotateSecret(
   engine: HasStore & HasClock,
@@ -46,15 +46,14 @@ export async function rotateSecret(
       throw new ServiceError(
         409,
         'secret_rotation_in_progress',
-        `The secret was rotated a while ago, and the one before it signs until ${isoTime(Number(previous.expires_at))}. Wait until then, or force it to end now.`,
+        `The secret was rotated recently, and the previous one signs until ${isoTime(Number(previous.expires_at))}. Wait until then, or force it to end now.`,
       );
     }
     await dropExpiredSecrets(trx, teamId);
     if (overlapSeconds > 0) await expireCurrentSecret(trx, teamId, now + overlapSeconds * 1_000);
     else await expireAndDrop(trx, teamId, now);
-    const made = await newSecret(trx, teamId, now);
-    const kept = overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
-    return { current: made, previous: kept };
+    const signsOn = overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
+    return { current: await newSecret(trx, teamId, now), previous: signsOn };
   });
 }
 
@@ -63,7 +62,7 @@ async function expireAndDrop(trx: Queries, teamId: string, now: number): Promise
   await dropExpiredSecrets(trx, teamId);
 }
 
-/** 32 bytes, as Standard Webhooks asks for 24 to 64. */
+/** 32 bytes: Standard Webhooks requires 24 to 64. */
 const newSecret = (trx: Queries, teamId: string, now: number): Promise<WebhookSecretRow> =>
   insertSecret(trx, {
     id: newId(),

@@ -1,9 +1,9 @@
-/** The headers of one attempt, as Standard Webhooks 1.0 has them. The receiver's side of it is in the client. */
+/** The headers of one attempt, as defined by Standard Webhooks 1.0. The receiving side is in the client. */
 import { Webhook } from 'standardwebhooks';
 
 /**
  * @param secrets the newest first; each of them signs
- * @param at milliseconds; the header has whole seconds
+ * @param at milliseconds; the header contains whole seconds
  */
 export function signedHeaders(secrets: readonly string[], id: string, at: number, body: string): Record<string, string> {
   const time = new Date(at);

@@ -1,4 +1,4 @@
-/** Webhook subscriptions: creating, changing, disabling and deleting them. Each change is one transaction. */
+/** Creates, changes, disables, and deletes webhook subscriptions. Each change is one transaction. */
 
 import { allEvents } from '../../../interface/webhook-events.ts';
 import { notFound, ServiceError } from '../../errors.ts';
@@ -14,8 +14,8 @@ import { webhookView } from '../../views/webhooks.ts';
 import type { HasClock, HasLog, HasStore, HasWebhooks } from '../engine.ts';
 import { recordEvents } from './events.ts';
 
-/** Subscriptions that a team may have: every event is held against all of them. */
-const most = 100;
+/** Subscriptions that a team may have. Every event is compared with all of them. */
+const maxSubscriptions = 100;
 
 export interface WebhookFields {
   url?: string | undefined;
@@ -24,7 +24,7 @@ export interface WebhookFields {
   enabled?: boolean | undefined;
 }
 
-/** Throws 400 for a URL that webhooks cannot be sent to, 409 `too_many_webhooks`. */
+/** Creates a subscription. Throws 400 for a URL that webhooks cannot be sent to, 409 `too_many_webhooks`. */
 export async function createWebhook(
   engine: HasStore & HasClock & HasWebhooks,
   teamId: string,
@@ -33,8 +33,12 @@ export async function createWebhook(
   const url = await checkWebhookUrl(engine, fields.url, 'url');
   const now = isoTime(engine.clock.now());
   return engine.store.transaction().execute(async (trx) => {
-    if ((await listWebhookRows(trx, teamId)).length >= most) {
-      throw new ServiceError(409, 'too_many_webhooks', `A team has ${most} webhook subscriptions at the most; delete one first.`);
+    if ((await listWebhookRows(trx, teamId)).length >= maxSubscriptions) {
+      throw new ServiceError(
+        409,
+        'too_many_webhooks',
+        `A team can have at most ${maxSubscriptions} webhook subscriptions; delete one first.`,
+      );
     }
     const enabled = fields.enabled ?? true;
     return insertWebhook(trx, {
@@ -59,7 +63,7 @@ export async function createWebhook(
 
 const byRequest = 'by request';
 
-/** Changes a subscription. Disabling drops what is queued for it; enabling begins with a clean record. Throws 404, and 400 as above. */
+/** Changes a subscription. Disabling cancels its pending deliveries; enabling clears its failures. Throws 404, and 400 as above. */
 export async function updateWebhook(
   engine: HasStore & HasClock & HasWebhooks,
   teamId: string,
@@ -86,7 +90,7 @@ export async function updateWebhook(
   });
 }
 
-/** Deletes a subscription and drops what is queued for it; the log of its deliveries stays. Throws 404. */
+/** Deletes a subscription and cancels its pending deliveries; the log of its deliveries is retained. Throws 404. */
 export async function deleteWebhook(engine: HasStore & HasClock, teamId: string, id: string): Promise<void> {
   const now = isoTime(engine.clock.now());
   await engine.store.transaction().execute(async (trx) => {
@@ -96,7 +100,7 @@ export async function deleteWebhook(engine: HasStore & HasClock, teamId: string,
   });
 }
 
-/** Disables a subscription that cannot be delivered to, and tells the others of the team; as `recordEvents` answers. */
+/** Disables a subscription whose receiver keeps failing, and records an event for the others of the team. Returns what `recordEvents` returns. */
 export async function disableWebhook(engine: HasClock & HasLog, trx: Queries, row: WebhookRow, reason: string): Promise<boolean> {
   const now = isoTime(engine.clock.now());
   const changed = await updateWebhookRow(trx, row.id, { enabled: 0, disabled_reason: reason, disabled_at: now, updated_at: now });
@@ -106,14 +110,14 @@ export async function disableWebhook(engine: HasClock & HasLog, trx: Queries, ro
   return recordEvents(engine.clock, trx, { teamId: row.team_id }, [{ kind: 'webhook.disabled', data }]);
 }
 
-/** The subscription, or 404 `webhook_not_found`. */
+/** The subscription. Throws 404 `webhook_not_found`. */
 export async function requireWebhook(db: Queries, teamId: string, id: string): Promise<WebhookRow> {
   const row = await findWebhook(db, teamId, id);
   if (row === undefined) throw notFound('webhook', id);
   return row;
 }
 
-/** The URL as it is dialled. Throws 400 `invalid_request` or `webhook_host_not_allowed`; see checkOutboundUrl. */
+/** The URL in the form in which it is requested. Throws 400 `invalid_request` or `webhook_host_not_allowed`; see checkOutboundUrl. */
 export const checkWebhookUrl = (engine: HasWebhooks, text: string, field: string): Promise<string> =>
   checkOutboundUrl(engine.webhooks.sender, text, {
     field,
