@@ -153,7 +153,7 @@ describe('the memory of an agent', () => {
       },
     });
     const full = await api.agent('fill');
-    expect((await run(api, full)).error).toMatch(/has 200 memory files already/);
+    expect((await run(api, full)).error).toMatch(/already has 200 memory files/);
     const grown = await api.agent('grow');
     expect((await run(api, grown)).error).toMatch(/would have 262146 bytes; the limit is 262144/);
     expect((await api.ok('listAgentMemoryFiles', { params: { agent_id: grown } })).files).toMatchObject([
