@@ -147,7 +147,7 @@ describe.concurrent('aops revisions generate', () => {
     expect(started.stderr).toMatch(/^Follow it with: aops revisions watch [0-9a-f-]{36}\n$/);
     const again = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--json']);
     expect([again.code, errorOf(again).code]).toEqual([6, 'builder_run_active']);
-    expect((await service.cli(['revisions', 'promote', `${name}@latest`])).stderr).toContain('Accept, decline or discard it first.');
+    expect((await service.cli(['revisions', 'promote', `${name}@latest`])).stderr).toContain('Accept, decline, or discard it first.');
   });
 
   it('shows what is proposed and, where nobody can be asked, ends with 12 and the command that decides', async () => {
@@ -295,7 +295,7 @@ describe.concurrent('a review', () => {
     expect(accepted).toMatchObject({ code: 0, stderr: 'The builder run was asked: say "Bye"\n- Added a step (say): Bye\n' });
     const twice = await service.cli(['revisions', 'accept', `${name}@latest`]);
     expect(twice.code).toBe(6);
-    expect(twice.stderr).toContain('error: The builder run was accepted already.\n');
+    expect(twice.stderr).toContain('error: The builder run was already accepted.\n');
   });
 
   it('of one that failed is refused without repeating why', async () => {

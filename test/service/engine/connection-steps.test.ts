@@ -80,7 +80,7 @@ describe('a tool step with a connection', () => {
     ['there is no such tool', 'tickets', 'nothing', 'Unknown tool nothing'],
     ['there is no such connection', 'nobody', 'x', 'Step 1 (tool, line 3): There is no connection nobody.'],
     ['the server is gone', 'gone', 'x', 'the connection gone could not be used: the connection was refused.'],
-    ['the answer is too large', 'tickets', 'huge', 'whether the tool did its work is not known'],
+    ['the answer is too large', 'tickets', 'huge', 'it is unknown whether the tool did its work'],
   ])('fails the run if %s, unless the step may fail', async (_, connection, tool, words) => {
     if (connection === 'gone') await connect('gone', 'http://127.0.0.1:9/mcp');
     const step = (more: string) => `- tool: { id: t, connection: ${connection}, name: ${tool}${more} }\n- say: "Next: {{ steps.t.error }}"`;
@@ -104,7 +104,7 @@ describe('a tool step with a connection', () => {
     await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
     clock.advance(20_000);
     const ended = await still.until(run, 'failed');
-    expect(ended.run.error).toContain('there was no answer within 20s; whether the tool did its work is not known.');
+    expect(ended.run.error).toContain('there was no answer within 20s; it is unknown whether the tool did its work.');
     const { integrations } = await still.api<{ integrations: object[] }>('GET', `/teams/${still.service.teamId}/connections`);
     expect(integrations).toMatchObject([{ broken_at: null }]);
   });
@@ -127,7 +127,7 @@ describe('a tool step with a connection', () => {
     await connect('twin', server.url);
     const id = await connect('twin', server.url);
     const twin = await service.run('- tool: { connection: twin, name: json_text }');
-    expect((await service.until(twin, 'failed')).run.error).toContain('2 connections are called twin; use the id of one.');
+    expect((await service.until(twin, 'failed')).run.error).toContain('2 connections are called twin; use an ID instead.');
     const one = await service.run(`- tool: { connection: "${id}", name: json_text }`);
     await service.until(one, 'completed');
     expect(tools(await service.messages(one))[0]).toMatchObject({ name: 'twin.json_text' });

@@ -471,7 +471,7 @@ describe('authorization', () => {
     const service = await api();
     const { server } = await authorized(service);
     const id = await connect(service, { server_url: server.url, auth_method: 'oauth' });
-    expect((await service.ok('listConnectionTools', at(id))).error).toContain('nobody has authorized it yet');
+    expect((await service.ok('listConnectionTools', at(id))).error).toContain('has not been authorized yet');
     await visit(await start(service, { mcp_server_url: server.url, reconnect_instance_id: id }));
     expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
     const other = await mcpServer();
@@ -490,7 +490,7 @@ describe('authorization', () => {
     expect(Object.fromEntries(ended.searchParams)).toEqual({ a: '1', connection_id: made?.id });
     const denied = new URL(await start(service, { mcp_server_url: server.url, return_url: back }));
     denied.searchParams.set('deny', '1');
-    expect(new URL((await visit(denied.href)).url).searchParams.get('error')).toBe('The authorization was not given: access_denied.');
+    expect(new URL((await visit(denied.href)).url).searchParams.get('error')).toBe('The authorization failed: access_denied.');
   });
 
   it('comes to nothing when it is refused, forged, used twice or too late', async () => {
@@ -499,7 +499,7 @@ describe('authorization', () => {
     const { server, issuer } = await authorized(service);
     const url = async () => new URL(await start(service, { mcp_server_url: server.url }));
     const callback = (query: string) => visit(`${service.service.url}/oauth/callback${query}`);
-    const unknown = { status: 400, text: expect.stringContaining('is not known here') };
+    const unknown = { status: 400, text: expect.stringContaining('This authorization is unknown') };
     expect(await callback('')).toMatchObject(unknown);
     expect(await callback('?state=x&code=y')).toMatchObject(unknown);
 
@@ -563,7 +563,7 @@ describe('authorization', () => {
     issuer.metadata = { registration_endpoint: await answering(201, { 'content-type': 'application/json' }, '{}') };
     const refused = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
     expect(failure(refused)).toEqual([400, 'oauth_failed']);
-    expect(refused.text).toMatch(/could not begin: redirect_uris: .*expected array/);
+    expect(refused.text).toMatch(/could not be started: redirect_uris: .*expected array/);
   });
 
   it('is not begun for a server that says it is another, nor for a connection elsewhere', async () => {

@@ -292,7 +292,7 @@ describe('a review', () => {
       const refused = await api.call(id, { ...at(draft), body: { builder_run_id: first.id, expected_started_at: first.started_at } });
       expect(failure(refused)).toEqual([409, 'builder_run_changed']);
       expect((refused.body as unknown as { details: object[] }).details).toEqual([
-        { path: 'builder_run_id', message: `is ${second.id} now, started for another request at ${second.created_at}` },
+        { path: 'builder_run_id', message: `is now ${second.id}, which was started for another request at ${second.created_at}` },
       ]);
     }
     expect((await until(api, draft, 'waiting_for_approve')).id).toBe(second.id);
@@ -448,7 +448,7 @@ describe('a restart', () => {
     await entered.opened;
     await first.service.close();
     const second = await service({ dataDirectory });
-    expect((await until(second, draft, 'failed')).error).toBe('The runtime "built" has no builder in this service any more.');
+    expect((await until(second, draft, 'failed')).error).toBe('The runtime "built" no longer has a builder in this service.');
   });
 
   it('is not needed where a builder breaks: its builder run fails', async () => {

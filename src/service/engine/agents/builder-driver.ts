@@ -1,4 +1,4 @@
-/** Executes a `builder_run` job: lets the runtime's builder work, and records what came of it. The same after a restart, from the start. */
+/** Executes a `builder_run` job: lets the builder of the runtime work, and records the outcome. After a restart, it starts over. */
 
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { findChromium } from '../../browser/chromium.ts';
@@ -14,14 +14,14 @@ import type { BuilderRunRow, BuilderRunsTable, JobRow } from '../../store/databa
 import { isoTime } from '../../store/database/time.ts';
 import { holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import { mostConnections } from '../connections/connections.ts';
+import { maxConnections } from '../connections/connections.ts';
 import type { HasClock, HasLog, HasRunPolicy, HasRuntimes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { leaveJob } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { inputText } from '../revision/procedure.ts';
 
-/** The builder run was discarded, or another worker has it. */
+/** The builder run was discarded, or another worker has taken it over. */
 class BuildLostError extends Error {}
 
 /** Works on a builder run until it asks a question, proposes a revision, or fails. */
@@ -47,10 +47,10 @@ async function driveBuilderRun(
   }
 }
 
-/** What procedures of the team may call its connections. */
-async function connectionWords({ store }: HasStore, run: BuilderRunRow): Promise<string[]> {
+/** The names and IDs by which procedures of the team can refer to its connections. */
+async function connectionNames({ store }: HasStore, run: BuilderRunRow): Promise<string[]> {
   const agent = await store.selectFrom('agents').select('team_id').where('id', '=', run.agent_id).executeTakeFirstOrThrow();
-  const { rows } = await listConnectionRows(store, { teamId: agent.team_id }, { limit: mostConnections, offset: 0 });
+  const { rows } = await listConnectionRows(store, { teamId: agent.team_id }, { limit: maxConnections, offset: 0 });
   return rows.flatMap(({ id, name }) => [id, name]);
 }
 
@@ -60,14 +60,14 @@ async function build(
   enter: (phase: string) => Promise<unknown>,
 ): Promise<BuildOutcome> {
   const builder = engine.runtimes.get(run.runtime)?.builder;
-  if (builder === undefined) return { status: 'failed', error: `The runtime "${run.runtime}" has no builder in this service any more.` };
+  if (builder === undefined) return { status: 'failed', error: `The runtime "${run.runtime}" no longer has a builder in this service.` };
   const config = fromJson<RevisionConfig>(run.base_config);
   const request = {
     procedure: config === null ? null : inputText(config.data.input),
     prompt: run.prompt,
     answers: JSON.parse(run.answers) as Record<string, string>,
     exec: engine.exec,
-    connections: await connectionWords(engine, run),
+    connections: await connectionNames(engine, run),
     browsing: engine.browsing.policy !== 'off' && (await findChromium(engine.browsing).then(Boolean, () => false)),
   };
   try {
@@ -86,9 +86,8 @@ async function finish(engine: HasClock, trx: Queries, job: JobRow, run: BuilderR
     case 'failed':
       return change(trx, run, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now });
     case 'asking': {
-      const [first, ...others] = outcome.questions;
-      const title =
-        others.length === 0 ? (first?.question ?? '') : `The builder has ${outcome.questions.length} questions about the request`;
+      const [first, ...rest] = outcome.questions;
+      const title = rest.length === 0 ? (first?.question ?? '') : `The builder has ${outcome.questions.length} questions about the request`;
       const questions = { id: newId(), type: 'question', title, description: null, created_at: now, questions: outcome.questions };
       return change(trx, run, { status: 'waiting_for_input', phase: 'asking', questions: JSON.stringify(questions), updated_at: now });
     }
@@ -105,7 +104,7 @@ async function finish(engine: HasClock, trx: Queries, job: JobRow, run: BuilderR
   }
 }
 
-/** The configuration with another procedure; a new one where there was none. Several messages become one text, as they are executed. */
+/** The configuration with another procedure, or a new configuration. Several messages become one text, which is how they are executed. */
 function withProcedure(run: BuilderRunRow, procedure: string): RevisionConfig {
   if (run.base_config === null) {
     return {
@@ -117,7 +116,7 @@ function withProcedure(run: BuilderRunRow, procedure: string): RevisionConfig {
   return { ...config, data: { ...config.data, input: procedure } };
 }
 
-/** Writes in one transaction that fails with BuildLostError when the builder run is not this execution's any more. */
+/** Writes in one transaction, which fails with BuildLostError if this execution no longer owns the builder run. */
 async function write(
   engine: HasStore,
   job: JobRow,

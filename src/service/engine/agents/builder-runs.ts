@@ -1,6 +1,6 @@
 /**
- * Builder runs as people steer them: generate, answer, accept, decline, discard. Each change is one transaction; the
- * worker is told afterwards. The transitions are the table in docs/revisions.md.
+ * What people can do with builder runs: generate, answer, accept, decline, discard. Each change is one transaction; the
+ * worker is woken afterwards. The transitions are those of the table in docs/revisions.md.
  */
 
 import type { HumanRequest, RevisionConfig } from '../../../interface/types.ts';
@@ -31,14 +31,14 @@ interface Revision {
   buildId: string;
 }
 
-/** Which builder run a person has on the screen. */
+/** Which builder run a person is looking at. */
 export interface ReviewGuard {
   builder_run_id?: string;
   expected_started_at?: string | null;
 }
 
 /**
- * Starts a builder run on a revision. Throws 404 for an unknown revision, 409 `builder_run_active`, 409 `runtime_has_no_builder`.
+ * Starts a builder run on a revision. Throws 404 for an unknown revision, 409 `builder_run_active` or `runtime_has_no_builder`.
  */
 export async function generateRevision(
   engine: HasStore & HasClock & HasRuntimes & HasWorker,
@@ -81,15 +81,20 @@ export async function generateRevision(
   return started;
 }
 
-/** Throws 409 `builder_run_active` when a builder run has not ended: what it proposes is for the revision as it is. */
+/** Throws 409 `builder_run_active` if a builder run has not ended, because its proposal is for the revision in its current state. */
 export async function requireNoBuilderRun(db: Queries, buildId: string): Promise<void> {
   const active = await activeBuilderRun(db, buildId);
   if (active === undefined) return;
-  const waits = active.status === 'waiting_for_approve' ? 'Accept, decline or discard it first.' : 'Let it end, or discard it first.';
-  throw new ServiceError(409, 'builder_run_active', `A builder run is active on this revision: ${active.id} is ${active.status}. ${waits}`);
+  const advice =
+    active.status === 'waiting_for_approve' ? 'Accept, decline, or discard it first.' : 'Wait until it ends, or discard it first.';
+  throw new ServiceError(
+    409,
+    'builder_run_active',
+    `A builder run is active on this revision: ${active.id} is ${active.status}. ${advice}`,
+  );
 }
 
-/** The runtime of a configuration, which must have a builder; for none, the first that has one. */
+/** The runtime of a configuration, which must have a builder. Without a configuration, the first runtime with a builder. */
 function buildingRuntime(engine: HasRuntimes, config: string | null): Runtime {
   const name = config === null ? undefined : (JSON.parse(config) as RevisionConfig).data.models.agent.model;
   const runtime = name === undefined ? [...engine.runtimes.values()].find(({ builder }) => builder) : engine.runtimes.get(name);
@@ -97,13 +102,13 @@ function buildingRuntime(engine: HasRuntimes, config: string | null): Runtime {
   throw new ServiceError(
     409,
     'runtime_has_no_builder',
-    `Nothing here changes procedures of the runtime "${name ?? 'none'}" by request; update the revision instead.`,
+    `The runtime "${name ?? 'none'}" has no builder in this service; update the revision yourself instead.`,
   );
 }
 
 /**
- * Answers what a builder run asks; it goes on. Throws 404, 409 `builder_run_not_waiting`, 409 `questions_already_answered`,
- * 400 `invalid_answer`.
+ * Answers the questions of a builder run, which then continues. Throws 404, 409 `builder_run_not_waiting`, 409
+ * `questions_already_answered`, 400 `invalid_answer`.
  */
 export async function answerBuilderRun(
   engine: HasStore & HasClock & HasWorker,
@@ -113,15 +118,19 @@ export async function answerBuilderRun(
   const answered = await engine.store.transaction().execute(async (trx) => {
     const run = await findBuilderRun(trx, teamId, builderRunId);
     if (run === undefined) throw notFound('builder run', builderRunId);
-    const asked = run.questions === null ? undefined : (JSON.parse(run.questions) as HumanRequest);
-    if (run.status !== 'waiting_for_input' || asked === undefined) {
-      throw new ServiceError(409, 'builder_run_not_waiting', `The builder run is ${run.status}; it asks nothing now.`);
+    const request = run.questions === null ? undefined : (JSON.parse(run.questions) as HumanRequest);
+    if (run.status !== 'waiting_for_input' || request === undefined) {
+      throw new ServiceError(409, 'builder_run_not_waiting', `The builder run is ${run.status}; it is not asking any questions now.`);
     }
-    if (body.request_id !== undefined && body.request_id !== asked.id) {
-      throw new ServiceError(409, 'questions_already_answered', 'These questions have been answered already; it asks others now.');
+    if (body.request_id !== undefined && body.request_id !== request.id) {
+      throw new ServiceError(
+        409,
+        'questions_already_answered',
+        'These questions have already been answered; the builder run is asking other ones now.',
+      );
     }
-    const questions = asked.questions ?? [];
-    const { answer } = readAnswer({ type: 'question', title: asked.title, questions }, { answers: body.answers });
+    const questions = request.questions ?? [];
+    const { answer } = readAnswer({ type: 'question', title: request.title, questions }, { answers: body.answers });
     const answers = { ...(JSON.parse(run.answers) as object), ...(answer.type === 'question' ? answer.answers : {}) };
     const now = engine.clock.now();
     await enqueueJob(trx, { kind: jobKinds.builderRun, subjectId: run.id, dueAt: now });
@@ -131,7 +140,7 @@ export async function answerBuilderRun(
         phase: null,
         questions: null,
         answers: JSON.stringify(answers),
-        // It begins again: a review of what was there before is out of date.
+        // The builder run starts over, so a review of its previous proposal is out of date.
         started_at: null,
         updated_at: isoTime(now),
       }),
@@ -142,8 +151,8 @@ export async function answerBuilderRun(
 }
 
 /**
- * Gives the revision what the builder run proposes. Whether it is live is not changed by it; a live one is followed by new
- * runs at once. Throws 404, 409 `builder_run_changed`, 409 `builder_run_not_waiting_for_approve`.
+ * Applies the proposal of a builder run to its revision. If the revision is live, new runs follow it immediately. Throws 404,
+ * 409 `builder_run_changed`, 409 `builder_run_not_waiting_for_approve`.
  */
 export async function acceptRevision(
   engine: HasStore & HasClock & HasRuntimes,
@@ -160,7 +169,7 @@ export async function acceptRevision(
   });
 }
 
-/** Leaves the revision as it is. Throws as `acceptRevision` does. */
+/** Leaves the revision unchanged. Throws like `acceptRevision`. */
 export async function declineRevision(engine: HasStore & HasClock, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
   return engine.store.transaction().execute(async (trx) => {
     const run = await reviewed(trx, revision, guard);
@@ -168,7 +177,7 @@ export async function declineRevision(engine: HasStore & HasClock, revision: Rev
   });
 }
 
-/** Cancels a builder run whatever it is doing. Throws 404, 409 `builder_run_not_active`. */
+/** Cancels a builder run, whatever it is doing. Throws 404, 409 `builder_run_not_active`. */
 export async function discardRevision(engine: HasStore & HasClock & HasWorker, revision: Revision): Promise<BuilderRunRow> {
   const discarded = await engine.store.transaction().execute(async (trx) => {
     const run = await latestOf(trx, revision);
@@ -176,7 +185,7 @@ export async function discardRevision(engine: HasStore & HasClock & HasWorker, r
       throw new ServiceError(
         409,
         'builder_run_not_active',
-        `The builder run is ${run.resolution ?? run.status} already; there is nothing to discard.`,
+        `The builder run is already ${run.resolution ?? run.status}; there is nothing to discard.`,
       );
     }
     await revokeJob(trx, jobKinds.builderRun, run.id);
@@ -186,14 +195,14 @@ export async function discardRevision(engine: HasStore & HasClock & HasWorker, r
   return discarded;
 }
 
-/** Removes the builder runs of an agent within a transaction; hand the ids to `abortBuilders` when it has committed. */
+/** Removes the builder runs of an agent within a transaction. Pass the IDs to `abortBuilders` after the commit. */
 export async function removeBuilderRuns(trx: Queries, agentId: string): Promise<string[]> {
   const ids = await deleteBuilderRuns(trx, agentId);
   for (const id of ids) await revokeJob(trx, jobKinds.builderRun, id);
   return ids;
 }
 
-/** Ends what this process is doing for builder runs that are gone. */
+/** Ends the work of this process on builder runs that were removed. */
 export function abortBuilders(engine: HasWorker, ids: readonly string[]): void {
   for (const id of ids) engine.worker.abort(jobKinds.builderRun, id, 'stopped');
 }
@@ -204,7 +213,7 @@ export async function latestOf(db: Queries, { teamId, buildId }: Revision): Prom
   if (build === undefined) throw notFound('revision', buildId);
   const run = await latestBuilderRun(db, build.id);
   if (run !== undefined) return run;
-  throw new ServiceError(404, 'builder_run_not_found', 'No builder run was ever started on this revision.');
+  throw new ServiceError(404, 'builder_run_not_found', 'This revision has never had a builder run.');
 }
 
 async function reviewed(trx: Queries, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
@@ -213,24 +222,24 @@ async function reviewed(trx: Queries, revision: Revision, guard: ReviewGuard): P
   if (run.status === 'waiting_for_approve') return run;
   const why = {
     running: 'has not proposed anything yet',
-    waiting_for_input: 'waits for answers to its questions',
-    completed: 'was accepted already',
+    waiting_for_input: 'is waiting for answers to its questions',
+    completed: 'was already accepted',
     cancelled: `was ${run.resolution ?? 'cancelled'}`,
     failed: 'failed, so it proposes nothing',
   }[run.status];
   throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run ${why}.`);
 }
 
-/** Refuses a review of something else than what is there now, and says what changed. */
+/** Refuses a review of an outdated builder run, and reports what has changed. */
 function checkGuard(run: BuilderRunRow, { builder_run_id: id, expected_started_at: startedAt }: ReviewGuard): void {
   const details: ErrorDetail[] = [];
   if (id !== undefined && id.toLowerCase() !== run.id) {
-    details.push({ path: 'builder_run_id', message: `is ${run.id} now, started for another request at ${run.created_at}` });
+    details.push({ path: 'builder_run_id', message: `is now ${run.id}, which was started for another request at ${run.created_at}` });
   } else if (startedAt !== undefined && instant(startedAt) !== instant(run.started_at)) {
-    details.push({ path: 'expected_started_at', message: `is ${run.started_at ?? 'null'} now: it has begun again` });
+    details.push({ path: 'expected_started_at', message: `is now ${run.started_at ?? 'null'}: the builder run has started over` });
   }
   if (details.length === 0) return;
-  const what = details[0]?.path === 'builder_run_id' ? 'another builder run has taken its place' : 'it was answered and has begun again';
+  const what = details[0]?.path === 'builder_run_id' ? 'another builder run has taken its place' : 'it was answered and has started over';
   throw new ServiceError(409, 'builder_run_changed', `The builder run is not the one that was reviewed: ${what}.`, { details });
 }
 
@@ -246,7 +255,7 @@ async function end(
   );
 }
 
-/** A row that was read in the same transaction cannot have changed meanwhile. */
+/** A row that was read in the same transaction cannot have changed in the meantime. */
 function settled(row: BuilderRunRow | undefined): BuilderRunRow {
   if (row === undefined) throw new Error('the builder run has changed within the transaction');
   return row;

@@ -1,4 +1,4 @@
-/** Changing evaluation rubrics, each within a transaction of the caller. */
+/** Changes evaluation rubrics, each within a transaction of the caller. */
 
 import { ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
@@ -6,23 +6,23 @@ import { insertRubric, listRubrics, type RubricScope, updateRubricRow } from '..
 import type { Queries } from '../../store/database/database.ts';
 import type { RubricRow } from '../../store/database/schema.ts';
 
-/** Rubrics that an agent, or a revision, may have. */
-export const mostRubrics = 100;
+/** The most rubrics that an agent, or a revision, can have. */
+export const maxRubrics = 100;
 
 export interface RubricDraft {
   title: string;
   description: string;
 }
 
-/** Throws 409 `rubric_exists` for a title that another one has, 400 `too_many_rubrics`. */
+/** Adds a rubric. Throws 409 `rubric_exists` if another one has the title, 400 `too_many_rubrics`. */
 export async function createRubric(trx: Queries, scope: RubricScope, draft: RubricDraft, now: string): Promise<RubricRow> {
   const others = await listRubrics(trx, scope);
   requireFreeTitle(others, draft.title);
-  if (others.length >= mostRubrics) throw tooMany();
+  if (others.length >= maxRubrics) throw tooMany();
   return insert(trx, scope, draft, { slug: freeSlug(draft.title, others), sortOrder: (others.at(-1)?.sort_order ?? 0) + 1, now });
 }
 
-/** Changes a rubric, which keeps its slug: results name it. Throws 409 `rubric_exists` for a title that another one has. */
+/** Changes a rubric. It keeps its slug, which results refer to. Throws 409 `rubric_exists` if another one has the title. */
 export async function updateRubric(trx: Queries, rubric: RubricRow, changes: Partial<RubricDraft>, now: string): Promise<RubricRow> {
   const { title = rubric.title, description = rubric.description } = changes;
   if (titleKey(title) !== titleKey(rubric.title)) {
@@ -32,26 +32,27 @@ export async function updateRubric(trx: Queries, rubric: RubricRow, changes: Par
   return updateRubricRow(trx, rubric.id, { title, description, updated_at: now });
 }
 
-/** Makes these the rubrics, in this order. One whose title stays is the same one. Throws 400 `rubric_repeated`, 400 `too_many_rubrics`. */
+/** Replaces all rubrics by these, in this order. A rubric with the same title is kept. Throws 400 `rubric_repeated`, 400 `too_many_rubrics`. */
 export async function replaceRubrics(trx: Queries, scope: RubricScope, drafts: readonly RubricDraft[], now: string): Promise<RubricRow[]> {
-  if (drafts.length > mostRubrics) throw tooMany();
+  if (drafts.length > maxRubrics) throw tooMany();
   const keys = drafts.map(({ title }) => titleKey(title));
   const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index);
   if (repeated >= 0) {
     throw new ServiceError(400, 'rubric_repeated', `Two rubrics have the title "${drafts[repeated]?.title}".`, {
-      details: [{ path: `rubrics.${repeated}.title`, message: 'is there twice' }],
+      details: [{ path: `rubrics.${repeated}.title`, message: 'appears twice' }],
     });
   }
-  const kept = new Map<string, RubricRow>();
+  const byKey = new Map<string, RubricRow>();
   for (const row of await listRubrics(trx, scope)) {
     const key = titleKey(row.title);
-    if (keys.includes(key) && !kept.has(key)) kept.set(key, row);
+    if (keys.includes(key) && !byKey.has(key)) byKey.set(key, row);
     else await updateRubricRow(trx, row.id, { deleted_at: now, updated_at: now });
   }
-  const taken = [...kept.values()];
+  const rubrics = [...byKey.values()];
   for (const [index, draft] of drafts.entries()) {
-    const row = kept.get(keys[index] as string);
-    if (row === undefined) taken.push(await insert(trx, scope, draft, { slug: freeSlug(draft.title, taken), sortOrder: index + 1, now }));
+    const row = byKey.get(keys[index] as string);
+    if (row === undefined)
+      rubrics.push(await insert(trx, scope, draft, { slug: freeSlug(draft.title, rubrics), sortOrder: index + 1, now }));
     else await updateRubricRow(trx, row.id, { ...draft, sort_order: index + 1, updated_at: now });
   }
   return listRubrics(trx, scope);
@@ -59,7 +60,7 @@ export async function replaceRubrics(trx: Queries, scope: RubricScope, drafts: r
 
 function requireFreeTitle(others: readonly RubricRow[], title: string): void {
   const same = others.find((other) => titleKey(other.title) === titleKey(title));
-  if (same !== undefined) throw new ServiceError(409, 'rubric_exists', `There is a rubric "${same.title}" already (${same.id}).`);
+  if (same !== undefined) throw new ServiceError(409, 'rubric_exists', `There is already a rubric "${same.title}" (${same.id}).`);
 }
 
 const insert = (
@@ -81,9 +82,9 @@ const insert = (
     deleted_at: null,
   });
 
-const tooMany = (): ServiceError => new ServiceError(400, 'too_many_rubrics', `${mostRubrics} rubrics are the most.`);
+const tooMany = (): ServiceError => new ServiceError(400, 'too_many_rubrics', `There can be at most ${maxRubrics} rubrics.`);
 
-/** What titles are the same by, and where slugs begin: `No tool call failed!` -> `no-tool-call-failed`. */
+/** The key by which titles are compared, and with which slugs begin: `No tool call failed!` -> `no-tool-call-failed`. */
 function titleKey(title: string): string {
   const words =
     title
@@ -93,7 +94,7 @@ function titleKey(title: string): string {
   return words.length > 0 ? words.join('-') : title.trim();
 }
 
-/** The slug of a new rubric. One that was renamed since has its first one still. */
+/** The slug of a new rubric. Renamed rubrics still occupy their first one. */
 function freeSlug(title: string, others: readonly RubricRow[]): string {
   const [first, taken] = [titleKey(title), new Set(others.map(({ slug }) => slug))];
   let slug = first;

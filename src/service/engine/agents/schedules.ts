@@ -1,7 +1,7 @@
 /**
- * Schedules: runs that are started at certain times. The next instant of each is a row and a job; the job that finds it due
- * takes the instant, starts the run and names the next instant in one transaction, so that none is fired twice. Instants that
- * passed while the service was down are fired once, together.
+ * Schedules start runs at certain times. The next instant of each schedule is stored with it and as a job. When it is due, the job
+ * takes the instant, starts the run, and sets the next instant in one transaction, so that none fires twice. Instants that
+ * passed while the service was down fire once, together.
  */
 
 import type { Updateable } from 'kysely';
@@ -29,13 +29,13 @@ import type { HasClock, HasLog, HasRuntimes, HasStore, HasWorker } from '../engi
 import { defineJob } from '../jobs/job.ts';
 import { createRun } from '../runs/lifecycle.ts';
 
-/** Times in a row that no run could be started before a schedule is disabled. */
-export const mostFailures = 5;
+/** After this many failures in a row, a schedule is disabled. */
+export const maxFailures = 5;
 
-/** Failures that pass by themselves, and so disable nothing. */
-const passing = new Set(['plan_limit_reached']);
+/** Temporary failures, which do not disable a schedule. */
+const temporary = new Set(['plan_limit_reached']);
 
-/** Makes a schedule of an agent, within a transaction. Throws 400 `invalid_schedule`, 400 `agent_has_no_revision`. */
+/** Creates a schedule of an agent, within a transaction. Throws 400 `invalid_schedule`, 400 `agent_has_no_revision`. */
 export async function createSchedule(
   engine: HasClock,
   trx: Queries,
@@ -75,8 +75,8 @@ export async function createSchedule(
 }
 
 /**
- * Changes a schedule within a transaction. Another frequency takes its fields from the change alone. Enabling it begins with a clean
- * record. Throws 404 `schedule_not_found`, 400 `invalid_schedule`.
+ * Changes a schedule within a transaction. If the frequency changes, its fields come from the change alone. Enabling clears the
+ * failures. Throws 404 `schedule_not_found`, 400 `invalid_schedule`.
  */
 export async function updateSchedule(
   engine: HasClock,
@@ -107,7 +107,7 @@ export async function updateSchedule(
   return (await findSchedule(trx, at.agentId, schedule.id)) as ListedSchedule;
 }
 
-/** Removes the schedules of an agent, or one of them, within a transaction. Throws 404 `schedule_not_found` for an unknown one. */
+/** Removes all schedules of an agent, or one of them, within a transaction. Throws 404 `schedule_not_found` for an unknown one. */
 export async function removeSchedules(trx: Queries, agentId: string, id?: string): Promise<void> {
   const ids = await deleteSchedules(trx, agentId, id);
   if (id !== undefined && ids.length === 0) throw notFound('schedule', id);
@@ -124,7 +124,7 @@ async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes &
     const now = engine.clock.now();
     const instant = schedule?.enabled === 1 && schedule.next_at !== null ? Number(schedule.next_at) : undefined;
     if (schedule === undefined || instant === undefined) return void (await releaseJob(trx, job, { status: 'done' }));
-    // The clock was set back since.
+    // The clock has been set back since then.
     if (instant > now) return void (await releaseJob(trx, job, { status: 'queued', dueAt: instant }));
     const once = schedule.recurring === 0;
     const next = once ? null : (nextTime(timesOf(schedule), now) ?? null);
@@ -135,7 +135,7 @@ async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes &
   engine.worker.wake();
 }
 
-/** Starts the run of an instant, or records why there is none. Whether the schedule goes on. */
+/** Starts the run of an instant, or records why that failed. Returns whether the schedule continues. */
 async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, schedule: ScheduleRow, last: boolean): Promise<boolean> {
   const now = isoTime(engine.clock.now());
   const agent = await trx
@@ -162,10 +162,10 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
     engine.log('info', 'a schedule started a run', { schedule: schedule.id, run: run.id });
     return !last;
   } catch (error) {
-    // Each of these is thrown before anything of the run is written.
+    // Each of these errors is thrown before anything of the run is written.
     if (!(error instanceof ServiceError) || error.status >= 500) throw error;
-    const failures = passing.has(error.error) ? schedule.failures : schedule.failures + 1;
-    const disabled = last || failures >= mostFailures;
+    const failures = temporary.has(error.error) ? schedule.failures : schedule.failures + 1;
+    const disabled = last || failures >= maxFailures;
     const reason = last ? error.message : `No run could be started ${failures} times in a row: ${error.message}`;
     await updateScheduleRow(trx, schedule.id, {
       last_error: error.message,
@@ -186,9 +186,9 @@ const cleanRecord = {
   last_missing_connection_at: null,
 };
 
-/** What is kept of failures in a row for want of a connection; another failure ends the row. */
+/** Records successive failures because of a missing connection. Any other failure resets the record. */
 function missingConnection(schedule: ScheduleRow, { error }: ServiceError, now: string): Updateable<SchedulesTable> {
-  if (passing.has(error)) return {};
+  if (temporary.has(error)) return {};
   if (error !== 'connection_missing')
     return { missing_connection_failures: 0, first_missing_connection_at: null, last_missing_connection_at: null };
   return {
@@ -198,7 +198,7 @@ function missingConnection(schedule: ScheduleRow, { error }: ServiceError, now: 
   };
 }
 
-/** Names the next instant after a moment, and lets the worker wait for it. */
+/** Sets the next instant after a moment, and makes the job due at that time. */
 async function plan(trx: Queries, id: string, times: ScheduleTimes, now: number): Promise<void> {
   const next = nextTime(times, now);
   await updateScheduleRow(trx, id, { next_at: next ?? null });
@@ -216,8 +216,8 @@ const timesOf = ({ frequency, time, timezone, day, day_of_month, cron }: Schedul
   cron,
 });
 
-function checkedTimes(given: ScheduleTimes): ScheduleTimes {
-  const times = timesOf(given);
+function checkedTimes(fields: ScheduleTimes): ScheduleTimes {
+  const times = timesOf(fields);
   const problems = timesProblems(times);
   if (problems.length === 0) return withDefaultTimes(times);
   throw new ServiceError(400, 'invalid_schedule', `${problems.map(({ field, message }) => `${field} ${message}`).join('; ')}.`, {

@@ -1,4 +1,4 @@
-/** Changes of artifacts that make no page: names, who may see them, copies, earlier revisions. Each is one transaction. */
+/** Changes to artifacts that do not generate a page: names, visibility, copies, earlier revisions. Each is one transaction. */
 
 import type { Body } from '../../../interface/types.ts';
 import type { PageSpec } from '../../artifacts/page.ts';
@@ -13,11 +13,11 @@ import { revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 import { type Reader, requireArtifact } from './access.ts';
-import { keptRevisions } from './driver.ts';
+import { maxRevisions } from './driver.ts';
 import { artifactEmpty, requireIdle, settled } from './generation.ts';
 import { planRefresh } from './schedule.ts';
 
-/** Renames it, or says how often it is refreshed. Throws 404, 403. */
+/** Renames an artifact, or changes how often it is refreshed. Throws 404, 403. */
 export async function updateArtifact(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
@@ -71,7 +71,7 @@ export async function deleteArtifact(engine: HasStore & HasWorker, reader: Reade
   engine.worker.abort(jobKinds.artifact, id, 'stopped');
 }
 
-/** A private copy of the page as it is, without its messages. Throws 404, 409 `artifact_empty`. */
+/** Creates a private copy of the current page, without the messages. Throws 404, 409 `artifact_empty`. */
 export async function duplicateArtifact(engine: HasStore & HasClock, reader: Reader, id: string): Promise<ArtifactRow> {
   return engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id);
@@ -92,7 +92,7 @@ export async function duplicateArtifact(engine: HasStore & HasClock, reader: Rea
   });
 }
 
-/** Makes an earlier revision the current one, as a new one. The current one stays what it is. Throws 404, 403, 409 `artifact_generating`. */
+/** Makes a copy of an earlier revision the current one. All revisions are kept. Throws 404, 403, 409 `artifact_generating`. */
 export async function restoreRevision(
   engine: HasStore & HasClock,
   reader: Reader,
@@ -114,7 +114,7 @@ export async function restoreRevision(
   });
 }
 
-/** The revision whose page is shown; undefined before the first. */
+/** The revision whose page is displayed; undefined before the first one. */
 export async function currentRevision(db: Queries, artifact: ArtifactRow): Promise<ArtifactRevisionRow | undefined> {
   return artifact.current_revision_id === null ? undefined : findArtifactRevision(db, artifact.id, artifact.current_revision_id);
 }
@@ -134,5 +134,5 @@ const keep = (
       restored_from_version: restoredFrom,
       ...page,
     },
-    keptRevisions,
+    maxRevisions,
   );

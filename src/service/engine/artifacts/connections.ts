@@ -1,4 +1,4 @@
-/** Connections of artifacts: what a page may be made from beside what the team has here. The generator of this service keeps them and uses none. */
+/** Connections of artifacts: further sources for a page, in addition to the team's own data. The generator of this service does not use them. */
 import { notFound, ServiceError } from '../../errors.ts';
 import { deleteArtifactConnection, insertArtifactConnection } from '../../store/artifacts/artifact-connections.ts';
 import { findConnection } from '../../store/connections/connections.ts';
@@ -19,7 +19,7 @@ export async function attachConnection(
     const artifact = await requireArtifact(trx, reader, artifactId, 'edit');
     const connection = await requireConnection(trx, reader.teamId, connectionId);
     if (await insertArtifactConnection(trx, artifact.id, connection.id, isoTime(engine.clock.now()))) return;
-    throw new ServiceError(409, 'connection_attached', `The connection "${connection.name}" is attached to this artifact already.`);
+    throw new ServiceError(409, 'connection_attached', `The connection "${connection.name}" is already attached to this artifact.`);
   });
 }
 
@@ -31,11 +31,11 @@ export async function detachConnection(engine: HasStore, reader: Reader, artifac
   });
 }
 
-/** Attaches those that a new artifact is created with. Throws 400 `connection_not_found`: what a body names is no path. */
+/** Attaches the connections that a new artifact is created with. Throws 400 `connection_not_found`, not 404, because they are in the body. */
 export async function attachAll(engine: HasClock, trx: Queries, teamId: string, artifactId: string, ids: readonly string[]): Promise<void> {
   for (const [index, id] of ids.entries()) {
     if ((await findConnection(trx, teamId, id)) === undefined) {
-      const message = `names no connection: ${id}`;
+      const message = `contains an unknown connection: ${id}`;
       throw new ServiceError(400, 'connection_not_found', `There is no connection ${id}.`, {
         details: [{ path: `connection_ids.${index}`, message }],
       });

@@ -1,4 +1,4 @@
-/** Executes an `artifact` job: reads the request, looks the figures up, and keeps the page as a revision. The same after a restart, from the start. */
+/** Executes an `artifact` job: reads the request, looks up the data, and stores the page as a revision. After a restart, it starts over. */
 
 import type { Updateable } from 'kysely';
 import type { PageContent } from '../../artifacts/content.ts';
@@ -24,10 +24,10 @@ import { defineJob } from '../jobs/job.ts';
 import { leaveJob } from '../jobs/leave.ts';
 import { type Generation, type Question, settled } from './generation.ts';
 
-/** The newest so many revisions of an artifact are kept. */
-export const keptRevisions = 200;
+/** How many of the newest revisions of an artifact are retained. */
+export const maxRevisions = 200;
 
-/** Works on the generation of an artifact until it asks a question, has made a page, or has failed. */
+/** Works on the generation of an artifact until it asks a question, has generated a page, or has failed. */
 export const artifactJob = defineJob({ kind: jobKinds.artifact, concurrency: 2, run: generateArtifact });
 
 async function generateArtifact(engine: HasStore & HasClock & HasLog, job: JobRow, signal: AbortSignal): Promise<void> {
@@ -42,7 +42,7 @@ async function generateArtifact(engine: HasStore & HasClock & HasLog, job: JobRo
   engine.log('info', 'artifact generated', { artifact: done.id, status: done.status, waits: done.question !== null });
 }
 
-/** One transaction: the figures are of one moment, and a page that was stopped leaves nothing behind. */
+/** Generates in one transaction, so that the data is consistent, and a generation that was stopped leaves nothing behind. */
 async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
   const generation = JSON.parse(artifact.generation as string) as Generation;
   const baseId = generation.kind === 'message' ? generation.from : artifact.current_revision_id;
@@ -50,20 +50,20 @@ async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: A
   const page = base === undefined ? emptyPage : (JSON.parse(base.spec) as PageSpec);
   const outcome = await composed(trx, artifact, generation, page);
   await releaseJob(trx, job, { status: outcome.status === 'asking' ? 'parked' : 'done' });
-  const say = (content: string, extras?: Said) => answer(engine, trx, artifact, content, extras);
+  const reply = (content: string, extras?: MessageExtras) => answer(engine, trx, artifact, content, extras);
   switch (outcome.status) {
     case 'failed':
-      await say(outcome.error, { message: { type: 'error' } });
+      await reply(outcome.error, { message: { type: 'error' } });
       return change(engine, trx, artifact, { status: 'failed', generation: null });
     case 'asking': {
       const question: Question = { toolCallId: newId(), questions: outcome.questions };
-      await say(outcome.questions.map((one) => one.question).join('\n'), { message: { type: 'question', ...question } });
+      await reply(outcome.questions.map((one) => one.question).join('\n'), { message: { type: 'question', ...question } });
       return change(engine, trx, artifact, { question: JSON.stringify(question) });
     }
     case 'composed': {
       const content = await lookUp(trx, artifact.team_id, outcome.page, engine.clock.now());
       const revisionId = await keepRevision(engine, trx, artifact, { page: outcome.page, content, parentId: base?.id ?? null });
-      if (generation.kind === 'message') await say(outcome.changes.join('\n'), { revisionId });
+      if (generation.kind === 'message') await reply(outcome.changes.join('\n'), { revisionId });
       return change(engine, trx, artifact, {
         ...(generation.kind === 'refresh' ? { last_refresh_at: isoTime(engine.clock.now()) } : {}),
         status: 'completed',
@@ -75,14 +75,14 @@ async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: A
   }
 }
 
-/** Something that is wrong with the service, not with the request. */
+/** Records a failure of the service, as opposed to one of the request. */
 async function fail(engine: HasClock, trx: Queries, job: JobRow, artifact: ArtifactRow): Promise<ArtifactRow> {
   await releaseJob(trx, job, { status: 'done' });
-  await answer(engine, trx, artifact, 'The generator failed; the log of the service says why.', { message: { type: 'error' } });
+  await answer(engine, trx, artifact, 'The generator failed; see the log of the service.', { message: { type: 'error' } });
   return change(engine, trx, artifact, { status: 'failed', generation: null });
 }
 
-interface Said {
+interface MessageExtras {
   message?: unknown;
   revisionId?: string;
 }
@@ -92,7 +92,7 @@ async function answer(
   trx: Queries,
   artifact: ArtifactRow,
   content: string,
-  { message, revisionId }: Said = {},
+  { message, revisionId }: MessageExtras = {},
 ): Promise<void> {
   await insertArtifactMessage(trx, {
     id: newId(),
@@ -108,7 +108,7 @@ async function answer(
 }
 
 async function composed(trx: Queries, artifact: ArtifactRow, generation: Generation, base: PageSpec): Promise<Composed> {
-  // Who renamed the artifact meant its page; a revision that was asked for brings its own title.
+  // Renaming an artifact also applies to its page, but a revision that was requested brings its own title.
   const renamed = artifact.title !== null && artifact.title !== base.title && !(generation.kind === 'message' && generation.asked);
   const page = renamed ? { ...base, title: artifact.title as string, titled: true } : base;
   if (generation.kind === 'refresh') return { status: 'composed', page, changes: [] };
@@ -130,7 +130,7 @@ async function keepRevision(
   engine: HasClock,
   trx: Queries,
   artifact: ArtifactRow,
-  made: { page: PageSpec; content: PageContent; parentId: string | null },
+  generated: { page: PageSpec; content: PageContent; parentId: string | null },
 ): Promise<string> {
   const id = newId();
   await insertArtifactRevision(
@@ -138,18 +138,18 @@ async function keepRevision(
     {
       id,
       artifact_id: artifact.id,
-      parent_revision_id: made.parentId,
+      parent_revision_id: generated.parentId,
       restored_from_version: null,
-      spec: JSON.stringify(made.page),
-      content: JSON.stringify(made.content),
+      spec: JSON.stringify(generated.page),
+      content: JSON.stringify(generated.content),
       created_at: isoTime(engine.clock.now()),
     },
-    keptRevisions,
+    maxRevisions,
   );
   return id;
 }
 
-/** Writes in one transaction, unless the generation is not this execution's any more. */
+/** Writes in one transaction, unless this execution no longer owns the generation. */
 async function write(
   engine: HasStore,
   job: JobRow,

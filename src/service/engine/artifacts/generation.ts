@@ -1,6 +1,6 @@
 /**
- * Generations of artifacts as people steer them: create, message, answer, refresh, stop. Each change is one transaction; the worker
- * is told afterwards. A generation that asks stays `running`, as the interface has no other word for it.
+ * What people can do with generations of artifacts: create, message, answer, refresh, stop. Each change is one transaction; the
+ * worker is woken afterwards. A generation that asks a question stays `running`, because the interface has no other status for it.
  */
 
 import type { HumanQuestion, SelectedElement } from '../../../interface/types.ts';
@@ -19,22 +19,22 @@ import { readAnswer } from '../requests/answers.ts';
 import { type Reader, requireArtifact } from './access.ts';
 import { attachAll } from './connections.ts';
 
-/** What is to be made. */
+/** What is to be generated. Stored as JSON. */
 export type Generation =
   | { kind: 'refresh' }
   | {
       kind: 'message';
       text: string;
-      /** The revision that is changed; null for none. */
+      /** The revision that is changed; null for a new page. */
       from: string | null;
-      /** Whether it was asked for, in place of the current one. */
+      /** Whether that revision was requested, instead of the current one. */
       asked: boolean;
       selected?: SelectedElement;
-      /** Question text to answer. */
+      /** Answers by the text of their questions. */
       answers: Record<string, string>;
     };
 
-/** What a generation waits for. */
+/** The question that a generation is waiting for. */
 export interface Question {
   toolCallId: string;
   questions: HumanQuestion[];
@@ -46,7 +46,7 @@ export interface NewMessage {
   selected_element?: SelectedElement;
 }
 
-/** Creates an artifact, private and without a page, and starts its first generation. Throws 400 `invalid_request`, 400 `connection_not_found`. */
+/** Creates a private artifact without a page, and starts its first generation. Throws 400 `invalid_request`, 400 `connection_not_found`. */
 export async function createArtifact(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
@@ -71,7 +71,7 @@ export async function createArtifact(
   return created;
 }
 
-/** Starts a generation by a message. Throws 404, 403, 400 `invalid_request`, 409 `artifact_generating`. */
+/** Starts a generation from a message. Throws 404, 403, 400 `invalid_request`, 409 `artifact_generating`. */
 export async function messageArtifact(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
@@ -107,7 +107,7 @@ async function startFromMessage(engine: HasClock, trx: Queries, artifact: Artifa
   return { artifact: await start(engine, trx, artifact, generation), message };
 }
 
-/** Makes the page again from the data of now. Throws 404, 403, 409 `artifact_empty`, 409 `artifact_generating`. */
+/** Generates the page again from the current data. Throws 404, 403, 409 `artifact_empty`, 409 `artifact_generating`. */
 export async function refreshArtifact(engine: HasStore & HasClock & HasWorker, reader: Reader, id: string): Promise<ArtifactRow> {
   const started = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
@@ -119,7 +119,7 @@ export async function refreshArtifact(engine: HasStore & HasClock & HasWorker, r
   return started;
 }
 
-/** Puts a generation into the queue. Call it in a transaction, and wake the worker afterwards. */
+/** Queues a generation. Call it in a transaction, and wake the worker afterwards. */
 export async function start(engine: HasClock, trx: Queries, artifact: ArtifactRow, generation: Generation): Promise<ArtifactRow> {
   const now = engine.clock.now();
   await enqueueJob(trx, { kind: jobKinds.artifact, subjectId: artifact.id, dueAt: now });
@@ -133,7 +133,7 @@ export async function start(engine: HasClock, trx: Queries, artifact: ArtifactRo
   );
 }
 
-/** Answers what a generation asks; it goes on. Throws 404, 403, 409 `question_not_pending`, 400 `invalid_answer`. */
+/** Answers the questions of a generation, which then continues. Throws 404, 403, 409 `question_not_pending`, 400 `invalid_answer`. */
 export async function answerQuestion(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
@@ -144,8 +144,8 @@ export async function answerQuestion(
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     const asked = artifact.question === null ? undefined : (JSON.parse(artifact.question) as Question);
     if (asked === undefined || asked.toolCallId !== given.toolCallId) {
-      const now = asked === undefined ? 'it asks nothing now' : `it asks ${asked.toolCallId} now`;
-      throw new ServiceError(409, 'question_not_pending', `The question ${given.toolCallId} is not asked any more: ${now}.`);
+      const now = asked === undefined ? 'no question is pending' : `the pending one is ${asked.toolCallId}`;
+      throw new ServiceError(409, 'question_not_pending', `The question ${given.toolCallId} is no longer pending: ${now}.`);
     }
     const { questions } = asked;
     const { answer, message } = readAnswer(
@@ -170,13 +170,13 @@ export async function answerQuestion(
   engine.worker.wake();
 }
 
-/** Answers as texts; what is no text fits no question, and is named with the others. */
+/** Answers as texts. Anything else fits no question, and is reported with the other problems. */
 const texts = (answers: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(answers).map(([question, answer]) => [question, typeof answer === 'string' ? answer : JSON.stringify(answer)]),
   );
 
-/** Ends a generation; the page stays as it was. One that is idle stays as it is. Throws 404, 403. */
+/** Ends a generation; the page stays unchanged. Does nothing if the artifact is idle. Throws 404, 403. */
 export async function stopArtifact(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
@@ -205,12 +205,12 @@ export async function stopArtifact(
 /** Throws 409 `artifact_generating`. */
 export function requireIdle(artifact: ArtifactRow): void {
   if (!isGenerating(artifact)) return;
-  const now = artifact.question === null ? `is ${artifact.status}` : 'waits for an answer';
-  throw new ServiceError(409, 'artifact_generating', `A generation of this artifact ${now}. Let it end, or stop it first.`);
+  const state = artifact.question === null ? `is ${artifact.status}` : 'is waiting for an answer';
+  throw new ServiceError(409, 'artifact_generating', `A generation of this artifact ${state}. Wait until it ends, or stop it first.`);
 }
 
 export const artifactEmpty = (to: string): ServiceError =>
-  new ServiceError(409, 'artifact_empty', `There is no page to ${to} yet: no generation has made one.`);
+  new ServiceError(409, 'artifact_empty', `There is no page to ${to} yet, because no generation has completed.`);
 
 function requireText(text: string): void {
   if (text.trim() !== '') return;
@@ -219,7 +219,7 @@ function requireText(text: string): void {
   });
 }
 
-/** A row that was read in the same transaction cannot have changed meanwhile. */
+/** A row that was read in the same transaction cannot have changed in the meantime. */
 export function settled(row: ArtifactRow | undefined): ArtifactRow {
   if (row === undefined) throw new Error('the artifact has changed within the transaction');
   return row;

@@ -1,4 +1,4 @@
-/** Refreshes that come by themselves: a job for each artifact that has a frequency, due at its next one. What was missed is made up for once. */
+/** Automatic refreshes: a job for each artifact that has a frequency, due at the next refresh. Missed refreshes are made up for once. */
 import type { RefreshFrequency } from '../../../interface/types.ts';
 import { findTeam } from '../../store/access/teams.ts';
 import { artifactById, changeArtifact, isGenerating } from '../../store/artifacts/artifacts.ts';
@@ -24,7 +24,7 @@ const intervals: Readonly<Record<RefreshFrequency, number>> = {
   weekly: 7 * 24 * hour,
 };
 
-/** When the next refresh is due, for who sets the frequency now; the job is made, or taken away. Call it in a transaction. */
+/** Plans refreshes with a new frequency, and returns when the next one is due. Call it in a transaction. */
 export async function planRefresh(
   trx: Queries,
   artifactId: string,
@@ -55,7 +55,7 @@ async function refreshDue(engine: HasStore & HasClock & HasWorker, job: JobRow):
     const now = engine.clock.now();
     const interval = intervals[artifact.refresh_frequency];
     const due = Date.parse(artifact.next_refresh_at ?? isoTime(now));
-    // In step with the first one, however late this is.
+    // Kept in step with the first one, however late this refresh is.
     const next = due + interval * (Math.floor((now - due) / interval) + 1);
     await releaseJob(trx, job, { status: 'queued', dueAt: next });
     const planned = await changeArtifact(trx, artifact.id, { next_refresh_at: isoTime(next) });

@@ -1,6 +1,6 @@
 /**
  * The authorization of an MCP server by a person: a client is registered (RFC 7591), the person is sent to the authorization
- * server with a code challenge (RFC 7636), comes back to this service, and the code is exchanged for tokens.
+ * server with a code challenge (RFC 7636) and comes back to this service, and the code is exchanged for tokens.
  */
 import { randomBytes } from 'node:crypto';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
@@ -22,7 +22,7 @@ import { type Discovered, discoverOAuth } from './discovery.ts';
 import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
 import { withTokens } from './tokens.ts';
 
-/** Milliseconds that a person has. */
+/** Milliseconds that a person has to authorize a connection. */
 const flowLife = 15 * 60_000;
 
 export interface AuthorizationStart {
@@ -34,7 +34,7 @@ export interface AuthorizationStart {
   reconnect_instance_id?: string | undefined;
 }
 
-/** What is kept, sealed, until the person comes back. */
+/** What is stored, encrypted, until the person comes back. */
 interface Details {
   server: string;
   metadata: AuthorizationServerMetadata;
@@ -46,8 +46,9 @@ interface Details {
 }
 
 /**
- * The URL for a person to open. Throws 400 when the server cannot be authorized so, 404 for a connection or custom integration.
- * @param callback where the person comes back to
+ * The URL for a person to open. Throws 400 if the server cannot be authorized in this way, 404 for an unknown connection or any
+ * custom integration.
+ * @param callback the URL to which the person comes back
  */
 export async function startAuthorization(
   engine: HasStore & HasClock & HasConnections,
@@ -61,12 +62,12 @@ export async function startAuthorization(
   const again = fields.reconnect_instance_id;
   const connection = again === undefined ? undefined : await requireConnection(engine.store, teamId, again);
   if (connection !== undefined && new URL(connection.server_url).origin !== new URL(url).origin)
-    throw invalid('mcp_server_url', `is on another host than the connection ${connection.name}`);
+    throw invalid('mcp_server_url', `must be on the same host as the connection ${connection.name}`);
   const found = await discoverOAuth(engine, url);
   if (found === undefined)
-    throw unsupported('oauth_not_supported', `${url} does not say how it is authorized; it may want a header instead.`);
+    throw unsupported('oauth_not_supported', `${url} does not say how to authorize it; it might need a header instead.`);
   const state = randomBytes(32).toString('base64url');
-  const begun = await begin(engine, { url, state, callback, found, before: connection && keptBefore(engine, connection) });
+  const begun = await begin(engine, { url, state, callback, found, before: connection && storedOAuth(engine, connection) });
   const hash = secretHash(state);
   const now = engine.clock.now();
   await engine.store.transaction().execute(async (trx) => {
@@ -103,17 +104,17 @@ async function begin(
     const resource = resourceOf(sdk, url, found);
     const scopes = scopesOf(found);
     const scope = scopes.length === 0 ? {} : { scope: scopes.join(' ') };
-    const known = before?.server === server && redirects(before.client).includes(callback) ? before.client : undefined;
-    if (known === undefined && metadata.registration_endpoint === undefined)
+    const registered = before?.server === server && redirects(before.client).includes(callback) ? before.client : undefined;
+    if (registered === undefined && metadata.registration_endpoint === undefined)
       throw unsupported(
         'oauth_registration_not_supported',
-        `${server} does not register clients by itself; give a token as a header instead.`,
+        `${server} does not support client registration; pass a token as a header instead.`,
       );
     const client =
-      known ?? (await sdk.registerClient(server, { metadata, clientMetadata: clientMetadata(metadata, callback), ...scope, fetchFn }));
-    const given = { metadata, clientInformation: client, redirectUrl: callback, state, ...scope };
+      registered ?? (await sdk.registerClient(server, { metadata, clientMetadata: clientMetadata(metadata, callback), ...scope, fetchFn }));
+    const parameters = { metadata, clientInformation: client, redirectUrl: callback, state, ...scope };
     const { authorizationUrl, codeVerifier } = await sdk.startAuthorization(server, {
-      ...given,
+      ...parameters,
       ...(resource === undefined ? {} : { resource: new URL(resource) }),
     });
     const details = { server, metadata, client, ...(resource === undefined ? {} : { resource }), scopes, verifier: codeVerifier, callback };
@@ -121,25 +122,25 @@ async function begin(
   }).catch((error: unknown) => {
     if (error instanceof ServiceError) throw error;
     const reason = error instanceof Error ? firstLine(foundWrong(error.message)).slice(0, 300) : 'it failed';
-    throw unsupported('oauth_failed', `The authorization at ${server} could not begin: ${reason.replace(/\.$/, '')}.`);
+    throw unsupported('oauth_failed', `The authorization at ${server} could not be started: ${reason.replace(/\.$/, '')}.`);
   });
 }
 
-/** What the server is called when a token for it is asked for; it may not speak for others (RFC 9728, 3.3). */
+/** The name of the server in token requests. It must not name another server (RFC 9728, section 3.3). */
 function resourceOf(sdk: OAuthLibrary, url: string, { resource }: Discovered): string | undefined {
   if (resource === undefined) return undefined;
   if (sdk.checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource })) return resource.resource;
-  throw unsupported('oauth_failed', `${url} says that it is ${resource.resource}, and that is another server.`);
+  throw unsupported('oauth_failed', `${url} identifies itself as ${resource.resource}, which is another server.`);
 }
 
-/** What the server asked for; else what it says that there is. Both with a way to renew tokens where there is one. */
+/** The scopes that the server requires or, failing that, those that it supports, plus the one for renewing tokens if there is one. */
 function scopesOf({ scope, resource, metadata }: Discovered): string[] {
-  const asked = scope?.split(' ').filter((word) => word !== '') ?? resource?.scopes_supported ?? [];
+  const required = scope?.split(' ').filter((word) => word !== '') ?? resource?.scopes_supported ?? [];
   const offline = metadata.scopes_supported?.includes('offline_access') ? ['offline_access'] : [];
-  return [...new Set([...asked, ...offline])];
+  return [...new Set([...required, ...offline])];
 }
 
-/** A client without a secret, where the server allows one: PKCE is what protects it. */
+/** A client without a secret, if the server allows one: it is protected by PKCE. */
 function clientMetadata({ token_endpoint_auth_methods_supported: methods }: AuthorizationServerMetadata, callback: string) {
   const wanted =
     methods === undefined || methods.includes('none') ? 'none' : methods.find((method) => /^client_secret_(basic|post)$/.test(method));
@@ -154,7 +155,7 @@ function clientMetadata({ token_endpoint_auth_methods_supported: methods }: Auth
 
 const redirects = (client: OAuthClientInformationMixed): string[] => ('redirect_uris' in client ? client.redirect_uris : []);
 
-function keptBefore({ connections: { box } }: HasConnections, row: ConnectionRow): KeptOAuth | undefined {
+function storedOAuth({ connections: { box } }: HasConnections, row: ConnectionRow): KeptOAuth | undefined {
   try {
     return openOAuth(box, row);
   } catch (error) {
@@ -163,7 +164,7 @@ function keptBefore({ connections: { box } }: HasConnections, row: ConnectionRow
   }
 }
 
-/** What the person brought back. */
+/** The query of the callback URL. */
 export interface Returned {
   state: string;
   code?: string | undefined;
@@ -171,7 +172,7 @@ export interface Returned {
   error?: string | undefined;
 }
 
-/** Why nothing came of an authorization: a sentence for the person. */
+/** Why an authorization failed, as a sentence for the person. */
 export class AuthorizationFailure extends Error {
   readonly returnUrl: string | null;
 
@@ -182,17 +183,17 @@ export class AuthorizationFailure extends Error {
   }
 }
 
-/** Ends an authorization: each can be ended once. Throws AuthorizationFailure. */
+/** Completes an authorization, which works only once. Throws AuthorizationFailure. */
 export async function finishAuthorization(
   engine: HasStore & HasClock & HasLog & HasWorker & HasConnections,
   returned: Returned,
 ): Promise<{ row: ConnectionRow; returnUrl: string | null }> {
   const flow = await takeFlow(engine.store, secretHash(returned.state), engine.clock.now());
   if (flow === undefined)
-    throw new AuthorizationFailure('This authorization is not known here, has been used, or is too old. Start it again.');
+    throw new AuthorizationFailure('This authorization is unknown, has already been used, or has expired. Start it again.');
   const { return_url: returnUrl } = flow;
   if (returned.code === undefined)
-    throw new AuthorizationFailure(`The authorization was not given: ${returned.error ?? 'there is no code'}.`, returnUrl);
+    throw new AuthorizationFailure(`The authorization failed: ${returned.error ?? 'there is no code'}.`, returnUrl);
   const details = JSON.parse(engine.connections.box.open(flow.details, flow.state_hash)) as Details;
   const tokens = await exchange(engine, details, { code: returned.code, iss: returned.iss }).catch((error: unknown) => {
     engine.log('warn', 'a code could not be exchanged for tokens', { server: details.server, reason: (error as Error).message });
@@ -248,7 +249,7 @@ async function keep(
   });
 }
 
-/** Where the person goes afterwards: not dialled by the service, so any host will do. */
+/** Where the person is sent afterwards. The service does not connect to it, so any host is allowed. */
 function checkReturnUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid('return_url', 'must be an http or https URL');

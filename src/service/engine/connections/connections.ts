@@ -1,4 +1,4 @@
-/** Connections: making, changing and deleting them. Each change is one transaction, and is told to webhooks. */
+/** Creates, changes, and deletes connections. Each change is one transaction, and an event for webhooks. */
 
 import { changedHeaders, type GivenHeaders, type KeptHeaders } from '../../connections/headers.ts';
 import { keptHeaders, sealedHeaders } from '../../connections/secrets.ts';
@@ -14,8 +14,8 @@ import type { HasClock, HasConnections, HasStore, HasWorker } from '../engine.ts
 import { recordEvents } from '../webhooks/events.ts';
 import { updatedEvent } from './events.ts';
 
-/** Connections that a team may have. */
-export const mostConnections = 200;
+/** The most connections that a team can have. */
+export const maxConnections = 200;
 
 export interface ConnectionFields {
   name?: string | undefined;
@@ -32,10 +32,10 @@ export interface NewConnection extends ConnectionFields {
   custom_integration_id?: string | undefined;
 }
 
-/** What a connection is made with when nobody says what it is. */
+/** The type of a connection that is created without one. */
 export const defaultType = 'custom_mcp';
 
-/** Throws 400 for an address or headers that cannot be used, 404 for a custom integration, 409 `too_many_connections`. */
+/** Creates a connection. Throws 400 for an unusable address or header, 404 for a custom integration, 409 `too_many_connections`. */
 export async function createConnection(
   engine: HasStore & HasClock & HasWorker & HasConnections,
   teamId: string,
@@ -43,7 +43,7 @@ export async function createConnection(
 ): Promise<ConnectionRow> {
   if (fields.custom_integration_id !== undefined) throw notFound('custom integration', fields.custom_integration_id);
   if (fields.server_url === undefined) {
-    const message = 'is required: there are no integrations here that would know it';
+    const message = 'is required, because this service has no integrations that define it';
     throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
   }
   const server_url = await checkServerUrl(engine, fields.server_url);
@@ -53,7 +53,7 @@ export async function createConnection(
   return changing(engine, async (trx) => insertNewConnection(trx, engine, { id, teamId, name, type, server_url, auth_method, ...headers }));
 }
 
-/** Inserts a connection that is complete. Throws 409 `too_many_connections`. */
+/** Inserts a complete connection. Throws 409 `too_many_connections`. */
 export async function insertNewConnection(
   trx: Queries,
   engine: HasClock,
@@ -64,8 +64,8 @@ export async function insertNewConnection(
     Partial<Pick<ConnectionRow, 'headers' | 'secret_headers' | 'oauth' | 'oauth_scopes'>>,
 ): Promise<ConnectionRow> {
   const { total } = await listConnectionRows(trx, { teamId }, { limit: 1, offset: 0 });
-  if (total >= mostConnections)
-    throw new ServiceError(409, 'too_many_connections', `A team has ${mostConnections} connections at the most; delete one first.`);
+  if (total >= maxConnections)
+    throw new ServiceError(409, 'too_many_connections', `A team can have at most ${maxConnections} connections; delete one first.`);
   const now = isoTime(engine.clock.now());
   return insertConnection(trx, {
     team_id: teamId,
@@ -86,8 +86,8 @@ export async function insertNewConnection(
 }
 
 /**
- * Changes a connection. What was found out about it is forgotten when it is reached in another way. Secrets go to the address that
- * they were given for: with another origin they have to be given again, and an authorization is dropped. Throws 404, and 400 as above.
+ * Changes a connection. If its address or credentials change, its recorded health is reset. Secrets are only sent to the origin
+ * that they were entered for: if that changes, they have to be entered again, and an authorization is dropped. Throws 404, and 400 as above.
  */
 export async function updateConnection(
   engine: HasStore & HasClock & HasWorker & HasConnections,
@@ -100,8 +100,8 @@ export async function updateConnection(
     const row = await requireConnection(trx, teamId, id);
     const moves = server_url !== undefined && new URL(server_url).origin !== new URL(row.server_url).origin;
     const before = keptHeaders(engine.connections.box, row);
-    if (moves && keepsSecrets(before, fields.headers)) {
-      const message = 'names another host; give the secret headers again, they are kept for the one they were given for';
+    if (moves && wouldKeepSecrets(before, fields.headers)) {
+      const message = 'is on another host; enter the secret headers again, because they were stored for the previous one';
       throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
     }
     const headers = fields.headers === undefined ? {} : sealedHeaders(engine.connections.box, id, changedHeaders(before, fields.headers));
@@ -120,25 +120,25 @@ export async function updateConnection(
   });
 }
 
-/** Deletes a connection with its secrets; that runs have used it stays known. Throws 404. */
+/** Deletes a connection with its secrets; the record of the runs that used it is retained. Throws 404. */
 export async function deleteConnection(engine: HasStore & HasClock, teamId: string, id: string): Promise<ConnectionRow> {
   return engine.store.transaction().execute(async (trx) => {
     const row = await requireConnection(trx, teamId, id);
     const now = isoTime(engine.clock.now());
-    const nothing = { headers: '{}', secret_headers: null, oauth: null };
-    await updateConnectionRow(trx, id, { ...nothing, deleted_at: now, updated_at: now, revision: row.revision + 1 });
+    const noSecrets = { headers: '{}', secret_headers: null, oauth: null };
+    await updateConnectionRow(trx, id, { ...noSecrets, deleted_at: now, updated_at: now, revision: row.revision + 1 });
     return row;
   });
 }
 
-/** The connection, or 404 `connection_not_found`. */
+/** The connection. Throws 404 `connection_not_found`. */
 export async function requireConnection(db: Queries, teamId: string, id: string): Promise<ConnectionRow> {
   const row = await findConnection(db, teamId, id);
   if (row === undefined) throw notFound('connection', id);
   return row;
 }
 
-/** The URL as it is dialled. Throws 400 `invalid_request` or `connection_host_not_allowed`. */
+/** The URL in the form in which it is requested. Throws 400 `invalid_request` or `connection_host_not_allowed`. */
 export const checkServerUrl = (engine: HasConnections, text: string, field = 'server_url'): Promise<string> =>
   checkOutboundUrl(engine.connections.agent, text, {
     field,
@@ -147,23 +147,23 @@ export const checkServerUrl = (engine: HasConnections, text: string, field = 'se
       `names ${host}, to which this service may not connect; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
   });
 
-/** Whether a change would leave stored secrets as they are. */
-function keepsSecrets(before: KeptHeaders, given: GivenHeaders | null | undefined): boolean {
+/** Whether a change would keep stored secrets. */
+function wouldKeepSecrets(before: KeptHeaders, given: GivenHeaders | null | undefined): boolean {
   if (Object.keys(before.secret).length === 0 || given === null) return false;
   return given?.secret === undefined || Object.values(given.secret).includes('');
 }
 
-/** A change in a transaction, that webhooks are told of. */
+/** Makes a change in a transaction, and records an event for webhooks. */
 export async function changing(
   engine: HasStore & HasClock & HasWorker & HasConnections,
   change: (trx: Queries) => Promise<ConnectionRow>,
 ): Promise<ConnectionRow> {
-  let told = false;
+  let shouldWake = false;
   const row = await engine.store.transaction().execute(async (trx) => {
     const changed = await change(trx);
-    told = await recordEvents(engine.clock, trx, { teamId: changed.team_id }, [updatedEvent(engine, changed)]);
+    shouldWake = await recordEvents(engine.clock, trx, { teamId: changed.team_id }, [updatedEvent(engine, changed)]);
     return changed;
   });
-  if (told) engine.worker.wake();
+  if (shouldWake) engine.worker.wake();
   return row;
 }

@@ -1,4 +1,4 @@
-/** How an MCP server is authorized: its own metadata (RFC 9728), and that of its authorization server (RFC 8414). */
+/** Discovers how to authorize an MCP server, from its own metadata (RFC 9728) and that of its authorization server (RFC 8414). */
 import type { AuthorizationServerMetadata, OAuthProtectedResourceMetadata } from '@modelcontextprotocol/client';
 import { ServiceError } from '../../errors.ts';
 import { type Fetch, OutboundError } from '../../outbound/guarded-fetch.ts';
@@ -10,24 +10,24 @@ export interface Discovered {
   server: string;
   metadata: AuthorizationServerMetadata;
   resource: OAuthProtectedResourceMetadata | undefined;
-  /** What the server asks for when it is called without a token. */
+  /** The scope that the server requires when it is called without a token. */
   scope: string | undefined;
 }
 
-/** Undefined when nothing there says how it is authorized. Throws 400 `mcp_server_unreachable`. */
+/** Returns undefined if the server does not say how to authorize it. Throws 400 `mcp_server_unreachable`. */
 export const discoverOAuth = (engine: HasClock & HasConnections, url: string): Promise<Discovered | undefined> =>
   withOAuthLibrary(engine, async (sdk, fetch) => {
     const challenge = await challengeOf(sdk, fetch, url);
     const { resourceMetadataUrl } = challenge;
     const found = await sdk
       .discoverOAuthServerInfo(url, { fetchFn: fetch, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) })
-      // What cannot be read, or speaks for another issuer, is as good as nothing.
+      // Metadata that cannot be read, or belongs to another issuer, counts as missing.
       .catch((error: unknown) => {
         if (error instanceof OutboundError) throw error;
         return undefined;
       });
     if (found?.authorizationServerMetadata === undefined) return undefined;
-    // A person is sent there by a browser: any other address would start a program, or show a file of this machine.
+    // A person opens this URL in a browser. Any other scheme could start a program, or show a file of their machine.
     const { protocol } = new URL(found.authorizationServerMetadata.authorization_endpoint);
     if (!/^https?:$/.test(protocol)) return undefined;
     return {
@@ -38,10 +38,10 @@ export const discoverOAuth = (engine: HasClock & HasConnections, url: string): P
     };
   }).catch((error: unknown) => {
     if (!(error instanceof OutboundError)) throw error;
-    throw new ServiceError(400, 'mcp_server_unreachable', `How ${url} is authorized could not be found out: ${error.message}.`);
+    throw new ServiceError(400, 'mcp_server_unreachable', `Discovering how to authorize ${url} failed: ${error.message}.`);
   });
 
-/** What the server says to a request without a token. */
+/** The server's response to a request without a token. */
 async function challengeOf(sdk: OAuthLibrary, fetch: Fetch, url: string): Promise<{ resourceMetadataUrl?: URL; scope?: string }> {
   const response = await fetch(url, {
     method: 'POST',

@@ -1,2 +1,2 @@
-/** Milliseconds for asking a server for its tools, or for how it is authorized. */
+/** Time limit in milliseconds for listing the tools of a server, and for discovering how to authorize it. */
 export const probeLimit = 15_000;

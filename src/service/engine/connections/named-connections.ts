@@ -1,4 +1,4 @@
-/** The connections that procedures name: which there are, and which are missing. */
+/** The connections that procedures refer to: which of them exist, and which are missing. */
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { ServiceError } from '../../errors.ts';
 import type { NamedConnection } from '../../runtimes/runtime.ts';
@@ -8,7 +8,7 @@ import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { HasRuntimes } from '../engine.ts';
 import { inputText } from '../revision/procedure.ts';
 
-/** Each connection of the team that a revision names, in the order of their use, by the revision's configuration as it is stored. */
+/** For each revision configuration (as stored), the connections of the team that it refers to, in the order of their use. */
 export async function namedConnections(
   engine: HasRuntimes,
   db: Queries,
@@ -21,7 +21,7 @@ export async function namedConnections(
   return named.map((names) => [...new Set(names.flatMap(({ name }) => rows.filter((row) => isCalled(row, name))))]);
 }
 
-/** Throws 400 `connection_missing` when a revision cannot do without a connection that the team does not have. */
+/** Throws 400 `connection_missing` if a revision needs a connection that the team does not have. */
 export async function requireConnections(engine: HasRuntimes, db: Queries, teamId: string, config: string): Promise<void> {
   const needed = namesIn(engine, config).flatMap(({ name, needed }) => (needed ? [name] : []));
   if (needed.length === 0) return;
@@ -43,7 +43,7 @@ function namesIn({ runtimes }: HasRuntimes, config: string | null): NamedConnect
   try {
     return runtimes.get(data.models.agent.model)?.connectionsOf?.(inputText(data.input)) ?? [];
   } catch (error) {
-    // A procedure that cannot be read tells so when it is to be executed.
+    // A procedure that cannot be read is reported when it is executed.
     if (error instanceof ServiceError) return [];
     throw error;
   }

@@ -1,15 +1,15 @@
-/** The OAuth half of the MCP client library, over guarded connections and within a time limit. */
+/** The OAuth part of the MCP client library, used over guarded connections and within a time limit. */
 import { type Fetch, guardedFetch, OutboundError } from '../../outbound/guarded-fetch.ts';
 import { withinTime } from '../../outbound/within-time.ts';
 import type { HasClock, HasConnections } from '../engine.ts';
 import { probeLimit } from './limits.ts';
 
-/** Bytes of all answers of one use. */
+/** The most bytes that all responses of one use may have together. */
 const mostBytes = 1024 * 1024;
 
 export type OAuthLibrary = typeof import('@modelcontextprotocol/client');
 
-/** Rejects with what `use` rejects with, or an OutboundError when it takes too long. */
+/** Rejects like `use`, or with an OutboundError if it takes too long. */
 export async function withOAuthLibrary<T>(
   { clock, connections }: HasClock & HasConnections,
   use: (sdk: OAuthLibrary, fetch: Fetch) => Promise<T>,

@@ -1,4 +1,4 @@
-/** The connections of a team as its runs use them. */
+/** The connections of a team, as its runs use them. */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { jsonValue } from '../../../base/values.ts';
 import { ServerProblem } from '../../connections/problems.ts';
@@ -33,15 +33,15 @@ async function connectionOf({ store }: HasStore, teamId: string, idOrName: strin
   const named = await findConnectionsNamed(store, teamId, idOrName);
   const [first] = named;
   if (named.length > 1)
-    throw new ServiceError(409, 'connection_ambiguous', `${named.length} connections are called ${idOrName}; use the id of one.`);
+    throw new ServiceError(409, 'connection_ambiguous', `${named.length} connections are called ${idOrName}; use an ID instead.`);
   const found = first ?? (await findConnection(store, teamId, idOrName));
   if (found === undefined) throw notFound('connection', idOrName);
   return found;
 }
 
 function problemOf({ name }: ConnectionRow, { kind, message }: ServerProblem): string {
-  if (kind === 'call') return `the server of the connection ${name} said: ${message}`;
-  const unknown = kind === 'unclear' ? '; whether the tool did its work is not known' : '';
+  if (kind === 'call') return `the server of the connection ${name} returned an error: ${message}`;
+  const unknown = kind === 'unclear' ? '; it is unknown whether the tool did its work' : '';
   return `the connection ${name} could not be used: ${message}${unknown}`;
 }
 
@@ -53,17 +53,17 @@ function answerOf({ content, structuredContent, isError }: CallToolResult): Conn
     content: blocks,
     structured: structuredContent ?? (texts.length === 1 ? objectIn(text) : null),
     text,
-    error: isError ? text.trim() || 'the tool failed and does not say why' : null,
+    error: isError ? text.trim() || 'the tool failed without giving a reason' : null,
   };
 }
 
-/** Many servers write their results as JSON into a text. */
+/** Many servers return their results as JSON in a text. */
 function objectIn(text: string): unknown {
   const value = jsonValue(text);
   return typeof value === 'object' ? value : null;
 }
 
-/** A part of an answer with the size of binary data in place of it: messages and templates are for texts. */
+/** A part of a result, with binary data replaced by its size: messages and templates are for texts. */
 function shownBlock(block: Record<string, unknown>): Record<string, unknown> {
   const { data, resource, ...rest } = block;
   if (typeof data === 'string') return { ...rest, size: Buffer.byteLength(data, 'base64') };

@@ -1,4 +1,4 @@
-/** Access tokens of an authorized connection: renewed before they expire, and when the server refuses them. */
+/** Access tokens of authorized connections. They are renewed before they expire, and when the server refuses them. */
 import type { OAuthTokens } from '@modelcontextprotocol/client';
 import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
@@ -9,18 +9,18 @@ import type { ConnectionRow } from '../../store/database/schema.ts';
 import type { HasClock, HasConnections, HasStore } from '../engine.ts';
 import { withOAuthLibrary } from './oauth-library.ts';
 
-/** Milliseconds before its end at which a token is renewed: a request takes its time. */
+/** How many milliseconds before its end a token is renewed, because a request takes some time. */
 const margin = 30_000;
 
-/** Where the tokens of a connection come from. Rejects with AuthorizationNeededError when a person has to authorize it again. */
+/** The tokens of a connection. Rejects with AuthorizationNeededError if a person has to authorize it again. */
 export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, revision }: ConnectionRow): TokenSource {
   let used: string | undefined;
   return {
     async token() {
-      const kept = await current(engine, id);
-      const isOver = kept.expiresAt !== undefined && kept.expiresAt - margin <= engine.clock.now();
-      const good = isOver && kept.refreshToken !== undefined ? await renewed(engine, { id, revision }, kept.accessToken) : kept;
-      used = good.accessToken;
+      const stored = await current(engine, id);
+      const isOver = stored.expiresAt !== undefined && stored.expiresAt - margin <= engine.clock.now();
+      const valid = isOver && stored.refreshToken !== undefined ? await renewed(engine, { id, revision }, stored.accessToken) : stored;
+      used = valid.accessToken;
       return used;
     },
     async onUnauthorized() {
@@ -31,9 +31,9 @@ export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, 
 
 async function current(engine: HasStore & HasConnections, id: string): Promise<KeptOAuth> {
   const row = await engine.store.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
-  const kept = row === undefined ? undefined : openOAuth(engine.connections.box, row);
-  if (kept === undefined) throw new AuthorizationNeededError('nobody has authorized it yet');
-  return kept;
+  const oauth = row === undefined ? undefined : openOAuth(engine.connections.box, row);
+  if (oauth === undefined) throw new AuthorizationNeededError('it has not been authorized yet');
+  return oauth;
 }
 
 /** Tokens other than the one that was refused. Callers at the same time share one renewal. */
@@ -50,13 +50,13 @@ async function renew(
   { id, revision }: { id: string; revision: number },
   refused: string | undefined,
 ): Promise<KeptOAuth> {
-  const kept = await current(engine, id);
-  // Somebody else was faster.
-  if (kept.accessToken !== refused) return kept;
-  if (kept.refreshToken === undefined) throw new AuthorizationNeededError(ended);
-  const tokens = await refresh(engine, kept, kept.refreshToken);
-  const fresh = withTokens(kept, tokens, engine.clock.now());
-  // Not noted as a change: it is the same authorization.
+  const oauth = await current(engine, id);
+  // Another caller has already renewed it.
+  if (oauth.accessToken !== refused) return oauth;
+  if (oauth.refreshToken === undefined) throw new AuthorizationNeededError(ended);
+  const tokens = await refresh(engine, oauth, oauth.refreshToken);
+  const fresh = withTokens(oauth, tokens, engine.clock.now());
+  // Not recorded as a change, because it is the same authorization.
   await updateConnectionRow(engine.store, id, { oauth: sealedOAuth(engine.connections.box, id, fresh) }, revision);
   return fresh;
 }
@@ -80,7 +80,7 @@ async function refresh(
     } catch (error) {
       if (error instanceof OutboundError) throw new ServerProblem('server', `its access token could not be renewed: ${error.message}`);
       if (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable')
-        throw new ServerProblem('server', 'its access token could not be renewed just now');
+        throw new ServerProblem('server', 'its access token could not be renewed at the moment');
       throw new AuthorizationNeededError(ended);
     }
   });
@@ -88,12 +88,12 @@ async function refresh(
 
 /** An authorization with other tokens. */
 export function withTokens(
-  { refreshToken: _refresh, expiresAt: _expires, ...kept }: Omit<KeptOAuth, 'accessToken'>,
+  { refreshToken: _refresh, expiresAt: _expires, ...oauth }: Omit<KeptOAuth, 'accessToken'>,
   tokens: OAuthTokens,
   now: number,
 ): KeptOAuth {
   return {
-    ...kept,
+    ...oauth,
     accessToken: tokens.access_token,
     ...(tokens.refresh_token === undefined ? {} : { refreshToken: tokens.refresh_token }),
     ...(tokens.expires_in === undefined ? {} : { expiresAt: now + tokens.expires_in * 1_000 }),

@@ -1,4 +1,4 @@
-/** Using a connection, and keeping what that tells of it: whether it works, or why not. */
+/** Uses connections, and records whether they work or why not. */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { callServerTool, type Server, type ServerTool, serverTools } from '../../connections/mcp-session.ts';
 import { ServerProblem } from '../../connections/problems.ts';
@@ -12,11 +12,11 @@ import { recordEvents } from '../webhooks/events.ts';
 import { actionRequiredEvent, updatedEvent } from './events.ts';
 import { tokenSource } from './tokens.ts';
 
-/** The parts of the engine that using a connection takes: its health is noted, and a change of it is an event. */
+/** The parts of the engine that are needed to use a connection: its health is recorded, and a change of it is an event. */
 export type ConnectionUser = HasStore & HasClock & HasLog & HasWorker & HasConnections;
 
 export interface UseOptions {
-  /** Milliseconds. */
+  /** Time limit in milliseconds. */
   limit: number;
   signal: AbortSignal;
 }
@@ -33,7 +33,7 @@ export const callConnectionTool = (
   options: UseOptions,
 ): Promise<CallToolResult> => used(engine, row, (server) => callServerTool(server, call, { ...options, ...session(engine) }));
 
-/** The tools of a server that is no connection. Rejects with ServerProblem. */
+/** The tools of a server that is not a connection. Rejects with ServerProblem. */
 export const probedTools = (engine: HasClock & HasConnections, server: Server, options: UseOptions): Promise<ServerTool[]> =>
   serverTools(server, { ...options, ...session(engine) });
 
@@ -57,18 +57,18 @@ function serverOf(engine: HasStore & HasClock & HasConnections, row: ConnectionR
     const { plain, secret } = openHeaders(box, row);
     const server = { url: row.server_url, headers: { ...plain, ...secret } };
     if (row.auth_method !== 'oauth') return server;
-    if (openOAuth(box, row) === undefined) throw new ServerProblem('server', 'nobody has authorized it yet');
+    if (openOAuth(box, row) === undefined) throw new ServerProblem('server', 'it has not been authorized yet');
     return { ...server, tokens: tokenSource(engine, row) };
   } catch (error) {
     if (!(error instanceof UnreadableSecretError)) throw error;
-    throw new ServerProblem('server', 'its secrets cannot be read: they were encrypted with another key. Give them again');
+    throw new ServerProblem('server', 'its secrets cannot be read, because they were encrypted with another key. Enter them again');
   }
 }
 
-/** Keeps what was found, unless the connection was changed meanwhile, and tells webhooks when it begins or ceases to work. */
+/** Records the health of a connection, unless it was changed meanwhile, and an event if it starts or stops working. */
 async function noteHealth(engine: ConnectionUser, { id, revision, team_id }: ConnectionRow, problem: string | null): Promise<void> {
   const now = isoTime(engine.clock.now());
-  const told = await engine.store.transaction().execute(async (trx) => {
+  const shouldWake = await engine.store.transaction().execute(async (trx) => {
     const before = await trx.selectFrom('connections').selectAll().where('id', '=', id).executeTakeFirst();
     if (before === undefined || before.broken_reason === problem) return false;
     const broken_at = problem === null ? null : (before.broken_at ?? now);
@@ -81,5 +81,5 @@ async function noteHealth(engine: ConnectionUser, { id, revision, team_id }: Con
     if (problem !== null && before.broken_at !== null) return false;
     return recordEvents(engine.clock, trx, { teamId: team_id }, [(problem === null ? updatedEvent : actionRequiredEvent)(engine, row)]);
   });
-  if (told) engine.worker.wake();
+  if (shouldWake) engine.worker.wake();
 }
