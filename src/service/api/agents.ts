@@ -25,15 +25,15 @@ import { requireAgent, requireBuild, requireTeam } from './shared/lookups.ts';
 
 const flag = (value: boolean): Flag => (value ? 1 : 0);
 
-async function requireFreeName(context: RequestContext, db: Queries, given: string, ownId?: string): Promise<string> {
-  const name = given.trim();
+async function requireFreeName(context: RequestContext, db: Queries, text: string, ownId?: string): Promise<string> {
+  const name = text.trim();
   if (name === '')
     throw new ServiceError(400, 'invalid_request', 'name must not be empty.', {
       details: [{ path: 'name', message: 'must not be empty' }],
     });
   const holder = await findAgentNamed(db, context.teamId, name);
   if (holder !== undefined && holder.id !== ownId) {
-    throw new ServiceError(409, 'agent_name_taken', `There is an agent named "${name}" already (${holder.id}).`);
+    throw new ServiceError(409, 'agent_name_taken', `There is already an agent named "${name}" (${holder.id}).`);
   }
   return name;
 }
@@ -74,7 +74,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
   async createAgent(context, { params, body }) {
     requireTeam(context, params.teamId);
     const now = isoTime(context.engine.clock.now());
-    let told = false;
+    let shouldWake = false;
     const created = await context.engine.store.transaction().execute(async (trx) => {
       const name = await requireFreeName(context, trx, body.name);
       await requireRoomForAgent(trx, context.teamId);
@@ -98,10 +98,10 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       });
       if (config === null) return { agent: agentView(agent) };
       const build = await firstBuild(trx, agent, { name: body.build?.name ?? source?.name ?? name, config, source }, now);
-      told = await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, build)]);
+      shouldWake = await recordEvents(context.engine.clock, trx, { teamId: agent.team_id }, [publishedEvent(agent, build)]);
       return { agent: agentView(agent), build: buildView(build, build.id) };
     });
-    if (told) context.engine.worker.wake();
+    if (shouldWake) context.engine.worker.wake();
     return created;
   },
 
@@ -146,7 +146,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
   },
 };
 
-/** The first revision of an agent is live at once. */
+/** The first revision of an agent goes live immediately. */
 async function firstBuild(
   trx: Queries,
   agent: AgentRow,

@@ -1,4 +1,4 @@
-/** Artifacts: pages that are made from messages, their revisions, and what they are exported as. */
+/** Artifacts: pages that are generated from messages, their revisions, and exports. */
 import type { PageContent } from '../artifacts/content.ts';
 import { renderPage } from '../artifacts/render/render.ts';
 import { isCreator, mayEdit, requireArtifact } from '../engine/artifacts/access.ts';
@@ -134,7 +134,7 @@ export const artifactRoutes: GroupRoutes<'artifacts'> = {
   }),
 };
 
-/** What the artifact shows, under the title that it has now. Throws 404 `artifact_not_found`, 404 `artifact_not_generated`. */
+/** The content of the artifact, under its current title. Throws 404 `artifact_not_found`, 404 `artifact_not_generated`. */
 async function currentPage(context: RequestContext, id: string): Promise<PageContent> {
   const artifact = await requireArtifact(context.engine.store, context, id);
   const revision = await currentRevision(context.engine.store, artifact);
@@ -142,7 +142,7 @@ async function currentPage(context: RequestContext, id: string): Promise<PageCon
     throw new ServiceError(
       404,
       'artifact_not_generated',
-      `This artifact has no page yet: no generation has made one (it is ${artifact.status}).`,
+      `This artifact has no page yet, because no generation has completed (it is ${artifact.status}).`,
     );
   }
   const content = JSON.parse(revision.content) as PageContent;

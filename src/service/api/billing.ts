@@ -1,4 +1,4 @@
-/** What a team's plan allows, and what has been used of it. */
+/** What the plan of a team allows, and how much of it has been used. */
 
 import type { GroupRoutes } from '../http/context.ts';
 import { teamUsage } from '../plans/usage.ts';

@@ -53,7 +53,7 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
       const other = await findLabelNamed(trx, queue.id, key, body.value);
       if (other !== undefined && other.id !== label.id) {
         const name = key === '' ? body.value : `${key}=${body.value}`;
-        throw new ServiceError(409, 'label_taken', `The queue has a label "${name}" already (${other.id}).`);
+        throw new ServiceError(409, 'label_taken', `The queue already has a label "${name}" (${other.id}).`);
       }
       const changes = { key, value: body.value, color_hue: body.color_hue ?? label.color_hue };
       return { label: labelView(await updateLabelRow(trx, label.id, changes)) };

@@ -1,4 +1,4 @@
-/** Cases: lists, creating, reading and deleting them. Bulk actions and labels are in case-bulk.ts and case-labels.ts. */
+/** Lists, creates, reads, and deletes cases. Bulk actions and labels are in case-bulk.ts and case-labels.ts. */
 
 import { createCases } from '../engine/cases/create.ts';
 import { deleteCases } from '../engine/dispatch/bulk.ts';
@@ -44,8 +44,8 @@ export const caseRoutes: GroupRoutes<'cases'> = {
   async createCases(context, { params, body }) {
     if ((body.case === undefined) === (body.cases === undefined)) {
       const both = body.case !== undefined;
-      throw new ServiceError(400, 'invalid_request', both ? 'Give case or cases, not both.' : 'Give case, or cases.', {
-        details: [{ path: 'cases', message: both ? 'must be left out beside case' : 'is required, or case' }],
+      throw new ServiceError(400, 'invalid_request', both ? 'Specify case or cases, not both.' : 'Specify case or cases.', {
+        details: [{ path: 'cases', message: both ? 'must be left out if there is a case' : 'is required unless there is a case' }],
       });
     }
     const drafts = body.cases ?? (body.case === undefined ? [] : [body.case]);
@@ -73,9 +73,9 @@ export const caseRoutes: GroupRoutes<'cases'> = {
   async getCase(context, { params }) {
     const { store, clock } = context.engine;
     const row = await requireCase(context, store, params.case_id);
-    const [shown] = await caseViews(store, [row], isoTime(clock.now()));
-    if (shown === undefined) throw notFound('case', params.case_id);
-    return { case: shown, events: (await listCaseEvents(store, row.id)).map(caseEventView), approvalBatches: [] };
+    const [view] = await caseViews(store, [row], isoTime(clock.now()));
+    if (view === undefined) throw notFound('case', params.case_id);
+    return { case: view, events: (await listCaseEvents(store, row.id)).map(caseEventView), approvalBatches: [] };
   },
 
   async deleteCase(context, { params }) {

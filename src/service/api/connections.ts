@@ -83,15 +83,15 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
 
   async startNativeOAuth(context, { params }) {
     requireTeam(context, params.teamId);
-    const words = `There is no provider ${params.provider} here: a local service has none of its own. Connect to the MCP server of the provider.`;
+    const words = `There is no provider ${params.provider}: a local service has no providers. Connect to the MCP server of the provider instead.`;
     throw new ServiceError(404, 'oauth_provider_not_found', words);
   },
 };
 
-/** As long as a probe may take; nobody ends it earlier. */
+/** A probe ends at its time limit, and nothing ends it earlier. */
 const unlimited = () => ({ limit: probeLimit, signal: new AbortController().signal });
 
-/** A server that cannot be used is an answer, too. */
+/** Reports a server that cannot be used as a result, not as an error. */
 async function probed(tools: Promise<ServerTool[]>): Promise<ProbedServer> {
   try {
     return { success: true, tools: await tools };

@@ -1,4 +1,4 @@
-/** Streams of server-sent events: what happens in a run, and what the runs of a team ask of people. */
+/** Streams of server-sent events: what happens in a run, and the human requests of a team's runs. */
 import { Readable } from 'node:stream';
 import type { eventOperations } from '../../interface/operations/events.ts';
 import { eventSchemas } from '../../interface/schemas/events.ts';
@@ -16,20 +16,20 @@ import { errorFields } from '../log.ts';
 import { isTerminal } from '../store/runs/runs.ts';
 import { requireRun, requireTeam } from './shared/lookups.ts';
 
-/** Milliseconds that a reader has for the last of a stream when the service ends. */
+/** Milliseconds that a reader has for the end of a stream when the service shuts down. */
 const lastMilliseconds = 250;
 
-/** What takes a token its right to read. */
+/** Changes of these tables can revoke a token's permission to read. */
 const accessTables = ['tokens', 'credentials'];
 
 export const eventRoutes: { readonly [Id in keyof typeof eventOperations]: RawHandler } = {
   async streamRunEvents(context, request) {
     const run = await requireRun(context, request.params.run_id ?? '');
-    const given = lastEventId(request);
+    const lastId = lastEventId(request);
     const { from } = readQuery(eventSchemas.streamRunEvents.query, request.search) as { from?: 'now' };
     const { store } = context.engine;
-    const position = given !== undefined ? runPosition(given) : from === 'now' ? await runPresent(store, run) : runStart();
-    // Everything was read, also the end: "No Content" makes browsers stop connecting.
+    const position = lastId !== undefined ? runPosition(lastId) : from === 'now' ? await runPresent(store, run) : runStart();
+    // Everything was read, including the end: "No Content" makes browsers stop reconnecting.
     if (position.finished && isTerminal(run.status) && run.status === position.status) return { status: 204, headers: {}, body: '' };
     const source = new RunEvents(store, { teamId: context.teamId, id: run.id }, position);
     return streamAnswer(context, request, source, { tables: accessTables, ids: [run.id] });
@@ -37,18 +37,18 @@ export const eventRoutes: { readonly [Id in keyof typeof eventOperations]: RawHa
 
   async streamTeamEvents(context, request) {
     requireTeam(context, request.params.teamId ?? '');
-    const given = lastEventId(request);
+    const lastId = lastEventId(request);
     const { store } = context.engine;
     const includesRuns = (readQuery(eventSchemas.streamTeamEvents.query, request.search) as { include?: string }).include === 'runs';
     const source = new TeamEvents(store, context.teamId, {
-      position: given === undefined ? await teamStart(store, context.teamId) : teamPosition(given),
+      position: lastId === undefined ? await teamStart(store, context.teamId) : teamPosition(lastId),
       includesRuns,
     });
     return streamAnswer(context, request, source, { tables: [...accessTables, 'human_requests', ...(includesRuns ? ['run_totals'] : [])] });
   },
 };
 
-/** The header of browsers' EventSource; empty before there was an event. */
+/** The header that browsers' EventSource sends; empty before the first event. */
 function lastEventId({ headers }: RawRequest): string | undefined {
   const value = headers['last-event-id'];
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -58,7 +58,7 @@ function streamAnswer(context: RequestContext, request: RawRequest, source: Even
   const { feed, slots, heartbeatMilliseconds } = request.streams;
   const headers = {
     'Content-Type': 'text/event-stream; charset=utf-8',
-    // Whatever is on the way must not hold events back.
+    // Proxies must not hold back events.
     'Cache-Control': 'no-cache, no-transform',
     'X-Accel-Buffering': 'no',
   };
@@ -69,7 +69,7 @@ function streamAnswer(context: RequestContext, request: RawRequest, source: Even
   const failed = (error: unknown): void =>
     context.engine.log('error', 'a stream of events failed', { request: context.requestId, ...errorFields(error) });
   const body = Readable.from(eventStream(source, { waker, signal, heartbeatMilliseconds, allowed, failed }), { highWaterMark: 1 });
-  // A reader that takes nothing must not hold up the end of the service.
+  // A reader that does not read must not hold up the shutdown.
   const cut = (): void => void setTimeout(() => body.destroy(), lastMilliseconds).unref();
   signal.addEventListener('abort', cut, { once: true });
   body.once('close', () => {

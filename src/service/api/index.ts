@@ -1,4 +1,4 @@
-/** Every operation's handler. A group that is added to the contract is added here. */
+/** The handlers of all operations. A group that is added to the contract must be added here. */
 import type { OperationId } from '../../interface/operations.ts';
 import type { Handler, RawHandler } from '../http/context.ts';
 import type { AnyHandler, ServiceApi } from '../http/exchange.ts';

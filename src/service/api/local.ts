@@ -1,4 +1,4 @@
-/** Who may call the service: teams, tokens and OAuth clients, managed by the owner of the data directory. */
+/** Who may call the service: teams, tokens, and OAuth clients, managed by the owner of the data directory. */
 
 import type { Body } from '../../interface/types.ts';
 import type { Hold } from '../engine/backup/backup-hold.ts';
@@ -27,7 +27,7 @@ type ManagedKind = Extract<CredentialKind, 'api_key' | 'oauth_client'>;
 export const localRoutes: GroupRoutes<'local'> = {
   async getLocalCredential({ engine, credentialId, kind, isOwner, scopes }) {
     const row = await findCredential(engine.store, kind, credentialId);
-    // Revoked since the request was let in.
+    // The token was revoked after the request was authenticated.
     if (row === undefined) throw notFound('credential', credentialId);
     return { credential: { ...credentialFields(row), scopes: scopes === null ? null : [...scopes], kind, owner: isOwner } };
   },
@@ -63,7 +63,7 @@ export const localRoutes: GroupRoutes<'local'> = {
     const now = isoTime(engine.clock.now());
     return engine.store.transaction().execute(async (trx) => {
       const team = await requireKnownTeam(trx, params.team_id);
-      if (team.id === teamId) throw new ServiceError(409, 'own_team', 'The team of the owner cannot be deleted.');
+      if (team.id === teamId) throw new ServiceError(409, 'own_team', "The owner's own team cannot be deleted.");
       const { total } = await listAgentRows(trx, { teamId: team.id, automationId: undefined, limit: 1, offset: 0 });
       if (total > 0) {
         throw new ServiceError(409, 'team_not_empty', `The team has ${total === 1 ? 'an agent' : `${total} agents`}; delete them first.`);
@@ -148,12 +148,12 @@ async function create(
   });
 }
 
-/** Each is named once: a schema would compare all with all, for as long as somebody likes to keep the service busy. */
+/** Checks that each scope appears once. A schema would compare every pair, so that a long list could keep the service busy. */
 function scopesText(scopes: readonly string[] | undefined): string | null {
   if (scopes === undefined) return null;
   if (new Set(scopes).size === scopes.length) return scopes.join(' ');
-  throw new ServiceError(400, 'invalid_request', 'scopes must not name one twice.', {
-    details: [{ path: 'scopes', message: 'must not name one twice' }],
+  throw new ServiceError(400, 'invalid_request', 'scopes must not contain duplicates.', {
+    details: [{ path: 'scopes', message: 'must not contain duplicates' }],
   });
 }
 
@@ -176,11 +176,11 @@ async function requireKnownTeam(db: Queries, id: string): Promise<TeamRow> {
   return team;
 }
 
-async function requireFreeName(db: Queries, given: string, ownId?: string): Promise<string> {
-  const name = trimmed(given);
+async function requireFreeName(db: Queries, text: string, ownId?: string): Promise<string> {
+  const name = trimmed(text);
   const holder = await findTeamNamed(db, name);
   if (holder === undefined || holder.id === ownId) return name;
-  throw new ServiceError(409, 'team_name_taken', `There is a team named "${name}" already (${holder.id}).`);
+  throw new ServiceError(409, 'team_name_taken', `There is already a team named "${name}" (${holder.id}).`);
 }
 
 function trimmed(name: string): string {

@@ -1,4 +1,4 @@
-/** The Model Context Protocol. What speaks it is loaded with the first message: most services never get one. */
+/** The Model Context Protocol. Its implementation is loaded with the first message, because most services never get one. */
 import type { mcpOperations } from '../../interface/operations/mcp.ts';
 import { ServiceError } from '../errors.ts';
 import type { RawHandler } from '../http/context.ts';
@@ -10,7 +10,7 @@ export const mcpRoutes: { readonly [Id in keyof typeof mcpOperations]: RawHandle
   },
 
   async getMcp() {
-    throw new ServiceError(405, 'method_not_allowed', 'MCP is spoken with POST; this service has no stream to subscribe to.', {
+    throw new ServiceError(405, 'method_not_allowed', 'MCP messages are sent with POST; this service has no stream to subscribe to.', {
       headers: { Allow: 'POST' },
     });
   },

@@ -1,4 +1,4 @@
-/** Memory files of agents. Runs write them. */
+/** Memory files of agents, which are written by runs. */
 import { notFound } from '../errors.ts';
 import type { GroupRoutes } from '../http/context.ts';
 import { findMemoryFile, type ListedMemoryFile, listMemoryFiles } from '../store/agents/memory-files.ts';

@@ -1,15 +1,15 @@
-/** GET /oauth/callback: where a person comes back to from an authorization server, and is told what came of it. */
+/** GET /oauth/callback: where a person returns from an authorization server, and sees the outcome. */
 import { AuthorizationFailure, finishAuthorization } from '../engine/connections/authorize.ts';
 import type { Answer } from '../http/answer.ts';
 import type { Exchange, HttpParts } from '../http/exchange.ts';
 
 export const callbackPath = 'oauth/callback';
 
-/** A page; or a redirect to where the one who began it wants the person. Never throws for what the person brings. */
+/** A page, or a redirect to the URL chosen by the client that started the authorization. Never throws because of the query. */
 export async function callbackAnswer({ engine }: HttpParts, { method, search }: Exchange): Promise<Answer> {
   const state = search.get('state') ?? '';
   const one = (name: string): string | undefined => search.get(name) ?? undefined;
-  // A look at what is here must not use up the code.
+  // A HEAD request must not use up the code.
   if (method === 'HEAD') return page(200, 'Authorization', '');
   try {
     const error = one('error_description') ?? one('error');
@@ -27,7 +27,7 @@ const headers = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   'X-Content-Type-Options': 'nosniff',
-  // The address of this page holds the code.
+  // The address of this page contains the code.
   'Referrer-Policy': 'no-referrer',
   'Cache-Control': 'no-store',
 };

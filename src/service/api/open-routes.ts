@@ -1,6 +1,6 @@
 /**
- * What needs no Bearer token: health, descriptions, signed URLs, the team page, and the token endpoint, which has an authentication of its own.
- * None but the last, and signing in to the page, counts against a rate limit.
+ * Routes without a Bearer token: health, descriptions, signed URLs, the team page, and the token endpoint, which has its own
+ * authentication. Only the token endpoint and signing in to the page count against a rate limit.
  */
 import { openApiDocument } from '../../interface/openapi.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
@@ -41,14 +41,14 @@ const routes: Record<string, OpenRoute> = {
   'oauth/token': { name: 'oauth_token', methods: ['POST'], answer: tokenAnswer },
 };
 
-/** Paths with a last segment that is anything. */
+/** Paths whose last segment can be anything. */
 const signedRoutes: Record<string, OpenRoute> = {
   files: { name: 'download', methods: ['GET'], answer: downloadAnswer },
   page: { name: 'page', methods: ['GET'], answer: (_, exchange, name) => pageFile(exchange, name) },
   uploads: { name: 'upload', methods: ['PUT'], answer: uploadAnswer },
 };
 
-/** Clients try several well-known documents before they have a token. That one is not there must not read as "not signed in". */
+/** Clients try several well-known documents before they have a token. A missing one must not be reported as "not signed in". */
 const unknownDocument: OpenRoute = {
   name: 'well_known',
   methods: ['GET'],
@@ -57,11 +57,11 @@ const unknownDocument: OpenRoute = {
   },
 };
 
-/** The open route of a request; undefined when the path is none. Throws 405. */
+/** The open route of a request; undefined if its path is not one. Throws 405. */
 export function openRoute(exchange: Exchange): OpenMatch | undefined {
   const [first = '', second = ''] = exchange.segments;
   const plain = exchange.segments.join('/');
-  // A download's URL may end with the name of the file, which is for people alone.
+  // A download URL can end with the name of the file, which is only for people.
   const signedLengths = first === 'files' ? [2, 3] : [2];
   const signed = signedLengths.includes(exchange.segments.length) && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
   const otherwise = first === '.well-known' ? unknownDocument : signed;

@@ -1,4 +1,4 @@
-/** What those who operate the service ask: whether it lives, whether it is ready, and its figures. */
+/** Routes for operators: whether the service is alive, whether it is ready, and its metrics. */
 
 import { isLoopback } from '../../base/loopback.ts';
 import { version } from '../../base/version.ts';
@@ -8,7 +8,7 @@ import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
 import { isSameHash, secretHash } from '../secret-hash.ts';
 
-/** GET /healthz: whoever reads this has been answered by a process that lives. It looks at nothing else: a restart would mend nothing else. */
+/** GET /healthz: any response shows that the process is alive. Nothing else is checked, because a restart would fix nothing else. */
 export const healthAnswer = ({ instanceId }: HttpParts): Answer => jsonAnswer(200, { status: 'ok', version, instance_id: instanceId });
 
 /** GET /readyz: 200 or 503. */
@@ -16,8 +16,9 @@ export async function readyAnswer({ readiness }: HttpParts): Promise<Answer> {
   const state = await readiness.state();
   const noStore = { 'Cache-Control': 'no-store' };
   if (state.status === 'ready') return jsonAnswer(200, state, noStore);
-  const unwell = state.reason === undefined ? 'The service cannot do its work; its log says why.' : troubleWords[state.reason].message;
-  const message = state.status === 'draining' ? 'The service is about to end.' : unwell;
+  const unwell =
+    state.reason === undefined ? 'The service cannot do its work; see its log for the reason.' : troubleWords[state.reason].message;
+  const message = state.status === 'draining' ? 'The service is shutting down.' : unwell;
   return jsonAnswer(503, { ...state, error: state.status, message }, noStore);
 }
 
@@ -31,15 +32,19 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
   };
 }
 
-/** Figures are for who has their token; where there is none, for this machine. What a proxy passes on comes from elsewhere. */
+/** Metrics require their token. If there is none, only this machine may read them, except through a proxy. */
 function requireWatcher(parts: HttpParts, { request }: Exchange): void {
   const { metricsToken, limiter, publicUrl } = parts;
   if (metricsToken === undefined) {
-    // A proxy need not tell of itself, but passes on the name that others call.
+    // A proxy might not identify itself, but it passes on the host name of the request.
     const isPublic = publicUrl !== undefined && request.headers.host?.toLowerCase() === new URL(publicUrl).host;
     const passedOn = isPublic || ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers[name] !== undefined);
     if (!passedOn && isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))) return;
-    throw new ServiceError(403, 'metrics_forbidden', 'Figures are told to this machine alone; start the service with a metrics token.');
+    throw new ServiceError(
+      403,
+      'metrics_forbidden',
+      'Metrics can only be read on this machine; to read them elsewhere, start the service with a metrics token.',
+    );
   }
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   if (token !== undefined && isSameHash(secretHash(token), secretHash(metricsToken))) return;

@@ -1,4 +1,4 @@
-/** The plugin catalogue: the runtimes that this service has, and what each of them can do. */
+/** The plugin catalogue: the runtimes of this service, and what each of them can do. */
 import type { GroupRoutes } from '../http/context.ts';
 
 export const pluginRoutes: GroupRoutes<'plugins'> = {

@@ -13,15 +13,15 @@ import { isoTime } from '../store/database/time.ts';
 import { queueView } from '../views/cases.ts';
 import { requireQueue, requireTeam } from './shared/lookups.ts';
 
-async function requireFreeName(context: RequestContext, db: Queries, given: string, ownId?: string): Promise<string> {
-  const name = given.trim();
+async function requireFreeName(context: RequestContext, db: Queries, text: string, ownId?: string): Promise<string> {
+  const name = text.trim();
   if (name === '') {
     const details = [{ path: 'name', message: 'must not be empty' }];
     throw new ServiceError(400, 'invalid_request', 'name must not be empty.', { details });
   }
   const holder = await findQueueNamed(db, context.teamId, name);
   if (holder === undefined || holder.id === ownId) return name;
-  throw new ServiceError(409, 'queue_name_taken', `There is a queue named "${name}" already (${holder.id}).`);
+  throw new ServiceError(409, 'queue_name_taken', `There is already a queue named "${name}" (${holder.id}).`);
 }
 
 export const queueRoutes: GroupRoutes<'queues'> = {

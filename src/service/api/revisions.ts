@@ -35,7 +35,7 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
-      // What it is not given a revision has from another: the one named, or the live one.
+      // Missing fields are taken from another revision: the specified one, or the live one.
       const sourceId = body.source_build_id ?? agent.live_build_id ?? undefined;
       const source = sourceId === undefined ? undefined : await requireBuild(context, trx, sourceId);
       const build = await insertBuild(trx, {
@@ -85,11 +85,11 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
     await context.engine.store.transaction().execute(async (trx) => {
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
-      if (agent.live_build_id === build.id) throw new ServiceError(409, 'revision_already_live', 'This revision is the live one already.');
+      if (agent.live_build_id === build.id) throw new ServiceError(409, 'revision_already_live', 'This revision is already live.');
       await requireNoBuilderRun(trx, build.id);
       if (build.config === null)
         throw new ServiceError(409, 'revision_has_no_procedure', 'This revision has no configuration yet; update it with one first.');
-      // It may have been written for a service with other runtimes.
+      // It might have been written for a service with other runtimes.
       checkedConfig(context, JSON.parse(build.config) as RevisionConfig);
       const live = await updateBuildRow(trx, build.id, {
         revision_name: body.revision_name ?? build.revision_name,

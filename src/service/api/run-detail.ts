@@ -1,4 +1,4 @@
-/** What the engine recorded of a run: its detail, the execution report, and its files. */
+/** What the engine has recorded about a run: its detail, the execution report, and its files. */
 import type { RunDetail, WorkflowExecutionReport } from '../../interface/types.ts';
 import { notFound } from '../errors.ts';
 import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../http/context.ts';
@@ -17,7 +17,7 @@ import { evaluationDetail } from '../views/evaluations.ts';
 import { messageView, runFields } from '../views/runs.ts';
 import { requireRun } from './shared/lookups.ts';
 
-/** Messages that the detail carries, or fewer when they are large; the rest is in the message list. */
+/** Messages in the detail, or fewer if they are large; the rest is in the message list. */
 const conversationLength = 50;
 
 type DetailOperation = 'getRunDetail' | 'getWorkflowExecutionReport' | 'listBrowserSessionPages' | 'downloadRunFile';
@@ -64,7 +64,7 @@ export const runDetailRoutes: Pick<GroupRoutes<'runs'>, DetailOperation> = {
 
 async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
   const { rows, total } = await latestMessageRows(db, run.id, conversationLength);
-  // What a run did in a browser is kept under the run's own id.
+  // What a run did in a browser is stored under the ID of the run.
   const sessionId = (await hasToolExecutions(db, run.id)) ? run.id : null;
   return {
     ...runFields(run),
@@ -74,7 +74,7 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
     // The latest messages, oldest first.
     conversation: rows.map(messageView),
     conversationPagination: { total, included: rows.length, hasMore: rows.length < total },
-    // The connections that it has used.
+    // The connections that the run has used.
     integrationInstances: (await runConnections(db, run.id)).map(({ deleted_at, ...used }) => ({ ...used, deleted: deleted_at !== null })),
     handover: null,
     eval_summaries: evaluationDetail(await findEvaluation(db, run.id)),
@@ -85,13 +85,13 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
   };
 }
 
-/** Every figure is of the run's latest turn. */
+/** The report of a run. All figures are about its latest turn. */
 async function executionReport({ engine }: RequestContext, run: RunRow): Promise<WorkflowExecutionReport> {
   const { store } = engine;
   const { calls, results, errors } = await turnFigures(store, run.id, run.turn);
   const runtime = engine.runtimes.get(run.runtime);
   const executedSteps = await countCompletedSteps(store, run.id, run.turn);
-  // Steps that the procedure has. A runtime without a fixed procedure counts none, and its steps are known once executed.
+  // The steps of the procedure. A runtime without a fixed procedure has none, and its steps are only known once they are executed.
   const countedSteps = runtime?.countSteps(await procedureText(store, run.procedure_hash)) ?? 0;
   const totalSteps = countedSteps > 0 ? countedSteps : executedSteps;
   return {
@@ -101,18 +101,18 @@ async function executionReport({ engine }: RequestContext, run: RunRow): Promise
     totalSteps,
     // Steps in the journal.
     executedSteps,
-    // Tool calls that were made, and those that came back.
+    // Tool calls, and those that returned.
     calls,
     executions: results,
-    // Times the run asked a person.
+    // How often the run asked a person.
     handoffs: await countRequests(store, run.id, run.turn),
-    // Tool results with an error, and the failure of the run itself.
+    // Tool results with an error, plus the failure of the run itself.
     errors: errors + (run.status === 'failed' ? 1 : 0),
-    // Why it does not go on: how it ended, with its error, or that it waits.
+    // Why the run does not continue: how it ended, with its error, or that it is waiting.
     stopReasons:
       isTerminal(run.status) || run.status === 'waiting' ? [run.error === null ? run.status : `${run.status}: ${run.error}`] : [],
     reachedCompletion: run.status === 'completed',
-    // Executed steps out of all; nothing to execute counts as nothing executed.
+    // The share of executed steps; 0 if there are no steps.
     programmaticExecutionRate: totalSteps === 0 || countedSteps === 0 ? 0 : Math.min(1, executedSteps / totalSteps),
   };
 }
@@ -120,11 +120,11 @@ async function executionReport({ engine }: RequestContext, run: RunRow): Promise
 interface VisitedPage {
   url: string;
   title: string | null;
-  /** Id of the latest picture of it. */
+  /** ID of its latest picture. */
   picture: string | null;
 }
 
-/** The pages that tool calls were on, each with its latest picture, in the order of the first visit. */
+/** The pages that tool calls visited, each with its latest picture, in the order of the first visit. */
 function visitedPages(executions: readonly ToolExecutionRow[]): VisitedPage[] {
   const pages = new Map<string, VisitedPage>();
   for (const { input, after_file_id } of executions) {

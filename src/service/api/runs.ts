@@ -1,4 +1,4 @@
-/** Runs: listing, starting, reading, talking to and stopping them. Detail and report are in run-detail.ts. */
+/** Lists, starts, reads, and stops runs, and sends messages to them. Detail and report are in run-detail.ts. */
 import type { RunStatus } from '../../interface/types.ts';
 import { postMessage, respond } from '../engine/runs/conversation.ts';
 import { startRun, stopRun } from '../engine/runs/lifecycle.ts';
@@ -26,25 +26,25 @@ export const runRoutes: GroupRoutes<'runs'> = {
     if (filter === undefined) return { data: [], total: 0 };
     if (query.count_only === 'true') return { data: [], total: await countRuns(store, filter) };
     const { limit = 20, offset = 0, sort_order: order = 'desc' } = query;
-    // One more than asked for tells whether there are more, when nobody wants them counted.
-    const asked = { limit: limit + 1, offset };
-    const rows = await listRunRows(store, filter, { ...asked, order });
+    // One more than requested, which shows whether there are more without counting them.
+    const slice = { limit: limit + 1, offset };
+    const rows = await listRunRows(store, filter, { ...slice, order });
     const asking = rows.slice(0, limit).filter((row) => row.status === 'waiting');
     const sizes = await pendingRequestSizes(
       store,
       asking.map((row) => row.id),
     );
-    const shown = fitting(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
-    const page = rows.slice(0, shown);
+    const fits = fitting(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
+    const page = rows.slice(0, fits);
     const pending = await pendingRequests(
       store,
       asking.filter((row) => page.includes(row)).map((row) => row.id),
     );
-    // Without a count the total is what is known: all runs up to here, and one more if there is.
-    const known = rows.length === 0 ? 0 : offset + rows.length;
+    // Without a count, the total is a lower bound: all runs up to here, plus one more if there is one.
+    const atLeast = rows.length === 0 ? 0 : offset + rows.length;
     return {
       data: page.map((row) => runListItem(row, pending.get(row.id))),
-      total: query.include_total === 'false' ? known : await totalOf({ ...asked, found: rows.length }, () => countRuns(store, filter)),
+      total: query.include_total === 'false' ? atLeast : await totalOf({ ...slice, found: rows.length }, () => countRuns(store, filter)),
     };
   },
 
@@ -73,7 +73,7 @@ export const runRoutes: GroupRoutes<'runs'> = {
     const run = await requireRun(context, params.run_id);
     const { store } = context.engine;
     const total = await countMessages(store, run.id);
-    // Read last: pages of many requests are not to wait in memory for each other.
+    // Read last, so that the pages of many requests do not wait in memory for each other.
     return { messages: (await listMessageRows(store, run.id, { limit, offset })).map(messageView), total, limit, offset };
   },
 
@@ -84,7 +84,7 @@ export const runRoutes: GroupRoutes<'runs'> = {
       });
     }
     const to = { teamId: context.teamId, runId: params.run_id };
-    // To a run that waits, a message is the answer.
+    // To a waiting run, a message is the answer.
     const mayAnswer = () => requirePermission(context, 'respondToHumanRequest');
     const { expected_human_request_id: expectedRequest } = body;
     const { message, answered } = await postMessage(context.engine, to, body.message, { mayAnswer, expectedRequest });
@@ -98,13 +98,13 @@ export const runRoutes: GroupRoutes<'runs'> = {
 
   async stopRun(context, { params }) {
     const { run, stopped } = await stopRun(context.engine, context.teamId, params.run_id);
-    return { success: true, message: stopped ? 'The run was interrupted.' : `The run is ${run.status} already; nothing was stopped.` };
+    return { success: true, message: stopped ? 'The run was interrupted.' : `The run is already ${run.status}; nothing was stopped.` };
   },
 };
 
 const statusFilters: Record<string, RunStatus[]> = { stopped: ['interrupted'], needs_attention: ['waiting', 'failed'] };
 
-/** The filter that a query asks for; undefined when it asks for what no run here has: a user, a digest. */
+/** The filter of a query; undefined if it requires something that no run of this service has, such as a user or a digest. */
 function runFilter(context: RequestContext, query: HandlerInput<'listRuns'>['query']): RunFilter | undefined {
   if ((query.user_id ?? query.digest_id) !== undefined) return undefined;
   return {

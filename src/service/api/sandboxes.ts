@@ -55,7 +55,7 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
     timeline(context, await requireRun(context, params.run_id, params.agent_id)),
 };
 
-/** The sandbox, or 404 `sandbox_not_found`. */
+/** The sandbox. Throws 404 `sandbox_not_found`. */
 async function requireSandbox(context: RequestContext, id: string): Promise<Sandbox> {
   const sandbox = await openSandbox(context, id);
   if (sandbox === undefined) throw notFound('sandbox', id);
@@ -64,15 +64,15 @@ async function requireSandbox(context: RequestContext, id: string): Promise<Sand
 
 async function openSandbox({ engine, teamId }: RequestContext, id: string): Promise<Sandbox | undefined> {
   const row = await findSandbox(engine.store, teamId, id);
-  // The directory of a run's own sandbox is made when it is first needed: by the run, or here.
+  // The directory of a run's own sandbox is created when it is first needed, by the run or here.
   return row === undefined ? undefined : engine.sandboxes.create(id);
 }
 
-/** A path as the sandbox writes it, if a file can be written there. */
-async function writablePath(sandbox: Sandbox, given: string): Promise<string> {
-  const path = shownPath(namesOf(given));
+/** A path in the form that the sandbox uses. Throws unless a file can be written there. */
+async function writablePath(sandbox: Sandbox, text: string): Promise<string> {
+  const path = shownPath(namesOf(text));
   try {
-    const entry = await sandbox.stat(given);
+    const entry = await sandbox.stat(text);
     if (entry.type === 'file') return entry.path;
   } catch (error) {
     if (error instanceof ServiceError && error.error === 'file_not_found') return path;

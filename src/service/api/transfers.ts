@@ -1,4 +1,4 @@
-/** Bytes behind signed URLs: downloads of sandbox files and run files, uploads into sandboxes. Both are streamed. */
+/** Transfers by signed URL: downloads of sandbox files and run files, and uploads into sandboxes. All are streamed. */
 import { Buffer } from 'node:buffer';
 import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
@@ -18,16 +18,16 @@ interface Source {
   mimeType: string;
   size: number;
   etag: string;
-  /** SHA-256 of the whole in hex, where it is known. */
+  /** SHA-256 of the whole file in hex, if known. */
   sha256?: string;
-  /** The bytes of a range, or all; undefined when what is there now is not what was described. */
+  /** The bytes of a range, or all of them; undefined if the file has changed since it was described. */
   open(range: ByteRange | undefined): Promise<Readable | undefined>;
 }
 
-/** GET /files/<token>. Throws 403 for a bad token, 404 when the file is gone; a range behind its end is answered 416. */
+/** GET /files/<token>. Throws 403 for an invalid token, 404 if the file is gone. A range beyond its end is answered with 416. */
 export async function downloadAnswer(parts: HttpParts, exchange: Exchange, token: string): Promise<Answer> {
   const grant = parts.signer.verify(token, parts.engine.clock.now());
-  // Described anew when the file changes between looking at it and opening it.
+  // The file is described again if it changes before it is opened.
   for (let attempt = 0; attempt < 3; attempt++) {
     const source = await describe(parts, grant);
     const answer = await sourceAnswer(source, exchange);
@@ -50,10 +50,10 @@ async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answ
   const headers = {
     'Accept-Ranges': 'bytes',
     ETag: source.etag,
-    // RFC 9530: of the whole file, whatever part of it is sent.
+    // The digest is that of the whole file, even if only a part is sent (RFC 9530).
     ...(source.sha256 === undefined ? {} : { 'Repr-Digest': `sha-256=:${Buffer.from(source.sha256, 'hex').toString('base64')}:` }),
     'Cache-Control': 'private, no-cache',
-    // What an agent wrote must never run as a page of this origin.
+    // A file that was written by an agent must never run as a page of this origin.
     'Content-Disposition': contentDisposition(source.name),
     'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "default-src 'none'; sandbox",
@@ -93,13 +93,13 @@ async function describeRunFile({ engine }: HttpParts, { runId, fileId }: Extract
   if (file === undefined) throw notFound('run file', fileId);
   return {
     name: file.name,
-    // The runtime's word for it, if it can stand in a header.
+    // The type reported by the runtime, if it is valid in a header.
     mimeType: /^[\w.+-]+\/[\w.+-]+$/.test(file.mime_type) ? file.mime_type : 'application/octet-stream',
     size: Number(file.size),
     etag: `"${file.sha256}"`,
     sha256: file.sha256,
     async open(range) {
-      // Opened before the answer begins: a file that is not there can still be answered 404.
+      // Opened before the response starts, so that a missing file can still be answered with 404.
       const handle = await open(engine.files.path(runId, fileId)).catch((error: unknown) => {
         throw hasCode(error, 'ENOENT') ? notFound('run file', fileId) : error;
       });
@@ -127,4 +127,4 @@ async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: E
   };
 }
 
-const wrongGrant = (): ServiceError => new ServiceError(403, 'invalid_signature', 'This URL was made for something else.');
+const wrongGrant = (): ServiceError => new ServiceError(403, 'invalid_signature', 'This URL was created for something else.');

@@ -1,4 +1,4 @@
-/** Case triggers of agents, and who works on a queue. */
+/** Case triggers of agents, and the agents that work on a queue. */
 
 import { queueAgents } from '../engine/dispatch/queue-agents.ts';
 import { conflictsOn, createTrigger, deleteTrigger, findTrigger, requireTrigger, updateTrigger } from '../engine/dispatch/triggers.ts';

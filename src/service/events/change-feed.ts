@@ -1,14 +1,14 @@
 /**
- * Wakes whoever waits for a change of the database. It says only that something may have changed; what did is read afterwards,
- * through the store, which answers when it is durable.
+ * Wakes streams that wait for a change in the database. It only signals that something might have changed; the change itself is
+ * read afterwards through the store, which answers once it is durable.
  */
 import type { Changes } from '../store/database/changes.ts';
 
-/** What a waker is interested in. */
+/** The changes that a waker is interested in. */
 export interface Topics {
   /** Any change of one of these tables. */
   readonly tables?: readonly string[];
-  /** Changes of runs, messages and human requests whose statement names one of these ids. */
+  /** Changes of runs, messages, and human requests whose statement contains one of these IDs. */
   readonly ids?: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export class ChangeFeed {
     this.#changes = changes;
   }
 
-  /** A waker for some topics. Close it when nobody waits for it any more. */
+  /** A waker for some topics. Close it when it is no longer needed. */
   waker({ tables = [], ids = [] }: Topics): Waker {
     this.#stop ??= this.#changes.onChange((table, values) => this.#changed(table, values));
     const waker = new Waker(() => {
@@ -67,12 +67,12 @@ export class Waker {
     this.#resume?.();
   }
 
-  /** Forgets earlier changes. Call it before reading: what changes during the read wakes the next wait. */
+  /** Forgets earlier changes. Call it before reading, so that a change during the read ends the next wait. */
   reset(): void {
     this.#woken = false;
   }
 
-  /** Waits for a change since `reset`: true when there was one, false when the time (milliseconds) has passed or the signal was aborted. */
+  /** Waits for a change since `reset`. Returns true if there was one, false if the time (milliseconds) has passed or the signal was aborted. */
   async next(signal: AbortSignal, milliseconds: number): Promise<boolean> {
     if (this.#woken || signal.aborted) return this.#woken;
     return new Promise((resolve) => {

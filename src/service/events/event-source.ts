@@ -1,7 +1,7 @@
-/** What a stream of events is read from. */
+/** The source of a stream of events. */
 
 export interface ServerEvent {
-  /** What to resume after; left out for a hint that is not part of the sequence. */
+  /** The position after which to resume; left out for a hint that is not part of the sequence. */
   readonly id?: string;
   readonly type: string;
   readonly data: unknown;
@@ -9,8 +9,8 @@ export interface ServerEvent {
 
 export interface EventSource {
   /**
-   * Yields what has happened since the last look, oldest first. It may be left in the middle; the next look continues there.
-   * Returns false when nothing more is to come.
+   * Yields what has happened since the last poll, oldest first. The caller can stop in the middle; the next poll continues there.
+   * Returns false if no more events will follow.
    */
-  look(): AsyncGenerator<ServerEvent, boolean, undefined>;
+  poll(): AsyncGenerator<ServerEvent, boolean, undefined>;
 }

@@ -1,30 +1,30 @@
-/** Events as they are written: server-sent events (HTML standard, section 9.2), a comment now and then, and an end that can be resumed. */
+/** Writes events as server-sent events (HTML standard, section 9.2), with occasional comments, and an end that can be resumed. */
 import type { Waker } from './change-feed.ts';
 import type { EventSource, ServerEvent } from './event-source.ts';
 
-/** Milliseconds after which a client connects again when the stream has ended. */
+/** Milliseconds after which a client reconnects when the stream has ended. */
 const retryMilliseconds = 1_000;
 const retryLine = `retry: ${retryMilliseconds}\n\n`;
 
 export interface StreamOptions {
-  /** Wakes when there may be something new. */
+  /** Wakes when there might be new events. */
   waker: Waker;
-  /** Aborted when the reader has left or the service ends. */
+  /** Aborted when the reader has disconnected or the service shuts down. */
   signal: AbortSignal;
   /** Milliseconds between two comments that keep the connection open. */
   heartbeatMilliseconds: number;
-  /** Whether the reader may still read. */
+  /** Whether the reader is still allowed to read. */
   allowed: () => Promise<boolean>;
-  /** Is told when the source fails; the stream ends then, and the reader may connect again. */
+  /** Called when the source fails. The stream then ends, and the reader can reconnect. */
   failed: (error: unknown) => void;
 }
 
 /**
- * The text of a stream. Nothing is read from the source before what was yielded has been taken, so a slow reader holds one
- * event, and a page of the source, at a time.
+ * The text of a stream. Nothing is read from the source before the last piece has been consumed, so a slow reader takes up
+ * the memory of one event, and one page of the source, at a time.
  */
 export async function* eventStream(source: EventSource, options: StreamOptions): AsyncGenerator<string, void, undefined> {
-  // Sends the headers, too.
+  // This also sends the headers.
   yield retryLine;
   try {
     yield* pieces(source, options);
@@ -38,13 +38,13 @@ async function* pieces(source: EventSource, options: StreamOptions): AsyncGenera
   const { waker, signal, heartbeatMilliseconds, allowed } = options;
   while (!signal.aborted && (await allowed())) {
     waker.reset();
-    const events = source.look();
+    const events = source.poll();
     for (;;) {
       const { done, value } = await events.next();
       if (done === true && !value) return;
       if (done === true) break;
       yield eventText(value);
-      // A reader may take what there is slowly, for longer than it may read.
+      // A slow reader might still be reading after its permission has ended.
       if (signal.aborted || !(await allowed())) break;
     }
     while (!signal.aborted && !(await waker.next(signal, heartbeatMilliseconds))) {
@@ -54,6 +54,6 @@ async function* pieces(source: EventSource, options: StreamOptions): AsyncGenera
   }
 }
 
-/** JSON has no line breaks of its own, so the data is one line. */
+/** JSON contains no line breaks, so the data is one line. */
 const eventText = ({ id, type, data }: ServerEvent): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -1,6 +1,6 @@
 /**
  * The events of a run. The run is read first and its messages afterwards, so that all messages of a run that has ended come
- * before its end. Messages are told one by one and exactly once; a status is told when it differs from the one told last.
+ * before its end. Messages are reported one by one and exactly once; a status is reported when it differs from the last one.
  */
 
 import type { Queries } from '../store/database/database.ts';
@@ -12,7 +12,7 @@ import { humanRequestView, messageView, runView } from '../views/runs.ts';
 import type { EventSource, ServerEvent } from './event-source.ts';
 import { markOf, type RunPosition, runEventId } from './run-position.ts';
 
-/** Messages that are read at once; fewer when they are large. */
+/** The most messages that are read at a time; fewer if they are large. */
 const pageRows = 50;
 
 export class RunEvents implements EventSource {
@@ -22,7 +22,7 @@ export class RunEvents implements EventSource {
   readonly #position: RunPosition;
   #checked = false;
 
-  /** @param db tells only of what is durable */
+  /** @param db returns only what is durable */
   constructor(db: Queries, run: { teamId: string; id: string }, position: RunPosition) {
     this.#db = db;
     this.#teamId = run.teamId;
@@ -30,7 +30,7 @@ export class RunEvents implements EventSource {
     this.#position = position;
   }
 
-  async *look(): AsyncGenerator<ServerEvent, boolean, undefined> {
+  async *poll(): AsyncGenerator<ServerEvent, boolean, undefined> {
     const run = await findRun(this.#db, this.#teamId, this.#runId);
     if (run === undefined) return false;
     const pending = await pendingRequest(this.#db, run.id);
@@ -59,7 +59,7 @@ export class RunEvents implements EventSource {
     }
   }
 
-  /** Messages of a data directory that was restored may be others than the reader knows: they are all told again. */
+  /** After a data directory was restored, its messages can differ from those that the reader has seen. Then they are all reported again. */
   async #check(): Promise<void> {
     this.#checked = true;
     const position = this.#position;

@@ -1,6 +1,6 @@
 /**
- * How far a reader of a run's events has come. The id of each event holds all of it, so that the service remembers nothing about
- * its readers and can continue a stream after a restart.
+ * The position of a reader in the events of a run. The ID of each event contains the whole position, so that the service stores
+ * nothing about its readers and can continue a stream after a restart.
  */
 import { ServiceError } from '../errors.ts';
 import type { Queries } from '../store/database/database.ts';
@@ -12,47 +12,47 @@ import { isTerminal } from '../store/runs/runs.ts';
 export interface RunPosition {
   /** Number of the last message, 0 before the first. */
   seq: number;
-  /** How the id of that message begins: messages that were restored from a backup may be others. Empty before the first. */
+  /** The beginning of that message's ID, because messages can change when a backup is restored. Empty before the first. */
   mark: string;
-  /** The last status; null before there was one. */
+  /** The last status; null before the first one. */
   status: string | null;
-  /** Id of the human request that is known as pending. */
+  /** ID of the human request that was last reported as pending. */
   request: string | null;
-  /** Whether the end of the run was told. */
+  /** Whether the end of the run was reported. */
   finished: boolean;
 }
 
 export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, finished: false });
 
-/** The position of a reader who wants only what happens from now on. */
+/** The position of a reader that only wants what happens from now on. */
 export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<RunPosition> {
   const [request, seq] = [await pendingRequest(db, run.id), await countMessages(db, run.id)];
   const mark = markOf((await messageIdAt(db, run.id, seq)) ?? '');
   return { seq, mark, status: run.status, request: request?.id ?? null, finished: isTerminal(run.status) };
 }
 
-/** How much of a message's id a position has. */
+/** How many characters of a message's ID a position contains. */
 const markLength = 8;
 
 export const markOf = (messageId: string): string => messageId.slice(0, markLength);
 
-/** The position as the id of an event. */
+/** The position as the ID of an event. */
 export const runEventId = ({ seq, mark, status, request, finished }: RunPosition): string =>
   [seq, mark, status ?? '', request ?? '', finished ? 'end' : ''].join('.');
 
 const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)\.(end)?$/;
 
-/** The position that a `Last-Event-ID` stands for. @throws ServiceError 400 `invalid_request` when it is not one of these */
+/** The position in a `Last-Event-ID`. @throws ServiceError 400 `invalid_request` if it is not one */
 export function runPosition(id: string): RunPosition {
   const [, seq, mark = '', status, request, end] = form.exec(id) ?? [];
   if (seq === undefined) throw foreignEventId();
   return { seq: Number(seq), mark, status: status || null, request: request || null, finished: end !== undefined };
 }
 
-/** The refusal of a `Last-Event-ID` that no event of the stream had. */
+/** The error for a `Last-Event-ID` that does not belong to the stream. */
 export const foreignEventId = (): ServiceError =>
   new ServiceError(
     400,
     'invalid_request',
-    'The Last-Event-ID is not the id of an event of this stream. Leave it out to read from the start.',
+    'The Last-Event-ID is not the ID of an event of this stream. Leave it out to read from the start.',
   );

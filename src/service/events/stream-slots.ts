@@ -1,39 +1,39 @@
-/** How many streams there may be at once: each holds a connection and some memory for as long as its reader likes. */
+/** Limits the number of streams, because each of them occupies a connection and some memory for as long as its reader likes. */
 import { ServiceError } from '../errors.ts';
 
-/** Seconds after which a client that was refused may try again. It polls meanwhile. */
+/** Seconds after which a client that was refused may retry. Meanwhile, it polls. */
 const retryAfter = 30;
 
 export class StreamSlots {
   readonly #limits: { total: number; perCredential: number };
-  readonly #taken = new Map<string, number>();
+  readonly #used = new Map<string, number>();
   #total = 0;
 
   constructor(limits: { total: number; perCredential: number }) {
     this.#limits = limits;
   }
 
-  /** Streams that are open now. */
+  /** The number of open streams. */
   get open(): number {
     return this.#total;
   }
 
-  /** Takes a slot; the returned function gives it back, once. @throws ServiceError 429 `too_many_streams`, 503 `too_many_streams` */
+  /** Takes a slot. The returned function gives it back; call it once. @throws ServiceError 429 `too_many_streams`, 503 `too_many_streams` */
   take(credentialId: string): () => void {
     const { total, perCredential } = this.#limits;
-    const own = this.#taken.get(credentialId) ?? 0;
+    const own = this.#used.get(credentialId) ?? 0;
     if (own >= perCredential) throw refusal(429, `This credential has ${perCredential} event streams open, which is the limit.`);
     if (this.#total >= total) throw refusal(503, `The service has ${total} event streams open, which is its limit.`);
-    this.#taken.set(credentialId, own + 1);
+    this.#used.set(credentialId, own + 1);
     this.#total += 1;
     let held = true;
     return () => {
       if (!held) return;
       held = false;
       this.#total -= 1;
-      const left = (this.#taken.get(credentialId) ?? 1) - 1;
-      if (left === 0) this.#taken.delete(credentialId);
-      else this.#taken.set(credentialId, left);
+      const left = (this.#used.get(credentialId) ?? 1) - 1;
+      if (left === 0) this.#used.delete(credentialId);
+      else this.#used.set(credentialId, left);
     };
   }
 }

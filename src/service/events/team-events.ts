@@ -1,6 +1,6 @@
 /**
- * What the runs of a team ask of people: first everything that is pending, then each request as it is asked and settled. On request
- * also hints that runs were started or have changed their status, for clients that show a list of them.
+ * The human requests of a team: first all pending ones, then each request as it is made and settled. Optionally also hints that
+ * runs were started or have changed their status, for clients that display a list of them.
  */
 import type { Queries } from '../store/database/database.ts';
 import { pendingAfter, type RequestChange, requestChanges } from '../store/runs/request-events.ts';
@@ -16,7 +16,7 @@ export class TeamEvents implements EventSource {
   readonly #includesRuns: boolean;
   #totals: string | undefined;
 
-  /** @param db tells only of what is durable */
+  /** @param db returns only what is durable */
   constructor(db: Queries, teamId: string, { position, includesRuns }: { position: TeamPosition; includesRuns: boolean }) {
     this.#db = db;
     this.#teamId = teamId;
@@ -24,7 +24,7 @@ export class TeamEvents implements EventSource {
     this.#includesRuns = includesRuns;
   }
 
-  async *look(): AsyncGenerator<ServerEvent, boolean, undefined> {
+  async *poll(): AsyncGenerator<ServerEvent, boolean, undefined> {
     const position = this.#position;
     while (position.pendingAfter !== null) {
       const rows = await pendingAfter(this.#db, this.#teamId, { after: position.pendingAfter, upTo: position.event });
@@ -40,7 +40,7 @@ export class TeamEvents implements EventSource {
     return true;
   }
 
-  /** The totals differ whenever a run was started or has another status, unless several changes cancel each other out. */
+  /** Yields a hint if runs were started or have changed their status, judging by the totals; several changes can cancel each other out. */
   async *#runs(): AsyncGenerator<ServerEvent, void, undefined> {
     const totals = await totalsOfTeam(this.#db, this.#teamId);
     if (totals === this.#totals) return;

@@ -1,12 +1,12 @@
-/** Figures in the text format of Prometheus 0.0.4: `name{label="value"} 12`. */
+/** Metrics in the Prometheus text format 0.0.4: `name{label="value"} 12`. */
 
-/** Milliseconds would be the odd one out: durations are in seconds. */
+/** Upper bounds of histogram buckets in seconds, the base unit of Prometheus. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 type Labels = Readonly<Record<string, string>>;
 export type Sample = readonly [labels: Labels, value: number];
 
-/** A figure that only grows, by its labels. */
+/** A number that only grows, by its labels. */
 export class Counter {
   readonly #samples = new Map<string, { labels: Labels; value: number }>();
 
@@ -22,7 +22,7 @@ export class Counter {
   }
 }
 
-/** How long things took, by one label. */
+/** Durations, by one label. */
 export class Histogram {
   readonly #label: string;
   readonly #series = new Map<string, { counts: number[]; sum: number; count: number }>();
@@ -58,15 +58,15 @@ export class Histogram {
   }
 }
 
-/** A figure with what it means; nothing where there are no samples. */
+/** A metric with its help text; empty if there are no samples. */
 export const metric = (name: string, help: string, type: 'counter' | 'gauge', samples: readonly Sample[]): string =>
   samples.length === 0 ? '' : `${head(name, help, type)}${samples.map(([labels, value]) => line(name, labels, value)).join('')}`;
 
 const head = (name: string, help: string, type: string): string => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
 
 function line(name: string, labels: Labels, value: number): string {
-  const shown = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
-  return `${name}${shown.length === 0 ? '' : `{${shown.join(',')}}`} ${value}\n`;
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
 }
 
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

@@ -1,4 +1,4 @@
-/** Whether the service should be sent requests: it can write, its worker works, and it is not about to end. */
+/** Whether the service is ready for requests: it can write, its worker is running, and it is not shutting down. */
 import type { Clock } from '../../base/clock.ts';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { type HostTrouble, hostTrouble } from '../host-trouble.ts';
@@ -11,19 +11,19 @@ type Check = 'ok' | 'failed';
 export interface ReadyState {
   status: 'ready' | 'draining' | 'not_ready';
   checks: { store: Check; worker: Check };
-  /** What is wrong with the host, where that is known to be why the store cannot be written. */
+  /** The trouble of the host because of which the store cannot be written, if known. */
   reason?: HostTrouble;
 }
 
-interface Look {
+interface StoreCheck {
   check: Check;
   reason?: HostTrouble;
 }
 
-/** Milliseconds for which a look at the store is good: anybody may ask, and each look is written to the disk. */
-const goodFor = 1_000;
-/** Milliseconds that the store may take; a disk that hangs is no answer to wait for. */
-const patience = 3_000;
+/** Milliseconds for which a check of the store is reused, because anybody can request one, and each check writes to disk. */
+const checkLifetime = 1_000;
+/** Milliseconds that a check may take, because a disk might hang. */
+const checkTimeout = 3_000;
 
 export class Readiness {
   readonly #store: Store;
@@ -31,7 +31,7 @@ export class Readiness {
   readonly #clock: Clock;
   readonly #log: Log;
   #draining = false;
-  #looked: { at: number; store: Promise<Look> } | undefined;
+  #lastCheck: { at: number; store: Promise<StoreCheck> } | undefined;
 
   constructor(parts: { store: Store; worker: { isAlive(): boolean }; clock: Clock; log: Log }) {
     this.#store = parts.store;
@@ -40,28 +40,29 @@ export class Readiness {
     this.#log = parts.log;
   }
 
-  /** From now on the service is not ready any more. */
+  /** From now on, the service is reported as draining. */
   drain(): void {
     this.#draining = true;
   }
 
   async state(): Promise<ReadyState> {
-    const { reason, check } = await this.#look();
+    const { reason, check } = await this.#checkStore();
     const checks = { store: check, worker: this.#worker.isAlive() ? ('ok' as const) : ('failed' as const) };
-    const isWell = checks.store === 'ok' && checks.worker === 'ok';
-    return { status: this.#draining ? 'draining' : isWell ? 'ready' : 'not_ready', checks, ...(reason === undefined ? {} : { reason }) };
+    const isReady = checks.store === 'ok' && checks.worker === 'ok';
+    return { status: this.#draining ? 'draining' : isReady ? 'ready' : 'not_ready', checks, ...(reason === undefined ? {} : { reason }) };
   }
 
-  #look(): Promise<Look> {
+  #checkStore(): Promise<StoreCheck> {
     const at = steadyTime(this.#clock);
-    if (this.#looked === undefined || at - this.#looked.at >= goodFor) this.#looked = { at, store: this.#write(this.#clock.now()) };
-    return this.#looked.store;
+    if (this.#lastCheck === undefined || at - this.#lastCheck.at >= checkLifetime)
+      this.#lastCheck = { at, store: this.#write(this.#clock.now()) };
+    return this.#lastCheck.store;
   }
 
-  async #write(now: number): Promise<Look> {
+  async #write(now: number): Promise<StoreCheck> {
     const limit = new AbortController();
-    const written = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): Look => ({ check: 'ok' }));
-    const late = systemClock.sleep(patience, limit.signal).then((): Look => ({ check: 'failed' }));
+    const written = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): StoreCheck => ({ check: 'ok' }));
+    const late = systemClock.sleep(checkTimeout, limit.signal).then((): StoreCheck => ({ check: 'failed' }));
     late.catch(() => undefined);
     try {
       return await Promise.race([written, late]);

@@ -1,4 +1,4 @@
-/** What the service tells Prometheus of itself. Labels are words of the service, never ids: they stay few, and tell nobody who did what. */
+/** The metrics of the service for Prometheus. Labels are fixed words, never IDs: so there are few of them, and they do not reveal who did what. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { version } from '../../base/version.ts';
 import type { HasClock, HasStore } from '../engine/engine.ts';
@@ -6,7 +6,7 @@ import { jobKinds } from '../store/jobs/kinds.ts';
 import { countByStatus, type JobBacklog, jobBacklog } from '../store/runs/figures.ts';
 import { Counter, Histogram, metric, type Sample } from './metrics.ts';
 
-/** What the process uses: bytes, and seconds of CPU time. */
+/** Resources that the process uses: bytes, and seconds of CPU time. */
 export interface ProcessUsage {
   residentBytes: number;
   heapBytes: number;
@@ -36,19 +36,19 @@ export class ServiceMetrics {
     this.#lag.disable();
   }
 
-  /** All figures as they are now. */
+  /** The current values of all metrics. */
   async text({ store, clock }: HasStore & HasClock): Promise<string> {
     const { runs, deliveries } = await countByStatus(store);
     const jobs = await jobBacklog(store, Object.values(jobKinds), clock.now());
     return [
-      metric('aops_build_info', 'The version that runs.', 'gauge', [[{ version }, 1]]),
+      metric('aops_build_info', 'The running version.', 'gauge', [[{ version }, 1]]),
       metric('aops_http_requests_total', 'Requests answered.', 'counter', this.#requests.samples()),
-      this.#durations.text('aops_http_request_duration_seconds', 'From the last header of a request to the end of its answer.'),
+      this.#durations.text('aops_http_request_duration_seconds', 'Time from the last header of a request to the end of its response.'),
       metric('aops_runs', 'Runs by status.', 'gauge', byStatus(runs)),
-      metric('aops_webhook_deliveries', 'Webhook deliveries that are kept, by status.', 'gauge', byStatus(deliveries)),
-      metric('aops_jobs_running', 'Jobs being worked on.', 'gauge', byKind(jobs, 'running')),
-      metric('aops_jobs_due', 'Jobs that wait for a worker.', 'gauge', byKind(jobs, 'due')),
-      metric('aops_jobs_late_seconds', 'How long the job that has waited the longest has been due.', 'gauge', byKind(jobs, 'lateSeconds')),
+      metric('aops_webhook_deliveries', 'Retained webhook deliveries, by status.', 'gauge', byStatus(deliveries)),
+      metric('aops_jobs_running', 'Jobs in progress.', 'gauge', byKind(jobs, 'running')),
+      metric('aops_jobs_due', 'Jobs that are waiting for a worker.', 'gauge', byKind(jobs, 'due')),
+      metric('aops_jobs_late_seconds', 'How long the oldest waiting job has been due.', 'gauge', byKind(jobs, 'lateSeconds')),
       ...this.#process(),
     ].join('');
   }
@@ -56,7 +56,7 @@ export class ServiceMetrics {
   #process(): string[] {
     const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
     const lag = { mean: seconds(this.#lag.mean), p99: seconds(this.#lag.percentile(99)), max: seconds(this.#lag.max) };
-    // Since the last look: of all time, nothing would ever show in it.
+    // Since the last read: over the whole lifetime, changes would be invisible.
     this.#lag.reset();
     const usage = this.#usage?.();
     const used: string[] =
@@ -70,11 +70,18 @@ export class ServiceMetrics {
     return [
       metric('process_start_time_seconds', 'When the service started, in seconds since 1970.', 'gauge', [[{}, this.#startedAt / 1_000]]),
       ...used,
-      metric('nodejs_eventloop_lag_mean_seconds', 'How late the event loop was, since these figures were last read.', 'gauge', [
+      metric('nodejs_eventloop_lag_mean_seconds', 'Mean delay of the event loop since the metrics were last read.', 'gauge', [
         [{}, lag.mean],
       ]),
-      metric('nodejs_eventloop_lag_p99_seconds', 'The same of the worst hundredth.', 'gauge', [[{}, lag.p99]]),
-      metric('nodejs_eventloop_lag_max_seconds', 'The same at its worst.', 'gauge', [[{}, lag.max]]),
+      metric(
+        'nodejs_eventloop_lag_p99_seconds',
+        '99th percentile of the delay of the event loop since the metrics were last read.',
+        'gauge',
+        [[{}, lag.p99]],
+      ),
+      metric('nodejs_eventloop_lag_max_seconds', 'Longest delay of the event loop since the metrics were last read.', 'gauge', [
+        [{}, lag.max],
+      ]),
     ];
   }
 }

@@ -1,4 +1,4 @@
-/** A plan as its file says it (YAML or JSON). What the file leaves out is as in the default plan. */
+/** Reads plans from files (YAML or JSON). Whatever a file leaves out is as in the default plan. */
 
 import { parseDocument } from 'yaml';
 import { UsageError } from '../../base/errors.ts';
@@ -14,26 +14,26 @@ const keys = Object.keys(defaultPlan);
 /**
  * Reads the text of a plan file.
  * @param file its name, for messages
- * @throws UsageError `invalid_plan` that names everything that is wrong
+ * @throws UsageError `invalid_plan` that lists every problem
  */
 export function parsePlan(text: string, file: string): Plan {
   const document = parseDocument(text, { prettyErrors: true });
   const [broken] = document.errors;
   if (broken !== undefined) throw invalid(file, [broken.message.split('\n')[0] as string]);
   const problems: string[] = [];
-  const given = map(document.toJS() ?? {}, 'The file', problems);
-  refuseUnknown(given, keys, '', problems);
-  const limits = map(given.limits ?? {}, 'limits', problems);
+  const entries = map(document.toJS() ?? {}, 'The file', problems);
+  refuseUnknown(entries, keys, '', problems);
+  const limits = map(entries.limits ?? {}, 'limits', problems);
   refuseUnknown(limits, limitNames, 'limits.', problems);
   const plan: Plan = {
-    name: word(given.name, 'name', problems) ?? defaultPlan.name,
+    name: word(entries.name, 'name', problems) ?? defaultPlan.name,
     limits: Object.fromEntries(
       limitNames.map((name) => [name, limit(limits[name], `limits.${name}`, problems) ?? defaultPlan.limits[name]]),
     ) as Plan['limits'],
-    maxConcurrentRuns: whole(given.maxConcurrentRuns, problems) ?? defaultPlan.maxConcurrentRuns,
-    runCountingMode: mode(given.runCountingMode, problems) ?? defaultPlan.runCountingMode,
-    features: words(given.features, 'features', problems) ?? defaultPlan.features,
-    products: words(given.products, 'products', problems) ?? defaultPlan.products,
+    maxConcurrentRuns: whole(entries.maxConcurrentRuns, problems) ?? defaultPlan.maxConcurrentRuns,
+    runCountingMode: mode(entries.runCountingMode, problems) ?? defaultPlan.runCountingMode,
+    features: words(entries.features, 'features', problems) ?? defaultPlan.features,
+    products: words(entries.products, 'products', problems) ?? defaultPlan.products,
   };
   if (problems.length > 0) throw invalid(file, problems);
   return plan;
@@ -41,8 +41,8 @@ export function parsePlan(text: string, file: string): Plan {
 
 const invalid = (file: string, problems: readonly string[]): UsageError =>
   new UsageError(
-    `${file} is no plan: ${problems.map((problem) => problem.replace(/[.:]$/, '')).join('; ')}.`,
-    'See "Plans" in docs/billing.md for what a plan may hold.',
+    `${file} is not a valid plan: ${problems.map((problem) => problem.replace(/[.:]$/, '')).join('; ')}.`,
+    'See "Plans" in docs/billing.md for what a plan can contain.',
     'invalid_plan',
   );
 
@@ -52,11 +52,12 @@ function map(value: unknown, name: string, problems: string[]): Map {
   return {};
 }
 
-function refuseUnknown(given: Map, known: readonly string[], prefix: string, problems: string[]): void {
-  for (const key of Object.keys(given)) {
+function refuseUnknown(entries: Map, known: readonly string[], prefix: string, problems: string[]): void {
+  for (const key of Object.keys(entries)) {
     if (known.includes(key)) continue;
-    const meant = nearest(key, known);
-    problems.push(`"${prefix}${key}" is not known; ${meant === undefined ? `there are ${known.join(', ')}` : `did you mean "${meant}"`}`);
+    const similar = nearest(key, known);
+    const advice = similar === undefined ? `use one of: ${known.join(', ')}` : `did you mean "${similar}"`;
+    problems.push(`"${prefix}${key}" is not a known field; ${advice}`);
   }
 }
 
@@ -81,7 +82,7 @@ function mode(value: unknown, problems: string[]): RunCountingMode | undefined {
 
 function word(value: unknown, name: string, problems: string[]): string | undefined {
   if (value === undefined || (typeof value === 'string' && value.trim() !== '' && value.length <= 100)) return value;
-  problems.push(`${name} must be a text of 1 to 100 characters, not ${JSON.stringify(value)}`);
+  problems.push(`${name} must be text of 1 to 100 characters, not ${JSON.stringify(value)}`);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The limits of a team's plan, made to hold. How many runs are executed at a time is the queue's affair (store/run-queue.ts). */
+/** Enforces the limits of a team's plan. The number of runs at the same time is enforced by the queue (store/runs/run-queue.ts). */
 import { pluralize } from '../../base/pluralize.ts';
 import { ServiceError } from '../errors.ts';
 import { billingPeriod } from '../store/access/plan.ts';
@@ -8,7 +8,7 @@ import type { Queries } from '../store/database/database.ts';
 import type { RunRow } from '../store/database/schema.ts';
 
 /**
- * Makes sure, until the transaction ends, that the team may start a run now (milliseconds).
+ * Ensures, until the transaction ends, that the team may start a run now (milliseconds).
  * Throws 403 `plan_limit_reached`.
  */
 export async function requireRoomForRun(trx: Queries, teamId: string, now: number): Promise<void> {
@@ -17,23 +17,27 @@ export async function requireRoomForRun(trx: Queries, teamId: string, now: numbe
   await lockTeam(trx, teamId);
   const period = billingPeriod(now);
   if ((await countRunsOf(trx, teamId, period, runCountingMode)) < limits.agentRuns) return;
-  throw limitReached(`The plan "${name}" allows ${pluralize(limits.agentRuns, 'run')} a month, and they are used up until ${period.end}.`);
+  throw limitReached(
+    `The plan "${name}" allows ${pluralize(limits.agentRuns, 'run')} a month, and they are exhausted until ${period.end}.`,
+  );
 }
 
-/** The same for an interrupted run that goes on, where the plan did not count it any more. */
+/** The same for an interrupted run that continues, if the plan no longer counted it. */
 export async function requireRoomToResume(trx: Queries, run: RunRow, now: number): Promise<void> {
   if (run.status !== 'interrupted' || run.created_at < billingPeriod(now).start) return;
   const { runCountingMode } = await planOf(trx, run.team_id);
   if (runCountingMode === 'succeeded') await requireRoomForRun(trx, run.team_id, now);
 }
 
-/** Makes sure, until the transaction ends, that the team may have one more agent. Throws 403 `plan_limit_reached`. */
+/** Ensures, until the transaction ends, that the team may have another agent. Throws 403 `plan_limit_reached`. */
 export async function requireRoomForAgent(trx: Queries, teamId: string): Promise<void> {
   const { name, limits } = await planOf(trx, teamId);
   if (limits.assignments === 'unlimited') return;
   await lockTeam(trx, teamId);
   if ((await countAgentsOf(trx, teamId)) < limits.assignments) return;
-  throw limitReached(`The plan "${name}" allows ${pluralize(limits.assignments, 'agent')}, and there are as many; delete one first.`);
+  throw limitReached(
+    `The plan "${name}" allows ${pluralize(limits.assignments, 'agent')}, and the team already has as many; delete one first.`,
+  );
 }
 
 const limitReached = (message: string): ServiceError => new ServiceError(403, 'plan_limit_reached', message);

@@ -1,11 +1,11 @@
-/** What is used of a team's plan. */
+/** How much of a team's plan is used. */
 import { billingPeriod, type Limit } from '../store/access/plan.ts';
 import { countAgentsOf, countInterviewsOf, countRunsOf, planOf } from '../store/access/plans.ts';
 import type { Queries } from '../store/database/database.ts';
 import { jobKinds } from '../store/jobs/kinds.ts';
 import { countExecuting } from '../store/runs/run-queue.ts';
 
-/** Call it in a transaction: figures of one moment. */
+/** Call it in a transaction, so that all figures are from the same moment. */
 export async function teamUsage(trx: Queries, teamId: string, now: number) {
   const { limits, maxConcurrentRuns, runCountingMode } = await planOf(trx, teamId);
   const period = billingPeriod(now);

@@ -1,4 +1,4 @@
-/** Agents and revisions as the interface shows them. */
+/** Agents and revisions, as the interface returns them. */
 import type { Agent, AgentListItem, Build, IntegrationConfig, RevisionConfig } from '../../interface/types.ts';
 import type { ListedSchedule } from '../store/agents/schedules.ts';
 import type { CaseTriggerSummary } from '../store/cases/case-triggers.ts';
@@ -21,14 +21,14 @@ export const agentView = (row: AgentRow): Agent => ({
   updated_at: row.updated_at,
 });
 
-/** An agent with what the list shows beside it. The newest revision is its latest, live or not. */
+/** An agent, as lists return it. The newest revision is the latest one, whether or not it is live. */
 export const agentListItem = (
   row: AgentRow,
   beside: {
     latestBuild: BuildRow | undefined;
     lastRunAt: string | undefined;
     caseTrigger: CaseTriggerSummary | undefined;
-    /** Those that the latest revision names. */
+    /** The connections that the latest revision refers to. */
     connections: readonly ConnectionRow[];
     schedules?: readonly ListedSchedule[] | undefined;
   },
@@ -60,16 +60,16 @@ const integrationConfig = (row: ConnectionRow): IntegrationConfig => ({
   is_connected: row.broken_at === null,
 });
 
-/** A configuration with everything that may be given with it: lists that were not given are null (further groups, Build). */
+/** A configuration with all of its members: lists that were left out are null (interface, Build). */
 function configView({ version, data }: RevisionConfig): RevisionConfig {
   const { files = null, skills = null, plugins = null, subAgents = null } = data;
   return { version, data: { ...data, files, skills, plugins, subAgents } };
 }
 
-/** A revision. Its status is `live`, `draft` until it is promoted, and `archived` when another has taken its place. */
+/** A revision. Its status is `live`, `draft` until it is promoted, or `archived` when another one has replaced it. */
 export const buildView = (row: BuildRow, liveBuildId: string | null): Build => ({
   id: row.id,
-  // The interface has two names for whose revision it is; here they are one.
+  // The interface has two names for the agent of a revision; here they are the same.
   copilot_id: row.agent_id,
   agent_id: row.agent_id,
   name: row.name,

@@ -1,4 +1,4 @@
-/** Artifacts as the interface shows them. */
+/** Artifacts, as the interface returns them. */
 import type { Artifact, ArtifactMessage, ArtifactRevision, SelectedElement } from '../../interface/types.ts';
 import type { ListedRevision } from '../store/artifacts/artifact-revisions.ts';
 import { fromJson } from '../store/database/json-column.ts';

@@ -1,4 +1,4 @@
-/** Builder runs as the interface shows them. */
+/** Builder runs, as the interface returns them. */
 import type { BuilderRun, BuilderRunProgress, ReviewedBuilderRun } from '../../interface/types.ts';
 import { fromJson } from '../store/database/json-column.ts';
 import type { BuilderRunRow } from '../store/database/schema.ts';
@@ -13,7 +13,7 @@ const common = (row: BuilderRunRow) => ({
   completed_at: row.completed_at,
 });
 
-/** Nothing to go on from before something was answered. */
+/** There is no checkpoint before the first answer. */
 const checkpoint = (row: BuilderRunRow): Open | null => (row.answers === '{}' ? null : { answers: JSON.parse(row.answers) as Open });
 
 export const builderRunView = (row: BuilderRunRow): BuilderRun => ({
@@ -34,7 +34,7 @@ export const builderRunView = (row: BuilderRunRow): BuilderRun => ({
   proposed_config: fromJson<Open>(row.proposed_config),
 });
 
-/** What has to be set up comes with the acceptance as a warning, unless it is so here already. */
+/** The result of a review. When a proposal is accepted, anything that has yet to be set up is reported as a warning. */
 export const reviewedView = (row: BuilderRunRow): ReviewedBuilderRun => ({
   ...common(row),
   checkpoint_config: checkpoint(row),

@@ -1,4 +1,4 @@
-/** Queues, cases, labels and what happened to cases, as the interface shows them. */
+/** Queues, cases, labels, and events of cases, as the interface returns them. */
 import { casePriorities } from '../../interface/case-status.ts';
 import type { Case, CaseEvent, CasePriority, CaseRun, CaseStatusFilter, Label, Queue, RunStatus } from '../../interface/types.ts';
 import { evaluationsOf, type ListedEvaluation } from '../store/agents/evaluations.ts';
@@ -19,7 +19,7 @@ export const queueView = (row: QueueRow): Queue => ({
   automation_id: row.automation_id,
   team_id: row.team_id,
   created_at: row.created_at,
-  // Approvals here are requests of single runs; batches of them do not exist.
+  // Approvals are requests of single runs; there are no batches of them.
   has_approvals: false,
 });
 
@@ -34,7 +34,7 @@ const displayStatuses: Record<CaseStatusFilter, Case['display_status']> = {
   failed: 'failed',
 };
 
-/** Cases with their labels, and what the runs that hold them are doing. */
+/** Cases with their labels and the status of the runs that have claimed them. */
 export async function caseViews(db: Queries, rows: readonly CaseRow[], now: string, search?: string): Promise<Case[]> {
   const labels = await labelsOf(
     db,
@@ -84,17 +84,17 @@ export async function caseViews(db: Queries, rows: readonly CaseRow[], now: stri
   });
 }
 
-/** Callers are credentials here, not users. */
+/** Callers are credentials, not users. */
 const nobody = <Name extends string>(name: Name) =>
   ({ [`${name}_id`]: null, [`${name}_name`]: null, [`${name}_email`]: null }) as Record<`${Name}_${'id' | 'name' | 'email'}`, null>;
 
 export const priorityWord = (rank: number): CasePriority => casePriorities[rank] ?? 'none';
 export const priorityRank = (word: CasePriority): number => casePriorities.indexOf(word);
 
-/** Characters shown beside a match. */
+/** Characters shown on each side of a match. */
 const besideMatch = 40;
 
-/** Where the text is found in the data; undefined when it is not. */
+/** The part of the data around the text; undefined if the data does not contain it. */
 function matchIn(data: string, search: string): Case['search_match_data_snippet'] {
   const wanted = search.trim();
   if (wanted === '') return undefined;
@@ -108,7 +108,7 @@ function matchIn(data: string, search: string): Case['search_match_data_snippet'
   };
 }
 
-/** A cut through a character outside the basic plane leaves half a surrogate pair, which many readers of JSON refuse. */
+/** Cutting through a character outside the basic plane leaves half a surrogate pair, which many JSON parsers reject. */
 const withoutHalves = (text: string): string => text.replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '');
 
 export const caseEventView = (row: ListedCaseEvent): CaseEvent => ({
@@ -125,7 +125,7 @@ export const caseEventView = (row: ListedCaseEvent): CaseEvent => ({
   human_request_title: row.human_request_title,
 });
 
-/** A run of a case. A run is made when it claims its case, so that is one moment. */
+/** A run of a case. A run is created when it claims its case, so both have the same time. */
 export const caseRunView = (
   row: RunRow & { agent_name: string },
   request: HumanRequestRow | undefined,
@@ -143,7 +143,7 @@ export const caseRunView = (
   claimed_at: row.created_at,
   has_pending_human_request: request !== undefined,
   pending_human_request_title: request?.title ?? null,
-  // One that has not ended is not evaluated.
+  // A run that has not ended has no evaluation.
   evaluation: evaluationView(evaluation) ?? { passed: 0, total: 0, status: 'unavailable' },
   ...nobody('user'),
   run_number: row.run_number,

@@ -1,4 +1,4 @@
-/** Connections as the interface shows them: what is secret about them is not in it. */
+/** Connections, as the interface returns them, without their secrets. */
 import type { Connection } from '../../interface/types.ts';
 import { keptHeaders } from '../connections/secrets.ts';
 import type { SecretBox } from '../secret-box.ts';
@@ -12,7 +12,7 @@ export const connectionView = (box: SecretBox, row: ConnectionRow): Connection =
     name: row.name,
     type: row.type,
     provider: row.provider,
-    // There are no users here.
+    // This service has no users.
     user_id: null,
     team_id: row.team_id,
     server_url: row.server_url,
@@ -24,7 +24,7 @@ export const connectionView = (box: SecretBox, row: ConnectionRow): Connection =
     oauth_provider_key: null,
     oauth_scopes: fromJson<string[]>(row.oauth_scopes),
     has_headers: Object.keys(plain).length > 0 || row.secret_headers !== null,
-    // Each secret has the value that keeps it when it is sent back.
+    // Instead of each secret, there is the value that keeps it when it is sent back.
     headers: { plaintext: plain, secret: Object.fromEntries(Object.keys(secret).map((name) => [name, ''])) },
     has_oauth_tokens: row.oauth !== null,
     integration_id: null,

@@ -1,4 +1,4 @@
-/** Teams and credentials as the local group shows them; never a secret or a hash. */
+/** Teams and credentials, as the local group of the interface returns them; never a secret or a hash. */
 import type { LocalCredential, LocalTeam } from '../../interface/types.ts';
 import type { CredentialRow, TeamRow } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';

@@ -1,14 +1,14 @@
-/** Runs, messages and human requests as the interface shows them. */
+/** Runs, messages, and human requests, as the interface returns them. */
 import type { EvaluationSummary, HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../interface/types.ts';
 import type { EvaluationStatus, HumanRequestRow, MessageRow, RunRow } from '../store/database/schema.ts';
 import type { ListedRun } from '../store/runs/run-list.ts';
 import { summaryView } from './evaluations.ts';
 
-/** What is shown of a run in each of its forms. */
-type Shown = Pick<RunRow, keyof RunRow & keyof ListedRun>;
+/** The columns that every form of a run needs. */
+type CommonRow = Pick<RunRow, keyof RunRow & keyof ListedRun>;
 
 /** The fields that every form of a run has. */
-export const runFields = (row: Shown) => ({
+export const runFields = (row: CommonRow) => ({
   id: row.id,
   agent_id: row.agent_id,
   build_id: row.build_id,
@@ -19,18 +19,18 @@ export const runFields = (row: Shown) => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   sandbox_id: row.sandbox_id,
-  // The engine lets every run ask.
+  // The engine lets every run ask people.
   human_in_the_loop_enabled: true,
   error: row.error,
   run_number: row.run_number,
 });
 
-export const runView = (row: Shown, pending: HumanRequestRow | undefined): Run => ({
+export const runView = (row: CommonRow, pending: HumanRequestRow | undefined): Run => ({
   ...runFields(row),
   pending_human_request: pending === undefined ? null : humanRequestView(pending),
 });
 
-// Written out: a list makes many of them, and copying the fields of the other view takes longer than all else.
+// Written out, because a list contains many of them, and copying the fields of the other view would take most of the time.
 export const runListItem = (row: ListedRun, pending: HumanRequestRow | undefined): RunListItem => ({
   id: row.id,
   agent_id: row.agent_id,
@@ -58,7 +58,7 @@ export const runListItem = (row: ListedRun, pending: HumanRequestRow | undefined
   eval_summaries: row.eval_status === null ? null : summaryOf(row),
 });
 
-/** The evaluation of a listed run that has one: the figures are there when the status is. */
+/** The evaluation of a listed run that has one: if there is a status, there are figures. */
 const summaryOf = (row: ListedRun): EvaluationSummary =>
   summaryView({
     status: row.eval_status as EvaluationStatus,
@@ -79,7 +79,7 @@ export const humanRequestView = (row: HumanRequestRow): HumanRequest => ({
   ...(row.questions === null ? {} : { questions: JSON.parse(row.questions) as HumanQuestion[] }),
 });
 
-/** A human request as the answer to it is answered. */
+/** A human request, as it is returned to whoever has answered it. */
 export const answeredRequestView = (row: HumanRequestRow) => ({
   id: row.id,
   run_id: row.run_id,

@@ -1,10 +1,10 @@
-/** Schedules as the interface shows them. */
+/** Schedules, as the interface returns them. */
 import type { Schedule } from '../../interface/types.ts';
 import type { ListedSchedule } from '../store/agents/schedules.ts';
 import type { AgentRow } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';
 
-/** A schedule. Its revision is the live one, which it fires against; the service has no users, so its user is the credential that made it. */
+/** A schedule. Its revision is the live one, which its runs execute. The service has no users, so its user is the credential that created it. */
 export const scheduleView = (row: ListedSchedule, agent: Pick<AgentRow, 'live_build_id'>): Schedule => ({
   id: row.id,
   build_id: agent.live_build_id ?? row.build_id,

@@ -1,4 +1,4 @@
-/** Case triggers as the interface shows them. */
+/** Case triggers, as the interface returns them. */
 import type { CaseTrigger } from '../../interface/types.ts';
 import type { Trigger } from '../store/cases/case-triggers.ts';
 
@@ -7,7 +7,7 @@ export const triggerView = ({ row, conflicts }: Trigger): CaseTrigger => ({
   agent_id: row.agent_id,
   case_queue_id: row.queue_id,
   case_queue_name: row.queue_name,
-  // Callers are credentials here, not users.
+  // Callers are credentials, not users.
   user_id: row.credential_id,
   enabled: row.enabled === 1,
   concurrency: row.concurrency,

@@ -1,4 +1,4 @@
-/** Webhook subscriptions, secrets and deliveries as the interface shows them. */
+/** Webhook subscriptions, secrets, and deliveries, as the interface returns them. */
 import type { Webhook, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from '../../interface/types.ts';
 import type { AttemptRow, DeliveryRow, WebhookRow, WebhookSecretRow } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';

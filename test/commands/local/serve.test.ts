@@ -118,7 +118,7 @@ describe('aops serve', () => {
       runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
     const bad = await serve('--plan', 'bad.yaml');
     expect(bad.code).toBe(2);
-    expect(bad.stderr).toContain('bad.yaml is no plan: maxConcurrentRuns must be a whole number from 1 to 10000, not "none".');
+    expect(bad.stderr).toContain('bad.yaml is not a valid plan: maxConcurrentRuns must be a whole number from 1 to 10000, not "none".');
     const missing = await serve('--plan', 'finance=gone.yaml');
     expect(missing.code).toBe(2);
     expect(missing.stderr).toContain('gone.yaml cannot be read: there is no such file.');

@@ -1,12 +1,12 @@
-/** What a stream of events does with a reader that may not read any more. */
+/** What a stream of events does with a reader that is no longer allowed to read. */
 import { expect, it } from 'vitest';
 import { ChangeFeed } from '../../../src/service/events/change-feed.ts';
 import type { EventSource } from '../../../src/service/events/event-source.ts';
 import { eventStream } from '../../../src/service/events/event-stream.ts';
 
-it('ends in the middle of what there is to read when the reader may not read any more', async () => {
+it('ends in the middle of the available events when the reader is no longer allowed to read', async () => {
   const endless: EventSource = {
-    async *look() {
+    async *poll() {
       for (let number = 1; ; number++) yield { id: String(number), type: 'message', data: number };
     },
   };

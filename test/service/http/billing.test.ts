@@ -134,7 +134,7 @@ it('refuses a run above the limit of the month, and takes it in the next', async
   const refused = answers.find(({ status }) => status === 403) as Answer;
   expect(refused.body).toEqual({
     error: 'plan_limit_reached',
-    message: 'The plan "trial" allows 2 runs a month, and they are used up until 2027-01-01T00:00:00.000Z.',
+    message: 'The plan "trial" allows 2 runs a month, and they are exhausted until 2027-01-01T00:00:00.000Z.',
   });
   const usage = () => api.ok('getTeamUsage', { params: { teamId } });
   expect((await usage()).agentRuns).toEqual({ used: 2, limit: 2, remaining: 0 });
@@ -175,7 +175,7 @@ it('refuses an agent above the limit, until one is deleted', async () => {
   const refused = await create();
   expect(failure(refused)).toEqual([403, 'plan_limit_reached']);
   expect((refused.body as unknown as { message: string }).message).toBe(
-    'The plan "solo" allows 1 agent, and there are as many; delete one first.',
+    'The plan "solo" allows 1 agent, and the team already has as many; delete one first.',
   );
   await api.ok('deleteAgent', { params: { agent_id: agent } });
   expect((await create()).status).toBe(201);

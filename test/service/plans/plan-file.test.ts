@@ -23,15 +23,15 @@ it('reads a plan, and takes what it leaves out from the default one', () => {
 it.each([
   ['- a', 'The file must be a map'],
   ['limits: 5', 'limits must be a map'],
-  ['name: ""', 'name must be a text of 1 to 100 characters, not ""'],
+  ['name: ""', 'name must be text of 1 to 100 characters, not ""'],
   ['limits: { agentRuns: -1 }', 'limits.agentRuns must be a whole number, 0 or more, or "unlimited", not -1'],
   ['limits: { assignments: many }', 'limits.assignments must be a whole number, 0 or more, or "unlimited", not "many"'],
-  ['limits: { agentRun: 1 }', '"limits.agentRun" is not known; did you mean "agentRuns"'],
+  ['limits: { agentRun: 1 }', '"limits.agentRun" is not a known field; did you mean "agentRuns"'],
   ['maxConcurrentRuns: 0', 'maxConcurrentRuns must be a whole number from 1 to 10000, not 0'],
   ['maxConcurrentRuns: unlimited', 'maxConcurrentRuns must be a whole number from 1 to 10000, not "unlimited"'],
   ['runCountingMode: some', 'runCountingMode must be started or succeeded, not "some"'],
   ['features: runs', 'features must be a list of words'],
-  ['colour: blue', '"colour" is not known; there are name, limits'],
+  ['colour: blue', '"colour" is not a known field; use one of: name, limits'],
   ['a: [', 'Flow sequence'],
 ])('says what is wrong with %j', (text, problem) => {
   expect(() => parsePlan(text, 'plan.yaml')).toThrow(
@@ -40,7 +40,9 @@ it.each([
 });
 
 it('names everything that is wrong at once', () => {
-  expect(() => parsePlan('maxConcurrentRuns: 0\nproducts: 1', 'p.yaml')).toThrow(/^p\.yaml is no plan: maxConcurrentRuns .*; products /);
+  expect(() => parsePlan('maxConcurrentRuns: 0\nproducts: 1', 'p.yaml')).toThrow(
+    /^p\.yaml is not a valid plan: maxConcurrentRuns .*; products /,
+  );
 });
 
 it('counts by calendar months in UTC', () => {

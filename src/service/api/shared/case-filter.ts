@@ -1,4 +1,4 @@
-/** What callers say of which cases they mean, as the queries take it. */
+/** Turns the filters of callers into those of the queries. */
 import { casePriorities, caseStatusFilters } from '../../../interface/case-status.ts';
 import type { CaseFilters } from '../../../interface/types.ts';
 import { ServiceError } from '../../errors.ts';
@@ -9,10 +9,10 @@ import type { CaseFilter } from '../../store/cases/case-list.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { priorityRank } from '../../views/cases.ts';
 
-/** Throws 400 `invalid_request` for a time that cannot be told, and for more than can be looked for. */
-export function caseFilter(context: RequestContext, queueId: string, given: { filters?: CaseFilters; search?: string }): CaseFilter {
-  const { status, priority, created_at_from, updated_at_from, labels = {} } = given.filters ?? {};
-  requireSearchable(given.search);
+/** The filter for queries. Throws 400 `invalid_request` for an invalid time, and for a search text that is too long. */
+export function caseFilter(context: RequestContext, queueId: string, wanted: { filters?: CaseFilters; search?: string }): CaseFilter {
+  const { status, priority, created_at_from, updated_at_from, labels = {} } = wanted.filters ?? {};
+  requireSearchable(wanted.search);
   const named = Object.entries(labels).map(([key, values]) => ({ key, values: [...new Set([values].flat())] }));
   requireFewLabels(
     'filters.labels',
@@ -25,21 +25,20 @@ export function caseFilter(context: RequestContext, queueId: string, given: { fi
     createdFrom: created_at_from === undefined ? undefined : instant('created_at_from', created_at_from),
     updatedFrom: updated_at_from === undefined ? undefined : instant('updated_at_from', updated_at_from),
     labels: named,
-    search: given.search?.trim() ? given.search : undefined,
+    search: wanted.search?.trim() ? wanted.search : undefined,
     now: isoTime(context.engine.clock.now()),
   };
 }
 
-/** The words of a query: one, or several with commas between. Throws 400 `invalid_request` for an unknown one. */
+/** Filters in a query: one word, or several separated by commas. Throws 400 `invalid_request` for an unknown one. */
 export const wordsOf = (status: string | undefined, priority: string | undefined): Pick<CaseFilters, 'status' | 'priority'> => ({
-  ...(status === undefined ? {} : { status: known('status', status, caseStatusFilters) }),
-  ...(priority === undefined ? {} : { priority: known('priority', priority, casePriorities) }),
+  ...(status === undefined ? {} : { status: wordsIn('status', status, caseStatusFilters) }),
+  ...(priority === undefined ? {} : { priority: wordsIn('priority', priority, casePriorities) }),
 });
 
-function known<Word extends string>(name: string, text: string, words: readonly Word[]): Word[] {
-  const given = text.split(',').map((word) => word.trim());
-  const wrong = given.find((word) => !(words as readonly string[]).includes(word));
-  if (wrong === undefined) return given as Word[];
+function wordsIn<Word extends string>(name: string, text: string, words: readonly Word[]): Word[] {
+  const parts = text.split(',').map((word) => word.trim());
+  if (parts.every((word) => (words as readonly string[]).includes(word))) return parts as Word[];
   const message = `must be one of: ${words.join(', ')}`;
   throw new ServiceError(400, 'invalid_request', `${name} ${message}.`, { details: [{ path: name, message }] });
 }

@@ -1,7 +1,7 @@
 /**
- * The files of a run's sandbox as callers see them (interface parts 2.6, 2.7 and 3.4). `running`: the run is being executed.
- * `paused`: it waits or has ended, nothing happens in the sandbox, and its files can be read. `not_found`: the files were removed
- * after their time. `error`: they cannot be read.
+ * The files in the sandbox of a run, as callers see them (interface parts 2.6, 2.7, and 3.4). The status is `running` while the run
+ * is being executed, `paused` if it is waiting or has ended and the files can be read, `not_found` if the files were removed after
+ * the retention time, and `error` if they cannot be read.
  */
 import type { SandboxFileContent, SandboxFileEntry } from '../../../interface/types.ts';
 import { ServiceError } from '../../errors.ts';
@@ -12,7 +12,7 @@ import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { findSandbox } from '../../store/runs/sandboxes.ts';
 
-/** Text up to this many bytes comes with the answer. */
+/** Texts of up to this many bytes are included in the response. */
 const inlineLimit = 1024 * 1024;
 
 type Status = 'running' | 'paused';
@@ -23,19 +23,19 @@ export async function listing(
   run: RunRow,
   path = workspace,
 ): Promise<{ data: { sandboxStatus: Status | Unreadable['sandboxStatus']; path: string; entries: SandboxFileEntry[] } }> {
-  const shown = shownPath(namesOf(path));
+  const sandboxPath = shownPath(namesOf(path));
   const found = await inSandbox(context, run, (sandbox) => sandbox.list(path));
-  if ('message' in found) return { data: { sandboxStatus: found.sandboxStatus, path: shown, entries: [] } };
-  return { data: { sandboxStatus: found.sandboxStatus, path: shown, entries: found.value.map(fileEntry) } };
+  if ('message' in found) return { data: { sandboxStatus: found.sandboxStatus, path: sandboxPath, entries: [] } };
+  return { data: { sandboxStatus: found.sandboxStatus, path: sandboxPath, entries: found.value.map(fileEntry) } };
 }
 
-/** Throws 400 without a path, and what `Sandbox.read` throws. */
+/** The content of a file. Throws 400 without a path, and whatever `Sandbox.read` throws. */
 export async function content(context: RequestContext, run: RunRow, path: string | undefined): Promise<{ data: SandboxFileContent }> {
   if (path === undefined)
     throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
-  const shown = shownPath(namesOf(path));
+  const sandboxPath = shownPath(namesOf(path));
   const found = await inSandbox(context, run, (sandbox) => sandbox.read(path, inlineLimit));
-  if ('message' in found) return { data: { ...found, path: shown, isTextFile: false, content: null, size: 0 } };
+  if ('message' in found) return { data: { ...found, path: sandboxPath, isTextFile: false, content: null, size: 0 } };
   const { entry, bytes, truncated } = found.value;
   const text = entry.isText ? decoded(bytes, truncated) : undefined;
   const whole = text !== undefined && !truncated;
@@ -55,7 +55,7 @@ export async function content(context: RequestContext, run: RunRow, path: string
   };
 }
 
-/** What is read of the sandbox, or why it cannot be. What the caller did wrong is thrown. */
+/** Reads something from the sandbox, or returns why that is impossible. Errors of the caller are thrown. */
 async function inSandbox<Value>(
   { engine, teamId }: RequestContext,
   run: RunRow,
@@ -65,7 +65,7 @@ async function inSandbox<Value>(
   const isGone = async (): Promise<boolean> => (await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined;
   if (await isGone()) return gone;
   try {
-    // The directory of a run that has not begun is made when it is first needed: by the run, or here.
+    // The directory of a run that has not started is created when it is first needed, by the run or here.
     const sandbox = run.started_at === null ? await engine.sandboxes.create(run.sandbox_id) : await engine.sandboxes.open(run.sandbox_id);
     if (sandbox !== undefined) {
       const value = await read(sandbox);
@@ -73,7 +73,7 @@ async function inSandbox<Value>(
     }
     if (!(await engine.sandboxes.exists(run.sandbox_id))) return gone;
   } catch (error) {
-    // Removed while it was being read: what was in the way is not the caller's.
+    // It was removed while it was being read, so this is not an error of the caller.
     if (await isGone()) return gone;
     if (error instanceof ServiceError) throw error;
     engine.log('error', 'a sandbox cannot be read', { sandbox: run.sandbox_id, ...errorFields(error) });
@@ -81,7 +81,7 @@ async function inSandbox<Value>(
   return { sandboxStatus: 'error', message: 'The sandbox of this run cannot be read.' };
 }
 
-/** The text of bytes, byte for byte; undefined when they are none. A character cut off at the end of a truncated read is left out. */
+/** The text of bytes, without any replacement; undefined if they are not text. A character that was cut off by truncation is left out. */
 function decoded(bytes: Uint8Array, truncated: boolean): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
