@@ -1,4 +1,4 @@
-/** Artifacts over HTTP: made and changed by messages, asked back, refreshed, restored, published, exported. */
+/** Artifacts over HTTP: generating and changing them by message, questions, refreshes, restoring, publishing, and exports. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Artifact, ArtifactMessage, RefreshFrequency } from '../../../src/interface/types.ts';
@@ -21,7 +21,7 @@ async function settled(api: Api, artifactId: string): Promise<Artifact> {
   for (;;) {
     const { artifact } = await api.ok('getArtifact', { params: { artifactId } });
     if (artifact.status !== 'pending' && artifact.status !== 'running') return artifact;
-    // It has asked since it was looked at: how it is now is another answer.
+    // It has asked a question since it was read, so its current state is different.
     if ((await question(api, artifactId)) !== undefined) return (await api.ok('getArtifact', { params: { artifactId } })).artifact;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -37,7 +37,7 @@ interface Asked {
   questions: { question: string; options?: { label: string }[] }[];
 }
 
-/** What the last message asks. */
+/** The questions in the last message. */
 async function question(api: Api, artifactId: string): Promise<Asked | undefined> {
   const last = (await messages(api, artifactId)).at(-1)?.message as Asked | undefined;
   return last?.type === 'question' ? last : undefined;
@@ -65,7 +65,7 @@ const refused = async (api: Api, id: Parameters<Api['call']>[0], input: Paramete
 };
 
 describe('an artifact', () => {
-  it('is made by a message from what the team has', async () => {
+  it('is generated from a message and the data of the team', async () => {
     const api = await service();
     await api.until((await api.run('done')).id, 'completed');
     await api.until((await api.run('broken')).id, 'failed');
@@ -96,7 +96,7 @@ describe('an artifact', () => {
     });
   });
 
-  it('is counted over time, of an agent, and of a period', async () => {
+  it('can count over time, for one agent, and within a period', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const agentId = await api.agent('done', 'A & B');
@@ -123,7 +123,7 @@ describe('an artifact', () => {
     expect(page).toContain('<td>2026-07-19 11:00</td><td class="amount">1</td>');
   });
 
-  it('shows the latest of a time that is longer than a table or a chart, and says what was before', async () => {
+  it('shows the latest part of a time span that is too long for a table or chart, and reports what is left out', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const runAt = async (at: number) => {
@@ -140,7 +140,7 @@ describe('an artifact', () => {
     expect(drawn).toContain('<p class="note">3 in total, 1 of them before 2026-07-31 17:00</p>');
   });
 
-  it('shows cases with the status and priority that their list has', async () => {
+  it('shows cases with the same status and priority as the list of cases', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
@@ -184,7 +184,7 @@ describe('an artifact', () => {
     const old = await api.call('renderArtifactRevision', { params: { artifactId: id, revisionId: first } });
     expect(old.text).toContain('Runs by status');
 
-    // From an earlier one: what came after it is left out, and its title comes back.
+    // From an earlier one: later changes are dropped, and its title is restored.
     await api.ok('sendArtifactMessage', { params: { artifactId: id }, body: { message: 'add agents', from_revision_id: first } });
     expect(await settled(api, id)).toMatchObject({ title: 'Runs by status' });
     const page = await html(api, id);
@@ -210,7 +210,7 @@ describe('an artifact', () => {
     });
     expect((await api.ok('getArtifact', { params: { artifactId: id } })).artifact.title).toBe('One');
     expect(await html(api, id)).toContain('There are none.');
-    // The current one again: nothing is to be done.
+    // Restoring the current one does nothing.
     expect(await api.ok('restoreArtifactRevision', { params: { artifactId: id, revisionId: restored.current_revision_id } })).toEqual(
       restored,
     );
@@ -218,12 +218,12 @@ describe('an artifact', () => {
       404,
       'revision_not_found',
     ]);
-    // What follows changes what was restored.
+    // Later messages change the restored revision.
     await said(api, id, 'as a number');
     expect(await html(api, id)).toContain('<p class="number">0</p>');
   });
 
-  it('that is not understood fails, says what would be, and keeps its page', async () => {
+  it('whose message is not understood fails, says what would be understood, and keeps its page', async () => {
     const api = await service();
     const nothing = await created(api, 'make me a sandwich');
     expect(nothing).toMatchObject({ status: 'failed', html_code_present: false, title: null });
@@ -244,7 +244,7 @@ describe('an artifact', () => {
     expect(await said(api, id, 'usage')).toMatchObject({ status: 'completed' });
   });
 
-  it('asks what is open, and goes on with the answer', async () => {
+  it('asks about whatever is unclear, and continues with the answer', async () => {
     const api = await service();
     const { id, status } = await created(api, 'chart of runs; chart of webhook deliveries');
     expect(status).toBe('running');
@@ -282,7 +282,7 @@ describe('an artifact', () => {
     expect(await refused(api, 'answerArtifactQuestion', answer(next.toolCallId, {}))).toEqual([409, 'question_not_pending']);
   });
 
-  it('asks about texts in such a way that it can be answered, whatever they are made of', async () => {
+  it('asks questions that can be answered, whatever characters they contain', async () => {
     const api = await service();
     const { id } = await created(api, `text "a${'😀'.repeat(40)}"; text "bb${'😀'.repeat(40)}"`);
     await said(api, id, 'remove the text');
@@ -296,7 +296,7 @@ describe('an artifact', () => {
     expect(await html(api, id)).not.toContain('bb😀');
   });
 
-  it('is stopped while it waits, and keeps what was made', async () => {
+  it('can be stopped while it waits, and keeps its page', async () => {
     const api = await service();
     const { id } = await created(api, 'runs');
     const before = await html(api, id);
@@ -310,13 +310,13 @@ describe('an artifact', () => {
       await refused(api, 'answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: asked.toolCallId, answers: {} } }),
     ).toEqual([...[409, 'question_not_pending']]);
     expect(await html(api, id)).toBe(before);
-    // An idle one is left as it is.
+    // An idle one is left unchanged.
     expect((await stop()).artifact.status).toBe('interrupted');
     expect(await said(api, id, 'usage')).toMatchObject({ status: 'completed' });
     expect((await stop()).artifact.status).toBe('completed');
   });
 
-  it('means the part that is selected', async () => {
+  it('applies a message to the selected part', async () => {
     const api = await service();
     const { id } = await created(api, 'runs by status; usage');
     const selected_element = { selector: '#part-2', label: 'Plan usage', tag_name: 'section', outer_html: '<section id="part-2">' };
@@ -329,7 +329,7 @@ describe('an artifact', () => {
     expect(await html(api, id)).not.toContain('Usage');
   });
 
-  it('goes on after a restart with what it was doing', async () => {
+  it('continues its generation after a restart', async () => {
     const first = await service();
     const { id } = await created(first, 'chart of runs');
     const asked = (await question(first, id)) as Asked;
@@ -344,7 +344,7 @@ describe('an artifact', () => {
 });
 
 describe('the messages of an artifact', () => {
-  it('are read from the end, page by page', async () => {
+  it('are read from the last one backwards, page by page', async () => {
     const api = await service();
     const { id } = await created(api, 'runs');
     for (const message of ['usage', 'agents', 'remove 1']) await said(api, id, message);
@@ -367,7 +367,7 @@ describe('the messages of an artifact', () => {
 });
 
 describe('a refresh', () => {
-  it('asks the same of new data, and makes a revision', async () => {
+  it('generates the same page from new data, as a new revision', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { id } = await created(api, 'title Numbers; number of runs');
@@ -391,7 +391,7 @@ describe('a refresh', () => {
     ['every_6_hours', 360],
     ['daily', 1_440],
     ['weekly', 10_080],
-  ])('comes by itself: %s', async (refresh_frequency, minutes) => {
+  ])('happens automatically: %s', async (refresh_frequency, minutes) => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { id } = await created(api, 'number of runs');
@@ -407,7 +407,7 @@ describe('a refresh', () => {
     };
     clock.advance(minutes * minute);
     expect(await refreshed(1)).toMatchObject({ next_refresh_at: at(2), status: 'completed' });
-    // Late by three rounds: made up for once, and in step again.
+    // Three refreshes were missed: they are made up for once, and the next one is in step again.
     clock.advance((3 * minutes + 5) * minute);
     expect(await refreshed(4, 5)).toMatchObject({ next_refresh_at: at(5) });
     expect((await api.ok('listArtifactRevisions', { params: { artifactId: id } })).total).toBe(3);
@@ -418,7 +418,7 @@ describe('a refresh', () => {
     expect((await api.ok('listArtifactRevisions', { params: { artifactId: id } })).total).toBe(4);
   });
 
-  it('waits for its next time while a question is open or there is no page', async () => {
+  it('is skipped while a question is pending or there is no page', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { id } = await created(api, 'chart of runs');
@@ -434,8 +434,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('who may do what', () => {
-  it('private is for its creator and the owner alone; published is for the team, to see or to edit', async () => {
+describe('access', () => {
+  it('to a private artifact is limited to its creator and the owner; a published one can be seen or edited by the team', async () => {
     const owner = await service();
     const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
     const { id } = await created(ana, 'runs');
@@ -474,7 +474,7 @@ describe('who may do what', () => {
     expect(await refused(ben, 'getArtifact', { params })).toEqual([404, 'artifact_not_found']);
   });
 
-  it('lists say whose they are', async () => {
+  it('is shown in lists, which distinguish own artifacts', async () => {
     const owner = await service();
     const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
     await created(ana, 'title "Ana private"; runs');
@@ -498,7 +498,7 @@ describe('who may do what', () => {
     expect(await refused(ana, 'listArtifacts', { query: { scope: 'mine' } })).toEqual([400, 'invalid_request']);
   });
 
-  it('copies are private and their own', async () => {
+  it('to a copy is limited to whoever made it', async () => {
     const owner = await service();
     const [ana, ben] = [await owner.withToken({ name: 'ana' }), await owner.withToken({ name: 'ben' })];
     const { id } = await created(ana, `title ${'x'.repeat(120)}; runs by status`);
@@ -520,7 +520,7 @@ describe('who may do what', () => {
     expect(await html(ben, copy.id)).not.toContain('Runs by status');
   });
 
-  it('another team sees nothing of it', async () => {
+  it('is never given to another team', async () => {
     const api = await service();
     const { id } = await created(api, 'runs');
     await api.ok('publishArtifact', { params: { artifactId: id }, body: { visibility: 'organization', permission: 'edit' } });
@@ -533,7 +533,7 @@ describe('who may do what', () => {
 });
 
 describe('an artifact is', () => {
-  it('renamed, also on its page, and keeps the name', async () => {
+  it('renamed, along with its page, and keeps the name', async () => {
     const api = await service();
     const { id } = await created(api, 'runs');
     const renamed = await api.ok('updateArtifact', { params: { artifactId: id }, body: { title: 'A <b> title' } });
@@ -544,7 +544,7 @@ describe('an artifact is', () => {
       expect(await refused(api, 'updateArtifact', { params: { artifactId: id }, body: { title } })).toEqual([400, 'invalid_request']);
   });
 
-  it('deleted with all that belongs to it', async () => {
+  it('deleted with everything that belongs to it', async () => {
     const api = await service();
     const { id } = await created(api, 'chart of runs');
     await api.ok('updateArtifact', { params: { artifactId: id }, body: { refresh_frequency: 'hourly' } });
@@ -553,7 +553,7 @@ describe('an artifact is', () => {
     expect(await refused(api, 'deleteArtifact', { params: { artifactId: id } })).toEqual([404, 'artifact_not_found']);
   });
 
-  it('refused what does not fit', async () => {
+  it('not changed by an invalid request', async () => {
     const api = await service();
     for (const message of ['', '   ', 'x'.repeat(10_001)])
       expect(await refused(api, 'createArtifact', { body: { message } })).toEqual([400, 'invalid_request']);
@@ -572,7 +572,7 @@ describe('an artifact is', () => {
     expect(await refused(api, 'exportArtifactHtml', { params, query: { theme: 'blue' } })).toEqual([400, 'invalid_request']);
   });
 
-  it('made once for a key', async () => {
+  it('created once for an idempotency key', async () => {
     const api = await service();
     const headers = { 'idempotency-key': 'one' };
     const [first, second] = [
@@ -586,7 +586,7 @@ describe('an artifact is', () => {
 });
 
 describe('connections', () => {
-  it('are attached and detached by who may edit', async () => {
+  it('are attached and detached by whoever may edit', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const connect = (name: string) =>
@@ -636,7 +636,7 @@ describe('connections', () => {
 });
 
 describe('a page', () => {
-  it('can do nothing on the origin of the service', async () => {
+  it('has no access to the origin of the service', async () => {
     const api = await service();
     const { id } = await created(api, 'title "../a\\"b: c"; runs');
     const page = await api.call('renderArtifact', { params: { artifactId: id } });
@@ -659,7 +659,7 @@ describe('a page', () => {
     expect([head.status, head.text]).toEqual([200, '']);
   });
 
-  it('is no PDF without a browser, and says what to install', async () => {
+  it('cannot become a PDF without a browser, and the error says what to install', async () => {
     const api = await service({ commandPath: '/nonexistent', browsing: { policy: 'off', places: [] } });
     const { id } = await created(api, 'runs');
     const answer = await api.call('exportArtifactPdf', { params: { artifactId: id } });

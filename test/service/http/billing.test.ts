@@ -14,7 +14,7 @@ const failure = (answer: Answer) => [answer.status, (answer.body as { error?: st
 const plan = (changes: Partial<typeof defaultPlan>): TestOptions['plan'] => ({ ...defaultPlan, ...changes });
 const limits = (changes: Partial<(typeof defaultPlan)['limits']>) => ({ ...defaultPlan.limits, ...changes });
 
-it('tells what a team without a plan of its own may do, and has done', async () => {
+it('reports the limits and usage of a team without a plan of its own', async () => {
   const clock = new ManualClock(Date.parse('2026-07-18T09:00:00.000Z'));
   const api = await service({ clock });
   const { teamId } = api.service;
@@ -28,7 +28,7 @@ it('tells what a team without a plan of its own may do, and has done', async () 
   });
   expect(await api.ok('getTeamEntitlements', { params: { teamId } })).toEqual({
     plan: 'local',
-    // Groups that consist of extensions are not the interface's.
+    // Groups that consist of extensions are not part of the interface.
     features: Object.keys(operationGroups).filter((name) => name !== 'local' && name !== 'events'),
     products: ['local-service'],
     runCountingMode: 'started',
@@ -39,7 +39,7 @@ it('tells what a team without a plan of its own may do, and has done', async () 
   expect(await api.ok('getTeamUsage', { params: { teamId } })).toMatchObject({ agentRuns: { used: 1 }, assignments: { used: 1 } });
 });
 
-it('counts the builder runs that asked what was meant', async () => {
+it('counts the builder runs that asked a question', async () => {
   const clock = new ManualClock();
   const api = await service({ clock, runtimes: [scriptRuntime] });
   const input = 'version: 1\nsteps:\n  - approve: { id: a, title: "A?" }\n  - approve: { id: b, title: "B?" }\n';
@@ -66,7 +66,7 @@ it('counts the builder runs that asked what was meant', async () => {
   expect(await used()).toBe(0);
 });
 
-it('gives other teams plans of their own', async () => {
+it('gives other teams their own plans', async () => {
   const first = await service({ plan: plan({ name: 'own' }) });
   const { team } = await first.ok('createLocalTeam', { body: { name: 'finance' } });
   await first.service.close();
@@ -86,13 +86,13 @@ it('gives other teams plans of their own', async () => {
   expect(await second.ok('getTeamEntitlements', { params: { teamId: second.service.teamId } })).toMatchObject({ plan: 'own' });
 });
 
-it('knows no other team', async () => {
+it('does not find other teams', async () => {
   const api = await service();
   for (const id of ['getTeamUsage', 'getTeamEntitlements'] as const)
     expect(failure(await api.call(id, { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
 });
 
-it('counts a run while it is executed, and neither one that waits for a person nor one that sleeps', async () => {
+it('counts a run while it is being executed, but not while it waits for a person or sleeps', async () => {
   const clock = new ManualClock();
   const [begun, goOn] = [new Gate(), new Gate()];
   const api = await service({
@@ -114,7 +114,7 @@ it('counts a run while it is executed, and neither one that waits for a person n
   await api.until(napping.id, 'running');
   const working = await api.run('work');
   await begun.opened;
-  // A moment after their statuses the two have given their places back.
+  // The two free their slots a moment after their statuses change.
   while ((await used()) > 1) await new Promise((resolve) => setImmediate(resolve));
   expect(await used()).toBe(1);
   goOn.open();
@@ -122,13 +122,13 @@ it('counts a run while it is executed, and neither one that waits for a person n
   expect(await used()).toBe(0);
 });
 
-it('refuses a run above the limit of the month, and takes it in the next', async () => {
+it('refuses a run above the monthly limit, and accepts it in the next month', async () => {
   const clock = new ManualClock(Date.parse('2026-12-31T23:59:59.000Z'));
   const api = await service({ clock, plan: plan({ name: 'trial', limits: limits({ agentRuns: 2 }) }) });
   const { teamId } = api.service;
   const agent = await api.agent();
   const start = () => api.call('startRun', { body: { agent_id: agent } });
-  // The last two of the month, asked for at the same time as two too many.
+  // The last two of the month, requested at the same time as two more than allowed.
   const answers = await Promise.all([start(), start(), start(), start()]);
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 403, 403]);
   const refused = answers.find(({ status }) => status === 403) as Answer;
@@ -146,7 +146,7 @@ it('refuses a run above the limit of the month, and takes it in the next', async
   expect((await usage()).agentRuns).toEqual({ used: 1, limit: 2, remaining: 1 });
 });
 
-it('counts only runs that did not fail where the plan says so, also when one is resumed', async () => {
+it('counts only runs that did not fail if the plan says so, even when one is resumed', async () => {
   const api = await service({
     plan: plan({ limits: limits({ agentRuns: 1 }), runCountingMode: 'succeeded' }),
     behaviours: {
@@ -164,11 +164,11 @@ it('counts only runs that did not fail where the plan says so, also when one is 
   await api.until(second.id, 'completed');
   const resume = () => api.call('postRunMessage', { params: { run_id: stopped.id }, body: { message: 'go on' } });
   expect(failure(await resume())).toEqual([403, 'plan_limit_reached']);
-  // A run that counts already may always go on.
+  // A run that already counts can always continue.
   expect((await api.call('postRunMessage', { params: { run_id: second.id }, body: { message: 'more' } })).status).toBe(201);
 });
 
-it('refuses an agent above the limit, until one is deleted', async () => {
+it('refuses an agent above the limit until one is deleted', async () => {
   const api = await service({ plan: plan({ name: 'solo', limits: limits({ assignments: 1 }) }) });
   const agent = await api.agent('done', 'first');
   const create = () => api.call('createAgent', { body: { name: 'second' } });
@@ -181,7 +181,7 @@ it('refuses an agent above the limit, until one is deleted', async () => {
   expect((await create()).status).toBe(201);
 });
 
-it('keeps the plan it was given, until it is given another', async () => {
+it('keeps its plan until it gets another one', async () => {
   const first = await service({ plan: plan({ name: 'team', maxConcurrentRuns: 3, features: ['runs'], products: ['aops'] }) });
   const params = { teamId: first.service.teamId };
   const entitlements = await first.ok('getTeamEntitlements', { params });

@@ -22,7 +22,7 @@ const titles = ({ cases }: { cases: Case[] }): string[] => cases.map(({ title })
 const nowhere = '00000000-0000-4000-8000-000000000001';
 
 describe('creating cases', () => {
-  it('takes one or up to a hundred, with labels that are created', async () => {
+  it('accepts one case or up to a hundred, and creates their labels', async () => {
     const { api, queue_id } = await withQueue();
     const one = await api.ok('createCases', {
       params: { queue_id },
@@ -68,7 +68,7 @@ describe('creating cases', () => {
     for (const { color_hue } of labels) expect(color_hue).toBeLessThanOrEqual(360);
   });
 
-  it('refuses both, neither, none and too many, and adds nothing then', async () => {
+  it('refuses both forms, neither, an empty list, and too many, and then adds nothing', async () => {
     const { api, queue_id } = await withQueue();
     const draft = { title: 'x' };
     for (const body of [
@@ -92,7 +92,7 @@ describe('creating cases', () => {
     ]);
   });
 
-  it('tells webhooks of each', async () => {
+  it('sends a webhook for each', async () => {
     const { api, queue_id } = await withQueue();
     const hook = await receiver();
     await api.ok('createTeamWebhook', { body: { url: hook.url, events: ['queue.case.created', 'queue.case.completed'] } });
@@ -137,7 +137,7 @@ describe('lists and searches', () => {
     return { api, queue_id, clock, cases };
   }
 
-  it('sort and page, the newest first unless told otherwise', async () => {
+  it('are sorted and paged, the newest first by default', async () => {
     const { api, queue_id } = await filled();
     const list = async (query: object) => titles(await api.ok('listCases', { params: { queue_id }, query: query as never }));
     expect(await list({})).toEqual(['Öl', 'Zeta', 'Acme April', 'Acme March']);
@@ -156,7 +156,7 @@ describe('lists and searches', () => {
       ]);
   });
 
-  it('search title and data, say where the data matched, and mean every character', async () => {
+  it('search title and data literally, and show where the data matched', async () => {
     const { api, queue_id, cases } = await filled();
     const search = (body: Body<'searchCases'>) => api.ok('searchCases', { params: { queue_id }, body });
     const found = await search({ search: 'acme gmbh' });
@@ -164,7 +164,7 @@ describe('lists and searches', () => {
     expect(found.cases[0]?.search_match_data_snippet).toEqual({ before: '{"note":"second reminder for ', match: 'ACME GmbH', after: '"}' });
     const needle = (await search({ search: 'needle' })).cases[0]?.search_match_data_snippet;
     expect(needle).toEqual({ before: 'x'.repeat(40), match: 'needle', after: 'y'.repeat(40) });
-    // No half of a character that takes two code units, which is no Unicode.
+    // The text must not contain half of a surrogate pair, which would be invalid Unicode.
     await api.ok('createCases', {
       params: { queue_id },
       body: { case: { title: 'faces', data: `${'😀'.repeat(30)}-thread-${'😀'.repeat(30)}` } },
@@ -180,7 +180,7 @@ describe('lists and searches', () => {
     expect(titles(await search({ search: '  ' }))).toHaveLength(4);
   });
 
-  it('filter by labels: one of the values of every key', async () => {
+  it('filter by labels: any of the values for each of the keys', async () => {
     const { api, queue_id } = await filled();
     const by = async (labels: Record<string, string | string[]>) =>
       titles(await api.ok('searchCases', { params: { queue_id }, body: { filters: { labels }, sort_order: 'asc' } }));
@@ -191,7 +191,7 @@ describe('lists and searches', () => {
     expect(await by({})).toHaveLength(4);
   });
 
-  it('filter by status, priority and times together', async () => {
+  it('filter by status, priority, and times at the same time', async () => {
     const { api, queue_id, clock, cases } = await filled();
     const by = async (filters: NonNullable<Body<'searchCases'>['filters']>) =>
       titles(await api.ok('searchCases', { params: { queue_id }, body: { filters, sort_order: 'asc' } }));
@@ -212,7 +212,7 @@ describe('lists and searches', () => {
 });
 
 describe('a case', () => {
-  it('is read with what happened to it, and deleted', async () => {
+  it('is read with its events, and deleted', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     await api.ok('bulkUpdateCasePriority', { params: { queue_id }, body: { case_ids: [row.id], priority: 'high' } });
@@ -232,7 +232,7 @@ describe('a case', () => {
     expect(failure(await api.call('getCase', { params: { case_id: row.id } }))).toEqual([404, 'case_not_found']);
   });
 
-  it('is of its team alone', async () => {
+  it('is only visible to its team', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const other = await api.inNewTeam();
@@ -249,7 +249,7 @@ describe('a case', () => {
         'case_not_found',
       ]);
     }
-    // A run that has nothing to do with the case.
+    // A run that is unrelated to the case.
     expect(failure(await api.call('listCaseRunRecentMessages', { params: { case_id: row.id, run_id: run.id } }))).toEqual([
       404,
       'run_not_found',
@@ -261,7 +261,7 @@ describe('a case', () => {
 });
 
 describe('bulk actions', () => {
-  it('take cases by id or all that match, and count what they skip', async () => {
+  it('apply to cases by ID or to all that match, and count those that they skip', async () => {
     const { api, queue_id } = await withQueue();
     const cases = await add(api, queue_id, [{ title: 'a1' }, { title: 'a2', priority: 'high' }, { title: 'b' }]);
     const ids = cases.map(({ id }) => id);
@@ -297,7 +297,7 @@ describe('bulk actions', () => {
     expect(await api.ok('clearQueueCases', { params })).toEqual({ success: true, deletedCount: 1, interruptedRunIds: [] });
   });
 
-  it('take 1 to 100 ids', async () => {
+  it('accept 1 to 100 IDs', async () => {
     const { api, queue_id } = await withQueue();
     for (const [id, more] of [
       ['bulkDeleteCases', {}],
@@ -315,7 +315,7 @@ describe('bulk actions', () => {
     }
   });
 
-  it('want ids or all that match, and a queue that is there', async () => {
+  it('require IDs or all that match, and an existing queue', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const extras = {
@@ -335,14 +335,14 @@ describe('bulk actions', () => {
       ]);
     }
     expect((await api.ok('getCase', { params: { case_id: row.id } })).case).toMatchObject({ status: 'pending', priority: 'none' });
-    // Of another queue: skipped.
+    // A case of another queue is skipped.
     const { queue } = await api.ok('createQueue', { body: { name: 'Other' } });
     expect(await api.ok('bulkDeleteCases', { params: { queue_id: queue.id }, body: { case_ids: [row.id] } })).toMatchObject({
       deletedCount: 0,
     });
   });
 
-  it('delegate to an agent that is there and can run', async () => {
+  it('delegate only to an existing agent that can run', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const to = (agent_id: string) => api.call('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], agent_id } });
@@ -351,14 +351,14 @@ describe('bulk actions', () => {
     expect(failure(await to(agent.id))).toEqual([409, 'agent_has_no_live_revision']);
   });
 
-  it('that were retired point to the one that took their place', async () => {
+  it('that were retired point to the one that replaced them', async () => {
     const { api, queue_id } = await withQueue();
     const location = `/v2/queues/${queue_id}/cases/bulk-reprocess`;
     const body = { case_ids: [nowhere], agent_id: nowhere };
     for (const id of ['bulkDelegateCases', 'bulkRetryCases'] as const) {
       const answer = await api.call(id, { params: { queue_id }, body });
       expect(answer).toMatchObject({ status: 308, headers: { location }, body: { location } });
-      // Whoever follows it sends the same headers there, and a key is of one request.
+      // A client that follows sends the same headers there, and an idempotency key belongs to one request.
       const headers = { 'idempotency-key': `key-${id}` };
       for (let time = 0; time < 2; time += 1) {
         const again = await api.call(id, { params: { queue_id }, body, headers });
@@ -375,13 +375,13 @@ describe('bulk actions', () => {
 });
 
 describe('labels', () => {
-  it('are created, changed, deleted, put on cases and taken off', async () => {
+  it('are created, changed, deleted, added to cases, and removed from them', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const params = { queue_id };
     const { label } = await api.ok('createQueueLabel', { params, body: { key: 'vendor', value: 'acme', color_hue: 120 } });
     expect(label).toMatchObject({ key: 'vendor', value: 'acme', color_hue: 120, case_count: 0 });
-    // The same label again is the one there is.
+    // Creating the same label again returns the existing one.
     expect((await api.ok('createQueueLabel', { params, body: { key: 'vendor', value: 'acme', color_hue: 1 } })).label).toEqual(label);
 
     const on = { queue_id, case_id: row.id };
@@ -416,7 +416,7 @@ describe('labels', () => {
     expect((await api.ok('listQueueLabels', { params, query: { limit: 1 } })).labels.map(({ value }) => value)).toEqual(['acme gmbh']);
   });
 
-  it('refuse what is taken, unknown or of another queue', async () => {
+  it('must not be duplicates, unknown, or from another queue', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a', labels: [{ value: 'x' }, { value: 'y' }] }])) as [Case];
     const [x] = row.labels as [Case['labels'][0]];

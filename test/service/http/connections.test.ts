@@ -1,4 +1,4 @@
-/** Connections over HTTP: their life, their secrets, and real MCP servers of both eras behind them. */
+/** Connections over HTTP: managing them, their secrets, and real MCP servers with both generations of the protocol. */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -23,7 +23,7 @@ async function mcpServer(era?: 'both' | 'legacy'): Promise<McpServer> {
   return server;
 }
 
-/** A server that answers everything in one way. */
+/** A server that answers every request in the same way. */
 async function answering(status: number, headers: Record<string, string>, body = ''): Promise<string> {
   const server = createServer((_, response) => void response.writeHead(status, headers).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -43,14 +43,14 @@ const connect = async (service: Api, more: Partial<Body<'createConnection'>> = {
   (await service.ok('createConnection', { body: fields(more) })).id;
 const at = (id: string) => ({ params: { connection_id: id } });
 
-/** Every byte that the service keeps, as text. */
+/** Every byte that the service stores, as text. */
 async function everythingKept(service: Api): Promise<string> {
   const names = (await readdir(service.dataDirectory)).filter((name) => name.startsWith('aops.db'));
   return (await Promise.all(names.map((name) => readFile(join(service.dataDirectory, name), 'latin1')))).join('');
 }
 
 describe('connections', () => {
-  it('are made, listed, changed and deleted', async () => {
+  it('are created, listed, changed, and deleted', async () => {
     const service = await api();
     const made = await service.ok('createConnection', { body: fields({ server_url: 'http://127.0.0.1:9/mcp#part' }) });
     expect(made).toMatchObject({
@@ -112,7 +112,7 @@ describe('connections', () => {
     ['the same header twice', { headers: { plaintext: { 'X-Key': 'a' }, secret: { 'x-key': 'b' } } }, 400, 'invalid_request', 'twice'],
     ['an empty secret', { headers: { secret: { 'X-Key': '' } } }, 400, 'invalid_request', 'no value'],
     ['a long header', { headers: { plaintext: { 'X-Key': 'x'.repeat(8_193) } } }, 400, 'invalid_request', 'longer'],
-  ])('cannot be made with %s', async (_, more, status, error, word) => {
+  ])('cannot be created with %s', async (_, more, status, error, word) => {
     const service = await api();
     const refused = await service.call('createConnection', { body: { ...fields(), ...more } });
     expect(failure(refused)).toEqual([status, error]);
@@ -132,7 +132,7 @@ describe('connections', () => {
       expect(failure(await other.call(operation, { params, body })), operation).toEqual([404, 'team_not_found']);
   });
 
-  it('may be read with runs:read, and changed with full access alone', async () => {
+  it('can be read with runs:read, but changed only with full access', async () => {
     const service = await api();
     const id = await connect(service);
     const reader = await service.withToken({ scopes: ['runs:read'] });
@@ -155,7 +155,7 @@ describe('connections', () => {
 describe('secret headers', () => {
   const secret = 'sk-live-0123456789abcdef';
 
-  it('reach the server, and nobody else, also not the disk', async () => {
+  it('are sent to the server only, and are not readable on disk', async () => {
     const service = await api();
     const server = await mcpServer();
     server.require('x-api-key', () => secret);
@@ -173,7 +173,7 @@ describe('secret headers', () => {
     expect((await stat(join(service.dataDirectory, 'secrets.key'))).mode & 0o777).toBe(0o600);
   });
 
-  it('are kept by an empty value, replaced by another, and removed when left out', async () => {
+  it('are kept by an empty value, replaced by another value, and removed if left out', async () => {
     const service = await api();
     const server = await mcpServer();
     const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret, 'X-Other': 'other-value' } } });
@@ -210,7 +210,7 @@ describe('secret headers', () => {
     await service.ok('updateConnection', { ...at(id), body: { server_url: first.url, headers: null } });
   });
 
-  it('that cannot be read any more break the connection until they are given again', async () => {
+  it('that can no longer be read break the connection until they are entered again', async () => {
     const service = await api();
     const server = await mcpServer();
     const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret } } });
@@ -227,8 +227,8 @@ describe('secret headers', () => {
   });
 });
 
-describe.each(['both', 'legacy'] as const)('a server of the era %s', (era) => {
-  it('lists its tools to a probe, which keeps nothing, and to a connection', async () => {
+describe.each(['both', 'legacy'] as const)('a server that supports %s protocol versions', (era) => {
+  it('lists its tools for a probe, which stores nothing, and for a connection', async () => {
     const service = await api();
     const server = await mcpServer(era);
     server.require('authorization', () => 'Bearer letmein');
@@ -252,8 +252,8 @@ describe.each(['both', 'legacy'] as const)('a server of the era %s', (era) => {
   });
 });
 
-describe('what is found out about a connection', () => {
-  it('is kept, told to webhooks once, and forgotten when it works again or is changed', async () => {
+describe('the health of a connection', () => {
+  it('is stored, reported to webhooks once, and reset when the connection works again or is changed', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });
     const hook = await receiver();
@@ -304,7 +304,7 @@ describe('what is found out about a connection', () => {
       () => answering(200, { 'content-type': 'application/json' }, `"${'x'.repeat(5 * 1024 * 1024)}"`),
       'larger than 4194304 bytes',
     ],
-  ])('says what is wrong: %s', async (_, url, words) => {
+  ])('reports what is wrong: %s', async (_, url, words) => {
     const service = await api();
     const answer = await service.ok('probeMcpServer', { body: { server_url: await url() } });
     expect(answer.success).toBe(false);
@@ -312,7 +312,7 @@ describe('what is found out about a connection', () => {
     expect(answer.error).toContain(words);
   });
 
-  it('says which part of an answer is not as the protocol has it', async () => {
+  it('reports which part of a response violates the protocol', async () => {
     const service = await api();
     const server = await mcpServer('legacy');
     server.guard = (request, response) => {
@@ -329,7 +329,7 @@ describe('what is found out about a connection', () => {
     expect(answer.error).toMatch(/: Invalid result for tools\/list: tools\.0\.inputSchema: .*expected object.*\.$/);
   });
 
-  it('says that a server took too long', async () => {
+  it('reports that a server took too long', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });
     const server = await mcpServer();
@@ -345,7 +345,7 @@ describe('what is found out about a connection', () => {
     expect(await answer).toEqual({ success: false, error: 'The server could not be used: there was no answer within 15s.' });
   });
 
-  it('dials nothing but what is allowed, whatever a name says', async () => {
+  it('connects only to allowed addresses, whatever a name resolves to', async () => {
     const server = await mcpServer();
     const { port } = new URL(server.url);
     const addresses: Record<string, string> = { 'inside.test': '10.0.0.7', 'here.test': '127.0.0.1' };
@@ -360,7 +360,7 @@ describe('what is found out about a connection', () => {
     expect(failure(inside)).toEqual([400, 'connection_host_not_allowed']);
   });
 
-  it('refuses a probe of an integration, and one of nothing', async () => {
+  it('cannot be probed for an integration, or without a URL', async () => {
     const service = await api();
     expect(failure(await service.call('probeMcpServer', { body: { integration_slug: 'crm' } }))).toEqual([404, 'integration_not_found']);
     expect(failure(await service.call('probeMcpServer', { body: {} }))).toEqual([400, 'invalid_request']);
@@ -376,7 +376,7 @@ describe('authorization', () => {
     return { server, issuer };
   }
 
-  /** What a browser shows in the end. */
+  /** What a browser displays in the end. */
   const visit = async (url: string) => {
     const response = await fetch(url);
     return { status: response.status, headers: response.headers, url: response.url, text: await response.text() };
@@ -384,7 +384,7 @@ describe('authorization', () => {
   const start = async (service: Api, body: Partial<Body<'authorizeMcpOAuth'>> & { mcp_server_url: string }) =>
     (await service.ok('authorizeMcpOAuth', { body: { name: 'tickets', ...body } })).authorization_url;
 
-  it('is found out about by a check', async () => {
+  it('is discovered by a check', async () => {
     const service = await api();
     const { server, issuer } = await authorized(service);
     const check = (url: string) => service.ok('checkMcpOAuth', { body: { mcp_server_url: url } });
@@ -402,7 +402,7 @@ describe('authorization', () => {
     expect(failure(inside)).toEqual([400, 'connection_host_not_allowed']);
   });
 
-  it('is given by a person, makes a connection that works, and is renewed', async () => {
+  it('is granted by a person, creates a working connection, and is renewed', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });
     const { server, issuer } = await authorized(service);
@@ -445,7 +445,7 @@ describe('authorization', () => {
     expect((await service.call('getConnection', at(id))).text).not.toMatch(/at-|rt-/);
   });
 
-  it('has to be given again when it can be renewed no more', async () => {
+  it('has to be granted again when it can no longer be renewed', async () => {
     const service = await api();
     const { server, issuer } = await authorized(service);
     await visit(await start(service, { mcp_server_url: server.url }));
@@ -463,11 +463,11 @@ describe('authorization', () => {
     const again = (await service.ok('listConnections')).integrations;
     expect(again).toMatchObject([{ id, broken_at: null }]);
     expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
-    // The client that was registered is still good.
+    // The registered client is still valid.
     expect(issuer.clients).toHaveLength(1);
   });
 
-  it('is missing from a connection that was made without it', async () => {
+  it('is missing from a connection that was created without it', async () => {
     const service = await api();
     const { server } = await authorized(service);
     const id = await connect(service, { server_url: server.url, auth_method: 'oauth' });
@@ -479,7 +479,7 @@ describe('authorization', () => {
     expect(await service.ok('getConnection', at(id))).toMatchObject({ has_oauth_tokens: false, oauth_scopes: null });
   });
 
-  it('ends where the caller wants the person to be', async () => {
+  it('ends at the URL that the caller has chosen', async () => {
     const service = await api();
     const { server } = await authorized(service);
     const back = await answering(200, {}, 'back');
@@ -493,7 +493,7 @@ describe('authorization', () => {
     expect(new URL((await visit(denied.href)).url).searchParams.get('error')).toBe('The authorization failed: access_denied.');
   });
 
-  it('comes to nothing when it is refused, forged, used twice or too late', async () => {
+  it('fails if it is refused, forged, used twice, or too late', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });
     const { server, issuer } = await authorized(service);
@@ -548,7 +548,7 @@ describe('authorization', () => {
     ['an unknown connection', { reconnect_instance_id: randomUUID() }, {}, 404, 'connection_not_found', false],
     ['a custom integration', { custom_integration_id: randomUUID() }, {}, 404, 'custom_integration_not_found', false],
     ['a host that may not be reached', { mcp_server_url: 'http://10.0.0.7/' }, {}, 400, 'connection_host_not_allowed', false],
-  ])('cannot begin with %s', async (_, body, metadata, status, error, bare) => {
+  ])('cannot be started with %s', async (_, body, metadata, status, error, bare) => {
     const service = await api();
     const { server, issuer } = await authorized(service);
     issuer.metadata = metadata;
@@ -557,7 +557,7 @@ describe('authorization', () => {
     expect(failure(refused)).toEqual([status, error]);
   });
 
-  it('says what is wrong with a registration', async () => {
+  it('reports what is wrong with a registration', async () => {
     const service = await api();
     const { server, issuer } = await authorized(service);
     issuer.metadata = { registration_endpoint: await answering(201, { 'content-type': 'application/json' }, '{}') };
@@ -566,7 +566,7 @@ describe('authorization', () => {
     expect(refused.text).toMatch(/could not be started: redirect_uris: .*expected array/);
   });
 
-  it('is not begun for a server that says it is another, nor for a connection elsewhere', async () => {
+  it('is not started for a server that identifies itself as another one, or for a connection to another host', async () => {
     const service = await api();
     const { server, issuer } = await authorized(service);
     issuer.protect(server, { resource: 'https://bank.example.com/mcp' });
@@ -579,7 +579,7 @@ describe('authorization', () => {
     expect(failure(moved)).toEqual([400, 'invalid_request']);
   });
 
-  it('of providers that the service knows itself is not there', async () => {
+  it('does not exist for built-in providers', async () => {
     const service = await api();
     const refused = await service.call('startNativeOAuth', { params: { provider: 'google' }, body: {} });
     expect(failure(refused)).toEqual([404, 'oauth_provider_not_found']);

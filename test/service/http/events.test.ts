@@ -1,4 +1,4 @@
-/** Streams of events: each event once and in order, resumed exactly, only for those who may read, bounded, and ended in time. */
+/** Streams of events: each event comes once and in order, and streams are resumed exactly, authorized, bounded, and ended in time. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import type { Api } from '../helpers/service.ts';
 
 const service = covers('events');
 
-/** Says one thing, asks, and says how it was answered. */
+/** Sends a message, asks a question, and sends the answer as a message. */
 const asks: Behaviour = async (host) => {
   const answer = host.answer('ask');
   if (answer === undefined) {
@@ -39,12 +39,12 @@ async function approve(api: Api, runId: string): Promise<void> {
   await api.ok('respondToHumanRequest', { params, body: { approved: true } });
 }
 
-/** What a reader may or may not see on the way, or sees a moment earlier or later. */
+/** Events that a reader might miss, or see a moment earlier or later. */
 const passing = new Set(['> not_started', '> pending', '> starting', '> running', 'answered: Really?']);
 const lasting = (events: readonly string[]) => events.filter((event) => !passing.has(event));
 
 describe('the events of a run', () => {
-  it('come as they happen: messages, statuses, requests, and the end', async () => {
+  it('arrive as they happen: messages, statuses, requests, and the end', async () => {
     const api = await service({ behaviours: { asks } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
@@ -67,7 +67,7 @@ describe('the events of a run', () => {
     expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({ run: ended });
   });
 
-  it('continue after any of them exactly, also after the service was killed', async () => {
+  it('continue exactly after any of them, even after the service was killed', async () => {
     const api = await service({ behaviours: { asks } });
     const run = await api.run('asks', 'Go');
     await api.until(run.id, 'waiting');
@@ -79,7 +79,7 @@ describe('the events of a run', () => {
     for (const target of [api, copy.as(api.service.token)]) {
       for (const [index, { id }] of events.entries()) {
         const again = await open(target, run.id, resuming(id));
-        // A reader that continues before the run waited sees it as it is now: it has ended.
+        // A reader that continues from before the run waited sees its current state: it has ended.
         const passedBy = index < before.length - 1 ? ['> waiting', '? Really?'] : [];
         const left = lasting(events.slice(index + 1).map(inShort)).filter((event) => !passedBy.includes(event));
         expect(lasting((await again.rest()).map(inShort)), `after ${id}`).toEqual(left);
@@ -88,7 +88,7 @@ describe('the events of a run', () => {
     }
   });
 
-  it('are told from the start when the messages are others than the reader knows', async () => {
+  it('start over if the messages differ from those that the reader has seen', async () => {
     const api = await service();
     const run = await api.run('done', 'Go');
     await api.until(run.id, 'completed');
@@ -96,7 +96,7 @@ describe('the events of a run', () => {
     expect(lasting((await reader.rest()).map(inShort))).toEqual(['Go', '> completed', 'finished completed']);
   });
 
-  it('tell of a request that was withdrawn, and of the next turn of a run that had ended', async () => {
+  it('include a request that was withdrawn, and the next turn of a run that had ended', async () => {
     const api = await service({ behaviours: { asks } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
@@ -109,7 +109,7 @@ describe('the events of a run', () => {
     expect(lasting((await next.until('human_request.pending')).map(inShort))).toEqual(['Again', '> waiting', '? Really?']);
   });
 
-  it('are the same for two readers, and for one that begins later', async () => {
+  it('are the same for two readers, and for one that starts later', async () => {
     const api = await service({ behaviours: { asks } });
     const run = await api.run('asks', 'Go');
     const [one, two] = await Promise.all([open(api, run.id), open(api, run.id)]);
@@ -123,7 +123,7 @@ describe('the events of a run', () => {
     for (const events of [...begun, lateBegun]) expect(lasting(events.map(inShort))).toEqual(whole.slice(0, 4));
   });
 
-  it('that nothing happens in bring a comment now and then', async () => {
+  it('include occasional comments while nothing happens', async () => {
     const api = await service({ behaviours: { asks }, httpLimits: { heartbeatMilliseconds: 20 } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
@@ -153,7 +153,7 @@ describe('the events of a run', () => {
 });
 
 describe('the events of a team', () => {
-  it('begin with what is pending, and go on with what is asked and settled', async () => {
+  it('start with the pending requests, and continue with those that are made and settled', async () => {
     const api = await service({ behaviours: { asks } });
     const first = await api.run('asks', 'Go');
     await api.until(first.id, 'waiting');
@@ -173,7 +173,7 @@ describe('the events of a team', () => {
     expect(runOf(await reader.next())).toEqual(['human_request.resolved', second.id, 'withdrawn']);
   });
 
-  it('continue after any of them exactly, also after the service was killed', async () => {
+  it('continue exactly after any of them, even after the service was killed', async () => {
     const api = await service({ behaviours: { asks } });
     const runs: string[] = [];
     const begin = async () => {
@@ -199,7 +199,7 @@ describe('the events of a team', () => {
     for (const target of [api, copy.as(api.service.token)]) {
       for (const [index, event] of events.slice(0, -1).entries()) {
         const again = await openTeam(target, resuming(event?.id));
-        // One that was pending and is settled by now is not told as pending; that it is settled is told.
+        // A request that was pending and has been settled is not reported as pending, only as settled.
         const expected = events.slice(index + 1).filter((left) => !(index === 0 && left === events[1]));
         for (const left of expected) expect(runOf(await again.next()), `after ${event?.id}`).toEqual(runOf(left));
         again.close();
@@ -207,7 +207,7 @@ describe('the events of a team', () => {
     }
   });
 
-  it('are those of the team alone', async () => {
+  it('are only those of the team', async () => {
     const api = await service({ behaviours: { asks } });
     const other = await api.inNewTeam();
     const reader = await openTeam(api, {}, '?include=runs');
@@ -220,7 +220,7 @@ describe('the events of a team', () => {
     expect((await EventReader.open(other, `/v2/teams/${api.service.teamId}/events`)).status).toBe(404);
   });
 
-  it('with include=runs say when the list of runs is another one', async () => {
+  it('with include=runs report when the list of runs has changed', async () => {
     const api = await service();
     const reader = await openTeam(api, {}, '?include=runs');
     expect(await reader.next()).toMatchObject({ type: 'runs.changed', data: '{}', id: '' });
@@ -236,7 +236,7 @@ function runOf(event: { type: string; data: string } | undefined): (string | und
 }
 
 describe('a stream', () => {
-  it('is refused without the right to read, to an id that is none of its own, and over a method it has not', async () => {
+  it('is refused without permission to read, for a foreign event ID, and with another method', async () => {
     const api = await service({ behaviours: { asks } });
     const run = await api.run('asks', 'Go');
     const limited = await api.withToken({ scopes: ['runs:write'] });
@@ -250,7 +250,7 @@ describe('a stream', () => {
     expect((await open(api, '00000000-0000-4000-8000-000000000000')).status).toBe(404);
   });
 
-  it('ends when its token is revoked or has expired, and when its team is removed', async () => {
+  it('ends when its token is revoked or expires, and when its team is removed', async () => {
     const clock = new ManualClock();
     const api = await service({ behaviours: { asks }, clock, httpLimits: { heartbeatMilliseconds: 20 } });
     const { token, secret } = await api.ok('createLocalToken', { body: { name: 'revoked' } });
@@ -266,7 +266,7 @@ describe('a stream', () => {
     expect(await expired).toEqual([]);
   });
 
-  it('is one of so many, for a credential and in all; its place is free when its reader has left', async () => {
+  it('counts against the limits of the credential and the service until its reader disconnects', async () => {
     const api = await service({ behaviours: { asks }, httpLimits: { streams: 3, streamsPerCredential: 2 } });
     const other = await api.withToken();
     const [first] = [await openTeam(api), await openTeam(api)];
@@ -279,7 +279,7 @@ describe('a stream', () => {
     await expect.poll(async () => (await openTeam(other)).status).toBe(200);
   });
 
-  it('ends at once with the service, also for a reader that takes nothing', async () => {
+  it('ends immediately with the service, even if its reader does not read', async () => {
     const long: Behaviour = async (host) => {
       for (let index = 0; index < 40; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: `${index}`.repeat(500_000) }]);
       return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
@@ -299,7 +299,7 @@ describe('a stream', () => {
     expect(reader.text.endsWith('retry: 1000\n\n')).toBe(true);
   });
 
-  it('holds little of what its reader has not taken', async () => {
+  it('buffers little of what its reader has not read', async () => {
     const size = 500_000;
     const count = 20;
     const long: Behaviour = async (host) => {
@@ -321,7 +321,7 @@ describe('a stream', () => {
     await Promise.all(sockets.map((socket) => new Promise<void>((resolve) => socket.once('readable', resolve))));
     const reader = await open(api, run.id);
     expect((await reader.rest()).filter(({ type }) => type === 'message')).toHaveLength(count);
-    // While one reader took all of it, the others took next to nothing: each has at most what was handed on last and the next event.
+    // While one reader read everything, the others read almost nothing: each has at most the piece sent last and the next event.
     const held = responses.map((response) => (response.socket?.writableLength ?? 0) + response.writableLength);
     expect(Math.max(...held)).toBeGreaterThan(0);
     expect(Math.max(...held)).toBeLessThan(3 * size);

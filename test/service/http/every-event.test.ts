@@ -1,6 +1,6 @@
 /**
- * Every kind of event that the contract has is caused by requests, and reaches who asked for it: signed, and of the form that reads have.
- * A new kind fails until it is caused here.
+ * Causes every kind of event in the contract by requests, and checks that its subscribers receive it: signed, and in the same form as
+ * in reads. A new kind fails until it is caused here.
  */
 import Type, { type TSchema } from 'typebox';
 import { expect, it } from 'vitest';
@@ -26,7 +26,7 @@ const aboutRun = Closed({ run: Run });
 const aboutCase = Closed({ case: Case, queue: Type.Pick(Queue, ['id', 'name']) });
 const aboutConnection = Closed({ connection: Connection });
 
-/** What an event of each kind says. */
+/** The expected data of each kind of event. */
 const forms: Record<WebhookEventKind, TSchema> = {
   'run.started': aboutRun,
   'run.paused': aboutRun,
@@ -40,7 +40,7 @@ const forms: Record<WebhookEventKind, TSchema> = {
   }),
   'run.file.created': Closed({ ...ofRun, file: File }),
   'human_request.created': Closed({ ...ofRun, human_request: HumanRequest }),
-  // As it is shown to who answers.
+  // As it is returned to whoever answers.
   'human_request.responded': Closed({ ...ofRun, ...runSchemas.respondToHumanRequest.response.properties }),
   'queue.case.created': aboutCase,
   'queue.case.claimed': aboutCase,
@@ -51,7 +51,7 @@ const forms: Record<WebhookEventKind, TSchema> = {
   'webhook.disabled': Closed({ webhook: Webhook }),
 };
 
-/** Uses a tool, takes a picture, and asks. */
+/** Uses a tool, takes a picture, and asks for approval. */
 const work: Behaviour = async (host) => {
   const image = { name: 'page.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
   if (!host.journal.has('shot'))
@@ -108,7 +108,7 @@ async function causeAll(api: Api): Promise<void> {
   await api.ok('listConnectionTools', { params: { connection_id: connection.id } });
 }
 
-it('an event of every kind is delivered to who asked for it, signed, with what a read would show', async () => {
+it('delivers an event of every kind to its subscribers, signed, with the data that a read would return', async () => {
   const api = await started({ behaviours: { work, fail } });
   const hook = await receiver();
   for (const kind of [...webhookEventKinds, allEvents] as const)
@@ -118,7 +118,7 @@ it('an event of every kind is delivered to who asked for it, signed, with what a
 
   const toAll = () => hook.received.filter(({ path }) => path.endsWith(`/${allEvents}`));
   const missing = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));
-  // When a kind never comes, the message says which, and not that time was over.
+  // If a kind never arrives, the message names it instead of reporting a timeout.
   for (const end = Date.now() + 30_000; missing().length > 0 && Date.now() < end; ) await new Promise((resolve) => setImmediate(resolve));
   expect(missing(), 'kinds that nothing here causes, or that nobody was told of').toEqual([]);
   const told = toAll();
@@ -129,7 +129,7 @@ it('an event of every kind is delivered to who asked for it, signed, with what a
     expect(verifyWithLibrary(secret, one)).toEqual(one.json);
     expect([team_id, one.headers['webhook-id']]).toEqual([api.service.teamId, id]);
     expectFits(forms[type as WebhookEventKind], data);
-    // Who asked for one kind gets that, and the same event as who asked for all.
+    // A subscriber to one kind gets that kind only, and the same event as a subscriber to all of them.
     const asked = one.path.split('/').at(-1);
     expect([type, allEvents]).toContain(asked);
     expect(told.find(({ json }) => json.id === id)?.body).toEqual(one.body);

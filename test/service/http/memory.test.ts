@@ -1,4 +1,4 @@
-/** Memory files: what runs write, what later runs read, and that a file is written once. */
+/** Memory files: they are written by runs, read by later runs, and written exactly once. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { memoryLimits } from '../../../src/service/engine/revision/memory.ts';
@@ -63,7 +63,7 @@ describe('a memory file', () => {
     expect(messages.find(({ tool_call }) => tool_call)?.tool_call).toMatchObject({ name: 'remember', arguments: { path: 'notes.md' } });
   });
 
-  it('is appended to line by line, and holds JSON', async () => {
+  it('can be appended to line by line, and can contain JSON', async () => {
     const api = await service();
     const id = await agent(
       api,
@@ -84,7 +84,7 @@ describe('a memory file', () => {
     ]);
   });
 
-  it('is found by a path with its slashes as they are, and encoded', async () => {
+  it('is found by its path, whether or not the slashes are encoded', async () => {
     const api = await service();
     const id = await agent(api, 'remember: { path: "a b/c%/d.md", content: deep }');
     await run(api, id);
@@ -99,7 +99,7 @@ describe('a memory file', () => {
     expect(failure(await api.send('DELETE', `/v2/agents/${id}/memory/files/a/b`))).toEqual([405, 'method_not_allowed']);
   });
 
-  it('belongs to its agent, and goes with it', async () => {
+  it('belongs to its agent, and is deleted with it', async () => {
     const api = await service();
     const one = await agent(api, 'remember: { path: notes.md, content: mine }');
     const other = await agent(api, 'say: "<{{ memory[\'notes.md\'] }}>"');
@@ -116,7 +116,7 @@ describe('a memory file', () => {
 });
 
 describe('the memory of an agent', () => {
-  it('is neither read nor written when it is turned off, and kept', async () => {
+  it('is neither read nor written while it is turned off, but retained', async () => {
     const api = await service();
     const id = await agent(api, 'say: "<{{ memory[\'notes.md\'] }}>"', 'remember: { path: notes.md, content: x }');
     await run(api, id);
@@ -163,7 +163,7 @@ describe('the memory of an agent', () => {
 });
 
 describe('a restart', () => {
-  it('remembers once what was appended, and shows what was remembered before it', async () => {
+  it('appends exactly once, and keeps what was written before', async () => {
     const dataDirectory = await temporaryDirectory();
     const api = await service({ dataDirectory });
     const id = await agent(

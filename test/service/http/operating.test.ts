@@ -1,4 +1,4 @@
-/** What those who operate a service ask of it: whether it lives, whether it is ready, its figures, and its log. */
+/** What operators need: liveness, readiness, metrics, TLS, proxies, and the log. */
 import { request as httpsRequest } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +12,7 @@ import { Gate } from '../helpers/runtime.ts';
 import { type Api, config, started } from '../helpers/service.ts';
 
 describe('/healthz and /readyz', () => {
-  it('say that it lives and is ready, to anybody', async () => {
+  it('report to anybody that the service is alive and ready', async () => {
     const api = await started();
     expect(await api.send('GET', '/healthz', { anonymous: true })).toMatchObject({
       status: 200,
@@ -24,7 +24,7 @@ describe('/healthz and /readyz', () => {
     expect((await api.send('POST', '/readyz', { anonymous: true })).status).toBe(405);
   });
 
-  it('say that it is not ready any more before it takes no more requests', async () => {
+  it('report that the service is no longer ready before it stops accepting requests', async () => {
     const api = await started({ drain: { delay: 500 } });
     const closed = api.service.close();
     expect(await api.send('GET', '/readyz', { anonymous: true })).toMatchObject({ status: 503, body: { status: 'draining' } });
@@ -34,7 +34,7 @@ describe('/healthz and /readyz', () => {
   });
 });
 
-/** The figures by name and labels. */
+/** The metrics by name and labels. */
 function figures(text: string): Map<string, number> {
   for (const line of text.trimEnd().split('\n'))
     expect(line).toMatch(/^(# (HELP|TYPE) [a-z_0-9]+ .+|[a-z_0-9]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [\d.e+-]+)$/);
@@ -48,7 +48,7 @@ function figures(text: string): Map<string, number> {
 }
 
 describe('/metrics', () => {
-  it('has requests, runs, jobs and the process, and names nobody', async () => {
+  it('has metrics of requests, runs, jobs, and the process, and identifies nobody', async () => {
     const usage = { residentBytes: 5e7, heapBytes: 2e7, cpuSeconds: 1.5 };
     const api = await started({ usage: () => usage, behaviours: { stuck: () => new Gate().opened as never } });
     const run = await api.run();
@@ -75,7 +75,7 @@ describe('/metrics', () => {
     expect(answer.text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
-  it('says how late the work is', async () => {
+  it('reports how late jobs are', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, runConcurrency: 1, behaviours: { stuck: () => new Gate().opened as never } });
     await api.until((await api.run('stuck')).id, 'running');
@@ -85,7 +85,7 @@ describe('/metrics', () => {
     expect([read.get('aops_jobs_due{kind="run"}'), read.get('aops_jobs_late_seconds{kind="run"}')]).toEqual([1, 4]);
   });
 
-  it('are for this machine, and not for what a proxy passes on', async () => {
+  it('can be read on this machine, but not through a proxy', async () => {
     const api = await started({ publicUrl: 'https://agents.example.com' });
     expect((await api.send('GET', '/metrics', { anonymous: true })).status).toBe(200);
     expect((await api.send('GET', '/metrics', { anonymous: true, headers: { Host: 'agents.example.com' } })).status).toBe(403);
@@ -95,7 +95,7 @@ describe('/metrics', () => {
     }
   });
 
-  it('are for who has the token, when there is one', async () => {
+  it('requires the token if there is one', async () => {
     const token = 'figures-0123456789';
     const api = await started({ metricsToken: token, rateLimit: { limit: 3, windowSeconds: 60 }, clock: new ManualClock() });
     const as = async (authorization?: string) =>
@@ -103,13 +103,13 @@ describe('/metrics', () => {
     expect([await as(`Bearer ${token}`), await as(), await as(`Bearer ${api.service.token}`), await as('Bearer x')]).toEqual([
       200, 401, 401, 401,
     ]);
-    // Guessing is counted; who knows it is not in the way of that.
+    // Wrong guesses are counted, which does not affect clients with the token.
     expect([await as('Bearer y'), await as(`Bearer ${token}`)]).toEqual([429, 200]);
   });
 });
 
 describe('the log', () => {
-  it('has a line for each request, with who asked and what came of it', async () => {
+  it('has a line for each request, with its caller and outcome', async () => {
     const entries: LogEntry[] = [];
     const api = await started({ log: (entry) => entries.push(entry), logLevel: 'info' });
     const lines = () =>
@@ -137,7 +137,7 @@ describe('the log', () => {
     for (const { ms } of lines()) expect(ms).toBeGreaterThanOrEqual(0);
   });
 
-  it('has only what is as important as asked for', async () => {
+  it('only has entries of the configured level or above', async () => {
     const entries: LogEntry[] = [];
     const api = await started({ log: (entry) => entries.push(entry), logLevel: 'warn' });
     await api.call('listAgents');
@@ -145,7 +145,7 @@ describe('the log', () => {
   });
 });
 
-/** A request over TLS to 127.0.0.1, the certificate checked. */
+/** A request over TLS to 127.0.0.1 that verifies the certificate. */
 const secure = (port: number, path: string, headers: Record<string, string> = {}) =>
   new Promise<{ status: number; body: string }>((resolve, reject) => {
     const sent = httpsRequest({ port, host: '127.0.0.1', path, headers, ca: authority, agent: false }, (response) => {
@@ -159,7 +159,7 @@ const secure = (port: number, path: string, headers: Record<string, string> = {}
     sent.end();
   });
 
-/** Name of the certificate that is shown. */
+/** The name in the certificate of the service. */
 const shown = (port: number) =>
   new Promise<string>((resolve, reject) => {
     const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -170,14 +170,14 @@ const shown = (port: number) =>
   });
 
 describe('TLS', () => {
-  it('is spoken with the certificate, and another one for who connects after it was changed', async () => {
+  it('uses the certificate, and a new one for connections after it was changed', async () => {
     const { service, ...api } = await started({ tls: certificate('server') });
     expect(service.url).toBe(`https://127.0.0.1:${service.port}`);
     const headers = { authorization: `Bearer ${service.token}` };
     expect((await secure(service.port, '/v2/local/credential', headers)).status).toBe(200);
     const metadata = JSON.parse((await secure(service.port, '/.well-known/oauth-authorization-server')).body);
     expect(metadata.token_endpoint).toBe(`${service.url}/oauth/token`);
-    // Plain HTTP is no TLS: the connection ends.
+    // A plain HTTP request ends the connection.
     expect(await raw({ service, ...api } as Api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')).toBe('');
     const first = await shown(service.port);
     service.setTls(certificate('wrong-name'));
@@ -193,7 +193,7 @@ describe('TLS', () => {
     expect((await secure(service.port, '/healthz')).status).toBe(200);
   });
 
-  it('is needed to listen beyond this machine, unless one says otherwise', async () => {
+  it('is required to listen beyond this machine, unless plain HTTP is explicitly allowed', async () => {
     const dataDirectory = await temporaryDirectory();
     for (const host of ['0.0.0.0', '::', 'example.com', '127.example.com'])
       await expect(started({ dataDirectory, host })).rejects.toMatchObject({ code: 'tls_required', exit: 2 });
@@ -220,7 +220,7 @@ describe('behind a proxy', () => {
     expect(url).toMatch(/^https:\/\/agents\.example\.com\/uploads\//);
   });
 
-  it('answers to its own names, to that of the proxy and to those that are allowed', async () => {
+  it('answers to its own names, to that of the proxy, and to allowed ones', async () => {
     const api = await started({ publicUrl, allowedHosts: ['agents.internal'] });
     const status = async (host: string, origin?: string) =>
       statusOf(
@@ -234,13 +234,13 @@ describe('behind a proxy', () => {
     expect(await status(`127.0.0.1:${api.service.port}`)).toBe(200);
     expect(await status('evil.example.com')).toBe(403);
     expect(await status('agents.example.com', publicUrl)).toBe(200);
-    // A proxy may pass on the name that it calls itself.
+    // A proxy might pass on the name by which it reaches the service.
     expect(await status(`127.0.0.1:${api.service.port}`, publicUrl)).toBe(200);
     for (const origin of ['https://evil.example.com', 'http://agents.example.com', `${publicUrl}:8443`, 'https://agents.internal'])
       expect(await status('agents.example.com', origin), origin).toBe(403);
   });
 
-  it('takes the address of a client from a proxy that it trusts, for limits and the log', async () => {
+  it('takes the address of a client from a trusted proxy, for rate limits and the log', async () => {
     const lines: LogEntry[] = [];
     const rateLimit = { limit: 1, windowSeconds: 60 };
     const trusting = await started({
@@ -265,7 +265,7 @@ describe('behind a proxy', () => {
     ]);
   });
 
-  it('on every interface answers to any name, unless some are given', async () => {
+  it('answers to any name if it listens on every interface, unless allowed names are configured', async () => {
     const any = await started({ host: '0.0.0.0', insecureHttp: true });
     const some = await started({ host: '0.0.0.0', insecureHttp: true, allowedHosts: ['agents.internal'] });
     const status = async (api: Api, host: string) =>
@@ -302,7 +302,7 @@ describe('the end', () => {
 });
 
 describe('secrets', () => {
-  it('are in no log, wherever in a request they are', async () => {
+  it('never appear in the log, wherever in a request they are', async () => {
     const log: string[] = [];
     const api = await started({
       log: (entry) => void log.push(JSON.stringify(entry)),
@@ -319,7 +319,7 @@ describe('secrets', () => {
       secrets.add(text);
       return text;
     };
-    // Made by the service.
+    // Secrets that the service creates.
     const token = await api.ok('createLocalToken', { body: { name: 'one' } });
     secret(token.secret);
     const client = await api.ok('createLocalClient', { body: { name: 'two' } });
@@ -348,7 +348,7 @@ describe('secrets', () => {
     } as never);
     secret(new URL(upload).pathname.split('/')[2] as string);
     expect((await api.send('PUT', upload, { anonymous: true, body: 'bytes' })).status).toBe(201);
-    // Given to the service: as headers of a connection, and in places where none belongs.
+    // Secrets that clients send: as headers of a connection, and in places where they do not belong.
     await api.call('createConnection', {
       body: {
         name: 'c',

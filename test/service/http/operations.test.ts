@@ -38,14 +38,14 @@ const api = (): Promise<Api> => service({ behaviours });
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
 
 describe('teams and agents', () => {
-  it('shows the team, and no other', async () => {
+  it('shows only the own team', async () => {
     const service = await api();
     expect((await service.ok('getTeam')).team).toMatchObject({ id: service.service.teamId, name: 'Local' });
     expect(failure(await service.call('getTeam', { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
     expect(failure(await service.call('listRuns', { params: { teamId: randomUUID() } }))).toEqual([404, 'team_not_found']);
   });
 
-  it('creates agents with unique names, lists, changes and deletes them', async () => {
+  it('creates agents with unique names, and lists, changes, and deletes them', async () => {
     const service = await api();
     const { agent, build } = await service.ok('createAgent', {
       body: { name: ' Clerk ', build: { name: 'first', config: config('done') } },
@@ -88,14 +88,14 @@ describe('teams and agents', () => {
     expect((await service.ok('listAgents')).total).toBe(0);
   });
 
-  it('drafts, edits and promotes revisions', async () => {
+  it('drafts, edits, and promotes revisions', async () => {
     const service = await api();
     const agentId = await service.agent('done');
     const drafted = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'second', config: config('ask') } });
     expect(drafted).toMatchObject({ agent: { id: agentId }, build: { status: 'draft', revision_number: 2 } });
     const buildId = drafted.build.id;
     const copied = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'copy' } });
-    // What was not given is null, and comes back as it went in.
+    // Fields that were left out are null, and the others are returned unchanged.
     const { data } = config('done');
     expect(copied.build.config).toEqual({ version: 'v2', data: { ...data, files: null, skills: null, plugins: null, subAgents: null } });
     const edited = await service.ok('updateRevision', {
@@ -121,7 +121,7 @@ describe('teams and agents', () => {
     expect(kept.build.config).toMatchObject({ data: { files: ['a.txt'], skills: [], plugins: null, subAgents: null } });
   });
 
-  it('keeps the procedure of a run that has begun when its live revision is edited', async () => {
+  it('keeps the procedure of a run that has started when its live revision is edited', async () => {
     const service = await api();
     const { agent, build } = await service.ok('createAgent', { body: { name: 'Clerk', build: { name: 'first', config: config('ask') } } });
     const { run } = await service.ok('startRun', { body: { agent_id: agent.id } });
@@ -137,7 +137,7 @@ describe('teams and agents', () => {
 });
 
 describe('the run list', () => {
-  it('filters, counts and pages', async () => {
+  it('filters, counts, and pages', async () => {
     const service = await api();
     const agentId = await service.agent('done', 'Über Clerk');
     const started = [];
@@ -182,7 +182,7 @@ describe('the run list', () => {
     expect(data.map(({ title }) => title).slice(1)).toEqual([`${'x'.repeat(79)}…`, 'Über Clerk #2', 'Check 50% of A_1']);
   });
 
-  it('refuses filters that make no sense', async () => {
+  it('refuses invalid filters', async () => {
     const service = await api();
     for (const [name, value] of Object.entries({ limit: 'NaN', offset: -1, status: 'sleepy', since: 'yesterday', agent_id: 'Clerk' })) {
       const answer = await service.call('listRuns', { query: { [name]: value } });
@@ -197,7 +197,7 @@ describe('the run list', () => {
 });
 
 describe('a run that browsed', () => {
-  it('has files, screenshots, pages, a detail and a report', async () => {
+  it('has files, screenshots, pages, a detail, and a report', async () => {
     const service = await api();
     const run = await service.run('browse', 'look');
     await service.until(run.id, 'completed');
@@ -301,7 +301,7 @@ describe('messages', () => {
     await service.ok('stopRun', { params: { run_id: run.id } });
   });
 
-  it('answer nothing but the human request that they name', async () => {
+  it('only answer the human request that they refer to', async () => {
     const service = await api();
     const run = await service.run('ask');
     await service.until(run.id, 'waiting');
@@ -348,7 +348,7 @@ describe('messages', () => {
 });
 
 describe('a staged sandbox', () => {
-  it('takes files in both ways, and a run finds them', async () => {
+  it('accepts files in both ways, and makes them available to a run', async () => {
     const service = await api();
     const { sandbox_id } = await service.ok('createSandbox');
     const form = new FormData();

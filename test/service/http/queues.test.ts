@@ -6,7 +6,7 @@ import { failure } from '../helpers/webhooks.ts';
 const service = covers('queues');
 
 describe('queues', () => {
-  it('are created, read, changed, listed and deleted', async () => {
+  it('are created, read, changed, listed, and deleted', async () => {
     const api = await service();
     const { queue } = await api.ok('createQueue', { body: { name: ' Invoices ', description: 'To be paid' } });
     expect(queue).toMatchObject({ name: 'Invoices', description: 'To be paid', folder_id: null, has_approvals: false });
@@ -36,7 +36,7 @@ describe('queues', () => {
     expect((await api.ok('listQueues')).total).toBe(1);
   });
 
-  it('have names of their own in their team', async () => {
+  it('have unique names within their team', async () => {
     const api = await service();
     const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
     const { queue: other } = await api.ok('createQueue', { body: { name: 'Claims' } });
@@ -48,7 +48,7 @@ describe('queues', () => {
     expect((await elsewhere.ok('createQueue', { body: { name: 'Invoices' } })).queue.name).toBe('Invoices');
   });
 
-  it('refuse what does not fit, and what is not there', async () => {
+  it('reject invalid fields and unknown IDs', async () => {
     const api = await service();
     for (const body of [
       {},

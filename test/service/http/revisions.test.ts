@@ -1,4 +1,4 @@
-/** Builder runs: what is asked and proposed, every transition and refusal, and that a restart loses nothing. */
+/** Builder runs: their questions and proposals, every transition and refusal, and that a restart loses nothing. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { BuilderRun, BuilderRunStatus, HumanRequest } from '../../../src/interface/types.ts';
@@ -41,7 +41,7 @@ async function generate(api: Api, draft: Draft, prompt: string): Promise<string>
   return (await api.ok('generateRevision', { ...at(draft), body: { prompt } })).generation.builder_run_id;
 }
 
-/** The latest builder run once it has one of the statuses. */
+/** The latest builder run, once it has one of these statuses. */
 async function until(api: Api, draft: Draft, ...statuses: BuilderRunStatus[]): Promise<BuilderRun> {
   for (;;) {
     const run = await api.ok('getLatestBuilderRun', at(draft));
@@ -50,7 +50,7 @@ async function until(api: Api, draft: Draft, ...statuses: BuilderRunStatus[]): P
   }
 }
 
-/** A builder run that proposes what was asked for. */
+/** A builder run that proposes the requested change. */
 async function proposed(api: Api, draft: Draft, prompt = 'say "Bye" at the end'): Promise<BuilderRun> {
   await generate(api, draft, prompt);
   return until(api, draft, 'waiting_for_approve');
@@ -61,7 +61,7 @@ const asks = (run: BuilderRun): HumanRequest => run.pending_user_questions as un
 const revision = async (api: Api, { agentId, buildId }: Draft) =>
   (await api.ok('getRevision', { params: { agent_id: agentId, build_id: buildId } })).build;
 
-/** A runtime whose builder does what the test says. */
+/** A runtime whose builder is implemented by the test. */
 const building = (builder: NonNullable<Runtime['builder']>): Runtime => ({
   ...testRuntime({ text: async () => ({ status: 'completed' }) }),
   name: 'built',
@@ -69,7 +69,7 @@ const building = (builder: NonNullable<Runtime['builder']>): Runtime => ({
 });
 
 describe('a builder run', () => {
-  it('proposes a changed procedure, and changes nothing before it is accepted', async () => {
+  it('proposes a changed procedure, and changes nothing until it is accepted', async () => {
     const api = await script();
     const draft = await live(api);
     const started = await api.ok('generateRevision', { ...at(draft), body: { prompt: 'say "Bye" at the end' } });
@@ -105,7 +105,7 @@ describe('a builder run', () => {
     });
   });
 
-  it('is accepted: the revision has the proposal, and new runs of a live one follow it', async () => {
+  it('changes the revision when it is accepted, and new runs of a live one follow it', async () => {
     const api = await script();
     const draft = await live(api, 'version: 1\nsteps:\n  - say: Hello\n');
     const run = await proposed(api, draft, 'replace "Hello" with "Goodbye"');
@@ -125,7 +125,7 @@ describe('a builder run', () => {
     expect(failure(await api.call('acceptRevision', { ...at(draft), body: guard }))).toEqual([409, 'builder_run_not_waiting_for_approve']);
   });
 
-  it('is accepted on a draft, which is promoted apart from it', async () => {
+  it('can be accepted on a draft, which is promoted separately', async () => {
     const api = await script();
     const draft = await live(api);
     const { build } = await api.ok('createRevision', { params: { agent_id: draft.agentId }, body: { name: 'second' } });
@@ -139,7 +139,7 @@ describe('a builder run', () => {
     expect((await revision(api, second)).status).toBe('live');
   });
 
-  it('is declined: the revision stays as it is', async () => {
+  it('leaves the revision unchanged when it is declined', async () => {
     const api = await script();
     const draft = await live(api);
     const run = await proposed(api, draft);
@@ -150,7 +150,7 @@ describe('a builder run', () => {
     expect(failure(await api.call('discardRevision', at(draft)))).toEqual([409, 'builder_run_not_active']);
   });
 
-  it('writes the first procedure of a revision that has none', async () => {
+  it('writes the first procedure of a revision without one', async () => {
     const api = await script();
     const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
     const { build } = await api.ok('createRevision', { params: { agent_id: agent.id }, body: { name: 'first' } });
@@ -173,7 +173,7 @@ steps:
     await api.ok('promoteRevision', at(draft));
   });
 
-  it('fails with a reason, and says what it understands', async () => {
+  it('fails with a reason, and describes what it understands', async () => {
     const api = await script();
     const draft = await live(api);
     await generate(api, draft, 'make it more delightful');
@@ -200,7 +200,7 @@ steps:
     expect(accepted.schedule_suggested).toBe(true);
   });
 
-  it('counts what the service does already as set up', async () => {
+  it('treats whatever the service already provides as set up', async () => {
     const api = await script({ exec: 'host' });
     const draft = await live(api);
     const run = await proposed(api, draft, 'run "date" at the end');
@@ -210,7 +210,7 @@ steps:
 });
 
 describe('questions', () => {
-  it('are asked in the form of a human request, and the builder goes on with the answers', async () => {
+  it('have the form of a human request, and the builder continues with the answers', async () => {
     const api = await script();
     const draft = await live(api);
     const id = await generate(api, draft, 'remove the approval');
@@ -245,7 +245,7 @@ describe('questions', () => {
     expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: answer } }))).toEqual([409, 'builder_run_not_waiting']);
   });
 
-  it('may follow one another, and a part of the request may be left out', async () => {
+  it('can follow one another, and a part of the request can be skipped', async () => {
     const api = await script();
     const draft = await live(api);
     const id = await generate(api, draft, 'add an approval. Make it nice. Remove step 7.');
@@ -282,7 +282,7 @@ describe('questions', () => {
 });
 
 describe('a review', () => {
-  it('is refused when another builder run has taken the place of the reviewed one', async () => {
+  it('is refused if another builder run has replaced the reviewed one', async () => {
     const api = await script();
     const draft = await live(api);
     const first = await proposed(api, draft);
@@ -298,7 +298,7 @@ describe('a review', () => {
     expect((await until(api, draft, 'waiting_for_approve')).id).toBe(second.id);
   });
 
-  it('is refused when the builder run was answered and has begun again', async () => {
+  it('is refused if the builder run was answered and has started over', async () => {
     const clock = new ManualClock();
     const api = await script({ clock });
     const draft = await live(api);
@@ -319,7 +319,7 @@ describe('a review', () => {
     await api.ok('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at: sameInstant } });
   });
 
-  it('takes no guard for no check, and nothing but ids and times', async () => {
+  it('is not guarded unless it contains guards, which must be IDs and times', async () => {
     const api = await script();
     const draft = await live(api);
     await proposed(api, draft);
@@ -330,7 +330,7 @@ describe('a review', () => {
 });
 
 describe('an active builder run', () => {
-  it('keeps other changes of the procedure away until it has ended', async () => {
+  it('blocks other changes of the procedure until it has ended', async () => {
     const api = await script();
     const draft = await live(api);
     const run = await proposed(api, draft);
@@ -347,7 +347,7 @@ describe('an active builder run', () => {
     expect((await proposed(api, draft)).id).not.toBe(run.id);
   });
 
-  it('goes with its agent', async () => {
+  it('is removed with its agent', async () => {
     const api = await script();
     const draft = await live(api);
     const run = await proposed(api, draft);
@@ -357,7 +357,7 @@ describe('an active builder run', () => {
     expect(failure(await api.call('acceptRevision', at(draft)))).toEqual([404, 'revision_not_found']);
   });
 
-  it('is discarded while it works, which then comes to nothing', async () => {
+  it('can be discarded while it works, which then has no effect', async () => {
     const gate = new Gate();
     const entered = new Gate();
     const runtime = building({
@@ -386,7 +386,7 @@ describe('an active builder run', () => {
 });
 
 describe('a restart', () => {
-  it('keeps questions and proposals, and builds again what was being built', async () => {
+  it('keeps questions and proposals, and repeats the work that was in progress', async () => {
     const dataDirectory = await temporaryDirectory();
     const hold = new Gate();
     const entered = new Gate();
@@ -433,7 +433,7 @@ describe('a restart', () => {
     await second.ok('acceptRevision', at(waiting));
   });
 
-  it('fails a builder run whose runtime is gone', async () => {
+  it('fails a builder run whose runtime no longer exists', async () => {
     const dataDirectory = await temporaryDirectory();
     const entered = new Gate();
     const runtime = building({
@@ -451,7 +451,7 @@ describe('a restart', () => {
     expect((await until(second, draft, 'failed')).error).toBe('The runtime "built" no longer has a builder in this service.');
   });
 
-  it('is not needed where a builder breaks: its builder run fails', async () => {
+  it('is not needed when a builder crashes, because its builder run fails', async () => {
     const api = await service({ runtimes: [building({ build: () => Promise.reject(new Error('out of ideas')) })] });
     const draft = await live(api, 'text', 'built');
     await generate(api, draft, 'anything');
@@ -477,21 +477,21 @@ describe('what is refused', () => {
     expect(failure(await api.call('answerBuilderRun', { ...unknown, body: { answers: {} } }))).toEqual([404, 'builder_run_not_found']);
   });
 
-  it('wants a request in words', async () => {
+  it('is the answer to an empty prompt', async () => {
     const api = await script();
     const draft = await live(api);
     for (const body of [{}, { prompt: '' }, { prompt: '  \n' }, { prompt: 7 }, { prompt: 'x'.repeat(20_001) }])
       expect(failure(await api.call('generateRevision', { ...at(draft), body }))).toEqual([400, 'invalid_request']);
   });
 
-  it('says when a runtime has no builder', async () => {
+  it('explains that a runtime has no builder', async () => {
     const api = await service();
     const draft = await live(api, 'done', 'test');
     const refused = await api.call('generateRevision', { ...at(draft), body: { prompt: 'say "x"' } });
     expect(failure(refused)).toEqual([409, 'runtime_has_no_builder']);
   });
 
-  it('needs full access to change, and may be read with runs:read', async () => {
+  it('is the answer to changes without full access, but not to reads with runs:read', async () => {
     const api = await script();
     const draft = await live(api);
     const run = await proposed(api, draft);

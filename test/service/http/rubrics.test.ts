@@ -42,7 +42,7 @@ const start = async (api: Api, agentId: string): Promise<string> => (await api.o
 
 type Detail = EvaluationSummary & { results: RubricResult[] };
 
-/** The evaluation of a run once it is there. */
+/** The evaluation of a run, once it exists. */
 async function evaluated(api: Api, runId: string): Promise<Detail> {
   for (;;) {
     const { run } = await api.ok('getRun', { params: { run_id: runId } });
@@ -58,7 +58,7 @@ const summaryOf = async (api: Api, runId: string) => (await api.ok('listRuns')).
 const description = 'The final message contains "paid".';
 
 describe('rubrics', () => {
-  it('are created, listed in order, changed and deleted, and say how they are understood', async () => {
+  it('are created, listed in order, changed, and deleted, and show how they are understood', async () => {
     const api = await service();
     const agentId = await api.agent();
     const first = await rubric(api, agentId, 'Says it was paid!', `Critical: the final message contains "paid" and the tone is kind.`);
@@ -89,11 +89,11 @@ describe('rubrics', () => {
     expect(await api.ok('deleteEvalRubric', { params })).toEqual({ success: true });
     expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics).toEqual([second]);
     expect(failure(await api.call('deleteEvalRubric', { params }))).toEqual([404, 'rubric_not_found']);
-    // Its title is free again.
+    // Its title can be used again.
     await rubric(api, agentId, 'Says it was paid', description);
   });
 
-  it('are replaced as a whole; one whose title stays is the same one', async () => {
+  it('are replaced as a whole, except that one with the same title is kept', async () => {
     const api = await service();
     const agentId = await api.agent();
     const kept = await rubric(api, agentId, 'Kept one', description);
@@ -115,7 +115,7 @@ describe('rubrics', () => {
     expect((await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: [] } })).rubrics).toEqual([]);
   });
 
-  it('are told apart by their titles, also after one was renamed', async () => {
+  it('are distinguished by their titles, even after one was renamed', async () => {
     const api = await service();
     const agentId = await api.agent();
     const [first, second] = [await rubric(api, agentId, 'Says paid', description), await rubric(api, agentId, 'Other', description)];
@@ -123,7 +123,7 @@ describe('rubrics', () => {
     expect(failure(await api.call('updateEvalRubric', rename('says PAID!')))).toEqual([409, 'rubric_exists']);
     await api.ok('updateEvalRubric', rename('OTHER'));
     await api.ok('updateEvalRubric', rename('Renamed'));
-    // The title is free again; the slug is not, because results name the renamed one by it.
+    // The title can be used again, but not the slug, by which results refer to the renamed rubric.
     const third = await rubric(api, agentId, 'Other', description);
     expect([second.slug, third.slug]).toEqual(['other', 'other-2']);
 
@@ -142,7 +142,7 @@ describe('rubrics', () => {
     ]);
   });
 
-  it('may be of one revision', async () => {
+  it('can belong to one revision', async () => {
     const api = await service();
     const agentId = await api.agent();
     const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
@@ -158,7 +158,7 @@ describe('rubrics', () => {
     ]);
   });
 
-  it('are refused when they do not fit', async () => {
+  it('are rejected if they are invalid', async () => {
     const api = await service();
     const agentId = await api.agent();
     await rubric(api, agentId, 'Paid it', description);
@@ -186,7 +186,7 @@ describe('rubrics', () => {
 });
 
 describe('an evaluation', () => {
-  it('says what each rubric gave, in the detail, and the sum of it in the list', async () => {
+  it('has the result of each rubric in the detail, and a summary in the list', async () => {
     const api = await service({ exec: 'host' });
     const agentId = await agent(
       api,
@@ -229,7 +229,7 @@ describe('an evaluation', () => {
     expect(await summaryOf(api, runId)).toEqual(summary);
   });
 
-  it('is unavailable when none of the rubrics can be decided, and none of them is counted', async () => {
+  it('is unavailable if no rubric can be decided, and counts none of them', async () => {
     const api = await service();
     const agentId = await api.agent();
     await rubric(api, agentId, 'Tone', 'The tone of the answer is kind.');
@@ -241,7 +241,7 @@ describe('an evaluation', () => {
     });
   });
 
-  it('goes by the rubrics of the agent and those of the revision that ran', async () => {
+  it('uses the rubrics of the agent and of the executed revision', async () => {
     const api = await service();
     const agentId = await api.agent();
     const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
@@ -254,7 +254,7 @@ describe('an evaluation', () => {
     expect([await own(before), await own(await start(api, agentId))]).toEqual([1, 0]);
   });
 
-  it('finds what the platform looks for', async () => {
+  it('finds the issues that the platform checks for', async () => {
     const gate = new Gate();
     const api = await service({
       behaviours: {
@@ -282,7 +282,7 @@ describe('an evaluation', () => {
     gate.open();
   });
 
-  it('is made again when a run that had ended goes on, and is in progress until then', async () => {
+  it('is repeated when an ended run continues, and is in progress until then', async () => {
     let gate = new Gate();
     gate.open();
     const api = await service({
@@ -310,13 +310,13 @@ describe('an evaluation', () => {
     expect(await evaluated(api, run.id)).toMatchObject({ status: 'ready', passed: 5, total: 5 });
   });
 
-  it('is made after a restart when the service ended in the middle of it', async () => {
+  it('is repeated after a restart if the service ended in the middle of it', async () => {
     const dataDirectory = await temporaryDirectory();
     const api = await service({ dataDirectory });
     const run = await start(api, await api.agent());
     await evaluated(api, run);
     await api.service.close();
-    // As a process leaves it that is killed before the result is written.
+    // The state that a process leaves when it is killed before the result is written.
     const db = await openDatabase(dataDirectory);
     await db.updateTable('evaluations').set({ status: 'in_progress', passed: 0, total: 0 }).execute();
     await db.updateTable('jobs').set({ status: 'running', owner: 'dead' }).where('kind', '=', 'evaluate').execute();
@@ -324,7 +324,7 @@ describe('an evaluation', () => {
     expect(await evaluated(await service({ dataDirectory }), run)).toMatchObject({ status: 'ready', passed: 4 });
   });
 
-  it('does not guess at files that are gone', async () => {
+  it('does not guess about files that are gone', async () => {
     const api = await service({
       behaviours: {
         gone: async (host) => {
@@ -343,7 +343,7 @@ describe('an evaluation', () => {
 });
 
 describe('the run list', () => {
-  it('is filtered by issues and their severity', async () => {
+  it('can be filtered by issues and their severity', async () => {
     const api = await service({ behaviours: { fails: async () => ({ status: 'failed', error: 'No.' }) } });
     const good = await start(api, await api.agent());
     const bad = await start(api, await api.agent('fails'));
