@@ -221,7 +221,7 @@ describe('connections check-oauth and authorize', () => {
     ['nothing', [], 2, 'Specify exactly one thing'],
     ['two things', ['a', '--provider', 'google'], 2, 'Specify exactly one thing'],
     ['a server without a name', ['--url', 'http://127.0.0.1:9/mcp'], 2, '--name'],
-    ['a provider that is not there', ['--provider', 'google'], 3, 'no provider google here'],
+    ['a provider that is not there', ['--provider', 'google'], 3, 'There is no provider google'],
     ['an unknown connection', ['nobody'], 3, 'nobody'],
     ['a host that may not be reached', ['--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
   ])('reject authorizing %s', async (_, argv, code, word) => {
