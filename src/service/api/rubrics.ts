@@ -16,7 +16,7 @@ export const rubricRoutes: GroupRoutes<'rubrics'> = {
   async getEvalRubrics(context, { params, query }) {
     const { store } = context.engine;
     const scope = await requireScope(context, store, params.agentId, query.build_id);
-    return shown(await listRubrics(store, scope));
+    return rubricLists(await listRubrics(store, scope));
   },
 
   async createEvalRubric(context, { params, body }) {
@@ -33,7 +33,7 @@ export const rubricRoutes: GroupRoutes<'rubrics'> = {
     return store.transaction().execute(async (trx) => {
       const scope = await requireScope(context, trx, params.agentId, body.build_id);
       const drafts = body.rubrics.map(({ title, description }) => ({ title, description }));
-      return shown(await replaceRubrics(trx, scope, drafts, isoTime(clock.now())));
+      return rubricLists(await replaceRubrics(trx, scope, drafts, isoTime(clock.now())));
     });
   },
 
@@ -77,7 +77,7 @@ function rubricView(row: RubricRow): Rubric {
   return { id, slug, title, description, sort_order, deleted_at, severity, checks: checks.map(checkInWords), unclear };
 }
 
-const shown = (rows: readonly RubricRow[]): { rubrics: Rubric[]; platform_rubrics: PlatformRubric[] } => ({
+const rubricLists = (rows: readonly RubricRow[]): { rubrics: Rubric[]; platform_rubrics: PlatformRubric[] } => ({
   rubrics: rows.map(rubricView),
   platform_rubrics: platformRubrics.map(({ key, label, description, cause }) => ({ key, label, description, cause })),
 });

@@ -4,12 +4,12 @@ import { ServiceError } from '../errors.ts';
 export type HeaderSet = Record<string, string>;
 
 /** What a request says of headers. A part that is absent is left as it is. */
-export interface GivenHeaders {
+export interface HeaderInput {
   plaintext?: HeaderSet | undefined;
   secret?: HeaderSet | undefined;
 }
 
-export interface KeptHeaders {
+export interface StoredHeaders {
   plain: HeaderSet;
   secret: HeaderSet;
 }
@@ -28,7 +28,7 @@ const reserved =
  * The headers after a change. Each part that is given replaces that part; an empty secret value keeps the one that is stored.
  * Null removes them all. Throws 400 `invalid_request`.
  */
-export function changedHeaders(before: KeptHeaders, given: GivenHeaders | null | undefined): KeptHeaders {
+export function changedHeaders(before: StoredHeaders, given: HeaderInput | null | undefined): StoredHeaders {
   if (given === undefined) return before;
   if (given === null) return { plain: {}, secret: {} };
   const plain = given.plaintext === undefined ? before.plain : checked(given.plaintext, 'plaintext');

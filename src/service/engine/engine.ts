@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { SingleFlight } from '../../base/single-flight.ts';
 import type { Browsing } from '../browser/chromium.ts';
-import type { KeptOAuth } from '../connections/secrets.ts';
+import type { StoredOAuth } from '../connections/secrets.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { Log } from '../log.ts';
 import type { Timing } from '../outbound/attempt-times.ts';
@@ -82,7 +82,7 @@ export interface HasConnections {
     /** Encrypts their secrets. */
     readonly box: SecretBox;
     /** Renews the access token of a connection once for everybody who needs it: a refresh token might be valid for a single use. */
-    readonly renewals: SingleFlight<KeptOAuth>;
+    readonly renewals: SingleFlight<StoredOAuth>;
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Teams see nothing of each other. Every operation of the contract is called by a team with the ids of another, in its path
- * and in its body: nothing is found, nothing is told, nothing changes.
+ * Teams are isolated from each other. Every operation of the contract is called by a team with the IDs of another one, in its path
+ * and in its body: nothing is found, revealed, or changed.
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { type OperationId, operation, operationGroups, operationIds } from '../.
 import { inputFor, namesOf, type Owned, fillable as service, withEverything } from '../helpers/everything.ts';
 import type { Answer, Api, CallInput } from '../helpers/service.ts';
 
-/** The owner of the data directory alone may use them, for all teams (local.test.ts). */
+/** Only the owner of the data directory may use these, for all teams (local.test.ts). */
 const administration = Object.keys(operationGroups.local);
 const targeted = operationIds.filter((id) => namesOf(id).length > 0 && !administration.includes(id));
 
@@ -16,9 +16,9 @@ const targeted = operationIds.filter((id) => namesOf(id).length > 0 && !administ
 async function reading(api: Api, of: Owned): Promise<Record<string, string>> {
   const answers: Record<string, string> = {};
   for (const id of targeted) {
-    // A PDF needs a browser, and never is the same twice.
+    // A PDF needs a browser, and is different each time.
     if (operation(id).method !== 'GET' || operation(id).produces === 'application/pdf') continue;
-    // No run works on the case; the tools are asked from a server that is not there.
+    // No run works on the case, and the server whose tools are requested does not exist.
     if (id === 'listCaseRunRecentMessages' || id === 'listConnectionTools') continue;
     const answer = await api.call(id, inputFor(id, of));
     expect(answer.status, `${id} ${answer.text}`).toBe(200);
@@ -27,7 +27,7 @@ async function reading(api: Api, of: Owned): Promise<Record<string, string>> {
   return answers;
 }
 
-/** Until what happens beside the requests has happened: the builder run has its proposal, each delivery its first attempt. */
+/** Resolves when the background work is done: the builder run has its proposal, and each delivery its first attempt. */
 async function settled(api: Api, of: Owned): Promise<void> {
   for (;;) {
     const run = await api.ok('getBuilderRunStatus', { params: { builder_run_id: of.builder_run_id as string } });
@@ -40,12 +40,12 @@ async function settled(api: Api, of: Owned): Promise<void> {
 function expectNothing(answer: Answer, of: Owned, what: string): void {
   expect([answer.status, (answer.body as { error: string }).error], what).toEqual([404, expect.stringMatching(/_not_found$/)]);
   expect(answer.text).not.toContain('secret');
-  // What was not named by the caller is not told either.
+  // Whatever the caller did not name is not revealed, either.
   for (const id of Object.values(of)) if (!what.includes(id)) expect(answer.text, what).not.toContain(id);
 }
 
 describe('a team', () => {
-  it('finds nothing of another, and changes nothing, whatever it asks for', async () => {
+  it('neither finds nor changes anything of another team, whatever it requests', async () => {
     const owner = await service();
     const a = await owner.withToken();
     const b = await owner.inNewTeam();
@@ -57,7 +57,7 @@ describe('a team', () => {
       const input = inputFor(id, of);
       const what = `${id} ${JSON.stringify(input.params)}${JSON.stringify(input.body ?? '')}`;
       expectNothing(await b.call(id, input), of, what);
-      // Under its own team, or with one id of its own beside those of the other.
+      // Under its own team, or with one ID of its own in addition to those of the other team.
       for (const name of namesOf(id)) {
         if (namesOf(id).length === 1) continue;
         const mixed = { ...input, params: { ...input.params, [name]: own[name] as string } };
@@ -67,7 +67,7 @@ describe('a team', () => {
     expect(await reading(a, of)).toEqual(before);
   });
 
-  it('cannot name what is of another in a body or a query', async () => {
+  it('cannot refer to objects of another team in a body or a query', async () => {
     const owner = await service();
     const a = await owner.withToken();
     const b = await owner.inNewTeam();
@@ -92,7 +92,7 @@ describe('a team', () => {
       expect((await b.ok('listWebhookDeliveries', { query })).deliveries).toEqual([]);
   });
 
-  it('has lists, usage and secrets of its own', async () => {
+  it('has its own lists, usage, and secrets', async () => {
     const owner = await service();
     const a = await owner.withToken();
     const b = await owner.inNewTeam();
@@ -105,7 +105,7 @@ describe('a team', () => {
     }
     expect((await b.ok('getTeamUsage')).agentRuns.used).toBe(0);
     expect((await b.call('getTeamWebhookSecret')).text).not.toBe((await a.call('getTeamWebhookSecret')).text);
-    // Names are free, numbers begin anew, and the same idempotency key is another one.
+    // Names are free, numbers start from one, and the same idempotency key is a different one.
     const headers = { 'idempotency-key': 'same' };
     const mine = await b.call('createAgent', { body: { name: 'secret agent' }, headers });
     expect(mine.status).toBe(201);

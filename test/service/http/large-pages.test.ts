@@ -1,14 +1,14 @@
-/** Lists of large rows: a page is bounded in bytes, and what follows it can be read from where it ended. */
+/** Lists of large rows: a page is bounded in bytes, and the next one starts where it ended. */
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { config, started } from '../helpers/service.ts';
 
 const kilobyte = 1_024;
-/** What a page may have in bytes, with what is around its rows. */
+/** The most bytes that a page can have, including those around its rows. */
 const mostBytes = 1_100 * kilobyte;
 const large = (kilobytes: number, letter = 'x'): string => letter.repeat(kilobytes * kilobyte);
 
-/** All rows of a list, read page by page, and how large the pages were. */
+/** All rows of a list, read page by page, and the sizes of the pages. */
 async function walk<Row>(read: (offset: number) => Promise<{ rows: Row[]; total: number; bytes: number }>, total: number) {
   const all: Row[] = [];
   const pages: number[] = [];
@@ -22,7 +22,7 @@ async function walk<Row>(read: (offset: number) => Promise<{ rows: Row[]; total:
   return { all, pages };
 }
 
-/** A run that said texts of these sizes in kilobytes, and then waits for a person. */
+/** A run that has sent texts of these sizes in kilobytes, and then waits for a person. */
 async function talked(api: Awaited<ReturnType<typeof started>>) {
   const run = await api.run('talks');
   await eventually('the run waits', async () => (await api.ok('getRun', { params: { run_id: run.id } })).run.status === 'waiting');
@@ -41,7 +41,7 @@ const talking = () =>
   });
 
 describe('a page of large rows', () => {
-  it('of messages ends early, and the next one begins where it ended', async () => {
+  it('of messages ends early, and the next one starts where it ended', async () => {
     const api = await talking();
     const { id: run_id } = await talked(api);
     const { all, pages } = await walk(async (offset) => {
@@ -50,12 +50,12 @@ describe('a page of large rows', () => {
       return { rows: answer.body.messages, total: answer.body.total, bytes: answer.text.length };
     }, sizes.length);
     expect(all.map(({ text_content }) => text_content?.length)).toEqual(sizes.map((size) => size * kilobyte));
-    // The message that alone is larger has a page of its own.
+    // A message that is larger than that has a page of its own.
     expect(pages.filter((bytes) => bytes > mostBytes)).toHaveLength(1);
     expect(pages.length).toBeLessThan(sizes.length);
   });
 
-  it('of the latest messages ends early at its beginning', async () => {
+  it('of the latest messages is shortened at its beginning', async () => {
     const api = await talking();
     const { id: runId, agent_id: agentId } = await talked(api);
     const detail = await api.ok('getRunDetail', { params: { agentId: agentId as string, runId } });
@@ -63,7 +63,7 @@ describe('a page of large rows', () => {
     expect(detail.conversationPagination).toEqual({ total: sizes.length, included: 3, hasMore: true });
   });
 
-  it('of runs ends early where their human requests are large', async () => {
+  it('of runs ends early if their human requests are large', async () => {
     const api = await talking();
     for (let count = 0; count < 3; count++) await talked(api);
     const { all, pages } = await walk(async (offset) => {
@@ -76,7 +76,7 @@ describe('a page of large rows', () => {
     expect([partly.data.length, partly.total > partly.data.length]).toEqual([1, true]);
   });
 
-  it('of cases, revisions and agents ends early as well', async () => {
+  it('of cases, revisions, and agents ends early as well', async () => {
     const api = await started();
     const { queue } = await api.ok('createQueue', { body: { name: 'Large' } });
     const params = { queue_id: queue.id };

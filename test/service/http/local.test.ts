@@ -1,4 +1,4 @@
-/** Teams, tokens and OAuth clients of the local service. */
+/** Teams, tokens, and OAuth clients of the local service. */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const service = covers('local');
 const failure = (answer: Answer) => [answer.status, (answer.body as { error?: string }).error];
 
 describe('the owner', () => {
-  it('is told who it is, and is the only one who may manage anything', async () => {
+  it('can read its own identity, and is the only one who can manage anything', async () => {
     const api = await service();
     const { credential } = await api.ok('getLocalCredential');
     expect(credential).toMatchObject({ kind: 'local', owner: true, scopes: null, expires_at: null, team_id: api.service.teamId });
@@ -27,7 +27,7 @@ describe('the owner', () => {
 });
 
 describe('codes of the team page', () => {
-  it('are made for two minutes', async () => {
+  it('are valid for two minutes', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { code, url, expires_at } = await api.ok('createPageCode');
@@ -39,7 +39,7 @@ describe('codes of the team page', () => {
 });
 
 describe('holds for a backup', () => {
-  it('are one at a time, and are prolonged until they are ended', async () => {
+  it('exist one at a time, and are extended until they are ended', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { hold } = await api.ok('createBackupHold');
@@ -53,7 +53,7 @@ describe('holds for a backup', () => {
     expect(prolonged).toMatchObject({ id: hold.id, created_at: hold.created_at, holds: 'everything', runs_waited: true });
     expect(Date.parse(prolonged.expires_at) - clock.now()).toBe(30_000);
     expect((await goOn('files')).body.hold.holds).toBe('files');
-    // What was let go is not held again.
+    // Whatever was released is not held again.
     expect((await goOn('everything')).body.hold.holds).toBe('files');
     expect(failure(await goOn('nothing'))).toEqual([400, 'invalid_request']);
     expect(await api.ok('deleteBackupHold', { params })).toEqual({ success: true });
@@ -62,7 +62,7 @@ describe('holds for a backup', () => {
     expect((await api.call('createBackupHold')).status).toBe(201);
   });
 
-  it('end when nobody goes on with them', async () => {
+  it('end if they are not extended', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const { hold } = await api.ok('createBackupHold');
@@ -75,7 +75,7 @@ describe('holds for a backup', () => {
 });
 
 describe('teams', () => {
-  it('are created, renamed and listed under names of their own', async () => {
+  it('are created, renamed, and listed, with unique names', async () => {
     const api = await service();
     const { team } = await api.ok('createLocalTeam', { body: { name: ' Finance ' } });
     expect(team).toMatchObject({ name: 'Finance', own: false });
@@ -92,7 +92,7 @@ describe('teams', () => {
     expect((await api.ok('listLocalTeams')).teams[0]).toMatchObject({ id: api.service.teamId, own: true });
   });
 
-  it('are deleted when they have no agents, with their credentials; never the own one', async () => {
+  it('can be deleted, with their credentials, if they have no agents and are not the own one', async () => {
     const api = await service();
     const other = await api.inNewTeam();
     const remove = (team_id: string) => api.call('deleteLocalTeam', { params: { team_id } });
@@ -114,7 +114,7 @@ describe('teams', () => {
 });
 
 describe('tokens', () => {
-  it('work until they are revoked, and are shown once', async () => {
+  it('work until they are revoked, and are returned once', async () => {
     const api = await service();
     const { token, secret } = await api.ok('createLocalToken', { body: { name: ' ci ', scopes: ['runs:read', 'files:read'] } });
     expect(token).toMatchObject({ name: 'ci', scopes: ['runs:read', 'files:read'], expires_at: null, status: 'active' });
@@ -132,7 +132,7 @@ describe('tokens', () => {
     expect((await api.ok('listLocalTokens')).tokens).toEqual([]);
   });
 
-  it('end at their time', async () => {
+  it('expire', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const short = await api.withToken({ expires_in_seconds: 60 });
@@ -145,7 +145,7 @@ describe('tokens', () => {
     expect((await api.ok('listLocalTokens')).tokens).toMatchObject([{ status: 'expired', expires_at: '2026-07-18T09:01:00.000Z' }]);
   });
 
-  it('are refused with scopes, times or teams that do not exist', async () => {
+  it('are rejected with invalid scopes, times, or teams', async () => {
     const api = await service();
     for (const body of [
       {},
@@ -164,7 +164,7 @@ describe('tokens', () => {
     expect((await api.ok('listLocalTokens')).total).toBe(0);
   });
 
-  it('are listed by team and a page at a time', async () => {
+  it('are listed by team and in pages', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
     const other = await api.inNewTeam();
@@ -181,7 +181,7 @@ describe('tokens', () => {
 });
 
 describe('clients', () => {
-  it('have an address for tokens and a secret that is shown once, and end with all of their tokens', async () => {
+  it('have a token endpoint and a secret that is returned once, and are revoked with all of their tokens', async () => {
     const api = await service();
     const { client, secret, token_url } = await api.ok('createLocalClient', { body: { name: 'nightly', scopes: ['runs:read'] } });
     expect(token_url).toBe(`${api.service.url}/oauth/token`);
@@ -199,7 +199,7 @@ describe('clients', () => {
     const listed = await api.call('listLocalClients', { query: { team_id: api.service.teamId } });
     expect(listed.body.clients).toEqual([client]);
     expect(listed.text).not.toContain(secret);
-    // A client is no token, and the other way round.
+    // A client cannot be revoked as a token, or a token as a client.
     expect(failure(await api.call('revokeLocalToken', { params: { token_id: client.id } }))).toEqual([404, 'token_not_found']);
     await nightly.ok('listRuns');
     await api.ok('revokeLocalClient', { params: { client_id: client.id } });
@@ -208,7 +208,7 @@ describe('clients', () => {
   });
 });
 
-it('secrets are nowhere in the data directory in clear, but for the response that an idempotency key replays', async () => {
+it('have secrets that are not in the data directory in clear text, except in responses stored under an idempotency key', async () => {
   const api = await service();
   const { secret: token } = await api.ok('createLocalToken', { body: { name: 'a' } });
   const { secret } = await api.ok('createLocalClient', { body: { name: 'b' } });

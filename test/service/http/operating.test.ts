@@ -282,8 +282,8 @@ describe('behind a proxy', () => {
   });
 });
 
-describe('the end', () => {
-  it('comes within its bound, gives runs back, and the next start goes on with them', async () => {
+describe('shutting down', () => {
+  it('ends in time, releases runs, and leaves them to the next start', async () => {
     const gate = new Gate();
     const behaviours = { slow: async () => gate.opened.then(() => ({ status: 'completed' as const })) };
     const api = await started({ behaviours, drain: { time: 200 } });

@@ -1,4 +1,4 @@
-/** S28: the extremes of `limit` and `offset`, for every list of the contract that has them. */
+/** The extremes of `limit` and `offset`, for every list of the contract that has them. */
 import { describe, expect, it } from 'vitest';
 import { type OperationId, operationIds } from '../../../src/interface/operations.ts';
 import { schemasOf } from '../../../src/interface/schemas.ts';
@@ -6,7 +6,7 @@ import { type Api, started } from '../helpers/service.ts';
 
 const paged = operationIds.filter((id) => 'offset' in (schemasOf(id).query?.properties ?? {}));
 
-/** Something that has what the path names, for the lists of parts of it. */
+/** The object that a path refers to, for lists of its parts. */
 async function paramsFor(api: Api, id: OperationId): Promise<Record<string, string>> {
   if (id === 'listRunMessages') return { run_id: (await api.run('done')).id };
   if (id === 'listAgentRevisions') return { agent_id: await api.agent('done', 'Paged') };
@@ -21,7 +21,7 @@ async function paramsFor(api: Api, id: OperationId): Promise<Record<string, stri
 }
 
 describe.each(paged)('%s', (id) => {
-  it('refuses what is no page, and has none behind its end', async () => {
+  it('rejects invalid pages, and has empty ones beyond its end', async () => {
     const api = await started();
     const params = await paramsFor(api, id);
     const { limit } = (schemasOf(id).query?.properties ?? {}) as { limit: { maximum: number } };
@@ -44,12 +44,12 @@ describe.each(paged)('%s', (id) => {
       expect([answer.status, (answer.body as { error?: string }).error], JSON.stringify(query)).toEqual([400, 'invalid_request']);
     }
     const behind = await api.call(id, { params, query: { limit: limit.maximum, offset: Number.MAX_SAFE_INTEGER } });
-    // Without the path's target there is no list to page through.
+    // Without the object that the path refers to, there is no list to page through.
     if (behind.status !== 404) expect(Object.values(behind.body as object).find(Array.isArray)).toEqual([]);
   });
 });
 
-it('pages are stable and complete, also for rows of the same instant', async () => {
+it('has stable and complete pages, even for rows of the same instant', async () => {
   const api = await started();
   for (let count = 0; count < 5; count++) await api.ok('createAgent', { body: { name: `A${count}` } });
   const ids: string[] = [];

@@ -459,8 +459,8 @@ describe('a restart', () => {
   });
 });
 
-describe('what is refused', () => {
-  it('names what is not there', async () => {
+describe('a refusal', () => {
+  it('names the missing object', async () => {
     const api = await script();
     const nobody = { agentId: '', buildId: randomUUID() };
     expect(failure(await api.call('generateRevision', { ...at(nobody), body: { prompt: 'say "x"' } }))).toEqual([

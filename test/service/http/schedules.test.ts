@@ -1,4 +1,4 @@
-/** Schedules: what they take and refuse, that they fire once at each instant, and what a restart or a failure does to them. */
+/** Schedules: which fields they accept, that they fire once at each instant, and what a restart or a failure does to them. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Body, RunListItem, Schedule } from '../../../src/interface/types.ts';
@@ -33,7 +33,7 @@ async function list({ api, agentId }: Setting): Promise<Schedule[]> {
   return (await api.ok('listAgentSchedules', { params: { agent_id: agentId } })).schedules;
 }
 
-/** The only schedule once it is as wanted. */
+/** The only schedule, once it meets a condition. */
 async function when(at: Setting, wanted: (schedule: Schedule) => boolean): Promise<Schedule> {
   for (;;) {
     const [schedule] = await list(at);
@@ -44,14 +44,14 @@ async function when(at: Setting, wanted: (schedule: Schedule) => boolean): Promi
 
 const scheduled = async ({ api }: Setting): Promise<RunListItem[]> => (await api.ok('listRuns', { query: { source: 'schedule' } })).data;
 
-/** Jumps to an instant; the schedule once it has named the instant after it. */
+/** Jumps to an instant. Returns the schedule once it has set the next instant. */
 async function jump(at: Setting, to: string): Promise<Schedule> {
   at.clock.set(Date.parse(to));
   return when(at, ({ next_run_at }) => next_run_at === null || Date.parse(next_run_at ?? '') > at.clock.now());
 }
 
 describe('a schedule', () => {
-  it('is created with everything that it shows, listed, changed and deleted', async () => {
+  it('is created with all of its fields, listed, changed, and deleted', async () => {
     const at = await setting();
     const made = await create(at, { frequency: 'weekly', timezone: 'Europe/Berlin', task: 'Check the shop' });
     const { agent } = await at.api.ok('getAgent', { params: { agent_id: at.agentId } });
@@ -92,7 +92,7 @@ describe('a schedule', () => {
     at.clock.advance(1_000);
     const later = await at.api.ok('updateSchedule', { params, body: { time: '10:30' } });
     expect(later).toEqual({ ...made, time: '10:30', next_run_at: '2026-07-20T08:30:00.000Z', updated_at: '2026-07-18T09:00:01.000Z' });
-    // Another frequency takes nothing from the one before.
+    // Another frequency keeps no fields of the previous one.
     const monthly = await at.api.ok('updateSchedule', { params, body: { frequency: 'monthly', day_of_month: 31, task: null } });
     expect(monthly).toMatchObject({ day: null, time: '09:00', day_of_month: 31, task: null, next_run_at: '2026-07-31T07:00:00.000Z' });
     expect(await at.api.ok('updateSchedule', { params, body: { enabled: false } })).toMatchObject({ enabled: false, next_run_at: null });
@@ -139,7 +139,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('that is not recurring fires once, and can be enabled for another time', async () => {
+  it('that is not recurring fires once, and can be enabled again for another time', async () => {
     const at = await setting();
     const made = await create(at, { recurring: false, time: '12:00' });
     const done = await jump(at, '2026-07-18T12:00:00Z');
@@ -153,12 +153,12 @@ describe('a schedule', () => {
     expect(await scheduled(at)).toHaveLength(1);
   });
 
-  it('does nothing while it is disabled, and nothing once it is gone', async () => {
+  it('does nothing while it is disabled, or after it was deleted', async () => {
     const at = await setting();
     const off = await create(at, { enabled: false, frequency: 'every_5_minutes' });
     const gone = await create(at, { frequency: 'every_5_minutes' });
     await at.api.ok('deleteSchedule', { params: { agent_id: at.agentId, schedule_id: gone.id } });
-    // Of another agent, so that it can be seen that the time has passed for all.
+    // A schedule of another agent, which shows that the time has passed for all of them.
     const witness = { ...at, agentId: await at.api.agent('done', 'Witness') };
     await create(witness, { frequency: 'every_5_minutes' });
     await jump(witness, '2026-07-18T09:05:00Z');
@@ -166,7 +166,7 @@ describe('a schedule', () => {
     expect(off.next_run_at).toBeNull();
   });
 
-  it('goes with its agent', async () => {
+  it('is deleted with its agent', async () => {
     const at = await setting();
     await create(at, { frequency: 'every_5_minutes' });
     await at.api.ok('deleteAgent', { params: { agent_id: at.agentId } });
@@ -178,7 +178,7 @@ describe('a schedule', () => {
 });
 
 describe('instants that passed while the service was down', () => {
-  it('are fired once, together', async () => {
+  it('fire once, together', async () => {
     const dataDirectory = await temporaryDirectory();
     const before = await setting({ dataDirectory });
     await create(before, { frequency: 'every_5_minutes' });
@@ -194,7 +194,7 @@ describe('instants that passed while the service was down', () => {
 });
 
 describe('a schedule whose runs cannot be started', () => {
-  /** Its agent has a draft alone. */
+  /** A schedule whose agent only has a draft. */
   async function draftOnly(): Promise<Setting & { buildId: string }> {
     const at = await setting();
     const { agent } = await at.api.ok('createAgent', { body: { name: 'Draft' } });
@@ -205,7 +205,7 @@ describe('a schedule whose runs cannot be started', () => {
     return { ...at, agentId: agent.id, buildId: build.id };
   }
 
-  it('is disabled after five failures in a row, and begins anew when it is enabled', async () => {
+  it('is disabled after five failures in a row, and counts from zero when it is enabled', async () => {
     const at = await draftOnly();
     const made = await create(at, { frequency: 'every_5_minutes' });
     expect(made.build_id).toBe(at.buildId);
@@ -237,7 +237,7 @@ describe('a schedule whose runs cannot be started', () => {
     expect(await scheduled(at)).toHaveLength(1);
   });
 
-  it('counts failures in a row alone', async () => {
+  it('counts only failures in a row', async () => {
     const at = await draftOnly();
     await create(at, { frequency: 'every_5_minutes' });
     for (const to of ['09:05', '09:10']) await jump(at, `2026-07-18T${to}:00Z`);
@@ -245,7 +245,7 @@ describe('a schedule whose runs cannot be started', () => {
     expect(await jump(at, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, last_error: null });
   });
 
-  it('says why at once when it was to fire once', async () => {
+  it('reports the reason immediately if it was to fire once', async () => {
     const at = await draftOnly();
     await create(at, { time: '12:00', recurring: false });
     expect(await jump(at, '2026-07-18T12:00:00Z')).toMatchObject({
@@ -254,7 +254,7 @@ describe('a schedule whose runs cannot be started', () => {
     });
   });
 
-  it('counts connections that its agent needs and that are missing, and goes on once they are there', async () => {
+  it('counts failures because of missing connections, and continues once they exist', async () => {
     const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }) }), scriptRuntime];
     const at = await setting({ runtimes });
     const params = { agent_id: at.agentId };
@@ -303,7 +303,7 @@ steps:
     expect(await at.api.ok('updateSchedule', enabled)).toMatchObject(clean);
   });
 
-  it('is not disabled by a limit of the plan, which ends with the month', async () => {
+  it('is not disabled by a limit of the plan, which is temporary', async () => {
     const plan = {
       name: 'small',
       limits: { agentRuns: 1, assignments: 'unlimited', clarityInterviews: 0 },
@@ -325,7 +325,7 @@ steps:
 });
 
 describe('refusals', () => {
-  it('name every field that does not fit', async () => {
+  it('name every invalid field', async () => {
     const at = await setting();
     const wrong = { enabled: true, frequency: 'workday', timezone: 'Europe/Berln', day: 'monday', time: '9' };
     const answer = await at.api.call('createSchedule', { params: { agent_id: at.agentId }, body: wrong });
@@ -337,7 +337,7 @@ describe('refusals', () => {
     expect(await list(at)).toEqual([]);
   });
 
-  it('leave a schedule as it was', async () => {
+  it('leave a schedule unchanged', async () => {
     const at = await setting();
     const made = await create(at);
     const params = { agent_id: at.agentId, schedule_id: made.id };
@@ -346,7 +346,7 @@ describe('refusals', () => {
     expect(await list(at)).toEqual([made]);
   });
 
-  it('are 404 for what is not there, and 400 for an agent that has nothing to run', async () => {
+  it('have the status 404 for an unknown ID, and 400 for an agent without a revision', async () => {
     const at = await setting();
     const made = await create(at);
     const other = await at.api.agent('done', 'Other');

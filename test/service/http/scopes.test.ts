@@ -1,4 +1,4 @@
-/** Every operation against credentials with every scope, with none, and without a limit. */
+/** Every operation with credentials that have each scope, no scope, and full access. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { operation, operationIds } from '../../../src/interface/operations.ts';
@@ -10,7 +10,7 @@ import { openDatabase } from '../../../src/service/store/database/database.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { type Answer, type Api, started } from '../helpers/service.ts';
 
-/** A service that knows a token for each of these limits. */
+/** A service with a token for each of these scopes. */
 async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Api; teamId: string }> {
   const dataDirectory = await temporaryDirectory();
   const db = await openDatabase(dataDirectory);
@@ -29,7 +29,7 @@ async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Ap
 const refusal = ({ status, body, headers }: Answer) => ({ status, ...(body as object), challenge: headers['www-authenticate'] });
 
 describe('an operation', () => {
-  it('is refused to a credential that lacks its scope, which is named, and to no other', async () => {
+  it('is refused exactly to credentials that lack its scope, which the error names', async () => {
     const limits = [null, '', ...scopes];
     const { api, teamId } = await withTokens(limits);
     for (const id of operationIds) {
@@ -61,7 +61,7 @@ describe('an operation', () => {
     }
   });
 
-  it('is refused before its key, its body and its target are looked at, and the refusal is not kept', async () => {
+  it('is refused before its key, its body, and its target are checked, and the refusal is not stored', async () => {
     const { api, teamId } = await withTokens(['runs:read']);
     const refused = await api.send('POST', `/v2/teams/${teamId}/runs`, {
       headers: { authorization: 'Bearer token:runs:read', 'idempotency-key': 'two words' },
@@ -76,7 +76,7 @@ describe('an operation', () => {
     { scopes: ['runs:write', 'runs:read'], status: 201 },
     { scopes: ['runs:write', 'webhooks:manage'], status: 201 },
     { scopes: undefined, status: 201 },
-  ] as const)('to send the events of a run to a URL: $scopes is answered $status', async ({ scopes: given, status }) => {
+  ] as const)('to send the events of a run to a URL: $scopes is answered with $status', async ({ scopes: given, status }) => {
     const api = await started();
     const body = { agent_id: await api.agent(), message: 'secret', webhook_url: 'http://127.0.0.1:9/' };
     const limited = await api.withToken(given === undefined ? {} : { scopes: [...given] });

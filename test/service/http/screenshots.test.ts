@@ -11,7 +11,7 @@ const picture = (name: string, text = name) => ({
   bytes: Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from(text)]),
 });
 
-/** Three tool calls: the second begins with the picture that the first ended with, the third has none after it. */
+/** Three tool calls: the second starts with the picture with which the first ended, the third has no picture at its end. */
 const three: Behaviour = async (host) => {
   const at = (seconds: number) => new Date(host.clock.now() + seconds * 1_000);
   const events = [
@@ -36,7 +36,7 @@ const three: Behaviour = async (host) => {
     { id: 'c', action: 'click', startedAt: at(5), input: { url: 'http://shop.test/' }, before: picture('c.png'), error: 'no element' },
   ];
   for (const event of events) await host.emit([{ kind: 'screenshot', toolName: 'browser', ...event }]);
-  // As after a crash: the same events again, with other pictures.
+  // The same events again with other pictures, as after a crash.
   for (const event of events.slice(0, 2))
     await host.emit([{ kind: 'screenshot', toolName: 'browser', ...event, image: picture(event.id, 'another') }]);
   return { status: 'completed' };
@@ -68,7 +68,7 @@ describe('the screenshots of a run', () => {
         ...{ action: 'click', input: { selector: '#pay', url: 'http://shop.test/pay', title: 'Pay' }, error: undefined },
         ...{ startedAt: '2026-07-18T09:00:02.000Z', endedAt: '2026-07-18T09:00:04.000Z' },
       },
-      // When it ended was not said: when it was recorded.
+      // There is no end time, so the time at which it was recorded is used.
       {
         ...{ action: 'click', input: { url: 'http://shop.test/' }, error: 'no element' },
         ...{ startedAt: '2026-07-18T09:00:05.000Z', endedAt: '2026-07-18T09:00:00.000Z' },
@@ -78,7 +78,7 @@ describe('the screenshots of a run', () => {
     expect([a.beforeScreenshot, c.afterScreenshot]).toEqual([null, null]);
     expect(b.beforeScreenshot).toEqual(a.afterScreenshot);
     expect(b.afterScreenshot?.expiresAt).toBe('2026-07-18T09:15:00.000Z');
-    // The first attempt's pictures stay.
+    // The pictures of the first attempt are kept.
     for (const [shot, text] of [
       [a.afterScreenshot, 'a.png'],
       [b.afterScreenshot, 'b ä.png'],
@@ -86,7 +86,7 @@ describe('the screenshots of a run', () => {
     ] as const) {
       const answer = await api.send('GET', shot?.signedUrl ?? '', { anonymous: true });
       expect([answer.status, answer.headers['content-type'], answer.text.endsWith(text)]).toEqual([200, 'image/png', true]);
-      // The URL ends with the name, for who saves it.
+      // The URL ends with the name, for whoever saves the file.
       expect(decodeURIComponent(new URL(shot?.signedUrl ?? '').pathname)).toMatch(new RegExp(`/${text}$`));
     }
 
@@ -97,7 +97,7 @@ describe('the screenshots of a run', () => {
     ]);
   });
 
-  it('are there while the run goes on, and for its team alone', async () => {
+  it('are available while the run continues, and only to its team', async () => {
     const gate = new Gate();
     const api = await started({
       behaviours: {
@@ -118,7 +118,7 @@ describe('the screenshots of a run', () => {
 });
 
 describe('a signed URL of a picture', () => {
-  it('works for 15 minutes, needs no credential, and cannot be changed', async () => {
+  it('works for 15 minutes without a credential, and cannot be changed', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, behaviours: { three } });
     const { id, timeline } = await completed(api);
@@ -133,7 +133,7 @@ describe('a signed URL of a picture', () => {
     const prolonged = Buffer.from(JSON.stringify({ ...later, expiresAt: later.expiresAt + 1 })).toString('base64url');
     for (const token of [`${prolonged}.${signature}`, payload, `${payload}.`, `.${signature}`, `${payload}.${signature}x`, 'x', ''])
       expect(await refused(api, at(token))).toEqual([403, 'invalid_signature']);
-    // Any other path is one for which a credential is needed.
+    // Any other path requires a credential.
     expect(await refused(api, `${url}/more`)).toEqual([401, 'invalid_token']);
     expect(await refused(api, url.replace('/files/', '/uploads/'))).toEqual([401, 'invalid_token']);
     expect((await api.send('PUT', `${api.service.url}/uploads/${payload}.${signature}`, { anonymous: true, body: 'x' })).status).toBe(403);
@@ -143,12 +143,12 @@ describe('a signed URL of a picture', () => {
     expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);
     clock.advance(1);
     expect(await refused(api, url)).toEqual([403, 'url_expired']);
-    // Asked for again, it is a new one.
+    // Every read returns a new URL.
     const renewed = (await timelineOf(api, id))[0]?.afterScreenshot?.signedUrl ?? '';
     expect((await api.send('GET', renewed, { anonymous: true })).status).toBe(200);
   });
 
-  it('is answered 404 when the picture is gone from the disk', async () => {
+  it('is answered with 404 if the picture is no longer on disk', async () => {
     const api = await started({ behaviours: { three } });
     const { id, timeline } = await completed(api);
     await rm(join(api.dataDirectory, 'files', id), { recursive: true });

@@ -50,7 +50,7 @@ async function trigger(
 
 const read = async (api: Api, id: string) => api.ok('getCase', { params: { case_id: id } });
 
-/** The case once it has that display status; every test has a time limit that bounds this. */
+/** The case, once it has that display status. The time limit of the test bounds this. */
 async function until(api: Api, id: string, ...statuses: Case['display_status'][]): Promise<Case> {
   for (;;) {
     const seen = await read(api, id);
@@ -59,7 +59,7 @@ async function until(api: Api, id: string, ...statuses: Case['display_status'][]
   }
 }
 
-/** A plan without limits but for the runs at a time. */
+/** A plan whose only limit is the number of runs at the same time. */
 const smallPlan = (maxConcurrentRuns: number): TestOptions['plan'] => ({
   name: 'small',
   limits: { agentRuns: 'unlimited', assignments: 'unlimited', clarityInterviews: 'unlimited' },
@@ -72,7 +72,7 @@ const smallPlan = (maxConcurrentRuns: number): TestOptions['plan'] => ({
 const history = async (api: Api, id: string) => (await read(api, id)).events.map(({ type }) => type);
 
 describe('case triggers', () => {
-  it('are created, read, changed and deleted; an agent has one', async () => {
+  it('are created, read, changed, and deleted; an agent has at most one', async () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await api.agent();
     expect(await api.ok('listAgentCaseTriggers', { params: { agent_id } })).toEqual({ case_triggers: [] });
@@ -106,7 +106,7 @@ describe('case triggers', () => {
     expect(failure(await api.call('updateAgentCaseTrigger', { params: at, body: {} }))).toEqual([404, 'case_trigger_not_found']);
   });
 
-  it('tell of the other agents on their queue, which are allowed', async () => {
+  it('report the other agents on their queue, which are allowed', async () => {
     const { api, queue_id } = await withQueue();
     const [one, two] = [await api.agent('done', 'One'), await api.agent('done', 'Two')];
     const preview = (agent_id: string) =>
@@ -123,12 +123,12 @@ describe('case triggers', () => {
       ['Two', true, true, 'Invoices'],
       ['One', true, true, 'Invoices'],
     ]);
-    // One that is disabled is in nobody's way.
+    // A disabled trigger conflicts with nothing.
     await api.ok('updateAgentCaseTrigger', { params: { agent_id: one, trigger_id: first.id }, body: { enabled: false } });
     expect(await preview(two)).toMatchObject({ has_conflict: false });
   });
 
-  it('refuse what is not there, of another team, or does not fit', async () => {
+  it('reject unknown IDs, those of another team, and invalid fields', async () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await api.agent();
     const body = { case_queue_id: queue_id, enabled: true };
@@ -201,7 +201,7 @@ describe('dispatching', () => {
       'tool_call',
       'tool_result',
     ]);
-    // The list of runs tells of the case, and is filtered by its queue.
+    // The list of runs includes the case, and can be filtered by its queue.
     await api.run();
     const { data } = await api.ok('listRuns', { query: { case_queue_id: queue_id } });
     expect(data).toMatchObject([
@@ -220,7 +220,7 @@ describe('dispatching', () => {
     expect((await deliveries(api)).map(({ event }) => event).sort()).toEqual(['queue.case.claimed', 'queue.case.completed']);
   });
 
-  it('takes postponed cases that are due first, then by priority, then by age', async () => {
+  it('takes cases whose postponement has ended first, then by priority, then by age', async () => {
     const clock = new ManualClock();
     const order: string[] = [];
     const { api, queue_id } = await withQueue({
@@ -256,7 +256,7 @@ describe('dispatching', () => {
     expect(await history(api, later.id)).toEqual(['created', 'claimed', 'postponed', 'claimed', 'completed']);
   });
 
-  it('takes a postponed case up when its time has come, and not before', async () => {
+  it('takes a postponed case when it is due, and not before', async () => {
     const clock = new ManualClock();
     const { api, queue_id } = await withQueue({ clock });
     const agent_id = await scripted(api, 'Patient', '- if: case.tags.size == 0\n  postpone_case: { for: 1h }\n- say: done');
@@ -271,7 +271,7 @@ describe('dispatching', () => {
     expect((await api.ok('listCaseRuns', { params: { case_id: row.id } })).runs).toHaveLength(2);
   });
 
-  it('keeps to a concurrency of one, also while the run waits for a person', async () => {
+  it('respects a concurrency of one, even while the run waits for a person', async () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await scripted(api, 'Asker', '- approve: { id: go, title: "Do {{ case.title }}?" }');
     await trigger(api, agent_id, queue_id, { concurrency: 1 });
@@ -297,7 +297,7 @@ describe('dispatching', () => {
     ]);
   });
 
-  it('goes on beside a run that waits for a person when its case is done', async () => {
+  it('continues next to a run that waits for a person if its case is done', async () => {
     const { api, queue_id } = await withQueue({ plan: smallPlan(1) });
     const steps = '- if: case.data == "settled"\n  complete_case: ""\n- approve: { id: go, title: "Do {{ case.title }}?" }';
     const agent_id = await scripted(api, 'Asker', steps);
@@ -309,9 +309,9 @@ describe('dispatching', () => {
       { title: 'd' },
     ])) as [Case, Case, Case, Case];
     const { claimed_by_run_id: run_id } = await until(api, a.id, 'needs_input');
-    // A person did it by hand.
+    // A person completed it manually.
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [a.id], status: 'completed' } });
-    // Its runs complete it first, and ask something then.
+    // Its runs complete it first, and then ask something.
     for (const { id } of [b, c]) await until(api, id, 'completed');
     await until(api, d.id, 'needs_input');
     expect((await api.ok('getRun', { params: { run_id: run_id as string } })).run.status).toBe('waiting');
@@ -319,14 +319,14 @@ describe('dispatching', () => {
     expect(consumers).toMatchObject([{ concurrency_limit: 1, at_concurrency_limit: true }]);
   });
 
-  it('goes on without a limit of its own when runs that have settled their cases begin to wait', async () => {
+  it('continues without a limit of its own when runs that have settled their cases start to wait', async () => {
     const { api, queue_id } = await withQueue({ plan: smallPlan(1) });
     await trigger(api, await scripted(api, 'Asker', '- complete_case: ""\n- approve: { id: go, title: Go on? }'), queue_id);
     const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     for (const { id } of cases) await until(api, id, 'completed');
   });
 
-  it('looks again for a case that comes due while the line is looked at', async () => {
+  it('dispatches again for a case that comes due during the dispatch', async () => {
     const clock = new ManualClock();
     const { api, queue_id } = await withQueue({ clock });
     await trigger(api, await scripted(api, 'Patient', '- postpone_case: { for: 1h }'), queue_id);
@@ -339,7 +339,7 @@ describe('dispatching', () => {
     afterTest(() => store.destroy());
     await nudgeJob(store, { kind: jobKinds.dispatchCases, subjectId: queue_id, dueAt: due - 1 });
     const job = await claimJob(store, jobKinds.dispatchCases, { owner: 'me', now: due - 1, lease: 60_000 });
-    // Time goes on with each look at the clock.
+    // Time advances with each read of the clock.
     let time = due - 1;
     const going: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
     await dispatchCasesJob.run(
@@ -351,7 +351,7 @@ describe('dispatching', () => {
     expect([status, Number(due_at)]).toEqual(['queued', due]);
   });
 
-  it('without a limit of its own keeps to that of the plan, and goes on while runs wait', async () => {
+  it('without a limit of its own respects that of the plan, and continues while runs wait', async () => {
     const gate = new Gate();
     let most = 0;
     let now = 0;
@@ -406,7 +406,7 @@ describe('dispatching', () => {
         })),
       );
       ids.push(...cases.map(({ id }) => id));
-      // Looking at the line again and again must not start anything twice.
+      // Dispatching over and over again must not start anything twice.
       await api.ok('bulkUpdateCasePriority', {
         params: { queue_id },
         body: { all_matching: true, filters: { status: ['pending'] }, priority: 'medium' },
@@ -425,7 +425,7 @@ describe('dispatching', () => {
     );
   });
 
-  it('waits for an agent that cannot run, and goes on when it can', async () => {
+  it('waits for an agent that cannot run, and continues when it can', async () => {
     const { api, queue_id } = await withQueue();
     const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
     await trigger(api, agent.id, queue_id);
@@ -448,14 +448,14 @@ describe('the end of a run', () => {
     await until(api, good.id, 'completed');
     expect(await until(api, bad.id, 'failed')).toMatchObject({ status: 'failed', completed_at: null, agent_run_status: 'failed' });
     expect((await read(api, bad.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'I cannot do bad' });
-    // Retried, it gets another run.
+    // A retried case gets another run.
     await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [bad.id] } });
     for (;;) if ((await api.ok('listCaseRuns', { params: { case_id: bad.id } })).runs.length === 2) break;
     await until(api, bad.id, 'failed');
     expect(await history(api, bad.id)).toEqual(['created', 'claimed', 'failed', 'reopened', 'claimed', 'failed']);
   });
 
-  it('leaves what the run said of the case as it is', async () => {
+  it('leaves a case unchanged that the run has settled', async () => {
     const { api, queue_id } = await withQueue();
     await trigger(api, await scripted(api, 'Odd', '- fail_case: wrong vendor\n- say: but I am well'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
@@ -465,7 +465,7 @@ describe('the end of a run', () => {
     expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'wrong vendor' });
   });
 
-  it('by a stop fails the case, until a message lets the run go on', async () => {
+  it('by a stop fails the case, until a message continues the run', async () => {
     const { api, queue_id } = await withQueue();
     await trigger(api, await scripted(api, 'Slow', '- if: messages.size == 1\n  sleep: 1h\n- complete_case: after all'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
@@ -478,7 +478,7 @@ describe('the end of a run', () => {
     expect((await read(api, row.id)).case.display_status).toBe('in_progress');
   });
 
-  it('cannot say anything of a case that is not its own any more', async () => {
+  it('cannot settle a case that no longer belongs to it', async () => {
     const gate = new Gate();
     const errors: string[] = [];
     const { api, queue_id } = await withQueue({
@@ -497,7 +497,7 @@ describe('the end of a run', () => {
     const runs: string[] = [];
     for (const row of [reopened, deleted]) runs.push((await until(api, row.id, 'needs_input')).claimed_by_run_id as string);
     await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
-    // Runs that wait for a person are not interrupted: what they ask can still be answered.
+    // Runs that wait for a person are not interrupted: their requests can still be answered.
     const status = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [reopened.id], status: 'pending' } });
     expect(status).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [] });
     expect(await api.ok('deleteCase', { params: { case_id: deleted.id } })).toEqual({ success: true, interruptedRunIds: [] });
@@ -524,7 +524,7 @@ describe('the end of a run', () => {
 });
 
 describe('taking cases away from runs', () => {
-  it('by re-opening, deleting and clearing interrupts them', async () => {
+  it('by re-opening, deleting, and clearing interrupts them', async () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
     const { id } = await trigger(api, agent_id, queue_id);
@@ -533,7 +533,7 @@ describe('taking cases away from runs', () => {
     for (const row of cases) runs.push((await until(api, row.id, 'in_progress')).claimed_by_run_id as string);
     for (const run of runs) await api.until(run, 'running');
     const [a, b, c] = cases as [Case, Case, Case];
-    // Work that is going on is left alone by all of these.
+    // None of these affects work in progress.
     expect(await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [a.id] } })).toMatchObject({
       reprocessedCount: 0,
       skippedCount: 1,
@@ -556,11 +556,11 @@ describe('taking cases away from runs', () => {
       interruptedRunIds: [runs[3]],
     });
     for (const run of runs) expect((await api.ok('getRun', { params: { run_id: run } })).run.status).toBe('interrupted');
-    // Its run is told of without the case.
+    // Its run is listed without the case.
     expect((await api.ok('listRuns')).data[0]).toMatchObject({ case_queue_item_id: null, case_title: null });
   });
 
-  it('by reprocessing what is done interrupts the run that goes on after it, and ends what it is at', async () => {
+  it('by reprocessing a settled case interrupts a run that continues after it', async () => {
     const ended: string[] = [];
     const { api, queue_id } = await withQueue({
       behaviours: {
@@ -592,7 +592,7 @@ describe('taking cases away from runs', () => {
     expect(ended.toSorted()).toEqual(['again', 'given']);
   });
 
-  it('by a person who says that they are done does not interrupt them', async () => {
+  it('by a person who completes them does not interrupt them', async () => {
     const gate = new Gate();
     const { api, queue_id } = await withQueue({
       behaviours: { work: () => gate.opened.then(() => ({ status: 'failed', error: 'too late' })) },
@@ -607,7 +607,7 @@ describe('taking cases away from runs', () => {
     expect((await read(api, row.id)).case.status).toBe('completed');
   });
 
-  it('by deleting the agent gives them back to the queue', async () => {
+  it('by deleting the agent returns them to the queue', async () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
     await trigger(api, agent_id, queue_id);
@@ -617,14 +617,14 @@ describe('taking cases away from runs', () => {
     await api.ok('deleteAgent', { params: { agent_id } });
     expect((await read(api, row.id)).case).toMatchObject({ display_status: 'pending', claimed_by_run_id: null });
     expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'released', reason: 'The agent was deleted.' });
-    // Without a trigger the queue can be deleted, and another agent can have the case.
+    // Without a trigger, the queue can be deleted, and another agent can take the case.
     await trigger(api, await api.agent('done', 'Next'), queue_id);
     await until(api, row.id, 'completed');
   });
 });
 
 describe('delegating and handing over', () => {
-  it('gives cases to an agent without a trigger, and to no other', async () => {
+  it('gives cases to an agent without a trigger, and only to that one', async () => {
     const { api, queue_id } = await withQueue();
     const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     const [a, b, c] = cases as [Case, Case, Case];
@@ -641,7 +641,7 @@ describe('delegating and handing over', () => {
     expect(await history(api, a.id)).toEqual(['created', 'delegated', 'claimed', 'completed']);
   });
 
-  it('adds cases to other queues by name, also for one agent alone', async () => {
+  it('adds cases to other queues by name, also for one particular agent', async () => {
     const { api, queue_id } = await withQueue();
     const { queue: checks } = await api.ok('createQueue', { body: { name: 'Checks' } });
     const auditor = await api.agent('done', 'Auditor');
@@ -668,7 +668,7 @@ describe('delegating and handing over', () => {
     expect((await read(api, check.id)).events[0]).toMatchObject({ type: 'created', agent_name: 'Producer' });
     expect((await api.ok('listCaseRuns', { params: { case_id: check.id } })).runs).toMatchObject([{ agent_name: 'Auditor' }]);
 
-    // A revision that begins as a copy has the same targets: nothing shows them, so nobody could give them again.
+    // A revision that starts as a copy has the same targets: they are not visible, so nobody could enter them again.
     const next = await api.ok('createRevision', { params: { agent_id: producer }, body: { name: 'next' } });
     await api.ok('promoteRevision', { params: { build_id: next.build.id } });
     const [again] = (await add(api, queue_id, [{ title: 'c' }])) as [Case];
@@ -700,7 +700,7 @@ describe('delegating and handing over', () => {
     expect(await targets()).toEqual(['Auditor']);
   });
 
-  it('tells which agents are in each others way', async () => {
+  it('reports which agents conflict with each other', async () => {
     const { api, queue_id } = await withQueue();
     const { queue: idle } = await api.ok('createQueue', { body: { name: 'Idle' } });
     const loop = await scripted(api, 'Loop', '- create_case: { queue: Invoices, title: again }');
@@ -725,7 +725,7 @@ describe('delegating and handing over', () => {
 });
 
 describe('a restart', () => {
-  it('goes on with the cases, each once', async () => {
+  it('continues with the cases, each once', async () => {
     const worked: string[] = [];
     const gate = new Gate();
     let stuck = true;

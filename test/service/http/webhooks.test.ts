@@ -29,7 +29,7 @@ const behaviours: Record<string, Behaviour> = {
 const api = () => service({ behaviours });
 
 describe('subscriptions', () => {
-  it('are created, listed, changed and deleted', async () => {
+  it('are created, listed, changed, and deleted', async () => {
     const service = await api();
     const { webhook } = await service.ok('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/a#part' } });
     expect(webhook).toMatchObject({
@@ -79,14 +79,14 @@ describe('subscriptions', () => {
     ['an unknown event', { url: 'http://127.0.0.1/', events: ['run.complete'] }, 'run.completed'],
     ['no events', { url: 'http://127.0.0.1/', events: [] }, 'events'],
     ['a long URL', { url: `http://127.0.0.1/${'x'.repeat(2_048)}` }, 'url'],
-  ])('cannot be made with %s', async (_, body, word) => {
+  ])('cannot be created with %s', async (_, body, word) => {
     const service = await api();
     const refused = await service.call('createTeamWebhook', { body });
     expect(failure(refused)).toEqual([400, 'invalid_request']);
     expect(refused.text).toContain(word);
   });
 
-  it('of a kind that is not there are refused with every kind that is', async () => {
+  it('of an unknown kind are rejected with a list of all kinds', async () => {
     const refused = await (await api()).call('createTeamWebhook', {
       body: { url: 'http://127.0.0.1:9/', events: ['case.created'] as never },
     });
@@ -94,7 +94,7 @@ describe('subscriptions', () => {
     for (const kind of webhookEventKinds) expect(refused.text).toContain(kind);
   });
 
-  it('cannot be made for a host that the service may not reach, and says what would allow it', async () => {
+  it('cannot be created for a host that the service is not allowed to reach, and the error says how to allow it', async () => {
     const service = await api();
     for (const host of ['10.0.0.7', '169.254.169.254', '[fd00::1]', '0.0.0.0']) {
       const refused = await service.call('createTeamWebhook', { body: { url: `http://${host}/` } });
@@ -107,7 +107,7 @@ describe('subscriptions', () => {
     expect((await service.ok('listRuns')).total).toBe(0);
   });
 
-  it('are no more than a hundred', async () => {
+  it('are limited to a hundred', async () => {
     const service = await api();
     for (let number = 0; number < 100; number++) await service.ok('createTeamWebhook', { body: { url: `http://127.0.0.1:9/${number}` } });
     expect(failure(await service.call('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/' } }))).toEqual([409, 'too_many_webhooks']);
@@ -134,7 +134,7 @@ describe('subscriptions', () => {
 });
 
 describe('events', () => {
-  it('of every kind that can occur are delivered, and the reference library verifies them', async () => {
+  it('of every kind are delivered, and the reference library verifies them', async () => {
     const service = await api();
     const hook = await receiver();
     await service.ok('createTeamWebhook', { body: { url: hook.url } });
@@ -197,7 +197,7 @@ describe('events', () => {
     expect(texts.sort()).toEqual(['Approved: Pay?', 'Go', 'Grüße']);
   });
 
-  it('tell of an interrupted run as a failed one, which it says', async () => {
+  it('report an interrupted run as failed, with its actual status', async () => {
     const service = await api();
     const hook = await receiver();
     await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.failed'] } });
@@ -206,7 +206,7 @@ describe('events', () => {
     await service.ok('stopRun', { params: { run_id: run.id } });
     const [first] = await hook.count(1);
     expect(first?.json).toMatchObject({ type: 'run.failed', data: { run: { status: 'interrupted', pending_human_request: null } } });
-    // Stopping it again is no event; deleting an agent interrupts its runs.
+    // Stopping the run again is not an event; deleting an agent interrupts its runs.
     await service.ok('stopRun', { params: { run_id: run.id } });
     const other = await service.run('wait');
     const { agent_id } = await service.until(other.id, 'waiting');
@@ -216,7 +216,7 @@ describe('events', () => {
     expect(await deliveries(service)).toHaveLength(2);
   });
 
-  it('go to the URL of a run, and only those of that run', async () => {
+  it('go to the webhook URL of a run if they are about that run', async () => {
     const service = await api();
     const hook = await receiver();
     const agentId = await service.agent('everything', 'Clerk');
@@ -233,7 +233,7 @@ describe('events', () => {
     expect(listed[0]).toMatchObject({ subscription_id: null, run_id: run.id, url: hook.url });
   });
 
-  it('that nobody asked for are not kept', async () => {
+  it('without a subscriber are not stored', async () => {
     const service = await api();
     await service.ok('createTeamWebhook', { body: { url: 'http://127.0.0.1:9/', events: ['run.failed'] } });
     const run = await service.run();
@@ -243,13 +243,13 @@ describe('events', () => {
 });
 
 describe('deliveries', () => {
-  it('are listed by subscription, event, status and run, in pages, and shown with payload and attempts', async () => {
+  it('are listed by subscription, event, status, and run, in pages, and shown with payload and attempts', async () => {
     const service = await api();
     const [good, bad] = [await receiver(), await receiver()];
     bad.answer = (response) => response.writeHead(400, { 'content-type': 'text/plain' }).end(`no${'!'.repeat(5_000)}`);
     const one = (await service.ok('createTeamWebhook', { body: { url: good.url, events: ['run.completed', 'run.started'] } })).webhook;
     const two = (await service.ok('createTeamWebhook', { body: { url: bad.url, events: ['run.completed'] } })).webhook;
-    // One after the other: which delivery is the newest is asked below.
+    // One after the other, because the order matters below.
     const runs: Run[] = [];
     for (let count = 0; count < 2; count++) {
       const run = await service.run();
@@ -284,7 +284,7 @@ describe('deliveries', () => {
     expect((await service.ok('listTeamWebhooks')).webhooks[0]).toMatchObject({ status: 'active', last_delivered_at: expect.any(String) });
   });
 
-  it('are sent again under the same id', async () => {
+  it('can be resent under the same ID', async () => {
     const service = await api();
     const hook = await receiver();
     hook.answer = (response, number) => response.writeHead(number === 1 ? 500 : 200).end('ok');
@@ -295,7 +295,7 @@ describe('deliveries', () => {
     const params = { deliveryId: failed.id };
     expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ id: failed.id, status: 'pending' });
     await delivery(service, ({ status }) => status === 'delivered');
-    // Also one that has arrived.
+    // Even a delivery that has succeeded.
     expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ status: 'pending', attempt_count: 2 });
     const received = await hook.count(3);
     expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([failed.event_id]));
@@ -305,14 +305,14 @@ describe('deliveries', () => {
     expect(failure(await service.call('resendWebhookDelivery', { params }))).toEqual([409, 'webhook_disabled']);
     await service.ok('deleteTeamWebhook', { params: { subscriptionId: webhook.id } });
     expect(failure(await service.call('resendWebhookDelivery', { params }))).toEqual([409, 'webhook_deleted']);
-    // The log outlives the subscription.
+    // The log is retained after the subscription is deleted.
     expect((await service.ok('getWebhookDelivery', { params })).delivery.attempts).toHaveLength(3);
     const unknown = { params: { deliveryId: randomUUID() } };
     expect(failure(await service.call('getWebhookDelivery', unknown))).toEqual([404, 'delivery_not_found']);
     expect(failure(await service.call('resendWebhookDelivery', unknown))).toEqual([404, 'delivery_not_found']);
   });
 
-  it('that are queued go with their subscription', async () => {
+  it('that are pending are cancelled with their subscription', async () => {
     const service = await api();
     const hook = await receiver();
     hook.answer = (response) => response.writeHead(503).end();
@@ -340,7 +340,7 @@ describe('deliveries', () => {
     ['event', { event: 'nonsense' }],
     ['status', { status: 'nonsense' }],
     ['run_id', { run_id: 'nonsense' }],
-  ])('refuse a wrong %s', async (name, query) => {
+  ])('reject an invalid %s', async (name, query) => {
     const service = await api();
     const refused = await service.call('listWebhookDeliveries', { query: query as never });
     expect(failure(refused)).toEqual([400, 'invalid_request']);
@@ -358,7 +358,7 @@ describe('the secret', () => {
     }
   };
 
-  it('is made once, and replaced by a rotation with an overlap in which both sign', async () => {
+  it('is created once, and replaced by a rotation with an overlap during which both sign', async () => {
     const service = await api();
     const hook = await receiver();
     await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });

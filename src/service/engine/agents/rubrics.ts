@@ -16,10 +16,10 @@ export interface RubricDraft {
 
 /** Adds a rubric. Throws 409 `rubric_exists` if another one has the title, 400 `too_many_rubrics`. */
 export async function createRubric(trx: Queries, scope: RubricScope, draft: RubricDraft, now: string): Promise<RubricRow> {
-  const others = await listRubrics(trx, scope);
-  requireFreeTitle(others, draft.title);
-  if (others.length >= maxRubrics) throw tooMany();
-  return insert(trx, scope, draft, { slug: freeSlug(draft.title, others), sortOrder: (others.at(-1)?.sort_order ?? 0) + 1, now });
+  const existing = await listRubrics(trx, scope);
+  requireFreeTitle(existing, draft.title);
+  if (existing.length >= maxRubrics) throw tooMany();
+  return insert(trx, scope, draft, { slug: freeSlug(draft.title, existing), sortOrder: (existing.at(-1)?.sort_order ?? 0) + 1, now });
 }
 
 /** Changes a rubric. It keeps its slug, which results refer to. Throws 409 `rubric_exists` if another one has the title. */
@@ -58,8 +58,8 @@ export async function replaceRubrics(trx: Queries, scope: RubricScope, drafts: r
   return listRubrics(trx, scope);
 }
 
-function requireFreeTitle(others: readonly RubricRow[], title: string): void {
-  const same = others.find((other) => titleKey(other.title) === titleKey(title));
+function requireFreeTitle(existing: readonly RubricRow[], title: string): void {
+  const same = existing.find((other) => titleKey(other.title) === titleKey(title));
   if (same !== undefined) throw new ServiceError(409, 'rubric_exists', `There is already a rubric "${same.title}" (${same.id}).`);
 }
 
@@ -95,8 +95,8 @@ function titleKey(title: string): string {
 }
 
 /** The slug of a new rubric. Renamed rubrics still occupy their first one. */
-function freeSlug(title: string, others: readonly RubricRow[]): string {
-  const [first, taken] = [titleKey(title), new Set(others.map(({ slug }) => slug))];
+function freeSlug(title: string, existing: readonly RubricRow[]): string {
+  const [first, taken] = [titleKey(title), new Set(existing.map(({ slug }) => slug))];
   let slug = first;
   for (let number = 2; taken.has(slug); number += 1) slug = `${first}-${number}`;
   return slug;

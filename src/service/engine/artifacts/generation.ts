@@ -76,22 +76,23 @@ export async function messageArtifact(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
   id: string,
-  given: NewMessage,
+  input: NewMessage,
 ): Promise<ArtifactMessageRow> {
-  requireText(given.message);
+  requireText(input.message);
   const { message } = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     requireIdle(artifact);
-    return startFromMessage(engine, trx, artifact, reader, given);
+    return startFromMessage(engine, trx, artifact, reader, input);
   });
   engine.worker.wake();
   return message;
 }
 
-async function startFromMessage(engine: HasClock, trx: Queries, artifact: ArtifactRow, reader: Reader, given: NewMessage) {
-  const { message: text, from_revision_id: asked, selected_element: selected } = given;
-  const from = asked === undefined ? artifact.current_revision_id : asked;
-  if (asked !== undefined && (await findArtifactRevision(trx, artifact.id, asked)) === undefined) throw notFound('revision', asked);
+async function startFromMessage(engine: HasClock, trx: Queries, artifact: ArtifactRow, reader: Reader, input: NewMessage) {
+  const { message: text, from_revision_id: requested, selected_element: selected } = input;
+  const from = requested === undefined ? artifact.current_revision_id : requested;
+  if (requested !== undefined && (await findArtifactRevision(trx, artifact.id, requested)) === undefined)
+    throw notFound('revision', requested);
   const message = await insertArtifactMessage(trx, {
     id: newId(),
     artifact_id: artifact.id,
@@ -103,7 +104,14 @@ async function startFromMessage(engine: HasClock, trx: Queries, artifact: Artifa
     selected_element: selected === undefined ? null : JSON.stringify(selected),
     created_at: isoTime(engine.clock.now()),
   });
-  const generation: Generation = { kind: 'message', text, from, asked: asked !== undefined, ...(selected && { selected }), answers: {} };
+  const generation: Generation = {
+    kind: 'message',
+    text,
+    from,
+    asked: requested !== undefined,
+    ...(selected && { selected }),
+    answers: {},
+  };
   return { artifact: await start(engine, trx, artifact, generation), message };
 }
 
@@ -138,19 +146,19 @@ export async function answerQuestion(
   engine: HasStore & HasClock & HasWorker,
   reader: Reader,
   id: string,
-  given: { toolCallId: string; answers: Record<string, unknown> },
+  input: { toolCallId: string; answers: Record<string, unknown> },
 ): Promise<void> {
   await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
-    const asked = artifact.question === null ? undefined : (JSON.parse(artifact.question) as Question);
-    if (asked === undefined || asked.toolCallId !== given.toolCallId) {
-      const now = asked === undefined ? 'no question is pending' : `the pending one is ${asked.toolCallId}`;
-      throw new ServiceError(409, 'question_not_pending', `The question ${given.toolCallId} is no longer pending: ${now}.`);
+    const question = artifact.question === null ? undefined : (JSON.parse(artifact.question) as Question);
+    if (question === undefined || question.toolCallId !== input.toolCallId) {
+      const state = question === undefined ? 'no question is pending' : `the pending one is ${question.toolCallId}`;
+      throw new ServiceError(409, 'question_not_pending', `The question ${input.toolCallId} is no longer pending: ${state}.`);
     }
-    const { questions } = asked;
+    const { questions } = question;
     const { answer, message } = readAnswer(
       { type: 'question', title: questions[0]?.question ?? '', questions },
-      { answers: texts(given.answers) },
+      { answers: texts(input.answers) },
     );
     const answers = (answer.type === 'question' ? answer.answers : {}) as Record<string, string>;
     const generation = JSON.parse(artifact.generation as string) as Extract<Generation, { kind: 'message' }>;
@@ -160,7 +168,7 @@ export async function answerQuestion(
       author_user_id: reader.credentialId,
       role: 'user',
       content: message,
-      message: JSON.stringify({ type: 'answer', toolCallId: asked.toolCallId, answers }),
+      message: JSON.stringify({ type: 'answer', toolCallId: question.toolCallId, answers }),
       revision_id: artifact.current_revision_id,
       selected_element: null,
       created_at: isoTime(engine.clock.now()),

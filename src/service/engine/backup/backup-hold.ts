@@ -16,14 +16,14 @@ const lease = 30_000;
 const runsWait = 15_000;
 
 /** `everything`, or only `files` once the database and the files of active runs have been copied. */
-export type Held = 'everything' | 'files';
+export type HoldScope = 'everything' | 'files';
 
 export interface Hold {
   readonly id: string;
   /** The time of the state in the database file, in milliseconds. */
   readonly createdAt: number;
   expiresAt: number;
-  holds: Held;
+  holds: HoldScope;
   /** Whether no run continued while everything was held. */
   runsWaited: boolean;
 }
@@ -70,7 +70,7 @@ export class BackupHolds {
   }
 
   /** Extends a hold. Whatever was released is not held again. Throws 404 `backup_hold_not_found`. */
-  async prolong(id: string, holds: Held): Promise<Hold> {
+  async prolong(id: string, holds: HoldScope): Promise<Hold> {
     const hold = this.#require(id);
     hold.expiresAt = this.#parts.clock.now() + lease;
     if (holds === 'files' && hold.holds === 'everything') await this.#holdFilesOnly(hold);

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
 import { firstLine } from '../../../base/values.ts';
 import { foundWrong } from '../../connections/problems.ts';
-import { type KeptOAuth, openOAuth, sealedOAuth } from '../../connections/secrets.ts';
+import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
@@ -92,7 +92,7 @@ interface Beginning {
   state: string;
   callback: string;
   found: Discovered;
-  before: KeptOAuth | undefined;
+  before: StoredOAuth | undefined;
 }
 
 async function begin(
@@ -155,7 +155,7 @@ function clientMetadata({ token_endpoint_auth_methods_supported: methods }: Auth
 
 const redirects = (client: OAuthClientInformationMixed): string[] => ('redirect_uris' in client ? client.redirect_uris : []);
 
-function storedOAuth({ connections: { box } }: HasConnections, row: ConnectionRow): KeptOAuth | undefined {
+function storedOAuth({ connections: { box } }: HasConnections, row: ConnectionRow): StoredOAuth | undefined {
   try {
     return openOAuth(box, row);
   } catch (error) {

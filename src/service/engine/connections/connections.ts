@@ -1,6 +1,6 @@
 /** Creates, changes, and deletes connections. Each change is one transaction, and an event for webhooks. */
 
-import { changedHeaders, type GivenHeaders, type KeptHeaders } from '../../connections/headers.ts';
+import { changedHeaders, type HeaderInput, type StoredHeaders } from '../../connections/headers.ts';
 import { keptHeaders, sealedHeaders } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
@@ -21,7 +21,7 @@ export interface ConnectionFields {
   name?: string | undefined;
   server_url?: string | undefined;
   auth_method?: ConnectionAuth | undefined;
-  headers?: GivenHeaders | null | undefined;
+  headers?: HeaderInput | null | undefined;
   shared?: boolean | undefined;
 }
 
@@ -148,9 +148,9 @@ export const checkServerUrl = (engine: HasConnections, text: string, field = 'se
   });
 
 /** Whether a change would keep stored secrets. */
-function wouldKeepSecrets(before: KeptHeaders, given: GivenHeaders | null | undefined): boolean {
-  if (Object.keys(before.secret).length === 0 || given === null) return false;
-  return given?.secret === undefined || Object.values(given.secret).includes('');
+function wouldKeepSecrets(before: StoredHeaders, input: HeaderInput | null | undefined): boolean {
+  if (Object.keys(before.secret).length === 0 || input === null) return false;
+  return input?.secret === undefined || Object.values(input.secret).includes('');
 }
 
 /** Makes a change in a transaction, and records an event for webhooks. */

@@ -5,7 +5,7 @@ import type { HasClock, HasConnections } from '../engine.ts';
 import { probeLimit } from './limits.ts';
 
 /** The most bytes that all responses of one use may have together. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 export type OAuthLibrary = typeof import('@modelcontextprotocol/client');
 
@@ -17,6 +17,6 @@ export async function withOAuthLibrary<T>(
   const sdk = await import('@modelcontextprotocol/client');
   const late = (): Error => new OutboundError(`there was no answer within ${probeLimit / 1_000} s`);
   return withinTime(clock, { limit: probeLimit, late, signal: new AbortController().signal }, (signal) =>
-    use(sdk, guardedFetch(connections.agent, { bytes: mostBytes, signal })),
+    use(sdk, guardedFetch(connections.agent, { bytes: maxBytes, signal })),
   );
 }

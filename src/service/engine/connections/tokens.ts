@@ -2,7 +2,7 @@
 import type { OAuthTokens } from '@modelcontextprotocol/client';
 import type { TokenSource } from '../../connections/mcp-session.ts';
 import { AuthorizationNeededError, ServerProblem } from '../../connections/problems.ts';
-import { type KeptOAuth, openOAuth, sealedOAuth } from '../../connections/secrets.ts';
+import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { OutboundError } from '../../outbound/guarded-fetch.ts';
 import { updateConnectionRow } from '../../store/connections/connections.ts';
 import type { ConnectionRow } from '../../store/database/schema.ts';
@@ -29,7 +29,7 @@ export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, 
   };
 }
 
-async function current(engine: HasStore & HasConnections, id: string): Promise<KeptOAuth> {
+async function current(engine: HasStore & HasConnections, id: string): Promise<StoredOAuth> {
   const row = await engine.store.selectFrom('connections').select(['id', 'oauth']).where('id', '=', id).executeTakeFirst();
   const oauth = row === undefined ? undefined : openOAuth(engine.connections.box, row);
   if (oauth === undefined) throw new AuthorizationNeededError('it has not been authorized yet');
@@ -41,7 +41,7 @@ function renewed(
   engine: HasStore & HasClock & HasConnections,
   connection: { id: string; revision: number },
   refused: string | undefined,
-): Promise<KeptOAuth> {
+): Promise<StoredOAuth> {
   return engine.connections.renewals.run(connection.id, () => renew(engine, connection, refused));
 }
 
@@ -49,7 +49,7 @@ async function renew(
   engine: HasStore & HasClock & HasConnections,
   { id, revision }: { id: string; revision: number },
   refused: string | undefined,
-): Promise<KeptOAuth> {
+): Promise<StoredOAuth> {
   const oauth = await current(engine, id);
   // Another caller has already renewed it.
   if (oauth.accessToken !== refused) return oauth;
@@ -65,7 +65,7 @@ const ended = 'its authorization has ended; a person has to authorize it again';
 
 async function refresh(
   engine: HasClock & HasConnections,
-  { server, metadata, client, resource }: KeptOAuth,
+  { server, metadata, client, resource }: StoredOAuth,
   refreshToken: string,
 ): Promise<OAuthTokens> {
   return withOAuthLibrary(engine, async (sdk, fetchFn) => {
@@ -88,10 +88,10 @@ async function refresh(
 
 /** An authorization with other tokens. */
 export function withTokens(
-  { refreshToken: _refresh, expiresAt: _expires, ...oauth }: Omit<KeptOAuth, 'accessToken'>,
+  { refreshToken: _refresh, expiresAt: _expires, ...oauth }: Omit<StoredOAuth, 'accessToken'>,
   tokens: OAuthTokens,
   now: number,
-): KeptOAuth {
+): StoredOAuth {
   return {
     ...oauth,
     accessToken: tokens.access_token,

@@ -3,14 +3,14 @@ import type { HumanQuestion } from '../../../interface/types.ts';
 import { type ErrorDetail, ServiceError } from '../../errors.ts';
 import type { HumanAnswer } from '../../runtimes/runtime.ts';
 
-export interface AskedRequest {
+export interface RequestToAnswer {
   type: 'approval' | 'question';
   title: string;
   questions: HumanQuestion[];
 }
 
 /** An answer in three forms: for the run, for the request, and for the transcript. */
-export interface GivenAnswer {
+export interface CheckedAnswer {
   answer: HumanAnswer;
   response: string;
   message: string;
@@ -24,18 +24,18 @@ interface ResponseBody {
 }
 
 /** Reads the body of a response to a request. Throws 400 `invalid_answer`, which lists every problem. */
-export function readAnswer(request: AskedRequest, body: ResponseBody): GivenAnswer {
+export function readAnswer(request: RequestToAnswer, body: ResponseBody): CheckedAnswer {
   return request.type === 'approval' ? readApproval(request, body) : readAnswers(request, body);
 }
 
 /** Takes a message to a waiting run as the answer to its request. To an approval, this is a denial with the message as its reason. */
-export function answerInWords(request: AskedRequest, text: string): Pick<GivenAnswer, 'answer' | 'response'> {
+export function answerInWords(request: RequestToAnswer, text: string): Pick<CheckedAnswer, 'answer' | 'response'> {
   if (request.type === 'approval') return { answer: { type: 'approval', approved: false, reason: text }, response: `denied: ${text}` };
   const answers = Object.fromEntries(request.questions.map(({ question }) => [question, text]));
   return { answer: { type: 'question', answers }, response: text };
 }
 
-function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {
+function readApproval(request: RequestToAnswer, body: ResponseBody): CheckedAnswer {
   const problems: ErrorDetail[] = [];
   if (body.approved === undefined) problems.push({ path: 'approved', message: 'is required: this request is an approval' });
   if (body.answers !== undefined) problems.push({ path: 'answers', message: 'must be left out: this request is an approval' });
@@ -49,7 +49,7 @@ function readApproval(request: AskedRequest, body: ResponseBody): GivenAnswer {
   };
 }
 
-function readAnswers(request: AskedRequest, body: ResponseBody): GivenAnswer {
+function readAnswers(request: RequestToAnswer, body: ResponseBody): CheckedAnswer {
   const problems: ErrorDetail[] = [];
   const texts = body.answers ?? {};
   const questions = new Set(request.questions.map(({ question }) => question));

@@ -13,7 +13,7 @@ import { appendMessages } from '../../store/runs/messages.ts';
 import { changeRun, findRun } from '../../store/runs/runs.ts';
 import { caseRunAnswered, caseRunResumed } from '../cases/run-end.ts';
 import type { HasClock, HasStore, HasWorker } from '../engine.ts';
-import { type AskedRequest, answerInWords, readAnswer } from '../requests/answers.ts';
+import { answerInWords, type RequestToAnswer, readAnswer } from '../requests/answers.ts';
 import { messageEvents, recordRunEvents, respondedEvent } from '../webhooks/run-events.ts';
 import { withdrawEvaluation } from './evaluations.ts';
 import { postedMessage, responseMessage } from './messages.ts';
@@ -141,7 +141,7 @@ async function proceed(
   await enqueueJob(trx, { kind: jobKinds.run, subjectId: run.id, dueAt: now, lane: run.team_id });
 }
 
-const requestToAnswer = (request: HumanRequestRow): AskedRequest => ({
+const requestToAnswer = (request: HumanRequestRow): RequestToAnswer => ({
   type: request.type,
   title: request.title,
   questions: request.questions === null ? [] : (JSON.parse(request.questions) as HumanQuestion[]),

@@ -12,13 +12,13 @@ import { insertToolExecution } from '../../store/runs/tool-executions.ts';
 export type ScreenshotEvent = Extract<RuntimeEvent, { kind: 'screenshot' }>;
 type RunTurn = Pick<RunRow, 'id' | 'turn'>;
 /** A picture whose bytes are on disk. */
-export type KeptPicture = Omit<Insertable<RunFilesTable>, 'created_at'>;
+export type StoredPicture = Omit<Insertable<RunFilesTable>, 'created_at'>;
 
 export const isScreenshot = (event: RuntimeEvent): event is ScreenshotEvent => event.kind === 'screenshot';
 
 /** Writes the new pictures of events to disk. */
-export async function keepPictures(disk: FileStore, run: RunTurn, events: readonly ScreenshotEvent[]): Promise<KeptPicture[]> {
-  const kept: KeptPicture[] = [];
+export async function storePictures(disk: FileStore, run: RunTurn, events: readonly ScreenshotEvent[]): Promise<StoredPicture[]> {
+  const stored: StoredPicture[] = [];
   for (const event of events) {
     for (const [eventId, picture] of [
       [beforeOf(event), event.before],
@@ -27,7 +27,7 @@ export async function keepPictures(disk: FileStore, run: RunTurn, events: readon
       if (picture === undefined || 'of' in picture) continue;
       const id = newId();
       await disk.write(run.id, id, picture.bytes);
-      kept.push({
+      stored.push({
         id,
         run_id: run.id,
         turn: run.turn,
@@ -39,7 +39,7 @@ export async function keepPictures(disk: FileStore, run: RunTurn, events: readon
       });
     }
   }
-  return kept;
+  return stored;
 }
 
 /** Records executions with their pictures. Those that the turn already has are skipped, and their pictures are returned as `duplicates`. */
@@ -47,12 +47,12 @@ export async function insertExecutions(
   trx: Queries,
   run: RunTurn,
   events: readonly ScreenshotEvent[],
-  kept: readonly KeptPicture[],
+  stored: readonly StoredPicture[],
   now: string,
-): Promise<{ recorded: (KeptPicture & { created_at: string })[]; duplicates: KeptPicture[] }> {
+): Promise<{ recorded: (StoredPicture & { created_at: string })[]; duplicates: StoredPicture[] }> {
   const recorded = [];
   const duplicates = [];
-  for (const picture of kept) {
+  for (const picture of stored) {
     const file = { ...picture, created_at: now };
     if (await insertRunFile(trx, file)) recorded.push(file);
     else duplicates.push(picture);
@@ -79,13 +79,13 @@ export async function insertExecutions(
   return { recorded, duplicates };
 }
 
-export async function dropPictures(disk: FileStore, pictures: readonly KeptPicture[]): Promise<void> {
+export async function removePictures(disk: FileStore, pictures: readonly StoredPicture[]): Promise<void> {
   for (const { run_id, id } of pictures) await disk.remove(run_id, id);
 }
 
 /** Adds the run file of a picture to the result of the call that took it: its ID is needed for the download. */
-export function namingPicture<Event extends RuntimeEvent>(event: Event, kept: readonly KeptPicture[]): Event {
-  const file = event.kind === 'tool_result' ? kept.find(({ event_id }) => event_id === event.screenshot) : undefined;
+export function namingPicture<Event extends RuntimeEvent>(event: Event, stored: readonly StoredPicture[]): Event {
+  const file = event.kind === 'tool_result' ? stored.find(({ event_id }) => event_id === event.screenshot) : undefined;
   return file === undefined ? event : { ...event, result: { ...(event as { result?: object }).result, file_id: file.id, name: file.name } };
 }
 

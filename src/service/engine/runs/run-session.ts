@@ -23,7 +23,7 @@ import type { NewEvent } from '../webhooks/events.ts';
 import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { planEvaluation } from './evaluations.ts';
 import { eventMessage } from './messages.ts';
-import { dropPictures, insertExecutions, isScreenshot, keepPictures, namingPicture } from './pictures.ts';
+import { insertExecutions, isScreenshot, namingPicture, removePictures, storePictures } from './pictures.ts';
 
 /** The run was stopped, or another worker has taken it over: nothing may be written any more. */
 export class RunLostError extends Error {
@@ -209,7 +209,7 @@ export class RunSession implements RunHost {
   async #record(events: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     const { files: disk } = this.#engine;
     const screenshots = events.filter(isScreenshot);
-    const pictures = await keepPictures(disk, this.#row, screenshots);
+    const pictures = await storePictures(disk, this.#row, screenshots);
     try {
       await this.#write(async (trx, now) => {
         const messages = events.flatMap((event) =>
@@ -217,14 +217,14 @@ export class RunSession implements RunHost {
         );
         const written = await appendMessages(trx, this.#row.id, messages);
         const { recorded, duplicates } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
-        await dropPictures(disk, duplicates);
+        await removePictures(disk, duplicates);
         const files = recorded.map((file) => fileEvent(this.#row, file));
         await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...files]);
         await alsoWrite(trx, now);
         await this.#readPosted(trx);
       });
     } catch (error) {
-      await dropPictures(disk, pictures);
+      await removePictures(disk, pictures);
       throw error;
     }
   }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AskedRequest, answerInWords, chosenLabels, readAnswer } from '../../../../src/service/engine/requests/answers.ts';
+import { answerInWords, chosenLabels, type RequestToAnswer, readAnswer } from '../../../../src/service/engine/requests/answers.ts';
 
-const asks = (...questions: AskedRequest['questions']): AskedRequest => ({ type: 'question', title: 'T', questions });
+const asks = (...questions: RequestToAnswer['questions']): RequestToAnswer => ({ type: 'question', title: 'T', questions });
 const colours = [{ label: 'Red' }, { label: 'Red, dark' }, { label: 'Blue' }];
-const problem = (request: AskedRequest, body: Parameters<typeof readAnswer>[1]) => {
+const problem = (request: RequestToAnswer, body: Parameters<typeof readAnswer>[1]) => {
   try {
     return `accepted ${JSON.stringify(readAnswer(request, body).answer)}`;
   } catch (error) {
@@ -14,7 +14,7 @@ const problem = (request: AskedRequest, body: Parameters<typeof readAnswer>[1]) 
 };
 
 describe('an approval', () => {
-  const request: AskedRequest = { type: 'approval', title: 'Pay?', questions: [] };
+  const request: RequestToAnswer = { type: 'approval', title: 'Pay?', questions: [] };
 
   it('accepts a yes or a no', () => {
     expect(readAnswer(request, { approved: true })).toEqual({
