@@ -1,4 +1,4 @@
-/** The files of the team page, as browsers get them. They are few and small: read once, kept with their hashes. */
+/** The files of the team page, as browsers get them. They are few and small, so they are read once and stored with their hashes. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import type { Answer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { isNotModified } from '../http/range.ts';
 
-/** Beside this file, and beside the bundle that it becomes a part of. */
+/** The files are next to this one, and next to the bundle that contains it. */
 const folder = path.join(path.dirname(fileURLToPath(import.meta.url)), 'team-page');
 
 const types: Readonly<Record<string, string>> = {
@@ -18,8 +18,8 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * Nothing but the page's own files runs or styles it, it talks to nobody but this service, and nobody frames it. Trusted types
- * make every way to turn a text into HTML or a script fail, should one ever slip in.
+ * Only the page's own files can run or style it, it connects only to this service, and no other page can frame it. Trusted Types
+ * block every conversion of text to HTML or a script, in case the code ever contains one.
  */
 const policy = [
   "default-src 'none'",
@@ -42,7 +42,7 @@ const headers: Readonly<Record<string, string>> = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
-  // Asked for each time, and answered 304: a page never mixes the files of two versions for longer than one load.
+  // Requested each time and answered with 304, so a page does not mix files of two versions for longer than one load.
   'Cache-Control': 'no-cache',
 };
 
@@ -67,7 +67,7 @@ const assets = (): ReadonlyMap<string, Asset> => {
   return loaded;
 };
 
-/** The answer with a file of the page: `index.html` at `/`, all others below `/page`. Undefined when there is none of that name. */
+/** The response with a file of the page: `index.html` at `/`, all others below `/page`. Undefined if the file does not exist. */
 export function assetAnswer({ request }: Exchange, name: string): Answer | undefined {
   const asset = assets().get(name);
   if (asset === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** POST /page/session: a code becomes a session of the team page. DELETE: the session that asks ends. Beside the interface: only the page calls them. */
+/** POST /page/session: exchanges a code for a session of the team page. DELETE: ends the caller's session. Not part of the interface: only the page calls them. */
 import { ServiceError } from '../errors.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { parseJson, readBody } from '../http/body.ts';
@@ -9,7 +9,7 @@ import { endPageSession, startPageSession } from './sessions.ts';
 const bodyLimit = 4 * 1024;
 const noStore = { 'Cache-Control': 'no-store' };
 
-/** What fails counts against the address, and too many wrong codes are answered 429. A right code is let through whatever others do. */
+/** Failures count against the address, and too many invalid codes get 429. A valid code is always accepted, whatever others do. */
 export async function sessionAnswer(parts: HttpParts, exchange: Exchange): Promise<Answer> {
   try {
     return await (exchange.method === 'DELETE' ? end(parts, exchange) : start(parts, exchange));

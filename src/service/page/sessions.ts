@@ -1,7 +1,7 @@
 /**
- * Signing a browser in to the team page. The owner has a code made; whoever presents it first, in time, gets a session: a
- * token of the owner's credential that is limited to what the page does. Both are rows among the tokens. A code is hashed with
- * words before it that hold spaces, which no Bearer token does: it opens the page and nothing else.
+ * Signing a browser in to the team page. The owner requests a code; whoever presents it first, in time, gets a session: a
+ * token of the owner's credential that is limited to what the page does. Both are rows of the tokens table. A code is hashed with
+ * a prefix that contains spaces, which a Bearer token cannot contain, so it opens the page and nothing else.
  */
 import { randomBytes } from 'node:crypto';
 import type { Scope } from '../../interface/scopes.ts';
@@ -11,17 +11,17 @@ import { forgetExpiredTokens, insertToken, takeToken } from '../store/access/cre
 import type { Queries, Store } from '../store/database/database.ts';
 import { isoTime } from '../store/database/time.ts';
 
-/** Milliseconds in which a code has to be used. */
+/** Milliseconds before a code expires. */
 export const pageCodeLife = 120_000;
 /** Milliseconds that a browser stays signed in. */
 export const pageSessionLife = 12 * 3_600_000;
 
-/** What the page does: look, answer, post, stop. Not: change agents, credentials, webhooks. */
+/** What the page can do: read, answer, send messages, and stop runs. It cannot change agents, credentials, or webhooks. */
 const pageScopes: readonly Scope[] = ['runs:read', 'runs:write', 'approvals:write', 'files:read'];
 
 const codeHash = (code: string): string => secretHash(`code of the team page: ${code}`);
 
-/** Makes a code that stands for a credential once. @returns the code, and when it ends (milliseconds) */
+/** Creates a single-use code for a credential. @returns the code, and when it expires (milliseconds) */
 export async function newPageCode(store: Store, credentialId: string, now: number): Promise<{ code: string; expiresAt: number }> {
   const code = randomBytes(24).toString('base64url');
   const expiresAt = now + pageCodeLife;
@@ -32,7 +32,7 @@ export async function newPageCode(store: Store, credentialId: string, now: numbe
   return { code, expiresAt };
 }
 
-/** Turns a code into a session. Throws 403 `invalid_code` when it is unknown, used or too old. */
+/** Turns a code into a session. Throws 403 `invalid_code` if it is unknown, used, or expired. */
 export async function startPageSession(store: Store, code: string, now: number): Promise<{ token: string; expiresAt: number }> {
   const token = newSecret('page');
   const expiresAt = now + pageSessionLife;
@@ -46,13 +46,13 @@ export async function startPageSession(store: Store, code: string, now: number):
   return { token, expiresAt };
 }
 
-/** Ends a session: its token is good for nothing any more. Resolves to whether there was one. */
+/** Ends a session: its token is no longer valid. Resolves to whether the session existed. */
 export async function endPageSession(store: Store, token: string, now: number): Promise<boolean> {
   if (!isPageToken(token)) return false;
   return (await takeToken(store, secretHash(token), now)) !== undefined;
 }
 
-/** Whether a token is of a session, by how it begins. */
+/** Whether a token belongs to a session, judging by its prefix. */
 const isPageToken = (token: string): boolean => token.startsWith('aops_page_');
 
 function insert(trx: Queries, row: { hash: string; credentialId: string; now: number; expiresAt: number }): Promise<void> {

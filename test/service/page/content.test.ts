@@ -154,7 +154,7 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByRole('link', { name: 'table.svg' }).click();
     await page.getByText('<script>').waitFor();
     await go(page, `/runs/${asked}/file/workspace/none.txt`);
-    await page.getByText('There is no such file').waitFor();
+    await page.getByText('This file does not exist').waitFor();
     expect(troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
   });
 

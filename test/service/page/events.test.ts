@@ -31,7 +31,7 @@ describeWithChromium('the team page with streams of events', () => {
   it('shows requests, runs and messages when they come, and asks for next to nothing while nothing happens', async () => {
     const { service, proxy, page, troubles } = await opened('/inbox');
     await eventually('the stream of the team', () => streamsOf(proxy).length === 1);
-    await text(page, 'Nothing waits for you');
+    await text(page, 'Nothing is waiting for you');
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
     await text(page, 'Pay it?');
     await goTo(page, `/runs/${run}`);

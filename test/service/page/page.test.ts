@@ -69,7 +69,7 @@ describeWithChromium('the team page', () => {
     const field = page.getByLabel('Or paste a token of your team');
     await field.fill('aops_token_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('main').getByText('does not know this token').waitFor();
+    await page.getByRole('main').getByText('does not accept this token').waitFor();
     await field.fill(secret);
     await field.press('Enter');
     // Where the address led to begin with.
@@ -77,7 +77,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('main').getByText('lacks the scope approvals:write').waitFor();
     expect(await page.getByRole('button', { name: /Send|Stop/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'Files' }).click();
-    await page.getByRole('main').getByText('Files need the scope files:read.').waitFor();
+    await page.getByRole('main').getByText('Your token needs the scope files:read to show files.').waitFor();
     await respond(run, { approved: true });
   });
 
@@ -94,11 +94,11 @@ describeWithChromium('the team page', () => {
     await eventually('the run without a title', async () => /^\S+ #\d+$/.test(await untitled.locator('.title').innerText()));
     expect(await untitled.locator('.by').innerText()).not.toContain('#');
     await page.getByLabel('Search runs').fill('no such run');
-    await page.getByRole('main').getByText('No run is like that').waitFor();
+    await page.getByRole('main').getByText('No matching runs').waitFor();
     await page.getByLabel('Search runs').fill('quick');
     await row.waitFor();
     await page.getByLabel('Show', { exact: true }).selectOption('failed');
-    await page.getByRole('main').getByText('No run is like that').waitFor();
+    await page.getByRole('main').getByText('No matching runs').waitFor();
     await page.getByLabel('Show', { exact: true }).selectOption('');
     await row.click();
     await page.getByRole('main').getByText('Completed').first().waitFor();
@@ -132,7 +132,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
-    await page.getByRole('button', { name: 'Stop it' }).click();
+    await page.getByRole('button', { name: 'Stop the run' }).click();
     await page.getByRole('main').getByText('The run was stopped.').waitFor();
     expect((await service.get(run)).run.status).toBe('interrupted');
     expect(troubles).toEqual([]);
@@ -354,7 +354,7 @@ describeWithChromium('the team page', () => {
       await route.abort('connectionreset');
     });
     await page.getByRole('button', { name: 'Send decision' }).click();
-    await page.getByRole('main').getByText('Sending it again is safe').waitFor();
+    await page.getByRole('main').getByText('You can safely send it again').waitFor();
     await service.until(lost, 'completed');
     await page.unroute('**/respond');
     await page.route('**/respond', (route) => {
@@ -373,12 +373,12 @@ describeWithChromium('the team page', () => {
     await heading.waitFor();
     await page.route('**/v2/**', (route) => route.abort('connectionrefused'));
     await nudge(page);
-    await page.getByText('The service is not reachable.').waitFor();
+    await page.getByText('The service cannot be reached.').waitFor();
     await page.getByText(/Trying again in \d+ s\./).waitFor();
     expect(await heading.isVisible()).toBe(true);
     await page.unroute('**/v2/**');
     await page.getByRole('button', { name: 'Try now' }).click();
-    await page.getByText('The service is not reachable.').waitFor({ state: 'hidden' });
+    await page.getByText('The service cannot be reached.').waitFor({ state: 'hidden' });
 
     let asked = 0;
     await page.route('**/v2/**', (route) => {
@@ -386,8 +386,8 @@ describeWithChromium('the team page', () => {
       return route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { error: 'rate_limited', message: 'Slowly.' } });
     });
     await nudge(page);
-    await page.getByText('The service asks for a pause.').waitFor();
-    await page.getByText(/Going on in \d+ s\./).waitFor();
+    await page.getByText('The service has asked for a pause.').waitFor();
+    await page.getByText(/Continuing in \d+ s\./).waitFor();
     expect(asked).toBe(1);
     // Also when something else is looked at.
     await page.getByRole('link', { name: 'Inbox' }).click();

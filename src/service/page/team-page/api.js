@@ -1,4 +1,4 @@
-/** The interface of the service, called as every client calls it: a Bearer token, idempotency keys, and patience when it asks for some. */
+/** Calls the interface like every other client: with a Bearer token and idempotency keys, and with a pause when the service requests one. */
 
 import { Events } from './events.js';
 
@@ -6,7 +6,7 @@ import { Events } from './events.js';
 export class ApiError extends Error {
   /** @param {number} status @param {{ error?: string, message?: string, scope?: string }} body @param {number} retryAfter seconds */
   constructor(status, body, retryAfter) {
-    super(body.message ?? body.error ?? `The service answered ${status}.`);
+    super(body.message ?? body.error ?? `The service responded with ${status}.`);
     this.status = status;
     this.code = body.error ?? '';
     this.scope = body.scope;
@@ -14,19 +14,19 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came: the service is not there, or the network is not. */
+/** No response arrived: the service or the network is not available. */
 export class Unreachable extends Error {
   constructor() {
-    super('The service is not reachable.');
+    super('The service cannot be reached.');
   }
 }
 
-/** Milliseconds for an answer. */
+/** Milliseconds to wait for a response. */
 const patience = 20_000;
 
 export class Api {
   #token;
-  /** Until then (milliseconds) the service wants no requests. */
+  /** The service accepts no requests before this time (milliseconds). */
   #pausedUntil = 0;
 
   /** @param {string} token */
@@ -35,7 +35,7 @@ export class Api {
   }
 
   /**
-   * Reads. @template Answer
+   * Reads something. @template Answer
    * @param {string} path @param {Record<string, string | number | undefined>} [query] @param {AbortSignal} [signal]
    * @returns {Promise<Answer>}
    */
@@ -46,7 +46,7 @@ export class Api {
   }
 
   /**
-   * Changes. The same key again never does it twice. @template Answer
+   * Changes something, at most once for each key. @template Answer
    * @param {string} path @param {unknown} body @param {string} key
    * @returns {Promise<Answer>}
    */
@@ -54,12 +54,12 @@ export class Api {
     return this.#send('POST', path, { body, key });
   }
 
-  /** A stream of events. @param {string} path @param {() => void} changed there may be something new to read */
+  /** Opens an event stream. @param {string} path @param {() => void} changed called when there might be something new to read */
   events(path, changed) {
     return new Events(this.#token, path, changed);
   }
 
-  /** Ends the session that the token is of; a pasted token stays valid. */
+  /** Ends the session of the token; a pasted token stays valid. */
   async endSession() {
     await this.#send('DELETE', '/page/session', {});
   }
@@ -70,7 +70,7 @@ export class Api {
    */
   async #send(method, path, { body, key, signal }) {
     const pause = Math.ceil((this.#pausedUntil - Date.now()) / 1_000);
-    if (pause > 0) throw new ApiError(429, { error: 'rate_limited', message: `The service asks for a pause of ${pause} s.` }, pause);
+    if (pause > 0) throw new ApiError(429, { error: 'rate_limited', message: `The service has asked for a pause of ${pause} s.` }, pause);
     const limit = AbortSignal.timeout(patience);
     let response;
     let text;
@@ -110,15 +110,15 @@ function parsed(text) {
   }
 }
 
-/** A new idempotency key. Made by hand: `randomUUID` is missing where a service is reached without TLS. */
+/** A new idempotency key. `randomUUID` is not available on pages without TLS. */
 export function newKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `page-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /**
- * Keys for what a person sends: the same content again has the same key, so that pressing a button twice, or again after
- * the connection broke, counts once.
+ * Keys for what a person sends. The same content has the same key, so it counts once when a button is pressed twice, or again after
+ * the connection broke.
  */
 export class Keys {
   #content = '';
@@ -134,7 +134,7 @@ export class Keys {
     return this.#key;
   }
 
-  /** What was sent has been dealt with: sent again, it is meant again. */
+  /** Forgets the key after a reply: if the same content is sent again, it counts again. */
   forget() {
     this.#content = '';
   }

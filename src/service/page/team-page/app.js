@@ -1,4 +1,4 @@
-/** The team page: who is signed in, which view an address shows, and the one loop that reads. */
+/** The team page: the session, the view for each address, and the single loop that reads. */
 import { Unreachable } from './api.js';
 import { Banner } from './banner.js';
 import { announce, el, fill, fillKeepingFocus } from './dom.js';
@@ -11,11 +11,11 @@ import { closeSession, forgetToken, openSession, redeem, takeCode } from './sess
 import { signIn } from './sign-in.js';
 import { nameText, refreshMoments } from './words.js';
 
-/** Milliseconds between looks at what waits, while it is not in view. */
+/** Milliseconds between polls of the inbox while it is not in view. */
 const inboxPace = 5_000;
-/** Milliseconds between looks while streams of events say when there is something new. */
+/** Milliseconds between polls while event streams report changes. */
 const streamedPace = 60_000;
-/** Milliseconds between looks that events ask for: those of a moment are read together. */
+/** Milliseconds between reads that events cause; events in quick succession cause a single read. */
 const eventPace = 400;
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
@@ -29,7 +29,7 @@ class TeamPage {
   waiting = [];
   waitingCount = 0;
   #waitingRead = 0;
-  /** What is asked in the team, and which runs there are. @type {import('./events.js').Events | undefined} */
+  /** The event stream of the team. @type {import('./events.js').Events | undefined} */
   #events;
   #eventRead = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -58,7 +58,7 @@ class TeamPage {
     addEventListener('hashchange', this.#navigated);
     this.#poller = new Poller((signal) => this.#refresh(signal), {
       trouble: (trouble) => this.#banner.show(trouble),
-      signedOut: () => this.#leave('You are signed out: the session has ended.'),
+      signedOut: () => this.#leave('You are signed out because the session has ended.'),
       failed: (error) => this.#fail(error),
     });
     if (session.may('runs:read'))
@@ -67,13 +67,13 @@ class TeamPage {
       );
   }
 
-  /** Reads anew, now. */
+  /** Reads again, now. */
   wake() {
     this.#waitingRead = 0;
     this.#poller?.wake();
   }
 
-  /** Reads anew soon. */
+  /** Reads again soon. */
   changed() {
     this.#soon ??= setTimeout(
       () => {
@@ -123,7 +123,7 @@ class TeamPage {
     return new RunView(this, id, kind, { path: rest.length === 0 ? '' : `/${rest.join('/')}`, isFile: panel === 'file' });
   }
 
-  /** @param {boolean} isNew whether a person came here from within the page */
+  /** @param {boolean} isNew whether the person navigated here within the page */
   #show(isNew) {
     if (isNew) {
       this.#view.close?.();
@@ -165,7 +165,7 @@ class TeamPage {
       el(
         'div',
         { class: 'empty' },
-        el('h1', { tabindex: -1 }, 'That cannot be shown'),
+        el('h1', { tabindex: -1 }, 'This cannot be shown'),
         el('p', {}, nameText(text)),
         el('p', {}, el('a', { href: '#/' }, 'Go to the runs')),
       ),
@@ -214,14 +214,14 @@ function begin(why) {
   main.querySelector('h1')?.focus({ preventScroll: true });
 }
 
-/** Signs in with the code of the address, or with what this tab knows from before. */
+/** Signs in with the code of the address, or with the session that this tab has stored. */
 async function start() {
   const code = takeCode();
   try {
     if (code !== undefined) await redeem(code);
   } catch (error) {
-    // Signed in already, in this tab: opened twice, or brought back by the history.
-    if (!(await openSession().catch(() => undefined))) return begin(error instanceof Error ? error.message : 'Signing in did not work.');
+    // This tab is already signed in: the link was opened twice, or from the history.
+    if (!(await openSession().catch(() => undefined))) return begin(error instanceof Error ? error.message : 'Signing in failed.');
   }
   try {
     const session = await openSession();
@@ -230,7 +230,7 @@ async function start() {
   } catch (error) {
     if (!(error instanceof Unreachable)) {
       forgetToken();
-      return begin('You are signed out: the session has ended.');
+      return begin('You are signed out because the session has ended.');
     }
     const banner = new Banner(bannerPlace, () => location.reload());
     banner.show({ kind: 'away', until: Date.now() + 4_000 });
@@ -238,7 +238,7 @@ async function start() {
   }
 }
 
-// A link with a code may be opened in a tab that shows the page already.
+// A link with a code can be opened in a tab that already shows the page.
 addEventListener('hashchange', () => {
   if (new URLSearchParams(location.hash.slice(1)).has('code')) location.reload();
 });

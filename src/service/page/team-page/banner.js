@@ -1,16 +1,16 @@
-/** Says that the service cannot be reached, and counts down to the next try. */
+/** Shows that the service cannot be reached, and counts down to the next attempt. */
 import { el, fill } from './dom.js';
 
 const words = {
-  away: 'The service is not reachable.',
-  failing: 'The service has trouble answering.',
-  pause: 'The service asks for a pause.',
+  away: 'The service cannot be reached.',
+  failing: 'The service is failing to respond.',
+  pause: 'The service has asked for a pause.',
 };
 
 export class Banner {
   #place;
   #text = el('span', { role: 'status' });
-  // Not told every second to who listens.
+  // Screen readers do not announce it every second.
   #countdown = el('span', { 'aria-hidden': 'true' });
   /** @type {import('./poller.js').Trouble | undefined} */
   #trouble;
@@ -34,7 +34,7 @@ export class Banner {
     this.#count();
   }
 
-  /** Another may use the place. */
+  /** Frees the place for another banner. */
   close() {
     clearInterval(this.#timer);
     this.#place.hidden = true;
@@ -44,6 +44,6 @@ export class Banner {
     if (this.#trouble === undefined) return;
     const seconds = Math.max(0, Math.ceil((this.#trouble.until - Date.now()) / 1_000));
     this.#countdown.textContent =
-      seconds === 0 ? 'Trying again…' : `${this.#trouble.kind === 'pause' ? 'Going on' : 'Trying again'} in ${seconds} s.`;
+      seconds === 0 ? 'Trying again…' : `${this.#trouble.kind === 'pause' ? 'Continuing' : 'Trying again'} in ${seconds} s.`;
   }
 }

@@ -1,11 +1,12 @@
-/** Building the page. Text is always text: no function here, or anywhere in the page, takes HTML. */
+/** Building the page. Text is always text: no function of the page accepts HTML. */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 const svgSpace = 'http://www.w3.org/2000/svg';
 
 /**
- * An element. Attributes that are undefined or false are left out, `true` stands without a value, functions listen.
+ * Creates an element. Attributes that are undefined or false are left out, `true` becomes an attribute without a value, and functions
+ * become event listeners.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Record<string, string | number | boolean | undefined | ((event: any) => void)>} [attributes]
@@ -23,10 +24,10 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Replaces what is in an element. @param {Element} element @param {Child[]} children */
+/** Replaces the content of an element. @param {Element} element @param {Child[]} children */
 export const fill = (element, ...children) => element.replaceChildren(...shown(children));
 
-/** Replaces what is in an element. Who had the focus in it has it on the heading that comes. @param {Element} element @param {Child[]} children */
+/** Replaces the content of an element. If the focus was inside, it moves to the new heading. @param {Element} element @param {Child[]} children */
 export function fillKeepingFocus(element, ...children) {
   const hadFocus = element.contains(document.activeElement);
   fill(element, ...children);
@@ -39,7 +40,7 @@ const shown = (children) =>
     .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (typeof child === 'number' ? String(child) : /** @type {Node | string} */ (child)));
 
-/** Sets a text where it differs, so that nothing flickers and no selection is lost. @param {Element} element @param {string} text */
+/** Sets a text if it differs, so that nothing flickers and no selection is lost. @param {Element} element @param {string} text */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -54,7 +55,7 @@ const paths = {
   dots: 'M6 12h.01M12 12h.01M18 12h.01',
 };
 
-/** A small picture beside words, or with a label of its own where it stands alone. @param {keyof typeof paths} name */
+/** An icon, with a label unless there is text next to it. @param {keyof typeof paths} name */
 export function icon(name) {
   const svg = document.createElementNS(svgSpace, 'svg');
   for (const [key, value] of Object.entries({ viewBox: '0 0 24 24', class: 'icon', 'aria-hidden': 'true' })) svg.setAttribute(key, value);
@@ -65,11 +66,11 @@ export function icon(name) {
 }
 
 /**
- * Brings the children of a list into line with its items: those that stay are kept as they are, with their focus and scroll position.
+ * Updates the children of a list to match its items. Existing children stay in place, with their focus and scroll position.
  * @template Item
  * @template {{ element: HTMLElement, update?: (item: Item) => void }} Row
  * @param {HTMLElement} list
- * @param {Map<string, Row>} rows those that are there, by key; brought into line as well
+ * @param {Map<string, Row>} rows the existing rows by key; updated as well
  * @param {readonly Item[]} items
  * @param {(item: Item) => string} key
  * @param {(item: Item) => Row} create
@@ -93,16 +94,16 @@ export function reconcile(list, rows, items, key, create) {
   }
 }
 
-/** What is still to be told. @type {string[]} */
+/** Texts that are still to be announced. @type {string[]} */
 const news = [];
 
-/** Tells people who listen to the page. What comes at the same time is told together. @param {string} text */
+/** Announces a text to screen readers. Texts at the same time are announced together. @param {string} text */
 export function announce(text) {
   news.push(text.slice(0, 300));
   const live = document.getElementById('live');
   if (live === null || news.length > 1) return;
   live.textContent = '';
-  // After a moment: the same text said twice is otherwise no change.
+  // After a moment, because setting the same text twice would not count as a change.
   setTimeout(() => {
     live.textContent = news.splice(0).join('. ');
   }, 60);

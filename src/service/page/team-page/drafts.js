@@ -1,4 +1,4 @@
-/** What was written and not sent yet. It outlives reading data anew, going elsewhere in the page, and loading it again. */
+/** Text that was written but not sent yet. It survives new data, navigation within the page, and a reload. */
 
 const place = (/** @type {string} */ id) => `aops.draft.${id}`;
 
@@ -16,7 +16,7 @@ export function keepDraft(id, draft) {
   try {
     sessionStorage.setItem(place(id), JSON.stringify(draft));
   } catch {
-    // Full: it is still in its field.
+    // The storage is full; the text is still in its field.
   }
 }
 

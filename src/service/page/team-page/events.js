@@ -1,15 +1,15 @@
 /**
- * Streams of events, which say that there is something to read. They are read with fetch: the browser's own EventSource cannot send
- * the token. Where there is none the page polls. A page that is not in view reads none: browsers open few connections to a service,
+ * Event streams, which report that there is something to read. They are read with fetch, because the browser's EventSource cannot send
+ * the token. Without a stream the page polls. A page that is not in view reads no stream: browsers open few connections to a service,
  * and all pages share them.
  */
 
-/** Milliseconds without a sign of life, after which a stream is given up; the service sends one every 15 s. */
+/** Milliseconds without any data after which a stream is abandoned; the service sends a comment every 15 s. */
 const patience = 45_000;
-/** Milliseconds until a stream is opened again, after one failure, two, and so on. */
+/** Milliseconds until a stream is reopened, after one failure, two failures, and so on. */
 const pauses = [1_000, 2_000, 5_000, 15_000, 30_000];
 
-/** What is being read, until it is closed. */
+/** An event stream that is read until it is closed. */
 export class Events {
   #token;
   #path;
@@ -17,12 +17,12 @@ export class Events {
   #closed = new AbortController();
   #failures = 0;
   #lastId = '';
-  /** Whether the stream is open: then it says when there is something new. */
+  /** Whether the stream is open, and therefore reports when there is something new. */
   isOpen = false;
 
   /**
    * @param {string} token @param {string} path
-   * @param {() => void} changed there may be something new, or the stream was opened or has ended
+   * @param {() => void} changed called when there might be something new, or the stream was opened or has ended
    */
   constructor(token, path, changed) {
     this.#token = token;
@@ -52,7 +52,7 @@ export class Events {
     }
   }
 
-  /** Reads until the stream ends. @param {AbortSignal} signal @returns {Promise<boolean>} whether it is worth trying again */
+  /** Reads until the stream ends. @param {AbortSignal} signal @returns {Promise<boolean>} whether to try again */
   async #read(signal) {
     const broken = new AbortController();
     const alive = () => setTimeout(() => broken.abort(), patience);
@@ -91,7 +91,7 @@ export class Events {
     }
   }
 
-  /** Notes ids and tells of events; what they say is read anew. @param {string} text @returns {string} the line that is not complete */
+  /** Stores IDs and reports events; the page then reads the new data. @param {string} text @returns {string} the incomplete last line */
   #take(text) {
     const lines = text.split('\n');
     const rest = lines.pop() ?? '';
@@ -104,7 +104,7 @@ export class Events {
       this.#failures = 0;
       this.#changed();
     }
-    // A line of data may be long, and only its beginning counts.
+    // A line of data can be long, and only its beginning matters.
     return rest.startsWith('data:') ? 'data:' : rest;
   }
 }

@@ -1,4 +1,4 @@
-/** The files of a run: folders to walk through, text to read, anything to download. Nothing of them runs here, not even as a page of its own. */
+/** The files of a run: browse folders, read text, download anything. No file is ever executed or opened as a page. */
 import { ApiError } from './api.js';
 import { el, fill, icon, reconcile } from './dom.js';
 import { ownPath } from './pictures.js';
@@ -9,8 +9,8 @@ import { isFinal, moment, name, nameText, size } from './words.js';
 
 /** @type {Record<string, [title: string, text: string]>} */
 const reasons = {
-  not_found: ['The files are gone', 'They were removed some time after the run had ended.'],
-  error: ['The files cannot be read', 'The log of the service says why.'],
+  not_found: ['The files have been removed', 'They were deleted some time after the end of the run.'],
+  error: ['The files cannot be read', 'The log of the service contains the reason.'],
 };
 
 export class FilesPanel {
@@ -37,7 +37,7 @@ export class FilesPanel {
 
   /** @param {AbortSignal} signal @param {import('./types.d.ts').Run} run */
   async refresh(signal, run) {
-    if (!this.#app.session.may('files:read')) return this.#tell('Not for this token', 'Files need the scope files:read.');
+    if (!this.#app.session.may('files:read')) return this.#tell('Not permitted', 'Your token needs the scope files:read to show files.');
     if (this.#isComplete && isFinal(run.status)) return;
     try {
       if (this.#at.isFile) await this.#readFile(signal);
@@ -46,7 +46,7 @@ export class FilesPanel {
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 401 || error.status === 429) throw error;
       this.#showTrail(this.#at.path);
-      this.#tell(error.status === 404 ? 'There is no such file' : 'That cannot be shown', nameText(error.message));
+      this.#tell(error.status === 404 ? 'This file does not exist' : 'This cannot be shown', nameText(error.message));
     }
   }
 
@@ -76,7 +76,7 @@ export class FilesPanel {
     );
     this.#list.hidden = entries.length === 0;
     this.#empty.hidden = entries.length > 0;
-    if (entries.length === 0) this.#tell('No files here', 'What the run writes appears here.');
+    if (entries.length === 0) this.#tell('No files', 'Files that the run writes appear here.');
   }
 
   /** @param {AbortSignal} signal */
@@ -105,12 +105,12 @@ export class FilesPanel {
       data.content === null
         ? isPicture
           ? el('img', { class: 'whole', src: ownPath(data.download_url ?? ''), alt: nameText(baseName(data.path)) })
-          : el('p', { class: 'quiet' }, 'This is no text. Download it to see it.')
+          : el('p', { class: 'quiet' }, 'This file is not text. Download it to view it.')
         : data.content === ''
           ? el('p', { class: 'quiet' }, 'The file is empty.')
-          : // As it is: nobody should take a file for another because of how it is shown.
+          : // Shown unchanged, so that nobody mistakes one file for another.
             el('pre', { class: 'content', tabindex: 0, 'aria-label': `Content of ${nameText(baseName(data.path))}` }, data.content),
-      data.truncated ? el('p', { class: 'quiet' }, 'This is the beginning. Download the file for all of it.') : null,
+      data.truncated ? el('p', { class: 'quiet' }, 'Only the beginning is shown. Download the file to see all of it.') : null,
     );
   }
 
@@ -119,7 +119,7 @@ export class FilesPanel {
     const link = el('a', { class: 'button', download: baseName(path), rel: 'noreferrer' }, icon('down'), 'Download');
     if (url) link.href = ownPath(url);
     else {
-      // As bytes: no browser opens them as a page.
+      // Sent as bytes, which no browser opens as a page.
       link.href = '#';
       link.addEventListener('click', () => {
         link.href = URL.createObjectURL(new Blob([content ?? ''], { type: 'application/octet-stream' }));

@@ -1,9 +1,9 @@
 /**
- * Keeps the focus where somebody works. What has it may be taken away by what is read, or by pressing it ("Show more", at the
- * end): the browser then gives it to the whole document, and who uses keys or a screen reader begins at the top again.
+ * Keeps the focus where the person works. The focused element can disappear when new data arrives or when it is pressed ("Show more"
+ * at the end). The browser then focuses the whole document, and people who use a keyboard or a screen reader start at the top again.
  */
 
-/** What had the focus last, with what it is in. @type {Element[]} */
+/** The element that was focused last, and its ancestors. @type {Element[]} */
 let chain = [];
 
 const isThere = (/** @type {Element} */ element) => element.isConnected && element.checkVisibility();
@@ -15,7 +15,7 @@ export function keepFocus() {
     for (let at = target instanceof Element ? target : null; at !== null; at = at.parentElement) chain.push(at);
   });
   document.addEventListener('focusout', ({ target, relatedTarget }) => {
-    // After whatever takes it away: who leaves it, by a click beside it, is not to be brought back.
+    // After the removal. If the person left the element with a click elsewhere, the focus must not return.
     queueMicrotask(() => {
       if (relatedTarget === null && target === chain[0] && chain[0] !== document.activeElement && isThere(chain[0])) chain = [];
     });
@@ -35,7 +35,7 @@ function restore(records) {
   target.focus({ preventScroll: true });
 }
 
-/** Of a list whose row is gone, what can be chosen in the next one. @param {MutationRecord[]} records */
+/** If a row of a list was removed, the focusable element of the next row. @param {MutationRecord[]} records */
 function neighbour(records) {
   const record = records.find(({ removedNodes }) =>
     [...removedNodes].some((node) => node instanceof HTMLLIElement && chain.includes(node)),

@@ -1,4 +1,4 @@
-/** Everything that waits for a person, the oldest first. What was answered stays until one leaves, and says what became of it. */
+/** All human requests that wait for a person, oldest first. Answered ones stay, with their outcome, until the view is left. */
 import { announce, el, fill, setText } from './dom.js';
 import { RequestCard } from './request-card.js';
 import { counted, isFinal, nameText } from './words.js';
@@ -20,8 +20,8 @@ export class InboxView {
     this.#app = app;
     fill(
       this.#empty,
-      el('h2', {}, 'Nothing waits for you'),
-      el('p', {}, 'When a run asks something, it appears here. You need not reload.'),
+      el('h2', {}, 'Nothing is waiting for you'),
+      el('p', {}, 'When a run asks something, it appears here. You do not need to reload.'),
     );
     this.element = el(
       'section',
@@ -59,13 +59,13 @@ export class InboxView {
     return 2_000;
   }
 
-  /** It waits no longer: finds out why. @param {RequestCard} card @param {AbortSignal} signal */
+  /** Finds out why a request no longer waits. @param {RequestCard} card @param {AbortSignal} signal */
   async #settle(card, signal) {
     const { api } = this.#app.session;
     const path = `/v2/runs/${encodeURIComponent(card.runId)}`;
     /** @type {{ run: import('./types.d.ts').Run, pending_human_request: { id: string } | null }} */
     const { run, pending_human_request: pending } = await api.get(path, {}, signal);
-    // The list was read before it was asked.
+    // The list was read before the request was created.
     if (pending?.id === card.id) return;
     /** @type {{ total: number }} */
     const { total } = await api.get(`${path}/messages`, { limit: 1 }, signal);

@@ -1,4 +1,4 @@
-/** Sending a message to a run. While it asks something, its question is answered instead. */
+/** Sends a message to a run. While the run waits for an answer, the box is not shown. */
 import { Keys, Unreachable } from './api.js';
 import { announce, el } from './dom.js';
 import { dropDraft, keepDraft, readDraft } from './drafts.js';
@@ -47,10 +47,10 @@ export class MessageBox {
     this.element.hidden = asks || run.status === 'failed' || !this.#app.session.may('runs:write');
     const hint =
       run.status === 'completed'
-        ? 'Begins another turn.'
+        ? 'This starts another turn.'
         : run.status === 'interrupted'
-          ? 'Continues the run.'
-          : 'A later step can see it.';
+          ? 'This continues the run.'
+          : 'Later steps can see the message.';
     if (this.#hint.textContent !== hint) this.#hint.textContent = hint;
   }
 
@@ -64,11 +64,11 @@ export class MessageBox {
     }
     this.#busy(true);
     try {
-      // The run may have begun to ask something that is not on the screen yet: the message must not answer it.
+      // The run might have created a request that is not on the screen yet, and the message must not answer it.
       const body = { message, expected_human_request_id: null };
       await this.#app.session.api.post(`/v2/runs/${encodeURIComponent(this.#id)}/messages`, body, this.#keys.for(body));
       this.#keys.forget();
-      // Only what was sent: something may have been added meanwhile.
+      // Only what was sent, because more might have been written in the meantime.
       if (this.#area.value.trim() === message) {
         this.#area.value = '';
         dropDraft(`message.${this.#id}`);
@@ -77,8 +77,8 @@ export class MessageBox {
       announce('Your message was sent.');
     } catch (error) {
       if (error instanceof Unreachable)
-        this.#tell('No reply came, so the message may or may not have arrived. Sending it again is safe: it counts once.');
-      else this.#tell(error instanceof Error ? proseText(error.message) : 'It could not be sent.');
+        this.#tell('No response arrived, so the message might not have been delivered. You can safely send it again: it counts once.');
+      else this.#tell(error instanceof Error ? proseText(error.message) : 'The message could not be sent.');
     }
     this.#busy(false);
     this.#app.wake();

@@ -2,7 +2,7 @@
 import { el, icon } from './dom.js';
 
 /**
- * A signed URL as a path of this very origin, by whichever name the page reached it; the policy lets nothing else in.
+ * A signed URL as a path of this origin, whatever host name the page uses; the policy permits nothing else.
  * @param {string} url
  */
 export function ownPath(url) {
@@ -17,7 +17,7 @@ export function picture({ label, alt, url, renew, open }) {
   const image = el('img', { src: ownPath(url), alt, loading: 'lazy', decoding: 'async' });
   const note = el('span', { class: 'missing', hidden: true }, 'The picture could not be loaded.');
   let tries = 0;
-  // A URL works for some minutes; a page is open for longer.
+  // A URL is valid for some minutes, and a page can be open for longer.
   image.addEventListener('error', async () => {
     const fresh = tries++ === 0 ? await renew() : undefined;
     if (fresh !== undefined) image.src = ownPath(fresh);
@@ -38,7 +38,7 @@ export function picture({ label, alt, url, renew, open }) {
   return el('figure', {}, el('figcaption', {}, label), button);
 }
 
-/** One picture at full size; the arrow keys go to the next and the one before, Escape closes. */
+/** A picture at full size. The arrow keys show the next and the previous one, and Escape closes it. */
 export class PictureDialog {
   #image = el('img', { alt: '' });
   #caption = el('p', { class: 'caption' });
@@ -67,7 +67,7 @@ export class PictureDialog {
     this.element.addEventListener('click', ({ target }) => target === this.element && this.element.close());
   }
 
-  /** @param {HTMLElement} button the small one */
+  /** @param {HTMLElement} button the button with the small picture */
   open = (button) => {
     this.#show(button);
     this.element.showModal();

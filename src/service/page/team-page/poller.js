@@ -1,9 +1,9 @@
-/** Reads again and again: fast while somebody looks, seldom while nobody does, and with growing pauses while the service is away. */
+/** Polls the service: often while the page is in view, rarely while it is not, and with growing pauses while the service is unavailable. */
 import { ApiError, Unreachable } from './api.js';
 
-/** Milliseconds between reads of a page that is not in view. */
+/** Milliseconds between polls of a page that is not in view. */
 const hiddenPace = 30_000;
-/** Seconds to wait after one failure, two, and so on. */
+/** Seconds to wait after one failure, two failures, and so on. */
 const pauses = [1, 2, 4, 8, 15, 30];
 
 /**
@@ -34,13 +34,13 @@ export class Poller {
     void this.#loop();
   }
 
-  /** Reads at once: now, or as soon as the reading that goes on is done. */
+  /** Reads immediately, or as soon as the current read has ended. */
   wake() {
     this.#woken = true;
     this.#wake?.();
   }
 
-  /** Breaks off the reading that goes on, and reads anew: what is looked at has changed. */
+  /** Aborts the current read and starts another one, because the view has changed. */
   restart() {
     this.#round.abort();
     this.wake();

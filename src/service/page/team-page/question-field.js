@@ -1,4 +1,4 @@
-/** One question of a request: one option, several, or words. */
+/** One question of a request: a single option, several options, or text. */
 import { el } from './dom.js';
 import { nameText, proseText } from './words.js';
 
@@ -7,11 +7,11 @@ import { nameText, proseText } from './words.js';
 /**
  * @param {HumanQuestion} question
  * @param {{ id: string, title: string, draft: unknown, optional?: boolean, maxLength?: number, changed: () => void }} options
- *   `optional` when it may be left empty; `maxLength` in UTF-16 code units, of a text
+ *   `optional` if it can be left empty; `maxLength` of a text, in UTF-16 code units
  */
 export function questionField(question, { id, title, draft, optional = false, maxLength, changed }) {
   const problem = el('p', { class: 'problem', id: `${id}-problem`, hidden: true });
-  // A single question is often the title again, which stands above already; who only listens hears it all the same.
+  // A single question often repeats the title, which is already visible above; screen readers still announce it.
   const repeats = question.question.trim() === title.trim();
   const caption = [
     question.header === undefined ? null : el('span', { class: 'tag' }, nameText(question.header)),
@@ -51,7 +51,7 @@ export function questionField(question, { id, title, draft, optional = false, ma
 function textInput(id, draft, maxlength, changed) {
   const area = el('textarea', { id: `${id}-text`, rows: 3, maxlength, 'aria-describedby': `${id}-problem`, dir: 'auto', input: changed });
   area.value = typeof draft === 'string' ? draft : '';
-  // Ctrl and Enter send, as in most places where text has several lines.
+  // Ctrl+Enter sends the form, as in most fields for several lines.
   area.addEventListener('keydown', (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.isComposing) area.form?.requestSubmit();
   });

@@ -1,6 +1,6 @@
 /**
- * A human request with the form that answers it. The form is made once and never again, whatever is read meanwhile. When
- * somebody else is faster, or the run ends, the card says so, and what was written stays to be copied.
+ * A human request with the form that answers it. The form is created once and stays, whatever data arrives. If
+ * somebody else answers first, or the run ends, the card says so, and unsent text stays available for copying.
  */
 import { ApiError, Keys, Unreachable } from './api.js';
 import { announce, el, fill, icon } from './dom.js';
@@ -25,9 +25,9 @@ export class RequestCard {
   #controls = el('div', { class: 'controls' });
   #problem = el('p', { class: 'problem', role: 'alert', hidden: true });
   #sendButton = el('button', { class: 'primary' });
-  /** Takes its room also while it is hidden: nothing may move when it appears. */
+  /** Takes up space even while it is hidden, so that nothing moves when it appears. */
   #moment = el('span', { class: 'moment quiet', 'aria-hidden': true }, 'Just a moment…');
-  /** Undefined where nothing can be answered. @type {Sight | undefined} */
+  /** Undefined if the request cannot be answered here. @type {Sight | undefined} */
   #sight;
   /** @type {'open' | 'sending' | 'sent' | 'settled'} */
   #state = 'open';
@@ -68,12 +68,12 @@ export class RequestCard {
     return this.#request.created_at;
   }
 
-  /** Whether something was written for it that nobody sent. */
+  /** Whether there is unsent text. */
   get hasUnsent() {
     return this.#state === 'settled' && this.#unsent().length > 0;
   }
 
-  /** Whether it is still to be answered here. */
+  /** Whether it can still be answered here. */
   get isOpen() {
     return this.#state === 'open' || this.#state === 'sending';
   }
@@ -83,11 +83,11 @@ export class RequestCard {
   }
 
   /**
-   * It waits no longer, and it was not this page that answered.
-   * @param {string | undefined} answer what was answered, where somebody did
-   * @param {string} [why] where nobody did
+   * Shows that the request no longer waits, and that it was not answered on this page.
+   * @param {string | undefined} answer the answer, if somebody answered
+   * @param {string} [why] the reason, if nobody answered
    */
-  settle(answer, why = 'It was answered by somebody else.') {
+  settle(answer, why = 'Somebody else answered this.') {
     if (!this.isOpen) return;
     this.#state = 'settled';
     const written = this.#unsent();
@@ -97,12 +97,7 @@ export class RequestCard {
       answer,
       written.length === 0
         ? null
-        : el(
-            'details',
-            { open: true },
-            el('summary', {}, 'What you had not sent'),
-            el('p', { class: 'prose' }, proseText(written.join('\n'))),
-          ),
+        : el('details', { open: true }, el('summary', {}, 'Your unsent text'), el('p', { class: 'prose' }, proseText(written.join('\n')))),
     );
     announce(`${this.#request.title}: ${answer === undefined ? why : `somebody else answered ${answer}`}`);
   }
@@ -119,7 +114,7 @@ export class RequestCard {
 
   #showForm() {
     if (!this.#app.session.may('approvals:write')) {
-      fill(this.#controls, el('p', { class: 'quiet' }, 'Your token may not answer: it lacks the scope approvals:write.'));
+      fill(this.#controls, el('p', { class: 'quiet' }, 'Your token cannot answer: it lacks the scope approvals:write.'));
       return;
     }
     this.#fields = this.#isApproval ? this.#approvalFields() : this.#questionFields();
@@ -141,7 +136,7 @@ export class RequestCard {
     this.#showReadiness();
   }
 
-  /** An approval is a question like others. Neither decision is chosen beforehand. */
+  /** An approval is shown as a question. Neither decision is preselected. */
   #approvalFields() {
     const decision = { question: 'Your decision', options: [{ label: approve }, { label: deny }] };
     const reason = { question: 'Reason (optional)' };
@@ -175,7 +170,7 @@ export class RequestCard {
 
   #submit() {
     if (this.#sight?.takePress() === false) {
-      this.#tell('Nothing was sent: this had only just appeared here. Read it, and send it again.');
+      this.#tell('Nothing was sent, because this had only just appeared here. Read it, then send again.');
       return;
     }
     const wrong = this.#fields.filter((field) => !field.check());
@@ -220,18 +215,18 @@ export class RequestCard {
 
   /** @param {unknown} error */
   #failed(error) {
-    // Somebody was faster: what they answered is read now, and settles it.
+    // Somebody else answered first; their answer is read now and settles the card.
     if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) return;
     this.#setBusy(false);
     if (error instanceof ApiError && error.status === 409 && error.code === 'run_not_waiting') {
-      return this.settle(undefined, 'The run does not wait for this any more.');
+      return this.settle(undefined, 'The run no longer waits for this.');
     }
-    if (error instanceof ApiError && error.status === 404) return this.settle(undefined, 'This request is gone.');
+    if (error instanceof ApiError && error.status === 404) return this.settle(undefined, 'This request no longer exists.');
     if (error instanceof Unreachable) {
-      this.#tell('No reply came, so your answer may or may not have arrived. Sending it again is safe: it counts once.');
+      this.#tell('No response arrived, so your answer might not have been delivered. You can safely send it again: it counts once.');
     } else if (error instanceof ApiError && error.status === 429) {
-      this.#tell(`The service asks for a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
-    } else this.#tell(error instanceof Error ? proseText(error.message) : 'It could not be sent.');
+      this.#tell(`The service has asked for a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
+    } else this.#tell(error instanceof Error ? proseText(error.message) : 'The answer could not be sent.');
   }
 
   /** @param {boolean} busy */
@@ -242,10 +237,10 @@ export class RequestCard {
     if (busy) this.#tell('');
   }
 
-  /** Shows whether pressing the button would send. */
+  /** Shows whether the button would send the form. */
   #showReadiness() {
     const isSettled = this.#sight?.settled === true;
-    // Not `disabled`, which would throw the focus away.
+    // Not `disabled`, because that would lose the focus.
     this.#sendButton.setAttribute('aria-disabled', String(!isSettled || this.#state === 'sending'));
     this.#moment.classList.toggle('over', isSettled);
   }

@@ -1,4 +1,4 @@
-/** One run: what it is, how it goes, and what it asks. Its screenshots and files are views below it. */
+/** One run: its details, its progress, and its human request. Screenshots and files are panels of this view. */
 import { ApiError } from './api.js';
 import { announce, el, fill, fillKeepingFocus, icon } from './dom.js';
 import { FilesPanel } from './files-panel.js';
@@ -15,7 +15,7 @@ import { between, isFinal, moment, nameText, proseText, statusMark } from './wor
 /** @typedef {import('./types.d.ts').RunMessage} RunMessage */
 
 const pageSize = 50;
-/** So many messages are read at first; those before them on demand. */
+/** Number of messages that are read at first; earlier ones are read on demand. */
 const atFirst = 200;
 
 /** @implements {View} */
@@ -40,10 +40,10 @@ export class RunView {
   /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
   #other;
   #known = { name: '', signature: '', status: '' };
-  /** Messages are read from here on; undefined before the first time. @type {number | undefined} */
+  /** Offset from which messages are read; undefined before the first read. @type {number | undefined} */
   #offset;
   #first = 0;
-  /** What happens in the run, while it goes on. @type {import('./events.js').Events | undefined} */
+  /** The event stream of the run, while it is in progress. @type {import('./events.js').Events | undefined} */
   #events;
 
   /**
@@ -97,7 +97,7 @@ export class RunView {
     const { api } = this.#app.session;
     const path = `/v2/runs/${encodeURIComponent(this.#id)}`;
     try {
-      // The run first: once it is seen to have ended, all of its messages are read after that.
+      // The run is read first, so that all messages of a run that has ended are read after its end.
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
       if (this.#known.name === '') await this.#readName(run, signal);
@@ -136,7 +136,7 @@ export class RunView {
       detail = await api.get(`/v2/agent/${agent}/runs/${encodeURIComponent(run.id)}`, {}, signal);
       found = await api.get(`/v2/agents/${agent}`, {}, signal);
     } catch (error) {
-      // An agent that was deleted; the run can be read all the same.
+      // The agent was deleted; the run can still be read.
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     }
     const number = detail?.run_number == null ? '' : ` #${detail.run_number}`;
@@ -195,9 +195,9 @@ export class RunView {
       /** @type {{ messages: RunMessage[], total: number }} */
       const page = await this.#app.session.api.get(path, { limit: pageSize, offset: this.#offset }, signal);
       all.push(...page.messages);
-      // Fewer than before: ids tell what is new, so looking at some again does no harm.
+      // There are fewer than before. IDs show which are new, so reading some again does no harm.
       this.#offset = page.total < this.#offset ? Math.max(0, page.total - pageSize) : this.#offset + page.messages.length;
-      // A page may be shorter than its limit when its messages are large.
+      // A page can be shorter than its limit if its messages are large.
       if (page.messages.length === 0 || this.#offset >= page.total) return all;
     }
   }
@@ -221,7 +221,7 @@ export class RunView {
       this.#timeline.prepend(all);
       this.#timeline.setEarlier(this.#first);
     } catch {
-      // The banner says what is wrong; the button is still there.
+      // The banner shows the problem, and the button stays.
       this.#app.wake();
     }
   }
@@ -234,13 +234,13 @@ export class RunView {
           this.#card.settle(undefined, run.status === 'interrupted' ? 'The run was stopped.' : 'The run has ended.');
         else this.#card.settle(this.#timeline.saidSince(this.#card.askedAt));
       } else if (this.#card.wasSentHere) {
-        // The transcript has it now.
+        // The timeline contains it now.
         this.#remove(this.#card);
         this.#card = undefined;
       }
     }
     if (request === null || this.#card?.id === request.id) return;
-    // What was written for the last one, and not sent, stays to be read.
+    // Unsent text for the previous request stays visible.
     if (this.#card !== undefined && !this.#card.hasUnsent) this.#remove(this.#card);
     this.#card = new RequestCard(this.#app, this.#id, request);
     this.#place.append(this.#card.element);
@@ -260,7 +260,7 @@ export class RunView {
     if (this.#ending.hidden) return;
     const text =
       run.status === 'failed'
-        ? proseText(run.error ?? 'It failed, and did not say why.')
+        ? proseText(run.error ?? 'The run failed without a reason.')
         : run.status === 'interrupted'
           ? 'The run was stopped. A message continues it.'
           : '';
@@ -277,8 +277,8 @@ export class RunView {
       el(
         'div',
         { class: 'empty' },
-        el('h1', { tabindex: -1 }, 'This run is not here'),
-        el('p', {}, error.status === 404 ? 'It is of another team, or the address is incomplete.' : proseText(error.message)),
+        el('h1', { tabindex: -1 }, 'This run was not found'),
+        el('p', {}, error.status === 404 ? 'It belongs to another team, or the address is incomplete.' : proseText(error.message)),
       ),
     );
   }

@@ -1,4 +1,4 @@
-/** The runs of the team, the newest first. */
+/** The runs of the team, newest first. */
 import { announce, el, fill, reconcile, setText } from './dom.js';
 import { between, counted, isFinal, moment, nameText, statusMark } from './words.js';
 
@@ -6,7 +6,7 @@ import { between, counted, isFinal, moment, nameText, statusMark } from './words
 /** @typedef {import('./types.d.ts').RunListItem} RunListItem */
 
 const pageSize = 25;
-/** What the service gives at once. */
+/** The largest page that the service returns. */
 const most = 100;
 
 const filters = [
@@ -19,7 +19,7 @@ const filters = [
   ['interrupted', 'Stopped'],
 ];
 
-/** Kept while other parts of the page are looked at. */
+/** The filter, which is kept while other views are open. */
 const asked = { status: '', search: '', count: pageSize };
 
 /** @implements {View} */
@@ -99,7 +99,7 @@ export class RunsView {
       if (page.data.length === 0) break;
       offset += page.data.length;
     }
-    // Rows that move up while pages are read come twice.
+    // Rows that move while pages are read can appear twice.
     const unique = [...new Map(runs.map((run) => [run.id, run])).values()];
     reconcile(this.#list, this.#rows, unique, (run) => run.id, runRow);
     this.#list.hidden = total === 0;
@@ -114,8 +114,8 @@ export class RunsView {
   #showEmpty(status, search) {
     this.#empty.dataset.for = `${status} ${search}`;
     if (status !== '' || search !== '') {
-      fill(this.#empty, el('h2', {}, 'No run is like that'), el('p', {}, 'Choose another filter, or search for something else.'));
-      announce('No run is like that.');
+      fill(this.#empty, el('h2', {}, 'No matching runs'), el('p', {}, 'Choose another filter, or search for something else.'));
+      announce('No matching runs.');
       return;
     }
     fill(
@@ -158,7 +158,7 @@ function runRow(first) {
     shown = signature;
     setText(title, nameText(run.pending_human_request?.title ?? run.title));
     setText(agent, nameText(run.agent_name));
-    // A run without a title is called after its agent and number, which need no second telling.
+    // A run without a title is named after its agent and number, which do not have to be repeated.
     number.hidden = title.textContent === nameText(`${run.agent_name} #${run.run_number}`);
     agent.hidden = number.hidden;
     fill(state, statusMark(run.status));

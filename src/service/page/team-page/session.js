@@ -1,6 +1,6 @@
 /**
- * Who is signed in. The token lives in this tab alone (sessionStorage) and goes with it. A code arrives in the fragment of the
- * address, which browsers send to nobody, and is taken out of the address bar before anything else is done.
+ * The session. Its token is stored only in this tab (sessionStorage) and is deleted with it. A code arrives in the fragment of the
+ * address, which browsers do not send to servers, and is removed from the address bar before anything else happens.
  */
 import { Api, ApiError } from './api.js';
 
@@ -14,7 +14,7 @@ import { Api, ApiError } from './api.js';
 
 const place = 'aops.token';
 
-/** The code in the address, if there is one. It is gone from the address bar and its history afterwards. */
+/** The code in the address, if any. It is removed from the address bar and the history. */
 export function takeCode() {
   const given = new URLSearchParams(location.hash.slice(1));
   const code = given.get('code');
@@ -24,7 +24,7 @@ export function takeCode() {
   return code;
 }
 
-/** Signs in with a code. @param {string} code @throws ApiError when it was used, or is too old */
+/** Signs in with a code. @param {string} code @throws ApiError if it was used or has expired */
 export async function redeem(code) {
   const response = await fetch('/page/session', {
     method: 'POST',
@@ -41,7 +41,7 @@ export async function redeem(code) {
 /** @param {string} token */
 export const keepToken = (token) => sessionStorage.setItem(place, token);
 
-/** The session of the token that is kept; undefined when there is none. @throws ApiError, Unreachable */
+/** The session of the stored token; undefined if no token is stored. @throws ApiError, Unreachable */
 export async function openSession() {
   const token = sessionStorage.getItem(place);
   if (token === null) return undefined;
@@ -61,12 +61,12 @@ export async function openSession() {
   return session;
 }
 
-/** Forgets the token, and everything that was written and not sent. @param {Session} [session] */
+/** Deletes the token and all unsent text. @param {Session} [session] */
 export async function closeSession(session) {
   sessionStorage.clear();
-  // Signed out here, whether or not the service can be told.
+  // Signed out on this page, whether or not the service can be reached.
   await session?.api.endSession().catch(() => undefined);
 }
 
-/** Forgets the token alone: what was written and not sent is there after signing in again. */
+/** Deletes only the token: unsent text is still available after signing in again. */
 export const forgetToken = () => sessionStorage.removeItem(place);

@@ -1,4 +1,4 @@
-/** What a run did in its browser, action by action, with the picture before and the picture after. */
+/** What a run did in its browser, action by action, with a picture before and after each. */
 import { el, fill, reconcile, setText } from './dom.js';
 import { PictureDialog, picture } from './pictures.js';
 import { between, counted, isFinal, moment, nameText, proseText } from './words.js';
@@ -15,7 +15,7 @@ export class ShotsPanel {
   /** @type {Map<string, ReturnType<typeof frame>>} */
   #frames = new Map();
   #isComplete = false;
-  /** The newest of each, for pictures whose URL has run out. @type {Map<string, Shot>} */
+  /** The latest version of each, for pictures whose URL has expired. @type {Map<string, Shot>} */
   #shots = new Map();
   /** @type {Promise<void> | undefined} */
   #renewing;
@@ -31,10 +31,10 @@ export class ShotsPanel {
   async refresh(signal, run) {
     if (!this.#app.session.may('files:read')) {
       this.#empty.hidden = false;
-      fill(this.#empty, el('h2', {}, 'Not for this token'), el('p', {}, 'Screenshots need the scope files:read.'));
+      fill(this.#empty, el('h2', {}, 'Not permitted'), el('p', {}, 'Your token needs the scope files:read to show screenshots.'));
       return;
     }
-    // A run that has ended takes no more pictures; one that goes on again is seen to.
+    // A run that has ended takes no more pictures; a run that continues is read again.
     if (this.#isComplete && isFinal(run.status)) return;
     await this.#read(signal);
     this.#isComplete = isFinal(run.status);
@@ -54,7 +54,7 @@ export class ShotsPanel {
       fill(
         this.#empty,
         el('h2', {}, 'No screenshots'),
-        el('p', {}, isFinal(run.status) ? 'This run used no browser.' : 'When the run uses its browser, pictures appear here.'),
+        el('p', {}, isFinal(run.status) ? 'This run did not use a browser.' : 'Pictures appear here when the run uses its browser.'),
       );
     }
   }
@@ -66,7 +66,7 @@ export class ShotsPanel {
     this.#shots = new Map(data.toolExecutions.map((shot) => [shot.executionId, shot]));
   }
 
-  /** A new URL for a picture whose old one works no more. Many run out together, and are asked for once. @param {string} id @param {'beforeScreenshot' | 'afterScreenshot'} which */
+  /** A new URL for a picture whose URL has expired. Many expire at the same time, so they are requested together. @param {string} id @param {'beforeScreenshot' | 'afterScreenshot'} which */
   async #renew(id, which) {
     this.#renewing ??= this.#read().finally(() => {
       this.#renewing = undefined;
@@ -95,7 +95,7 @@ function frame(first, number, dialog, renew) {
   let shown = '';
   /** @param {Shot} shot */
   const update = (shot) => {
-    // URLs are signed anew each time they are read; the pictures are the same.
+    // URLs are signed again for each read; the pictures are the same.
     const signature = `${shot.endedAt} ${shot.error} ${shot.beforeScreenshot === null} ${shot.afterScreenshot === null}`;
     if (signature === shown) return;
     shown = signature;
@@ -129,17 +129,17 @@ function frame(first, number, dialog, renew) {
           open: dialog.open,
         }),
       ),
-      there.length === 0 ? el('p', { class: 'quiet' }, shot.endedAt === null ? 'Under way…' : 'No picture could be taken.') : null,
+      there.length === 0 ? el('p', { class: 'quiet' }, shot.endedAt === null ? 'In progress…' : 'No picture could be taken.') : null,
     );
   };
   update(first);
   return { element, update };
 }
 
-/** What tells most about an action, of what it may have been given. */
+/** The most informative arguments of an action, in order of preference. */
 const telling = ['caption', 'selector', 'key', 'for', 'address', 'name', 'text', 'path'];
 
-/** `click #pay`: the action, and what it was done to where that is known. @param {Shot} shot */
+/** `click #pay`: the action, and its target if known. @param {Shot} shot */
 function actionText({ toolName, action, input }) {
   const object = telling.map((key) => input?.[key]).find((value) => typeof value === 'string' && value !== '');
   return [action ?? toolName, ...(typeof object === 'string' ? [object] : [])].join(' ');

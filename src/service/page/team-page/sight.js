@@ -1,6 +1,6 @@
 /**
- * Whether a person can have read something before pressing it: it must have been on the screen, unmoved, for a moment.
- * Otherwise a click or a key that was meant for something else decides what has just taken its place.
+ * Whether a person can have read something before pressing it: it must have been visible, without moving, for a moment.
+ * Otherwise a click or a key that was meant for something else could decide what has just appeared in its place.
  */
 
 /** How long something must have been visible in one place, in milliseconds. */
@@ -13,19 +13,19 @@ export class Sight {
   #element;
   #changed;
   #isVisible = false;
-  /** Where it is in the document, in CSS pixels; scrolling does not change that. */
+  /** Its position in the document, in CSS pixels; scrolling does not change it. */
   #top = 0;
   /** When it was last hidden or moved, on the clock of `performance.now()`. */
   #since = Number.POSITIVE_INFINITY;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  /** Whether the press that is under way began when the element was settled; undefined when none is known. @type {boolean | undefined} */
+  /** Whether the press in progress began when the element was settled; undefined if there is no known press. @type {boolean | undefined} */
   #pressed;
   #observers;
   #onVisibility = () => this.#restart();
 
   /**
-   * @param {HTMLElement} element what is watched; presses inside it count
+   * @param {HTMLElement} element the element to watch, with presses inside it
    * @param {() => void} changed called when `settled` changes
    */
   constructor(element, changed) {
@@ -36,7 +36,7 @@ export class Sight {
       this.#restart();
     });
     visible.observe(element);
-    // Whatever comes or goes above it changes the height of the page.
+    // Anything that appears or disappears above it changes the height of the page.
     const moved = new ResizeObserver(() => {
       if (Math.abs(this.#place() - this.#top) > 4) this.#restart();
     });
@@ -52,7 +52,7 @@ export class Sight {
     return performance.now() - this.#since >= graceMilliseconds;
   }
 
-  /** Whether the press that leads to this call began after that, too. Each press counts once. */
+  /** Whether the press that leads to this call also began after that. Each press counts once. */
   takePress() {
     const began = this.#pressed ?? this.settled;
     this.#pressed = undefined;
@@ -67,7 +67,7 @@ export class Sight {
 
   #place = () => this.#element.getBoundingClientRect().top + scrollY;
 
-  /** A key that is held down was pressed for something before. */
+  /** A key that is held down was pressed earlier, for something else. */
   #press(isRepeated = false) {
     this.#pressed = this.settled && !isRepeated;
   }

@@ -1,4 +1,4 @@
-/** Signing in with a token, for who did not come by `aops local open`. */
+/** Signing in with a token, for people who did not use `aops local open`. */
 import { ApiError } from './api.js';
 import { el } from './dom.js';
 import { forgetToken, keepToken, openSession } from './session.js';
@@ -27,7 +27,7 @@ export function signIn({ why, signedIn }) {
       token.focus();
       return;
     }
-    if (!/^[\x21-\x7e]+$/.test(given)) return tell('That is no token: it has characters that no token has.');
+    if (!/^[\x21-\x7e]+$/.test(given)) return tell('This is not a token: it contains characters that tokens do not have.');
     keepToken(given);
     try {
       const session = await openSession();
@@ -36,10 +36,10 @@ export function signIn({ why, signedIn }) {
       forgetToken();
       tell(
         error instanceof ApiError && error.status === 401
-          ? 'The service does not know this token. It may have expired or been revoked.'
+          ? 'The service does not accept this token. It might have expired or been revoked.'
           : error instanceof Error
             ? proseText(error.message)
-            : 'That did not work.',
+            : 'Signing in failed.',
       );
       token.focus();
     }
@@ -65,7 +65,7 @@ export function signIn({ why, signedIn }) {
     el(
       'p',
       { class: 'quiet' },
-      'The token stays in this tab and is gone when you close it. It needs the scopes runs:read and files:read to look, approvals:write to answer, runs:write to send messages and to stop runs.',
+      'The token is stored in this tab and deleted when you close it. It needs the scopes runs:read and files:read to show runs, approvals:write to answer, and runs:write to send messages and stop runs.',
     ),
   );
 }

@@ -1,4 +1,4 @@
-/** Stopping a run: asked once more, since it cannot be taken back while it works. */
+/** Stops a run, after a confirmation, because the step in progress cannot be restored. */
 import { Keys } from './api.js';
 import { announce, el, fill } from './dom.js';
 import { proseText } from './words.js';
@@ -25,8 +25,8 @@ export class StopButton {
   }
 
   #confirm() {
-    const sure = el('button', { type: 'button', class: 'danger', click: () => void this.#send() }, 'Stop it');
-    const leave = el('button', { type: 'button', class: 'plain', click: () => this.#reset(true) }, 'Let it go on');
+    const sure = el('button', { type: 'button', class: 'danger', click: () => void this.#send() }, 'Stop the run');
+    const leave = el('button', { type: 'button', class: 'plain', click: () => this.#reset(true) }, 'Cancel');
     this.#problem.textContent = '';
     fill(this.element, el('span', {}, 'Stop this run?'), sure, leave, this.#problem);
     this.element.onkeydown = (event) => event.key === 'Escape' && this.#reset(true);
@@ -44,10 +44,10 @@ export class StopButton {
     try {
       await this.#app.session.api.post(`/v2/runs/${encodeURIComponent(this.#id)}/stop`, undefined, this.#keys.for(this.#id));
       this.#keys.forget();
-      announce('The run was told to stop.');
+      announce('The run was stopped.');
       this.#reset(false);
     } catch (error) {
-      this.#problem.textContent = error instanceof Error ? proseText(error.message) : 'It could not be stopped.';
+      this.#problem.textContent = error instanceof Error ? proseText(error.message) : 'The run could not be stopped.';
     }
     this.#app.wake();
   }

@@ -1,15 +1,15 @@
 /**
- * The messages of a run, as they come. Each becomes an entry once, and stays as it is: what is new is added below, so nothing
- * flickers, no selection is lost, and who has scrolled up stays where they are. Who is at the end is kept there.
+ * The messages of a run, as they arrive. Each becomes an entry once and is not changed; new ones are added below, so nothing
+ * flickers, no selection is lost, and the scroll position is kept. At the end of the page, the end stays in view.
  */
 import { announce, el, fill, icon } from './dom.js';
 import { between, json, moment, name, nameText, proseText } from './words.js';
 
 /** @typedef {import('./types.d.ts').RunMessage} RunMessage */
 
-/** Pixels from the end of the page that count as being there. */
+/** Pixels from the end of the page that count as the end. */
 const nearEnd = 140;
-/** Characters of an entry before the rest is folded away. */
+/** Characters of an entry before the rest is collapsed. */
 const longText = 6_000;
 
 export class Timeline {
@@ -34,26 +34,26 @@ export class Timeline {
     removeEventListener('scroll', this.#scrolled);
   }
 
-  /** Whether nothing is shown yet. */
+  /** Whether it is still empty. */
   get isEmpty() {
     return this.#ids.size === 0;
   }
 
-  /** What a person said last, if it was after a moment. @param {string} moment ISO 8601 */
+  /** A person's last message after a certain time. @param {string} moment ISO 8601 */
   saidSince(moment) {
     const { text, timestamp } = this.#said;
     return Date.parse(timestamp) >= Date.parse(moment) ? text : undefined;
   }
 
-  /** @param {number} count how many are before the first that is shown */
+  /** @param {number} count number of messages before the first one shown */
   setEarlier(count) {
     this.#earlier.hidden = count === 0;
     fill(this.#earlier, `Show ${Math.min(count, 100).toLocaleString('en')} earlier of ${count.toLocaleString('en')}`);
   }
 
   /**
-   * Adds what is new below. `change` may add something of its own below that, before the page scrolls.
-   * @param {readonly RunMessage[]} messages @param {{ quiet: boolean, toEnd?: boolean }} how quiet: these are no news
+   * Adds new messages at the end. `change` can add something below them before the page scrolls.
+   * @param {readonly RunMessage[]} messages @param {{ quiet: boolean, toEnd?: boolean }} how quiet: they are not announced
    */
   append(messages, { quiet, toEnd = false }) {
     const fresh = messages.filter(({ id }) => !this.#ids.has(id));
@@ -75,7 +75,7 @@ export class Timeline {
       announce(`${heard.length === 1 ? 'New message' : `${heard.length} new messages`}: ${heard.at(-1)?.text_content}`);
   }
 
-  /** Adds what came before; what is in view stays there. @param {readonly RunMessage[]} messages */
+  /** Adds earlier messages; the visible part stays in view. @param {readonly RunMessage[]} messages */
   prepend(messages) {
     const before = document.documentElement.scrollHeight;
     const entries = messages.filter(({ id }) => !this.#ids.has(id)).map((message) => this.#entry(message));
@@ -83,7 +83,7 @@ export class Timeline {
     scrollBy({ top: document.documentElement.scrollHeight - before, behavior: 'instant' });
   }
 
-  /** Keeps the end in view where it was, while `change` makes the page longer. @param {() => void} change */
+  /** If the end is in view, keeps it in view while `change` makes the page longer. @param {() => void} change */
   keepEnd(change) {
     const follow = this.#isAtEnd();
     change();
@@ -118,9 +118,9 @@ export class Timeline {
 
   /** @param {RunMessage} message @param {NonNullable<RunMessage['tool_call']>} call */
   #call(message, call) {
-    const mark = el('span', { class: 'mark going' }, icon('dots'), el('span', { class: 'hidden' }, 'under way'));
+    const mark = el('span', { class: 'mark going' }, icon('dots'), el('span', { class: 'hidden' }, 'in progress'));
     const outcome = el('span', { class: 'outcome' });
-    const body = el('div', { class: 'body' }, block('Given', call.arguments));
+    const body = el('div', { class: 'body' }, block('Arguments', call.arguments));
     const telling = tellingOf(call.arguments ?? {});
     const item = el(
       'li',
@@ -147,7 +147,7 @@ export class Timeline {
     return item;
   }
 
-  /** The result goes to its call, which stands there already. @param {RunMessage} message @param {NonNullable<RunMessage['tool_result']>} result */
+  /** Adds a result to its call, which is already shown. @param {RunMessage} message @param {NonNullable<RunMessage['tool_result']>} result */
   #result(message, result) {
     const known = this.#calls.get(result.tool_call_id);
     const hasFailed = result.error !== undefined;
@@ -203,7 +203,7 @@ function block(label, value) {
   return el('div', {}, el('p', { class: 'label' }, label), el('pre', { tabindex: 0, 'aria-label': label }, json(value)));
 }
 
-/** The argument that says most, on one line. @param {Record<string, unknown>} given */
+/** The most informative argument, on one line. @param {Record<string, unknown>} given */
 function tellingOf(given) {
   const value = given.command ?? given.run ?? given.path ?? given.url ?? given.query ?? Object.values(given)[0];
   return value === undefined ? '' : brief(value);

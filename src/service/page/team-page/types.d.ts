@@ -1,4 +1,4 @@
-/** What the page knows of the interface: the same types that the service is checked against. */
+/** The part of the interface that the page uses: the same types that the service is checked against. */
 
 import type { LocalCredential } from '../../../interface/schemas/local.ts';
 import type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage } from '../../../interface/schemas/runs.ts';
@@ -9,27 +9,27 @@ export type { HumanQuestion, HumanRequest, Run, RunListItem, RunMessage, Sandbox
 export type Shot = ScreenshotToolExecution;
 export type Credential = Pick<LocalCredential, 'team_id' | 'scopes' | 'name'>;
 
-/** What fills the page at an address. */
+/** The view for an address. */
 export interface View {
   readonly element: HTMLElement;
   readonly title: () => string;
-  /** Reads what is new. Resolves to the milliseconds until the next time. */
+  /** Reads new data. Resolves to the milliseconds until the next read. */
   refresh(signal: AbortSignal): Promise<number>;
-  /** Whether a stream of its own says when there is something new; left out where that of the team does. */
+  /** Whether its own event stream reports changes; absent if the team's stream does. */
   isStreamed?(): boolean;
-  /** It is no longer shown. */
+  /** Called when the view is no longer shown. */
   close?(): void;
 }
 
-/** What views may use. */
+/** What views can use. */
 export interface App {
   readonly session: Session;
   /** Reads again, now. */
   wake(): void;
-  /** Reads again soon: an event said that there may be something new. */
+  /** Reads again soon, because an event reported a change. */
   changed(): void;
-  /** The requests that wait, as they were last read. */
+  /** The pending requests, as of the last read. */
   readonly waiting: readonly RunListItem[];
-  /** How many there are of them; so many may not have been read. */
+  /** The number of pending requests, which can be more than were read. */
   readonly waitingCount: number;
 }

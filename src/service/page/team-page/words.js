@@ -1,21 +1,21 @@
-/** Texts for people: what others wrote made safe to read, times, sizes, statuses. */
+/** Texts for people: sanitised content, times, sizes, and statuses. */
 import { el } from './dom.js';
 
-/** Characters that turn around or hide what stands beside them. */
+/** Characters that hide adjacent text or reverse its direction. */
 const deceptive = /(?![\t\n])\p{Cc}|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
-/** Of these, what no text in any language needs. */
+/** Those of them that no language needs. */
 const overriding = /(?![\t\n])\p{Cc}|[\u202a-\u202e]/gu;
 
 /** @param {string} character */
 const named = (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** A name on one line: of a file, a tool, an option. Nothing in it can pretend to be another. @param {string} text */
+/** The name of a file, a tool, or an option, on one line. It cannot imitate another name. @param {string} text */
 export const nameText = (text) => text.replace(deceptive, named).replaceAll('\n', '⏎');
 
-/** What an agent or a person wrote, at its full length. @param {string} text */
+/** Text by an agent or a person, at its full length. @param {string} text */
 export const proseText = (text) => text.replaceAll('\r\n', '\n').replace(overriding, named);
 
-/** A name that keeps its direction to itself. @param {string} text @param {string} [className] */
+/** A name whose text direction does not affect its surroundings. @param {string} text @param {string} [className] */
 export const name = (text, className) => el('bdi', { class: className }, nameText(text));
 
 /** A JSON value, indented. @param {unknown} value */
@@ -36,14 +36,14 @@ export function ago(time, now = Date.now()) {
   return Math.abs(seconds) < 10 ? 'just now' : relative.format(seconds, 'second');
 }
 
-/** A moment as how long ago it was, and exactly when pointed at. It keeps itself up to date. @param {string | null | undefined} iso */
+/** A relative time, with the exact time as a tooltip. It is updated automatically. @param {string | null | undefined} iso */
 export function moment(iso) {
   const time = Date.parse(iso ?? '');
   if (!Number.isFinite(time)) return el('span', {}, '–');
   return el('time', { datetime: new Date(time).toISOString(), title: new Date(time).toLocaleString() }, ago(time));
 }
 
-/** Brings all moments up to date. */
+/** Updates all relative times. */
 export function refreshMoments() {
   for (const element of document.querySelectorAll('time')) {
     const text = ago(Date.parse(element.dateTime));
@@ -62,7 +62,7 @@ export function took(milliseconds) {
   return `${Math.floor(seconds / 86_400)} d ${Math.floor((seconds % 86_400) / 3_600)} h`;
 }
 
-/** Time between two moments, if both are known. @param {string | null | undefined} start @param {string | null | undefined} end */
+/** Time between two points in time, if both are known. @param {string | null | undefined} start @param {string | null | undefined} end */
 export function between(start, end) {
   const milliseconds = Date.parse(end ?? '') - Date.parse(start ?? '');
   return Number.isFinite(milliseconds) && milliseconds >= 0 ? took(milliseconds) : undefined;
@@ -96,7 +96,7 @@ const statuses = {
   interrupted: ['Stopped', 'stopped'],
 };
 
-/** Whether a run has ended, as far as is known. @param {string} status */
+/** Whether a status means that the run has ended. @param {string} status */
 export const isFinal = (status) => ['completed', 'failed', 'interrupted'].includes(status);
 
 /** A status as a word with a dot. @param {string} status */
