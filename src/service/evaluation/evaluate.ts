@@ -1,14 +1,14 @@
-/** A run judged by rubrics: what each gave, and the sum of it. */
+/** Judges a run by rubrics: the result of each, and the total. */
 import type { EvaluationStatus, RubricRow } from '../store/database/schema.ts';
 import type { Facts } from './facts.ts';
 import { judge, type Verdict } from './judge.ts';
 import { readDemand, type Severity, severities } from './language.ts';
 import { platformRubrics } from './platform.ts';
 
-/** What one rubric gave, as it is stored and shown. */
+/** The result of one rubric, as it is stored and shown. */
 export interface RubricResult {
   kind: 'rubric' | 'platform';
-  /** The slug of a rubric, the key of one of the platform. */
+  /** The slug of an agent's rubric, or the key of a platform rubric. */
   key: string;
   title: string;
   description: string;
@@ -19,10 +19,10 @@ export interface RubricResult {
 
 export interface Evaluation {
   status: Exclude<EvaluationStatus, 'in_progress'>;
-  /** Of those that could be decided. */
+  /** Of the decided rubrics. */
   passed: number;
   total: number;
-  /** Failed ones. */
+  /** Failed rubrics by severity. */
   counts: Record<Severity, number>;
   comment: string | null;
   results: RubricResult[];
@@ -44,7 +44,7 @@ export async function evaluate(rubrics: readonly RubricRow[], facts: Facts): Pro
   const decided = results.filter(({ status }) => status !== 'undecided');
   const failed = decided.filter(({ status }) => status === 'failed');
   return {
-    // Rubrics of which not one could be decided: what the platform found does not stand for them.
+    // If none of the agent's rubrics could be decided, the platform rubrics do not replace them.
     status: own.length > 0 && own.every(({ status }) => status === 'undecided') ? 'unavailable' : 'ready',
     passed: decided.length - failed.length,
     total: decided.length,
@@ -66,7 +66,7 @@ const result = (rubric: Omit<RubricResult, 'status' | 'comment'>, verdict: Verdi
 function commentOf(results: readonly RubricResult[]): string | null {
   const lines = (['failed', 'undecided'] as const).flatMap((status) =>
     results
-      .filter((one) => one.status === status)
+      .filter((rubric) => rubric.status === status)
       .map(({ title, comment }) => `${status === 'failed' ? 'Failed' : 'Not decided'}: ${title} (${comment}).`),
   );
   return lines.length === 0 ? null : lines.join('\n');

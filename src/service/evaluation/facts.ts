@@ -1,14 +1,14 @@
-/** What a run can be judged by: all of it is of the run's latest turn, but the files, which are as they are now. */
+/** The facts by which a run can be judged. All of them are from its latest turn, except for the files, which are current. */
 import { ServiceError } from '../errors.ts';
 import type { Sandbox, SandboxStore } from '../sandbox/sandbox.ts';
 import { findMemoryFile } from '../store/agents/memory-files.ts';
 import type { Queries } from '../store/database/database.ts';
 import type { RunRow } from '../store/database/schema.ts';
 
-/** Bytes of a file that are looked into. */
+/** The number of bytes of a file that are examined. */
 const fileLimit = 1024 * 1024;
 
-/** A text that can be looked into, nothing there, or why nobody can tell. */
+/** The text of a file, `missing`, or why the content is unknown. */
 export type Found = { text: string; size: number } | 'missing' | { unknown: string };
 
 export interface Facts {
@@ -16,7 +16,7 @@ export interface Facts {
   error: string | null;
   /** Milliseconds from the start of the turn to its end; undefined when it never started. */
   took: number | undefined;
-  /** What the agent said, oldest first. */
+  /** The agent's messages, oldest first. */
   messages: string[];
   calls: { name: string; error: string | undefined }[];
   requests: { title: string; decision: 'approved' | 'denied' | 'answered' | 'none' }[];
@@ -24,7 +24,7 @@ export interface Facts {
   memoryFile(path: string): Promise<Found>;
 }
 
-/** Reads what a run that has ended left behind. */
+/** Reads the facts of a run that has ended. */
 export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRow): Promise<Facts> {
   const rows = await db
     .selectFrom('messages')
@@ -78,7 +78,7 @@ function decisionOf(answer: string | null): Facts['requests'][number]['decision'
 }
 
 async function readFile(sandbox: Sandbox | undefined, path: string): Promise<Found> {
-  if (sandbox === undefined) return { unknown: 'the files of the run are not kept any more' };
+  if (sandbox === undefined) return { unknown: 'the files of the run have been removed' };
   try {
     const { entry, bytes, truncated } = await sandbox.read(path, fileLimit);
     if (truncated) return { unknown: `the file ${entry.path} is larger than 1 MiB` };

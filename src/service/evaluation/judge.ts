@@ -1,4 +1,4 @@
-/** Whether a run meets a check. Nothing is guessed: what cannot be known is undecided, and says why. */
+/** Whether a run passes a check. Nothing is guessed: if the facts are insufficient, the verdict is undecided, with the reason. */
 import { formatDuration } from '../../base/duration.ts';
 import { shortened } from '../../base/values.ts';
 import type { Facts, Found } from './facts.ts';
@@ -9,7 +9,7 @@ export type Verdict = { status: 'passed' } | { status: 'failed' | 'undecided'; c
 
 const passed: Verdict = { status: 'passed' };
 
-/** All checks must hold. One that fails decides, whatever cannot be decided beside it. */
+/** All checks must pass. A failed check decides, even if others are undecided. */
 export async function judge({ checks, unclear }: Demand, facts: Facts): Promise<Verdict> {
   const verdicts: Verdict[] = [];
   for (const check of checks) verdicts.push(await judgeCheck(check, facts));
@@ -20,7 +20,7 @@ export async function judge({ checks, unclear }: Demand, facts: Facts): Promise<
     ...unclear.map((text) => `"${text}" is not a sentence that can be checked`),
   ];
   if (undecided.length > 0) return { status: 'undecided', comment: undecided.join('; ') };
-  return checks.length > 0 ? passed : { status: 'undecided', comment: 'it says nothing that can be checked' };
+  return checks.length > 0 ? passed : { status: 'undecided', comment: 'it does not contain anything that can be checked' };
 }
 
 async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
@@ -28,7 +28,11 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
     case 'final_message': {
       const last = facts.messages.at(-1);
       const holds = last !== undefined && meets(check.test, last);
-      return verdict(holds !== check.not, check, last === undefined ? 'the run said nothing' : `the final message is ${quote(last)}`);
+      return verdict(
+        holds !== check.not,
+        check,
+        last === undefined ? 'the run did not send a message' : `the final message is ${quote(last)}`,
+      );
     }
     case 'any_message': {
       const found = facts.messages.find((text) => meets(check.test, text));
@@ -41,8 +45,8 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
     }
     case 'tool': {
       const times = facts.calls.filter(({ name }) => name === check.name).length;
-      const { least, most } = check.range;
-      return verdict(times >= least && times <= most, check, `it was called ${rangeInWords({ least: times, most: times })}`);
+      const { min, max } = check.range;
+      return verdict(times >= min && times <= max, check, `it was called ${rangeInWords({ min: times, max: times })}`);
     }
     case 'file':
     case 'memory_file':
@@ -54,10 +58,12 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
       return verdict(holds, check, `it took ${formatDuration(took)}`);
     }
     case 'person': {
-      const asked = facts.requests.filter(({ title }) => check.title === undefined || meets({ how: 'contains', text: check.title }, title));
-      const did = asked.filter(({ decision }) => check.did === 'was asked' || decision === check.did);
-      const decisions = asked.map(({ title, decision }) => `${quote(title)} ${decision === 'none' ? 'not answered' : decision}`);
-      return verdict(did.length > 0 !== check.not, check, decisions.length === 0 ? 'nobody was asked' : decisions.join(', '));
+      const requests = facts.requests.filter(
+        ({ title }) => check.title === undefined || meets({ how: 'contains', text: check.title }, title),
+      );
+      const matches = requests.filter(({ decision }) => check.did === 'was asked' || decision === check.did);
+      const decisions = requests.map(({ title, decision }) => `${quote(title)} ${decision === 'none' ? 'not answered' : decision}`);
+      return verdict(matches.length > 0 !== check.not, check, decisions.length === 0 ? 'nobody was asked' : decisions.join(', '));
     }
     case 'outcome': {
       const why = facts.error === null ? '' : `: ${short(facts.error)}`;
@@ -73,23 +79,23 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
 function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, found: Found): Verdict {
   if (found !== 'missing' && 'unknown' in found) {
     const tooLarge = check.what === 'exists' && found.unknown.includes('larger');
-    return tooLarge ? verdict(!check.not, check, 'it is there') : { status: 'undecided', comment: found.unknown };
+    return tooLarge ? verdict(!check.not, check, 'it exists') : { status: 'undecided', comment: found.unknown };
   }
   if (check.what === 'exists')
-    return verdict((found !== 'missing') !== check.not, check, found === 'missing' ? 'it is not there' : 'it is there');
-  if (found === 'missing') return verdict(false, check, 'it is not there');
+    return verdict((found !== 'missing') !== check.not, check, found === 'missing' ? 'it does not exist' : 'it exists');
+  if (found === 'missing') return verdict(false, check, 'it does not exist');
   if (check.what === 'empty') return verdict((found.size === 0) !== check.not, check, `it has ${found.size} bytes`);
-  return verdict(meets(check.what, found.text) !== check.not, check, 'its text is another');
+  return verdict(meets(check.what, found.text) !== check.not, check, 'its content does not match');
 }
 
-const verdict = (holds: boolean, check: Check, but: string): Verdict =>
-  holds ? passed : { status: 'failed', comment: `${checkInWords(check)}: ${but}` };
+const verdict = (holds: boolean, check: Check, finding: string): Verdict =>
+  holds ? passed : { status: 'failed', comment: `${checkInWords(check)}: ${finding}` };
 
 function meets({ how, text }: TextTest, whole: string): boolean {
-  const [wanted, given] = [plain(text), plain(whole)];
-  if (how === 'starts with') return given.startsWith(wanted);
-  if (how === 'ends with') return given.endsWith(wanted);
-  return how === 'is' ? given === wanted : given.includes(wanted);
+  const [expected, actual] = [plain(text), plain(whole)];
+  if (how === 'starts with') return actual.startsWith(expected);
+  if (how === 'ends with') return actual.endsWith(expected);
+  return how === 'is' ? actual === expected : actual.includes(expected);
 }
 
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();

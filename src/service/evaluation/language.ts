@@ -10,7 +10,7 @@ import { normalized } from '../words/statements.ts';
 export const severities = ['critical', 'medium', 'low'] as const;
 export type Severity = (typeof severities)[number];
 
-/** How a text is compared: without regard to case, and to how it is broken into lines. */
+/** How a text is compared, ignoring case and line breaks. */
 export type TextTest = { how: 'contains' | 'starts with' | 'ends with' | 'is'; text: string };
 
 export type Check =
@@ -23,17 +23,17 @@ export type Check =
   | { kind: 'person'; did: 'approved' | 'denied' | 'was asked'; title: string | undefined; not: boolean }
   | { kind: 'outcome'; status: 'completed' | 'failed' | 'interrupted'; not: boolean };
 
-/** How often, both ends included. */
+/** A number of times, both ends included. */
 export interface Range {
-  least: number;
-  most: number;
+  min: number;
+  max: number;
 }
 
 export interface Demand {
   severity: Severity;
-  /** All of them must hold. */
+  /** All of them must pass. */
   checks: Check[];
-  /** Sentences that are not of the language. */
+  /** Sentences outside the language. */
   unclear: string[];
 }
 
@@ -47,7 +47,7 @@ export function readDemand(description: string): Demand {
   const unclear: string[] = [];
   let before = '';
   for (const clause of clausesOf(rest)) {
-    // `contains "A" and "B"`: the second has the words of the first.
+    // `contains "A" and "B"`: the words before "A" also apply to "B".
     const whole = quoteAt(clause, quotes) !== undefined && finalMark.test(before) ? before.replace(finalMark, clause) : clause;
     const check = readClause(whole, quotes);
     if (check === undefined) unclear.push(unmask(clause, quotes, true));
@@ -82,14 +82,14 @@ const clausesOf = (text: string): string[] =>
     )
     .filter((clause) => clause !== '');
 
-/** Spellings that are brought to one before a clause is read. */
+/** Spellings that are normalized before a clause is read. */
 const spellings: readonly (readonly [RegExp, string])[] = [
   [/\b(does|did|is|was|were|must|should|has|have|do)n['\u2019]t\b/gi, '$1 not'],
   [/\bcannot\b|\bcan['\u2019]t\b/gi, 'can not'],
   [/\s+/g, ' '],
 ];
 
-/** Words in any case; the paths and names between them as they are. */
+/** Matches words in any case and keeps the case of paths and names. */
 const sentence = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'i');
 
 const quoted = markPattern;
@@ -124,7 +124,7 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
   ],
   [
     sentence(`(?:at most|no more than) ${count} tool calls? (?:may )?fail(?:s|ed)?`),
-    ([, most]) => ({ kind: 'failed_calls', atMost: number(most) }),
+    ([, count]) => ({ kind: 'failed_calls', atMost: number(count) }),
   ],
   [
     sentence(
@@ -205,13 +205,13 @@ function textTest(verb: string | undefined, text: string): TextTest {
 const words: Record<string, number> = { once: 1, one: 1, twice: 2, two: 2, three: 3 };
 const number = (text: string | undefined): number => words[(text ?? '').toLowerCase()] ?? Number(text);
 
-/** Undefined for `not called twice`, which may mean this or that. */
+/** Undefined for `not called twice`, which is ambiguous. */
 function timesCalled(not: boolean, how: string | undefined, times: string | undefined): Range | undefined {
-  if (times === undefined) return not ? { least: 0, most: 0 } : { least: 1, most: Number.POSITIVE_INFINITY };
+  if (times === undefined) return not ? { min: 0, max: 0 } : { min: 1, max: Number.POSITIVE_INFINITY };
   if (not) return undefined;
-  const wanted = number(times);
+  const count = number(times);
   const word = how?.toLowerCase();
-  return { least: word === 'at most' ? 0 : wanted, most: word === 'at least' ? Number.POSITIVE_INFINITY : wanted };
+  return { min: word === 'at most' ? 0 : count, max: word === 'at least' ? Number.POSITIVE_INFINITY : count };
 }
 
 const units: Record<string, string> = { second: 's', minute: 'm', hour: 'h', day: 'd' };

@@ -1,11 +1,11 @@
-/** What every run is judged by, whatever its agent asks for. */
+/** The rubrics that every run is judged by, in addition to those of its agent. */
 import type { Check, Severity } from './language.ts';
 
 export interface PlatformRubric {
   key: string;
   label: string;
   description: string;
-  /** Where to look when it is not met: `agent`, `tool` or `person`. */
+  /** Where to look for the cause of a failure: `agent`, `tool`, or `person`. */
   cause: string;
   severity: Severity;
   check: Check;

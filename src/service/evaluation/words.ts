@@ -1,41 +1,49 @@
-/** A check in words, as lists and results show how a sentence was understood. Pure. */
+/** Checks in words: how lists and results show what a sentence was understood to mean. Pure. */
 import { formatDuration } from '../../base/duration.ts';
 import type { Check, Range, TextTest } from './language.ts';
 
-const not = (check: { not: boolean }): string => (check.not ? 'not ' : '');
-const tested = ({ how, text }: TextTest): string => `${how} ${JSON.stringify(text)}`;
+const tested = ({ how, text }: TextTest, not: boolean): string => `${not ? negations[how] : how} ${JSON.stringify(text)}`;
+const negations: Record<TextTest['how'], string> = {
+  contains: 'does not contain',
+  'starts with': 'does not start with',
+  'ends with': 'does not end with',
+  is: 'is not',
+};
 
 /** `final message contains "Paid"` */
 export function checkInWords(check: Check): string {
   switch (check.kind) {
     case 'final_message':
-      return `final message ${not(check)}${tested(check.test)}`;
+      return `final message ${tested(check.test, check.not)}`;
     case 'any_message':
-      return check.not ? `no message ${tested(check.test)}` : `some message ${tested(check.test)}`;
+      return `${check.not ? 'no' : 'some'} message ${tested(check.test, false)}`;
     case 'failed_calls':
       return check.atMost === 0 ? 'no tool call failed' : `at most ${check.atMost} tool calls failed`;
     case 'tool':
-      return `tool ${check.name} called ${rangeInWords(check.range)}`;
+      return check.range.max === 0 ? `tool ${check.name} never called` : `tool ${check.name} called ${rangeInWords(check.range)}`;
     case 'file':
     case 'memory_file': {
       const file = `${check.kind === 'file' ? 'file' : 'memory file'} ${check.path}`;
       if (check.what === 'exists') return `${file} ${check.not ? 'does not exist' : 'exists'}`;
-      return check.what === 'empty' ? `${file} is ${not(check)}empty` : `${file} ${not(check)}${tested(check.what)}`;
+      return check.what === 'empty' ? `${file} is ${check.not ? 'not empty' : 'empty'}` : `${file} ${tested(check.what, check.not)}`;
     }
     case 'duration':
       return `took ${check.bound} ${formatDuration(check.milliseconds)}`;
     case 'person': {
-      const of = check.title === undefined ? '' : ` ${JSON.stringify(check.title)}`;
-      return `${check.not ? 'nobody' : 'a person'} ${check.did}${of}`;
+      const title = check.title === undefined ? '' : ` ${JSON.stringify(check.title)}`;
+      return `${check.not ? 'nobody' : 'a person'} ${check.did}${title}`;
     }
     case 'outcome':
-      return `run ${not(check)}${check.status}`;
+      return check.not ? notOutcomes[check.status] : outcomes[check.status];
   }
 }
 
-export function rangeInWords({ least, most }: Range): string {
-  if (most === 0) return 'never';
-  if (most === Number.POSITIVE_INFINITY) return least === 1 ? 'at least once' : `at least ${least} times`;
-  if (least === most) return least === 1 ? 'once' : `${least} times`;
-  return `at most ${most} times`;
+const outcomes = { completed: 'run completed', failed: 'run failed', interrupted: 'run was interrupted' } as const;
+const notOutcomes = { completed: 'run did not complete', failed: 'run did not fail', interrupted: 'run was not interrupted' } as const;
+
+export function rangeInWords({ min, max }: Range): string {
+  if (max === 0) return 'never';
+  if (max === Number.POSITIVE_INFINITY) return min === 1 ? 'at least once' : `at least ${min} times`;
+  if (min === max) return min === 1 ? 'once' : `${min} times`;
+  return `at most ${max} times`;
 }

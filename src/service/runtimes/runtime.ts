@@ -1,7 +1,7 @@
 /**
  * The contract between the engine and what executes an agent. The engine owns the run, its messages, its human
- * requests and the step journal; a runtime advances a run from its last completed step until it ends, has to wait
- * for a person, or sleeps. It may be called again at any time, after a crash too, and must then skip what is journalled.
+ * requests, and the step journal; a runtime advances a run from its last completed step until the run ends, has to wait
+ * for a person, or sleeps. It can be called again at any time, also after a crash, and must then skip journalled steps.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { CasePriority, HumanQuestion, NewCase } from '../../interface/types.ts';
@@ -9,26 +9,26 @@ import type { Browsing } from '../browser/chromium.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Outcome as RequestOutcome } from '../words/outcome.ts';
 
-/** What a runtime makes visible. Ids are unique within the run's turn; an id seen before is not stored twice. */
+/** What a runtime makes visible. IDs are unique within the run's turn; an event with an existing ID is not stored again. */
 export type RuntimeEvent =
   | { kind: 'text'; id: string; text: string }
   | { kind: 'tool_call'; id: string; name: string; arguments?: Record<string, unknown> }
-  /** `screenshot` is the event of a picture that the call took, recorded at the same time: its file is named in the result. */
+  /** `screenshot` is the event of a picture that the call took, recorded at the same time; the result contains its file. */
   | { kind: 'tool_result'; id: string; callId: string; result?: unknown; error?: string; screenshot?: string }
-  /** A tool call of which pictures were taken. `url` and `title` in `input` say which page they show. */
+  /** A tool call with pictures. `url` and `title` in `input` identify the page that they show. */
   | {
       kind: 'screenshot';
       id: string;
       toolName: string;
       action?: string;
       startedAt: Date;
-      /** When it is recorded, unless given. */
+      /** The time of recording by default. */
       endedAt?: Date;
       input?: Record<string, unknown>;
-      /** What it failed with. */
+      /** The error, if it failed. */
       error?: string;
       before?: RunPicture;
-      /** After it. */
+      /** The picture after the call. */
       image?: RunPicture;
     };
 
@@ -39,10 +39,10 @@ export interface RunImage {
   bytes: Uint8Array;
 }
 
-/** A new picture, or that of another screenshot event of the turn: its id stands for the picture after, with `:before` for the one before. */
+/** A new picture, or one of another screenshot event of the turn: its ID refers to the picture after it, with `:before` to the one before it. */
 export type RunPicture = RunImage | { of: string };
 
-/** A human request as a runtime asks it. */
+/** A human request of a runtime. */
 export interface HumanRequestDraft {
   type: 'approval' | 'question';
   title: string;
@@ -50,7 +50,7 @@ export interface HumanRequestDraft {
   questions?: HumanQuestion[];
 }
 
-/** The answer to a human request: a decision, or an answer for each question text. */
+/** The answer to a human request: a decision, or an answer for each question by its text. */
 export type HumanAnswer =
   | { type: 'approval'; approved: boolean; reason?: string }
   | { type: 'question'; answers: Record<string, string | string[]> };
@@ -58,7 +58,7 @@ export type HumanAnswer =
 export type Outcome =
   | { status: 'completed' }
   | { status: 'failed'; error: string }
-  /** `step` is the journal key that will look for the answer. */
+  /** `step` is the journal key under which the answer is looked up. */
   | { status: 'waiting'; step: string; request: HumanRequestDraft }
   /** `until` in milliseconds since the epoch. */
   | { status: 'sleeping'; until: number };
@@ -68,30 +68,30 @@ export interface MemoryWrite {
   /** Relative, with slashes. */
   path: string;
   content: string;
-  /** Adds to what is there, on a line of its own. */
+  /** Whether to append to an existing file, on a new line. */
   append: boolean;
 }
 
-/** What a tool of a connection answered. */
+/** The result of a tool of a connection. */
 export interface ConnectionAnswer {
-  /** As the protocol has it, without binary data. */
+  /** In the form of the protocol, without binary data. */
   content: Record<string, unknown>[];
   structured: unknown;
-  /** The texts among the content. */
+  /** The texts of the content. */
   text: string;
-  /** Why the call failed: what the tool said, or what is wrong with the connection. */
+  /** Why the call failed: the error of the tool or of the connection. */
   error: string | null;
 }
 
 /** A connection of the run's team. */
 export interface RunConnection {
   readonly name: string;
-  /** Calls a tool. Rejects only with the signal's reason. @param timeoutMs for everything together */
+  /** Calls a tool. Rejects only with the signal's reason. @param timeoutMs for the whole call */
   call(tool: string, args: Record<string, unknown>, options: { timeoutMs: number; signal: AbortSignal }): Promise<ConnectionAnswer>;
 }
 
 export interface RunConnections {
-  /** Throws a ServiceError 404 when there is none, 409 when several have the name. */
+  /** Throws a ServiceError 404 when there is no such connection, 409 when several have that name. */
   open(idOrName: string): Promise<RunConnection>;
 }
 
@@ -108,74 +108,74 @@ export interface RunCase {
   createdAt: string;
 }
 
-/** What a run does with its case, or with a new one. */
+/** What a run does with its case, or a new case that it creates. */
 export type CaseAction =
   | { do: 'complete'; reason?: string }
   | { do: 'fail'; reason: string }
   /** The case goes back into its queue; `until` in milliseconds since the epoch. */
   | { do: 'postpone'; until: number; reason?: string }
-  /** `queue` and `agent` are names; the agent alone may take the case, and must be a handover target of the revision. */
+  /** `queue` and `agent` are names; only that agent can take the case, and it must be a handover target of the revision. */
   | { do: 'create'; queue: string; draft: NewCase; agent?: string };
 
-/** What a runtime is given to advance one run. */
+/** What a runtime gets to advance a run. */
 export interface RunHost {
   readonly run: { id: string; teamId: string; number: number; agentName: string };
-  /** The revision's procedure, as text. */
+  /** The procedure of the revision, as text. */
   readonly procedure: string;
-  /** Texts that people posted to the run, oldest first; the first is the one it was started with, if any. */
+  /** Messages that people sent to the run, oldest first; the first is the one with which it was started, if any. */
   readonly userMessages: readonly string[];
-  /** Undefined for a run without a case, or one whose case is gone. */
+  /** Undefined for a run without a case, or whose case was deleted. */
   readonly case?: RunCase | undefined;
   readonly sandbox: Sandbox;
   /**
-   * How often the service ended without being stopped since this run last completed a step: the step that comes now was being done
-   * each time, and may be what ends it.
+   * How often the service ended without being stopped since this run last completed a step: the next step was running each time,
+   * and might be the cause.
    */
   readonly interruptions: number;
-  /** Whether commands may be executed, and how. */
+  /** Whether commands can be executed, and how. */
   readonly exec: 'host' | 'off';
-  /** Whether and with what pages may be browsed. */
+  /** Whether pages can be opened, and with which browser. */
   readonly browsing: Browsing;
   readonly connections: RunConnections;
   readonly clock: Clock;
-  /** Aborted when the run is stopped or this worker has lost it. */
+  /** Aborted when the run is stopped, or when this worker has lost it. */
   readonly signal: AbortSignal;
   /** Results of the completed steps of this turn, by journal key. */
   readonly journal: ReadonlyMap<string, unknown>;
-  /** The answer to the human request that the step asked, once there is one. */
+  /** The answer to the human request of the step, if it has been answered. */
   answer(step: string): HumanAnswer | undefined;
-  /** What the agent remembers, by path; what `commit` writes is in it at once. Empty when its memory is turned off. */
+  /** The memory files of the agent by path, including what `commit` has written. Empty when its memory is turned off. */
   memory(): Promise<ReadonlyMap<string, string>>;
-  /** Makes events visible at once, before their step has completed. */
+  /** Makes events visible immediately, before their step has completed. */
   emit(events: RuntimeEvent[]): Promise<void>;
   /**
-   * Records that a step has completed, with its result, its events and what it remembers, in one transaction. Throws when the run was
-   * stopped or lost, and a ServiceError when the memory cannot be written; then nothing is.
+   * Records a completed step with its result, its events, and its memory file, in one transaction. Throws when the run was stopped or
+   * lost, and a ServiceError when the memory cannot be written; then nothing is recorded.
    */
   commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite): Promise<void>;
   /**
-   * Does something with a case and journals what came of it, in one transaction. Throws a ServiceError when it cannot be done:
-   * the run has no case or lost it, there is no such queue or agent.
+   * Performs an action on a case and journals the result, in one transaction. Throws a ServiceError when that is impossible:
+   * the run has no case or has lost it, or there is no such queue or agent.
    */
   act(step: string, action: CaseAction): Promise<unknown>;
 }
 
-/** Something that the agents of a runtime can use, for the plugin catalogue. */
+/** Something that the agents of a runtime can use; the plugin catalogue lists it. */
 export interface RuntimePart {
   name: string;
-  /** `step` of a procedure, or `tool` that a model may call. */
+  /** `step` of a procedure, or `tool` that a model can call. */
   type: 'step' | 'tool';
   description: string;
-  /** Of no use where runs may not execute commands. */
+  /** Whether it requires permission to execute commands. */
   needsExec?: boolean;
 }
 
-/** A request to change a procedure, with what has been answered so far. */
+/** A request to change a procedure, with the answers so far. */
 export interface BuildRequest {
-  /** Null for a revision that has none yet. */
+  /** Null for a revision without a procedure. */
   procedure: string | null;
   prompt: string;
-  /** By the question's text; several chosen options joined with commas. */
+  /** By the question's text; several chosen options are joined with commas. */
   answers: Readonly<Record<string, string>>;
   exec: 'host' | 'off';
   /** Whether the service can open pages in a browser. */
@@ -190,9 +190,9 @@ export interface SetupChange {
   name: string;
   title: string;
   description: string;
-  /** Whether it is so here already. */
+  /** Whether it is already set up. */
   satisfied: boolean;
-  /** For a schedule: the fields of one. */
+  /** The fields of a suggested schedule. */
   schedule?: { frequency: string; time: string | null; day: string | null; day_of_month: number | null };
 }
 
@@ -210,29 +210,29 @@ export interface Builder {
   build(request: BuildRequest, enter: (phase: string) => Promise<void>): Promise<BuildOutcome>;
 }
 
-/** A connection as a procedure names it. */
+/** A connection that a procedure refers to. */
 export interface NamedConnection {
-  /** Name or id. */
+  /** Name or ID. */
   name: string;
-  /** Whether every run of it ends in failure without that connection. */
+  /** Whether every run of the procedure fails without that connection. */
   needed: boolean;
 }
 
 export interface Runtime {
   /** The word in `models.agent.model` that selects it. */
   readonly name: string;
-  /** What it does with a procedure, in a sentence. */
+  /** A sentence about what it does with a procedure. */
   readonly description?: string;
   readonly parts?: readonly RuntimePart[];
-  /** Throws a ServiceError 400 `invalid_procedure` whose details name line and column. */
+  /** Throws a ServiceError 400 `invalid_procedure` whose details contain line and column. */
   validate(procedure: string): void;
   advance(host: RunHost): Promise<Outcome>;
-  /** Names of the queues that a procedure adds cases to, as far as they can be told without executing it. */
+  /** The names of the queues that a procedure adds cases to, as far as they are known without executing it. */
   queuesOf?(procedure: string): string[];
-  /** The connections that a procedure uses, as far as they can be told without executing it. */
+  /** The connections that a procedure uses, as far as they are known without executing it. */
   connectionsOf?(procedure: string): NamedConnection[];
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
-  /** Changes procedures of this runtime by request; absent when nothing here can. */
+  /** Changes procedures of this runtime on request, if it can. */
   readonly builder?: Builder;
 }

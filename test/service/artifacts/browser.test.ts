@@ -1,4 +1,4 @@
-/** Pages in a real browser: light and dark, on a phone, without a network; and as PDF. */
+/** Pages in a real browser: light and dark, on a phone, offline, and as PDF. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -70,14 +70,14 @@ interface Look {
   lost: string[];
   /** Figures that take more than one line. */
   broken: string[];
-  /** What has to be scrolled to be read. */
+  /** Elements that have to be scrolled to be read. */
   scrolled: string[];
-  /** How far below the first of two numbers the second stands. */
+  /** The vertical distance between the first and the second of two numbers. */
   numbersApart: number;
 }
 
-/** For the browser: what a reader would notice of the page. */
-const look = `(() => {
+/** Runs in the browser: what a reader would notice about the page. */
+const inspection = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).slice(0, 3).map(Number);
   const light = (color) => channels(color).map((c) => c / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
   const behind = (element) => { for (let at = element; at; at = at.parentElement) { const color = getComputedStyle(at).backgroundColor; if (!/, 0\\)$|transparent/.test(color)) return color; } return 'rgb(255, 255, 255)'; };
@@ -111,7 +111,7 @@ describeWithChromium('a page in a browser', () => {
     tab.on('pageerror', (error) => problems.push(error.message));
     tab.on('request', (request) => problems.push(request.url()));
     await tab.setContent(html);
-    const found = (await tab.evaluate(look)) as Look;
+    const found = (await tab.evaluate(inspection)) as Look;
     await context.close();
     return { ...found, problems };
   }
@@ -135,7 +135,7 @@ describeWithChromium('a page in a browser', () => {
     expect(found.paper).toBe(colorScheme === 'dark' ? 'rgb(18, 19, 22)' : 'rgb(246, 246, 244)');
   });
 
-  it('has the theme that was asked for, whatever the reader likes', async () => {
+  it('has the requested theme, whatever setting the reader has', async () => {
     const paper = async (theme: 'light' | 'dark', colorScheme: 'light' | 'dark') =>
       (await seen(renderPage(page, theme), { colorScheme })).paper;
     expect(await paper('dark', 'light')).toBe('rgb(18, 19, 22)');
@@ -162,14 +162,14 @@ describeWithChromium('a page in a browser', () => {
     }
   }, 60_000);
 
-  it('is printed for who waits, and not for who has left', async () => {
+  it('is printed for a client that waits, and not for one that has left', async () => {
     const folder = await temporaryDirectory();
     const executable = path.join(folder, 'browser');
     await writeFile(executable, `#!/bin/sh\necho x >> '${folder}/started'\nexec '${chromium}' "$@"\n`, { mode: 0o755 });
     const starts = async () => (await readFile(path.join(folder, 'started'), 'utf8').catch(() => '')).length / 2;
     const browsing = { policy: 'off', executable, searchPath: process.env.PATH ?? '' } as const;
     const [left, small] = [new AbortController(), new AbortController()];
-    // Longer than anybody would wait for the next one.
+    // Longer than a client would wait for the next one.
     const endless = '<p>word</p>'.repeat(1_000_000);
     const abandoned = Promise.allSettled([printPdf(browsing, endless, left.signal), printPdf(browsing, '<p>never</p>', left.signal)]);
     await eventually('the browser starts', async () => (await starts()) === 1);

@@ -1,4 +1,4 @@
-/** Pages as HTML: whole, escaped, the same for the same content. */
+/** Pages as HTML: self-contained, escaped, and deterministic. */
 import { describe, expect, it } from 'vitest';
 import type { BlockContent, PageContent } from '../../../src/service/artifacts/content.ts';
 import { pagePolicy, renderPage } from '../../../src/service/artifacts/render/render.ts';
@@ -67,7 +67,7 @@ const every = page(
 describe('a page', () => {
   const html = renderPage(every);
 
-  it('escapes what others wrote, wherever it stands, and shows what hides text', () => {
+  it('escapes texts from elsewhere everywhere, and makes hidden characters visible', () => {
     expect(html).not.toMatch(/<img|<script|onerror=alert\(1\)>/);
     expect(html.match(/<\/style>/g)).toHaveLength(1);
     expect(html).not.toContain('\u202e');
@@ -75,7 +75,7 @@ describe('a page', () => {
     expect(html).toContain('&lt;img src=x onerror=alert(1)&gt;&lt;/style&gt;&lt;/script&gt;&quot;&#39;&amp;\\u{202e}^[]0;x');
   });
 
-  it('has no scripts, no styles of elements, and loads nothing', () => {
+  it('has no scripts and no inline styles, and does not load anything', () => {
     const tags = (html.match(/<[^>]+>/g) ?? []).map((tag) => tag.replaceAll(/="[^"]*"/g, '=""')).join('\n');
     expect(tags).not.toMatch(/<script|\sstyle=|\son\w+=|<link|<iframe|<object|<img|<form|\ssrc=/i);
     expect(html).not.toMatch(/javascript:|url\(|@import/i);
@@ -84,11 +84,11 @@ describe('a page', () => {
     expect(pagePolicy).toMatch(/^default-src 'none'; style-src 'sha256-[\w+/=]+'; base-uri 'none'; form-action 'none'$/);
   });
 
-  it('has drawings whose numbers are numbers', () => {
+  it('has only valid numbers in its drawings', () => {
     expect(html).not.toMatch(/NaN|Infinity|undefined|null/);
   });
 
-  it('says figures, times and what is left out in words', () => {
+  it('has figures, times, and omissions in words', () => {
     expect(html).toContain('<p class="number">1,234,567</p>');
     expect(html).toContain('The first 2 of 500');
     expect(html).toContain('<time datetime="2026-07-18T09:00:00.000Z">2026-07-18 09:00</time>');
@@ -98,7 +98,7 @@ describe('a page', () => {
     expect(renderPage(page())).toContain('This page is empty.');
   });
 
-  it('is the same for the same content, and has the theme that is asked for', () => {
+  it('is the same for the same content, and has the requested theme', () => {
     expect(renderPage(every)).toBe(html);
     expect(html).toContain('<html lang="en">');
     expect(renderPage(every, 'dark')).toContain('<html lang="en" data-theme="dark">');

@@ -26,7 +26,7 @@ describe('a period', () => {
     expect(spanOf(period, now)).toEqual({ since, ...(until === undefined ? {} : { until }) });
   });
 
-  it('of months that are shorter begins with their last day', () => {
+  it('of months begins with the last day of shorter months', () => {
     expect(spanOf({ kind: 'last', count: 1, unit: 'month' }, Date.parse('2026-03-31T08:00:00Z'))).toEqual({
       since: '2026-03-01T00:00:00.000Z',
     });
@@ -36,7 +36,7 @@ describe('a period', () => {
 describe('counts over time', () => {
   const labels = (points: { label: string }[]) => points.map(({ label }) => label);
 
-  it('have every day of the period, also those without any', () => {
+  it('include every day of the period, even empty ones', () => {
     const points = series('day', new Map([['2026-07-14', 3]]), spanOf({ kind: 'last', count: 3, unit: 'day' }, now), now);
     expect(points).toEqual([
       { label: '2026-07-13', value: 0 },
@@ -45,12 +45,12 @@ describe('counts over time', () => {
     ]);
   });
 
-  it('begin with the first where there is no period, and are empty where there is nothing', () => {
+  it('begin with the first count without a period, and are empty without counts', () => {
     expect(labels(series('day', new Map([['2026-07-13', 1]]), {}, now))).toEqual(['2026-07-13', '2026-07-14', '2026-07-15']);
     expect(series('day', new Map(), {}, now)).toEqual([]);
   });
 
-  it('are put together to weeks from Monday on', () => {
+  it('are summed up to weeks that begin on Monday', () => {
     const counts = new Map([
       ['2026-07-05', 1],
       ['2026-07-06', 2],
@@ -64,7 +64,7 @@ describe('counts over time', () => {
     ]);
   });
 
-  it('go by hours and months, and end with yesterday where it was asked for', () => {
+  it('cover hours and months, and end with yesterday if requested', () => {
     expect(labels(series('hour', new Map(), spanOf({ kind: 'last', count: 2, unit: 'hour' }, now), now))).toEqual([
       '2026-07-15T12',
       '2026-07-15T13',
@@ -73,13 +73,13 @@ describe('counts over time', () => {
     expect(labels(series('day', new Map(), spanOf({ kind: 'yesterday' }, now), now))).toEqual(['2026-07-14']);
   });
 
-  it('are bounded: the latest ones', () => {
+  it('are limited to the latest ones', () => {
     const points = series('hour', new Map([['2020-01-01T00', 1]]), {}, now);
     expect(points).toHaveLength(400);
     expect(points.at(-1)?.label).toBe('2026-07-15T13');
   });
 
-  it('take no longer for a time that began long ago', async () => {
+  it('take no longer for a period that began long ago', async () => {
     const span = spanOf({ kind: 'since', date: '0001-01-01' }, now);
     for (const field of ['hour', 'day', 'week', 'month'] as const) {
       const points = await promptly(() => series(field, new Map(), span, now), 1_000);

@@ -1,4 +1,4 @@
-/** What rubrics may say, how it is understood, and that nothing is guessed. */
+/** What rubrics can contain, how it is understood, and that nothing is guessed. */
 import { describe, expect, it } from 'vitest';
 import { readDemand } from '../../../src/service/evaluation/language.ts';
 import { checkInWords } from '../../../src/service/evaluation/words.ts';
@@ -12,19 +12,19 @@ describe('a sentence', () => {
   it.each<[string, string | string[]]>([
     ['The final message contains "Paid".', 'final message contains "Paid"'],
     ['the last answer must mention "Paid"', 'final message contains "Paid"'],
-    ['The final message doesn\u2019t contain \u201cError\u201d', 'final message not contains "Error"'],
-    ['Its final message must not include "a \\"b\\" c"', 'final message not contains "a \\"b\\" c"'],
+    ['The final message doesn\u2019t contain \u201cError\u201d', 'final message does not contain "Error"'],
+    ['Its final message must not include "a \\"b\\" c"', 'final message does not contain "a \\"b\\" c"'],
     ['The final message starts with "Done"', 'final message starts with "Done"'],
     ['The final message is "OK"', 'final message is "OK"'],
-    ['The final message is not "OK"', 'final message not is "OK"'],
+    ['The final message is not "OK"', 'final message is not "OK"'],
     ['Some message says "Hello"', 'some message contains "Hello"'],
     ['No message contains "password"', 'no message contains "password"'],
     ['No tool call failed', 'no tool call failed'],
     ['All tool calls must succeed.', 'no tool call failed'],
     ['At most 2 tool calls failed', 'at most 2 tool calls failed'],
     ['The tool erp.lookup was called', 'tool erp.lookup called at least once'],
-    ['The tool "erp lookup" must not be called', 'tool erp lookup called never'],
-    ['Tool exec was never used', 'tool exec called never'],
+    ['The tool "erp lookup" must not be called', 'tool erp lookup never called'],
+    ['Tool exec was never used', 'tool exec never called'],
     ['The tool exec was called twice', 'tool exec called 2 times'],
     ['The tool exec was called at most 3 times', 'tool exec called at most 3 times'],
     ['The tool exec must be called exactly once', 'tool exec called once'],
@@ -44,16 +44,16 @@ describe('a sentence', () => {
     ['Nobody denied', 'nobody denied'],
     ['A person was not asked', 'nobody was asked'],
     ['The run completed', 'run completed'],
-    ['The run must not fail', 'run not failed'],
-    ['It was not interrupted', 'run not interrupted'],
-    // Several of them.
+    ['The run must not fail', 'run did not fail'],
+    ['It was not interrupted', 'run was not interrupted'],
+    // Several sentences.
     [
       'The final message contains "A" and "B", and no tool call failed.',
       ['final message contains "A"', 'final message contains "B"', 'no tool call failed'],
     ],
     ['The file a.md exists. It took less than 5m; a person approved', ['file a.md exists', 'took at most 5m', 'a person approved']],
     ['THE FINAL MESSAGE CONTAINS "paid"', 'final message contains "paid"'],
-    // Not of the language.
+    // Outside the language.
     ['The answer is polite.', '? The answer is polite'],
     ['The final message contains Paid', '? The final message contains Paid'],
     ['The tool exec was not called twice', '? The tool exec was not called twice'],

@@ -337,7 +337,7 @@ describe('an evaluation', () => {
     await rubric(api, agentId, 'File', 'The file /workspace/a.md exists.');
     expect(await evaluated(api, await start(api, agentId))).toMatchObject({
       status: 'unavailable',
-      final_comment: 'Not decided: File (the files of the run are not kept any more).',
+      final_comment: 'Not decided: File (the files of the run have been removed).',
     });
   });
 });

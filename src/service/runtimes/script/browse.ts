@@ -1,6 +1,6 @@
 /**
- * The browse step: a list of actions in a browser. Each becomes visible as a tool call of its own, with pictures before and after
- * it. The step is journalled as a whole: one that was interrupted begins again with its first action.
+ * The browse step: a list of actions in a browser. Each action becomes visible as a separate tool call, with pictures before and
+ * after it. The step is journalled as a isFullPage: an interrupted one starts again with its first action.
  */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
@@ -15,24 +15,24 @@ import { texts } from './rendering/parts.ts';
 import { defaultBrowse, type Payload, type StepOf } from './schema.ts';
 import { type Done, nameOf, StepError, type Turn } from './turn.ts';
 
-/** The largest file that is uploaded, and that is downloaded. Bytes. */
+/** The largest file that can be uploaded or downloaded, in bytes. */
 const uploadLimit = 10 * 1024 * 1024;
 const downloadLimit = 100 * 1024 * 1024;
 const toolName = 'browser';
 
 type Action = NonNullable<Payload<'browse'>['actions']>[number];
 
-/** What later steps see. */
+/** The result that later steps can read. */
 interface Result {
   url: string | null;
   title: string | null;
-  /** HTTP status of the page that was opened last. */
+  /** HTTP status of the page that was opened most recently. */
   status: number | null;
   extracted: Record<string, unknown>;
   /** Files of the workspace. */
   downloads: { path: string; size: number }[];
   console_errors: string[];
-  /** Why the step ended before its end, with `on_error: continue`; null when it did not. */
+  /** With `on_error: continue`, why the step stopped early; null when it did not. */
   error: string | null;
 }
 
@@ -40,17 +40,17 @@ export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> 
   const { payload } = step;
   if (turn.host.browsing.policy === 'off') {
     throw new StepError(
-      `${nameOf(step)} opens a browser, and this service does not browse. Start it with \`aops serve --browse on\` to allow it, or with \`--browse public\` for public addresses alone.`,
+      `${nameOf(step)} opens a browser, which this service does not allow. Start it with \`aops serve --browse on\`, or with \`--browse public\` to allow public addresses only.`,
     );
   }
-  // Rendered before the first action: what an action finds is for later steps.
+  // Rendered before the first action: only later steps can use what an action finds.
   const templates: Action[] = [...(payload.url === undefined ? [] : [{ open: payload.url }]), ...(payload.actions ?? [])];
   const { actions } = await turn.render(step, { actions: texts(templates) });
   const session = await turn.browser();
   session.acceptDialogs = payload.dialogs === 'accept';
   await session.resize(payload.viewport ?? defaultViewport);
   if (actions[0]?.open === undefined && !(await session.resume()))
-    throw new StepError(`${nameOf(step)} has no page to go on with; give it a \`url\`.`);
+    throw new StepError(`${nameOf(step)} has no page to continue with; give it a \`url\`.`);
   const result: Result = { url: null, title: null, status: null, extracted: {}, downloads: [], console_errors: [], error: null };
   const browsing = new Browsing(step, turn, session, result);
   let error: string | undefined;
@@ -83,13 +83,13 @@ class Browsing {
     this.#timeoutMs = parseDuration(step.payload.timeout ?? '') ?? defaultBrowse;
   }
 
-  /** Does an action and shows it. Returns what it failed with, if it did. */
+  /** Performs an action and reports it. Returns the error if it failed. */
   async act(action: Action, number: number): Promise<string | undefined> {
     const { host } = this.#turn;
     const id = `${this.#step.key}:${number}`;
     const [kind, payload] = Object.entries(action)[0] as [keyof Action, Action[keyof Action]];
-    const { refused, ...given } = await this.#shown(action, kind, payload);
-    await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...given } }]);
+    const { refused, ...args } = await this.#describe(action, kind, payload);
+    await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...args } }]);
     const before = await this.#before(id, number);
     const startedAt = new Date(host.clock.now());
     const { error, ...outcome } = await this.#attempt(action, kind, refused);
@@ -100,7 +100,7 @@ class Browsing {
     const consoleErrors = this.#session.takeErrors();
     this.#result.console_errors.push(...consoleErrors);
     const call = {
-      // What it found comes first: the rest may be cut off where it is shown.
+      // What it found comes first, because the rest might be cut off on display.
       ...outcome,
       ...page,
       ...(kind === 'screenshot' && image !== undefined && 'bytes' in image ? { mime_type: image.mimeType, size: image.bytes.length } : {}),
@@ -122,7 +122,7 @@ class Browsing {
         action: kind,
         startedAt,
         endedAt: new Date(host.clock.now()),
-        input: { ...given, ...page },
+        input: { ...args, ...page },
         ...(error === undefined ? {} : { error }),
         ...(before === undefined ? {} : { before }),
         ...(image === undefined ? {} : { image }),
@@ -132,23 +132,23 @@ class Browsing {
     return error;
   }
 
-  /** @param refused why it cannot be done, where that is known already */
+  /** @param refused why it cannot be performed, if that is already clear */
   async #attempt(action: Action, kind: keyof Action, refused: unknown): Promise<Record<string, unknown> & { error?: string }> {
     try {
       if (refused !== undefined) throw refused;
       const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs);
       return await this.#note(action, outcome);
     } catch (error) {
-      // Trouble of the host is no answer of the page's; the step is done again.
+      // A problem of the host says nothing about the page; the step is repeated.
       if (hostTrouble(error) !== undefined) throw error;
-      // A browser that ended on its own is this step's failure; everything that is not the page's fault has another message.
+      // The step fails if the browser ended on its own, with a message of its own, because the page is not at fault.
       if (error instanceof ServiceError) return { error: error.message };
       if (this.#session.isOver) return { error: `the browser ended during \`${kind}\`` };
       return { error: `\`${kind}\` failed: ${error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)}` };
     }
   }
 
-  /** Keeps what an action found, and tells it. */
+  /** Records what an action found, and returns it. */
   async #note(action: Action, outcome: ActionOutcome): Promise<Record<string, unknown>> {
     if (outcome.status !== undefined) this.#result.status = outcome.status;
     if (action.open !== undefined) return { status: outcome.status ?? null };
@@ -166,7 +166,7 @@ class Browsing {
     return saved;
   }
 
-  /** An action as the browser takes it. */
+  /** An action in the form that the browser expects. */
   async #ready(action: Action): Promise<BrowserAction> {
     if (action.open !== undefined) return { kind: 'open', url: action.open };
     if (action.click !== undefined) return { kind: 'click', selector: action.click };
@@ -183,8 +183,8 @@ class Browsing {
     return { kind: 'upload', selector: action.upload.selector, file };
   }
 
-  /** What an action was given, as everybody may see it; `refused` when looking at that has shown that it cannot be done. */
-  async #shown(
+  /** The arguments of an action without secrets; `refused` if they show that it cannot be performed. */
+  async #describe(
     action: Action,
     kind: keyof Action,
     payload: Action[keyof Action],
@@ -211,33 +211,33 @@ class Browsing {
     return { url: shownUrl(page.url()), title: await this.#session.title() };
   }
 
-  /** What was seen when the action before this one was done, or a picture when this is the first of the step. */
+  /** What was visible after the previous action, or a new picture for the first action of the step. */
   async #before(id: string, number: number): Promise<RunPicture | undefined> {
     const { lastPicture } = this.#session;
     if (number > 1 && lastPicture !== undefined) return { of: lastPicture.of };
     return await this.#picture(`${id}:before`, `${this.#step.number}-${number}-before.png`);
   }
 
-  /** A picture of the page; the last one again where nothing has changed since. One that was asked for is always a new one. */
-  async #picture(of: string, name: string, asked = false): Promise<RunPicture | undefined> {
-    const whole = asked && this.#step.payload.full_page === true;
-    const bytes = await this.#session.picture(whole);
+  /** A picture of the page: the previous one if nothing has changed since, unless the procedure requested a picture. */
+  async #picture(of: string, name: string, isRequested = false): Promise<RunPicture | undefined> {
+    const isFullPage = isRequested && this.#step.payload.full_page === true;
+    const bytes = await this.#session.picture(isFullPage);
     if (bytes === undefined) {
       this.#session.lastPicture = undefined;
       return undefined;
     }
     const digest = createHash('sha256').update(bytes).digest('hex');
     const { lastPicture } = this.#session;
-    if (!asked && lastPicture?.digest === digest) return { of: lastPicture.of };
-    // The next action begins with what is in view.
-    if (!whole) this.#session.lastPicture = { digest, of };
+    if (!isRequested && lastPicture?.digest === digest) return { of: lastPicture.of };
+    // The next action starts with what is in view.
+    if (!isFullPage) this.#session.lastPicture = { digest, of };
     return { name, mimeType: 'image/png', bytes };
   }
 }
 
-/** The name that a page gives a file, as one that can be written. */
+/** A safe version of the name that a page suggests for a file. */
 function plainName(suggested: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in a file's name
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they do not belong in a file name
   const name = path.posix.basename(suggested.replaceAll('\\', '/')).replace(/[\x00-\x1f\x7f]/g, '_');
   return ['', '.', '..'].includes(name) ? 'download' : name;
 }

@@ -1,4 +1,4 @@
-/** Steps that show as tool calls: tool, exec, write, screenshot. The call becomes visible before it is made; its result is committed with the step. */
+/** Steps that appear as tool calls: tool, exec, write, screenshot. The call is visible before it is made; its result is committed with the step. */
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
@@ -9,12 +9,12 @@ import { command, text, value } from './rendering/parts.ts';
 import { defaultExec, type Step, type StepKind, type StepOf } from './schema.ts';
 import { asStepError, type Done, nameOf, type Pause, StepError, type Turn } from './turn.ts';
 
-/** Bytes kept of each output of a command. */
+/** The number of bytes that are kept of each output stream of a command. */
 const outputLimit = 64 * 1024;
 /** The largest screenshot, in bytes. */
 const imageLimit = 10 * 1024 * 1024;
 
-/** A tool call that has begun, as journalled. */
+/** A tool call that has started, as the journal records it. */
 interface ToolCall {
   until: number;
   name: string;
@@ -25,7 +25,7 @@ interface ToolCall {
 
 export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<Done | Pause> {
   const { payload } = step;
-  // Rendered once: a message that arrives while the tool "works" must not change what it was called with.
+  // Rendered once: a message that arrives while the tool "works" must not change the arguments of the call.
   const call = await turn.once<ToolCall>(step, 'until', async () => {
     const until = turn.host.clock.now() + (parseDuration(payload.takes ?? '0') ?? 0);
     const outcome = payload.error === undefined ? { result: value(payload.result ?? null) } : { error: text(payload.error) };
@@ -42,30 +42,30 @@ export async function exec(step: StepOf<'exec'>, turn: Turn): Promise<Done> {
   const { host } = turn;
   if (host.exec === 'off') {
     throw new StepError(
-      `${nameOf(step)} runs a command, and this service does not run commands. Start it with \`aops serve --exec host\` to allow them.`,
+      `${nameOf(step)} runs a command, which this service does not allow. Start it with \`aops serve --exec host\` to allow commands.`,
     );
   }
   const { run } = await turn.render(step, { run: command(step.payload.run) });
   const timeoutMs = parseDuration(step.payload.timeout ?? '') ?? defaultExec;
-  return await calling(step, turn, { name: 'exec', arguments: { command: run.shown } }, async () => {
+  return await calling(step, turn, { name: 'exec', arguments: { command: run.display } }, async () => {
     const result = await host.sandbox.exec(run.text, { timeoutMs, outputLimit, signal: host.signal });
     const { exitCode, stdout, stderr, timedOut, truncated } = result;
-    const shown = { exit_code: exitCode, stdout, stderr, timed_out: timedOut, truncated };
+    const output = { exit_code: exitCode, stdout, stderr, timed_out: timedOut, truncated };
     const error = execError(result, timeoutMs);
-    // As $( ) of a shell: the last line break is rarely wanted in a text.
-    const entry = { result: { ...shown, stdout: stdout.replace(/\n+$/, ''), stderr: stderr.replace(/\n+$/, '') } };
-    if (error === undefined) return { entry, events: [resultEvent(step, { result: shown })] };
-    const events = [resultEvent(step, { result: shown, error })];
+    // Without the final line breaks, as in $( ) of a shell: they are rarely wanted in a text.
+    const entry = { result: { ...output, stdout: stdout.replace(/\n+$/, ''), stderr: stderr.replace(/\n+$/, '') } };
+    if (error === undefined) return { entry, events: [resultEvent(step, { result: output })] };
+    const events = [resultEvent(step, { result: output, error })];
     if (step.payload.on_error === 'continue') return { entry, events };
     return { entry: { ...entry, ends: { status: 'failed', error: `${nameOf(step)}: ${error}` } }, events };
   });
 }
 
 function execError({ exitCode, signal, stderr, timedOut }: ExecResult, timeoutMs: number): string | undefined {
-  if (timedOut) return `the command was ended because it ran longer than ${timeoutMs / 1_000} seconds.`;
+  if (timedOut) return `the command was terminated because it ran longer than ${timeoutMs / 1_000} seconds.`;
   if (exitCode === 0) return undefined;
   const last = stderr.trimEnd().split('\n').at(-1)?.trim();
-  const why = exitCode === null ? `was ended by ${signal}` : `failed with exit code ${exitCode}`;
+  const why = exitCode === null ? `was terminated by ${signal}` : `failed with exit code ${exitCode}`;
   return last ? `the command ${why}: ${last}` : `the command ${why}.`;
 }
 
@@ -97,12 +97,12 @@ export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promis
     { name: 'screenshot', arguments: { ...input, ...(action === undefined ? {} : { action }) } },
     async () => {
       const { entry, bytes, truncated } = await host.sandbox.read(source, imageLimit);
-      if (truncated) throw new ServiceError(413, 'file_too_large', `The picture ${entry.path} is larger than 10 MiB.`);
+      if (truncated) throw new ServiceError(413, 'file_too_large', `The image ${entry.path} is larger than 10 MiB.`);
       const mimeType = imageTypeOf(bytes);
-      if (mimeType === null) throw new ServiceError(400, 'not_a_picture', `${entry.path} is no PNG, JPEG or WebP picture.`);
+      if (mimeType === null) throw new ServiceError(400, 'not_a_picture', `${entry.path} is not a PNG, JPEG, or WebP image.`);
       const result = { path: entry.path, mime_type: mimeType, size: bytes.length };
       const image = { name: path.posix.basename(entry.path), mimeType, bytes };
-      const shown: RuntimeEvent = {
+      const screenshot: RuntimeEvent = {
         kind: 'screenshot',
         id: `${step.key}:image`,
         toolName: 'screenshot',
@@ -111,12 +111,12 @@ export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promis
         input,
         image,
       };
-      return { entry: { result }, events: [{ ...resultEvent(step, { result }), screenshot: shown.id }, shown] };
+      return { entry: { result }, events: [{ ...resultEvent(step, { result }), screenshot: screenshot.id }, screenshot] };
     },
   );
 }
 
-/** Shows a call, makes it, and shows what it failed with when it is the procedure that is wrong. */
+/** Reports a call, makes it, and reports the error if the procedure is at fault. */
 export async function calling(
   step: Step,
   turn: Turn,

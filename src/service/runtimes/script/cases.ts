@@ -1,4 +1,4 @@
-/** Steps about cases: complete_case, fail_case, postpone_case, create_case. Each shows as a tool call, and happens once. */
+/** Steps about cases: complete_case, fail_case, postpone_case, create_case. Each appears as a tool call and happens once. */
 import { IsDate } from 'typebox/format';
 import { parseDuration } from '../../../base/duration.ts';
 import type { NewCase } from '../../../interface/types.ts';
@@ -10,8 +10,8 @@ import { type Done, nameOf, StepError, type Turn } from './turn.ts';
 
 export async function settleCase(step: StepOf<'complete_case'> | StepOf<'fail_case'>, turn: Turn): Promise<Done> {
   const { reason } = await turn.render(step, { reason: text(step.payload) });
-  const given = reason === '' ? {} : { reason };
-  return acting(step, turn, given, step.kind === 'fail_case' ? { do: 'fail', reason } : { do: 'complete', ...given });
+  const args = reason === '' ? {} : { reason };
+  return acting(step, turn, args, step.kind === 'fail_case' ? { do: 'fail', reason } : { do: 'complete', ...args });
 }
 
 export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): Promise<Done> {
@@ -20,22 +20,22 @@ export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): P
   const reason = rendered.reason === undefined ? {} : { reason: rendered.reason };
   const now = turn.host.clock.now();
   const until = rendered.until === undefined ? now + (parseDuration(payload.for ?? '') ?? 0) : readUntil(step, rendered.until, now);
-  const given = { until: new Date(until).toISOString(), ...reason };
-  const done = await acting(step, turn, given, { do: 'postpone', until, ...reason });
-  // Another run takes the case up when it is due.
+  const args = { until: new Date(until).toISOString(), ...reason };
+  const done = await acting(step, turn, args, { do: 'postpone', until, ...reason });
+  // Another run takes the case when it is due.
   return done.entry.ends === undefined ? { ...done, entry: { ...done.entry, ends: { status: 'completed' } } } : done;
 }
 
 const dateForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
 
 function readUntil(step: Step, text: string, now: number): number {
-  const given = text.trim();
-  // Date.parse takes the 30th of February for the 2nd of March.
-  const until = dateForm.test(given) && IsDate(given.slice(0, 10)) ? Date.parse(given) : Number.NaN;
+  const trimmed = text.trim();
+  // Date.parse reads the 30th of February as the 2nd of March.
+  const until = dateForm.test(trimmed) && IsDate(trimmed.slice(0, 10)) ? Date.parse(trimmed) : Number.NaN;
   if (Number.isNaN(until)) {
     throw new StepError(`${nameOf(step)}: "${text}" is no date; write 2026-07-18, or 2026-07-18T09:30:00Z.`);
   }
-  // A case that is due at once would be taken up and postponed for ever.
+  // A case that is due immediately would be taken and postponed forever.
   if (until <= now) throw new StepError(`${nameOf(step)}: ${text} is not in the future.`);
   return until;
 }
@@ -55,17 +55,17 @@ export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promi
     ...(priority === undefined ? {} : { priority }),
   };
   const to = fields.agent === undefined ? {} : { agent: fields.agent };
-  const given = { queue: fields.queue, title: fields.title, ...to };
-  return acting(step, turn, given, { do: 'create', queue: fields.queue, draft, ...to });
+  const args = { queue: fields.queue, title: fields.title, ...to };
+  return acting(step, turn, args, { do: 'create', queue: fields.queue, draft, ...to });
 }
 
-function acting(step: Step, turn: Turn, given: Record<string, unknown>, action: CaseAction): Promise<Done> {
-  return calling(step, turn, { name: step.kind, arguments: given }, async () => {
+function acting(step: Step, turn: Turn, args: Record<string, unknown>, action: CaseAction): Promise<Done> {
+  return calling(step, turn, { name: step.kind, arguments: args }, async () => {
     const result = await turn.act(step, action);
     return { entry: { result }, events: [resultEvent(step, { result })] };
   });
 }
 
-/** Queues that steps add cases to. A name that is made by a template is known in the run alone. */
+/** The queues that steps add cases to, without names from templates, which only the run knows. */
 export const queuesOf = ({ steps }: Procedure): string[] =>
   steps.flatMap((step) => (step.kind === 'create_case' && !step.payload.queue.includes('{') ? [step.payload.queue] : []));

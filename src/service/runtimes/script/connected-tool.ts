@@ -1,4 +1,4 @@
-/** The tool step that really calls something: a tool of one of the team's connections. */
+/** The tool step that makes a real call: to a tool of one of the team's connections. */
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
 import type { ConnectionAnswer, NamedConnection, RunConnection } from '../runtime.ts';
@@ -16,7 +16,7 @@ interface Call {
 export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<Done> {
   const { payload } = step;
   const { host } = turn;
-  // Rendered once: a call that is made again after a crash is the same call, whatever was posted meanwhile.
+  // Rendered once: a call that is repeated after a crash stays the same, whatever messages have arrived since.
   const call = await turn.once<Call>(step, 'until', async () => {
     const rendered = await turn.render(step, {
       connection: textPart(payload.connection as string),
@@ -30,14 +30,14 @@ export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<D
   const timeoutMs = parseDuration(payload.timeout ?? '') ?? defaultTool;
   const { content, structured, text, error } = await connection.call(call.tool, call.arguments, { timeoutMs, signal: host.signal });
   const entry = { result: { structured, text, content, error } };
-  const shown = { content, ...(structured === null ? {} : { structuredContent: structured }) };
-  if (error === null) return { entry, events: [resultEvent(step, { result: shown })] };
-  const events = [resultEvent(step, { ...(content.length > 0 ? { result: shown } : {}), error })];
+  const visible = { content, ...(structured === null ? {} : { structuredContent: structured }) };
+  if (error === null) return { entry, events: [resultEvent(step, { result: visible })] };
+  const events = [resultEvent(step, { ...(content.length > 0 ? { result: visible } : {}), error })];
   if (payload.on_error === 'continue') return { entry, events };
   return { entry: { ...entry, ends: { status: 'failed', error: `${nameOf(step)}: ${sentence(error)}` } }, events };
 }
 
-/** The connections that the steps name, each once; a name that a template makes is known only when its step is executed. */
+/** The connections that the steps name, each once, without names from templates, which only the run knows. */
 export function connectionsOf({ steps }: Procedure): NamedConnection[] {
   const named = new Map<string, NamedConnection>();
   for (const { kind, payload, condition } of steps) {
@@ -49,7 +49,7 @@ export function connectionsOf({ steps }: Procedure): NamedConnection[] {
   return [...named.values()];
 }
 
-/** The connection, or one that answers that there is none: `on_error` is for that, too. */
+/** The connection, or a substitute that reports that it does not exist: `on_error` covers that as well. */
 async function opened({ host }: Turn, word: string): Promise<RunConnection> {
   try {
     return await host.connections.open(word);

@@ -1,4 +1,4 @@
-/** Memory files as templates see them: one that is not there is nil, since the first run of an agent finds none. */
+/** Memory files as templates see them: a missing file is nil, because the first run of an agent does not find any. */
 export const memoryScope = (files: ReadonlyMap<string, string>): Record<string, string | null> =>
   new Proxy<Record<string, string | null>>(Object.create(null) as Record<string, string | null>, {
     get: (_, path) => (typeof path === 'string' ? (files.get(path) ?? null) : undefined),

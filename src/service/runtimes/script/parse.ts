@@ -1,15 +1,15 @@
-/** From a procedure's text to its steps, or to the list of everything that is wrong with it. */
+/** Parses the text of a procedure into its steps, or into the list of all its problems. */
 import { isObject } from '../../../base/values.ts';
 import { checkPayload, type Finding } from './payload.ts';
 import { invalidProcedure, oneOf, type Problem, suggestion } from './problems.ts';
 import { checkTexts, idOf } from './references.ts';
 import { checkRules } from './rules.ts';
-import { conditionKey, longestProcedure, mostSteps, type Procedure, procedureKeys, type Step, type StepKind, stepKinds } from './schema.ts';
+import { conditionKey, longestProcedure, maxSteps, type Procedure, procedureKeys, type Step, type StepKind, stepKinds } from './schema.ts';
 import { type Path, readSource, type Source } from './source.ts';
 
 /**
- * Reads a procedure. Throws a ServiceError 400 `invalid_procedure` whose details name every problem with its line and column, in the
- * order of the text; the first line of its message is the first problem.
+ * Parses a procedure. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column, in
+ * the order of the text; the first line of its message is the first problem.
  */
 export function parseProcedure(text: string): Procedure {
   if (Buffer.byteLength(text) > longestProcedure) {
@@ -21,13 +21,13 @@ export function parseProcedure(text: string): Procedure {
   const reported = new Set<string>();
   const report: Report = (finding, line = 0) => {
     const position = finding.onKey ? { ...source.keyAt(finding.path), block: false, literal: false } : source.at(finding.path);
-    // The text of a block begins on the line below its | or >. Only the lines of a | are those of the document: others are folded, or escaped.
+    // A block text begins on the line below its | or >. Only the lines of a | match lines of the document: others are folded or escaped.
     const below = (position.block ? 1 : 0) + (position.literal ? line : 0);
     const problem = { message: finding.message, line: position.line + below, column: below > 0 ? 1 : position.column };
-    // What an alias repeats is wrong in one place.
-    const said = JSON.stringify(problem);
-    if (!reported.has(said)) problems.push(problem);
-    reported.add(said);
+    // A problem that an alias repeats is reported once.
+    const key = JSON.stringify(problem);
+    if (!reported.has(key)) problems.push(problem);
+    reported.add(key);
   };
   const otherIds = new Set<string>();
   const steps = readTop(source, report).flatMap((value, index) => {
@@ -43,20 +43,20 @@ export function parseProcedure(text: string): Procedure {
   return { steps };
 }
 
-/** Procedures that were read lately, by their text; the one that was used last comes last. */
-const known = new Map<string, Procedure>();
-/** Characters of their texts. */
-const mostKnown = 4_000_000;
+/** Recently parsed procedures by their text; the most recently used one comes last. */
+const cache = new Map<string, Procedure>();
+/** The maximum length of all their texts together, in characters. */
+const maxCached = 4_000_000;
 let knownLength = 0;
 
-/** The same for a procedure that is executed: it is read again for each pass of each run. Nobody changes what is given. */
+/** The same, cached, for procedures that are executed: every pass of every run needs them. Callers must not change the result. */
 export function readProcedure(text: string): Procedure {
-  const procedure = known.get(text) ?? parseProcedure(text);
-  if (!known.delete(text)) knownLength += text.length;
-  known.set(text, procedure);
-  for (const oldest of known.keys()) {
-    if (knownLength <= mostKnown) break;
-    known.delete(oldest);
+  const procedure = cache.get(text) ?? parseProcedure(text);
+  if (!cache.delete(text)) knownLength += text.length;
+  cache.set(text, procedure);
+  for (const oldest of cache.keys()) {
+    if (knownLength <= maxCached) break;
+    cache.delete(oldest);
     knownLength -= oldest.length;
   }
   return procedure;
@@ -68,7 +68,7 @@ const below = (step: Step, path: Path): Path => ['steps', step.number - 1, ...pa
 
 function readTop({ value }: Source, report: Report): unknown[] {
   if (!isObject(value)) {
-    report({ message: 'a procedure is a YAML mapping with `version: 1` and `steps`', path: [] });
+    report({ message: 'a procedure must be a YAML mapping with `version: 1` and `steps`', path: [] });
     return [];
   }
   for (const key of Object.keys(value)) {
@@ -83,17 +83,17 @@ function readTop({ value }: Source, report: Report): unknown[] {
   if (steps === undefined) report({ message: '`steps` is missing', path: [] });
   else if (!Array.isArray(steps)) report({ message: '`steps` must be a list; begin every step with "- "', path: ['steps'] });
   else if (steps.length === 0) report({ message: '`steps` is empty; a procedure needs at least one step', path: ['steps'] });
-  else if (steps.length > mostSteps)
-    report({ message: `there are ${steps.length} steps; ${mostSteps} are the most`, path: ['steps', mostSteps] });
+  else if (steps.length > maxSteps)
+    report({ message: `there are ${steps.length} steps; at most ${maxSteps} are allowed`, path: ['steps', maxSteps] });
   else return steps;
   return [];
 }
 
-/** A step whose shape is right, or undefined after its problems were reported. */
+/** A step with the right structure, or undefined after its problems were reported. */
 function readStep(value: unknown, index: number, source: Source, report: Report): Step | undefined {
   const path: Path = ['steps', index];
   if (!isObject(value)) {
-    report({ message: 'a step is a mapping such as `say: Hello`', path });
+    report({ message: 'a step must be a mapping, such as `say: Hello`', path });
     return undefined;
   }
   const keys = Object.keys(value);
@@ -104,13 +104,13 @@ function readStep(value: unknown, index: number, source: Source, report: Report)
     if (kinds.includes(key as StepKind) || key === conditionKey) continue;
     sound = false;
     const message = kind
-      ? `unknown key \`${key}\` beside \`${kind}\`; ${suggestion(key, [conditionKey])}`
+      ? `unknown key \`${key}\` next to \`${kind}\`; ${suggestion(key, [conditionKey])}`
       : `unknown step \`${key}\`; ${suggestion(key, [...stepKinds, conditionKey])}`;
     report({ message, path: [...path, key], onKey: true });
   }
   if (kinds.length > 1)
     report({
-      message: `a step does one thing; write ${kinds.map((word) => `\`${word}\``).join(' and ')} as steps of their own`,
+      message: `a step can do only one thing; write ${kinds.map((word) => `\`${word}\``).join(' and ')} as separate steps`,
       path: [...path, kinds[1] as string],
       onKey: true,
     });
@@ -142,7 +142,7 @@ function readCondition(value: unknown, path: Path, report: Report): string | und
   return undefined;
 }
 
-/** Ids in a step of whatever shape. */
+/** The IDs in a step of any structure. */
 function idsIn(step: unknown): string[] {
   const payloads = isObject(step) ? Object.values(step).filter(isObject) : [];
   return payloads.flatMap((payload) => (typeof payload.id === 'string' ? [payload.id] : []));
@@ -154,7 +154,8 @@ function checkIds(steps: readonly Step[], report: Report): void {
     const id = idOf(step);
     if (id === undefined) continue;
     const earlier = first.get(id);
-    if (earlier) report({ message: `the id \`${id}\` is taken by the step on line ${earlier.line}`, path: below(step, [step.kind, 'id']) });
+    if (earlier)
+      report({ message: `the ID \`${id}\` is already used by the step on line ${earlier.line}`, path: below(step, [step.kind, 'id']) });
     else first.set(id, step);
   }
 }

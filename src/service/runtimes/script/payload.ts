@@ -1,13 +1,13 @@
-/** Checks the payload of a step against its schema, and says what is wrong in words. */
+/** Checks the payload of a step against its schema, and describes the problems in words. */
 import { Compile } from '../../../interface/validator.ts';
 import { anyOf, suggestion } from './problems.ts';
 import { durationPattern, idPattern, type StepKind, stepKinds, stepSchemas } from './schema.ts';
 import type { Path } from './source.ts';
 
-/** What is wrong with a value. `onKey` says that its key is what is wrong. */
+/** A problem with a value, or with its key (`onKey`). */
 export interface Finding {
   message: string;
-  /** Below the payload. */
+  /** Relative to the payload. */
   path: Path;
   onKey?: boolean;
 }
@@ -16,7 +16,7 @@ type Failure = { keyword: string; instancePath: string; schemaPath: string; para
 
 const validators = new Map(stepKinds.map((kind) => [kind, Compile(stepSchemas[kind])]));
 
-/** Everything wrong with the shape of a step's payload; nothing when it is right. */
+/** All problems with the structure of a step's payload. */
 export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
   const validator = validators.get(kind);
   if (!validator || validator.Check(payload)) return [];
@@ -29,7 +29,7 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
     const value = valueAt(payload, path);
     const name = nameOf(kind, path);
     if (!isOfChoice(failure)) findings.push(...describeFailure(kind, failure, { path, value, name }));
-    // A mapping or list given where one may be chosen is judged as that.
+    // A mapping or list, where one of the choices is one, is judged by that choice.
     else if (
       !choicesAt.has(at) &&
       !(isContainer(value) && failures.some((other) => other.instancePath.startsWith(at) && !isOfChoice(other)))
@@ -38,7 +38,7 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
       findings.push({ message: `${name} must be ${choices(failures, at)}`, path });
     }
   }
-  // The validator stops after many findings, before it says which keys are unknown.
+  // The validator stops after many findings, before it names the unknown keys.
   const unknown = failures.find(({ keyword }) => keyword === 'boolean');
   if (findings.length === 0 && unknown !== undefined) {
     const path = pathOf(unknown.instancePath);
@@ -47,7 +47,7 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
   return findings;
 }
 
-/** Whether a failure only says that a value is not this one of several choices. */
+/** Whether a failure only concerns one of several choices. */
 const isOfChoice = ({ keyword, schemaPath }: Failure): boolean =>
   keyword === 'anyOf' || (['const', 'type'].includes(keyword) && /\/anyOf\/\d+$/.test(schemaPath));
 
@@ -57,15 +57,15 @@ function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; val
     case 'required':
       return (failure.params.requiredProperties as string[]).map((key) => ({ message: `${name} needs \`${key}\``, path, onKey: true }));
     case 'additionalProperties': {
-      const known = Object.keys((schemaAt(kind, failure.schemaPath).properties ?? {}) as object);
+      const allowed = Object.keys((schemaAt(kind, failure.schemaPath).properties ?? {}) as object);
       return (failure.params.additionalProperties as string[]).map((key) => ({
-        message: `unknown key \`${key}\` in ${name}; ${suggestion(key, known)}`,
+        message: `unknown key \`${key}\` in ${name}; ${suggestion(key, allowed)}`,
         path: [...path, key],
         onKey: true,
       }));
     }
     case 'type':
-      // A number where a duration belongs lacks its unit; in quotes it would lack it still.
+      // A number in place of a duration lacks its unit, so quotes would not help.
       if (typeof at.value === 'number' && at.value !== 0 && schemaAt(kind, failure.schemaPath).pattern === durationPattern)
         return [{ message: `${name} ${patternMessage(durationPattern, at.value)}`, path }];
       return [
@@ -86,16 +86,16 @@ function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; val
     case 'maximum':
       return [{ message: `${name} must be ${failure.params.limit} or less`, path }];
     default:
-      // `boolean`, `const` and `anyOf` repeat what another failure of the same value says.
+      // `boolean`, `const`, and `anyOf` repeat another failure of the same value.
       return [];
   }
 }
 
 function patternMessage(pattern: string, value: unknown): string {
-  if (pattern === durationPattern) return `is \`${String(value)}\`, which is no duration; write 300ms, 2s, 1m30s or 2h`;
+  if (pattern === durationPattern) return `is \`${String(value)}\`, which is not a duration; write 300ms, 2s, 1m30s, or 2h`;
   if (pattern === idPattern)
-    return `is \`${String(value)}\`; an id begins with a letter and goes on with letters, digits and _ (64 at the most)`;
-  return 'has the wrong form';
+    return `is \`${String(value)}\`; an ID starts with a letter, followed by letters, digits, and _ (at most 64 characters)`;
+  return 'does not have the required form';
 }
 
 const typeNames: Record<string, string> = {

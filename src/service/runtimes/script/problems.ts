@@ -1,4 +1,4 @@
-/** Problems of a procedure: where they are, how they are reported, and what was probably meant. */
+/** Problems of a procedure: their positions, how they are reported, and suggestions. */
 import { nearest } from '../../../base/nearest.ts';
 import { ServiceError } from '../../errors.ts';
 
@@ -12,10 +12,10 @@ export interface Problem extends Position {
   message: string;
 }
 
-/** How many problems the message itself lists; the details have all. */
+/** The number of problems that the message lists; the details contain all. */
 const listed = 10;
 
-/** The error for the problems found, in the order of the text. Its first line is the first problem. */
+/** The error for problems, in the order of the text. Its first line is the first problem. */
 export function invalidProcedure(problems: readonly Problem[]): ServiceError {
   const details = problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
@@ -32,9 +32,9 @@ export const oneOf = (words: readonly string[]): string => anyOf(words.map((word
 export const anyOf = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
 
-/** What to say about an unknown word: the known one that is nearly the same, or all of them. */
-export function suggestion(word: string, known: readonly string[]): string {
-  const meant = nearest(word, known);
-  if (meant !== undefined) return `did you mean \`${meant}\`?`;
-  return known.length === 0 ? 'none is known here' : `allowed: ${oneOf(known)}`;
+/** A hint about an unknown word: the similar word that is allowed, or all allowed words. */
+export function suggestion(word: string, allowed: readonly string[]): string {
+  const similar = nearest(word, allowed);
+  if (similar !== undefined) return `did you mean \`${similar}\`?`;
+  return allowed.length === 0 ? 'there is nothing to refer to here' : `allowed: ${oneOf(allowed)}`;
 }

@@ -1,7 +1,7 @@
-/** Checks the templates and conditions of a procedure: their syntax, and that what they read is there when their step runs. */
+/** Checks the templates and conditions of a procedure: their syntax, and that the variables that they read exist when their step runs. */
 import type { Finding } from './payload.ts';
 import { oneOf, suggestion } from './problems.ts';
-import { conditionKey, mostOutputs, type Step } from './schema.ts';
+import { conditionKey, maxOutputs, type Step } from './schema.ts';
 import { checkCommand } from './shell.ts';
 import type { Path } from './source.ts';
 import { conditionReferences, type Reference, TemplateError, templateReferences } from './template.ts';
@@ -23,8 +23,8 @@ const roots: Record<string, readonly string[] | undefined> = {
 };
 
 /**
- * Findings of all steps, by step. The steps are those of the right shape; `otherIds` are ids of the others, of which nothing is said:
- * their own problems are reported already.
+ * Findings of all steps, by step. The steps are those with the right structure. References to `otherIds`, the IDs of all other steps,
+ * are not reported, because those steps have problems of their own.
  */
 export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>): Map<Step, TextFinding[]> {
   const known = { answers: [] as string[], steps: [] as string[] };
@@ -49,7 +49,7 @@ export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>
     if (step.condition !== undefined) check([conditionKey], step.condition, conditionReferences);
     const [before, after] = textsOf(step);
     for (const { path, text } of before) check([step.kind, ...path], text, step.kind === 'exec' ? commandReferences : templateReferences);
-    // What follows an approval may read its answer.
+    // What follows an approval can read its answer.
     const id = idOf(step);
     if (id !== undefined && isAnswered(step)) known.answers.push(id);
     if (id !== undefined && step.kind !== 'ask') known.steps.push(id);
@@ -61,9 +61,9 @@ export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>
 
 /** Throws a TemplateError when a template, or all of them up to it, have too many outputs and tags. */
 function requireReadable(count: number, total: number): void {
-  if (count > mostOutputs.template) throw new TemplateError(`a template has at most ${mostOutputs.template} outputs and tags`);
-  if (total > mostOutputs.procedure)
-    throw new TemplateError(`the templates of a procedure have at most ${mostOutputs.procedure} outputs and tags`);
+  if (count > maxOutputs.template) throw new TemplateError(`a template can have at most ${maxOutputs.template} outputs and tags`);
+  if (total > maxOutputs.procedure)
+    throw new TemplateError(`the templates of a procedure can have at most ${maxOutputs.procedure} outputs and tags`);
 }
 
 export const idOf = (step: Step): string | undefined =>
@@ -86,11 +86,11 @@ function unknownReference({ path }: Reference, known: Known, steps: readonly Ste
     return roots[root].includes(name) ? undefined : `\`${root}\` has no \`${name}\`; it has ${oneOf(roots[root])}`;
   if (known[root].includes(name)) return undefined;
   const owner = steps.find((step) => idOf(step) === name);
-  if (!owner) return `\`${root}.${name}\` is unknown: no step before this one has that id; ${suggestion(name, known[root])}`;
+  if (!owner) return `\`${root}.${name}\` is unknown: no earlier step has that ID; ${suggestion(name, known[root])}`;
   if (!(root === 'answers' ? isAnswered(owner) : owner.kind !== 'ask')) {
-    return `\`${root}.${name}\` is unknown; what the ${owner.kind} step gives is in \`${root === 'answers' ? 'steps' : 'answers'}.${name}\``;
+    return `\`${root}.${name}\` is unknown; the result of the ${owner.kind} step is in \`${root === 'answers' ? 'steps' : 'answers'}.${name}\``;
   }
-  return `\`${root}.${name}\` is not known yet: the step \`${name}\` comes later (line ${owner.line})`;
+  return `\`${root}.${name}\` is not available yet: the step \`${name}\` comes later (line ${owner.line})`;
 }
 
 interface TextAt {
@@ -99,7 +99,7 @@ interface TextAt {
   text: string;
 }
 
-/** The texts of a step that are templates: those used before its result is known, and those used after. */
+/** The texts of a step that are templates: those that are used before its result is known, and those that are used after. */
 function textsOf(step: Step): [TextAt[], TextAt[]] {
   switch (step.kind) {
     case 'tool': {

@@ -1,4 +1,4 @@
-/** The remember step: writes a memory file of the agent. The file is written in the transaction that completes the step, so once. */
+/** The remember step: writes a memory file of the agent, in the transaction that completes the step and therefore once. */
 import { callEvent, resultEvent } from './calls.ts';
 import { text, value } from './rendering/parts.ts';
 import type { StepOf } from './schema.ts';
@@ -15,5 +15,5 @@ export async function remember(step: StepOf<'remember'>, turn: Turn): Promise<Do
   return { entry: { result }, events: [resultEvent(step, { result })], remember: { path, content, append } };
 }
 
-/** One value a line where values are appended. */
+/** Appended values are written one per line. */
 const asJson = (value: unknown, append: boolean): string => `${JSON.stringify(value, null, append ? undefined : 2)}\n`;

@@ -1,4 +1,4 @@
-/** Steps that wait for a person: ask, approve. The request is rendered once and journalled, so that its answer always fits it. */
+/** Steps that wait for a person: ask, approve. The request is rendered once and journalled, so that its answer always matches it. */
 import type { HumanQuestion } from '../../../interface/types.ts';
 import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
 import { text, texts } from './rendering/parts.ts';
@@ -7,7 +7,7 @@ import { type Done, type Entry, nameOf, type Pause, StepError, type Turn } from 
 
 export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause> {
   const request = await turn.once(step, 'request', async (): Promise<HumanRequestDraft> => {
-    // Texts, not typed values: a question or option that is one output and nothing else stays a text.
+    // Texts, not typed values: a question or option that consists of a single output stays a text.
     const rendered = await turn.render(step, { questions: texts(step.payload.questions), title: text(step.payload.title) });
     const questions = rendered.questions.map(
       // An option that turns out to be empty cannot be chosen.
@@ -25,31 +25,34 @@ export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause
   return { entry: { answer: answerOf(request.questions ?? [], answer) } };
 }
 
-/** What templates have made of the questions is known only now. Throws a StepError where nobody could answer them. */
+/** Checks questions after rendering. Throws a StepError if they cannot be answered. */
 function requireAnswerable(step: StepOf<'ask'>, questions: readonly HumanQuestion[]): void {
   const seen = new Set<string>();
   for (const [index, { question, options }] of questions.entries()) {
     if (question.trim() === '') throw new StepError(`${nameOf(step)}: question ${index + 1} is empty.`);
     if (options?.length === 0) throw new StepError(`${nameOf(step)}: all options of "${question}" are empty.`);
-    if (seen.has(question)) throw new StepError(`${nameOf(step)}: "${question}" is asked twice; answers are told apart by the question.`);
+    if (seen.has(question))
+      throw new StepError(
+        `${nameOf(step)}: "${question}" is asked twice; each question must be different, because it identifies the answer.`,
+      );
     seen.add(question);
   }
 }
 
 function titleOf(questions: readonly HumanQuestion[]): string {
-  const [first, ...others] = questions;
-  return others.length === 0 ? (first?.question ?? '') : `${first?.question} (and ${others.length} more)`;
+  const [first, ...rest] = questions;
+  return rest.length === 0 ? (first?.question ?? '') : `${first?.question} (and ${rest.length} more)`;
 }
 
-/** One question: its answer. Several: a mapping by question, and by header where there is one. */
+/** For one question, its answer; for several, a mapping by question and by header, if any. */
 function answerOf(questions: readonly HumanQuestion[], { answers }: Extract<HumanAnswer, { type: 'question' }>): Entry['answer'] {
-  const given = questions.map(({ question, header }) => {
+  const answered = questions.map(({ question, header }) => {
     const answer = lookUp(answers, question) ?? (header === undefined ? undefined : lookUp(answers, header)) ?? '';
     return { question, header, answer: Array.isArray(answer) ? answer.join(', ') : answer };
   });
-  if (given.length === 1) return given[0]?.answer;
-  const byHeader = given.flatMap(({ header, answer }) => (header === undefined ? [] : [[header, answer]]));
-  return Object.fromEntries([...byHeader, ...given.map(({ question, answer }) => [question, answer])]) as Record<string, string>;
+  if (answered.length === 1) return answered[0]?.answer;
+  const byHeader = answered.flatMap(({ header, answer }) => (header === undefined ? [] : [[header, answer]]));
+  return Object.fromEntries([...byHeader, ...answered.map(({ question, answer }) => [question, answer])]) as Record<string, string>;
 }
 
 const lookUp = (answers: Record<string, string | string[]>, key: string): string | string[] | undefined =>
@@ -67,7 +70,7 @@ export async function approve(step: StepOf<'approve'>, turn: Turn): Promise<Done
   const reason = decision.reason ?? '';
   const entry: Entry = { answer: decision.approved, result: { approved: decision.approved, reason } };
   if (decision.approved) return { entry };
-  // on_deny may name the reason.
+  // on_deny can contain the reason.
   turn.note(step, entry);
   return denied(step, turn, entry, `"${request.title}" was denied${reason === '' ? '.' : `: ${reason}`}`);
 }

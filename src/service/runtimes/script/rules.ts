@@ -1,10 +1,10 @@
-/** What a schema cannot say about a step: limits of durations, keys that exclude each other, texts that must differ. */
+/** Rules for steps that a schema cannot express: limits of durations, keys that exclude each other, texts that must differ. */
 import { formatDuration, parseDuration } from '../../../base/duration.ts';
 import type { Finding } from './payload.ts';
 import { longestBrowse, longestExec, longestSleep, longestTool, type Payload, type Step } from './schema.ts';
 import type { Path } from './source.ts';
 
-/** Breaches of the rules by a step whose shape is right. */
+/** Violations of the rules by a step with the right structure. */
 export function checkRules(step: Step): Finding[] {
   switch (step.kind) {
     case 'exec':
@@ -18,21 +18,20 @@ export function checkRules(step: Step): Finding[] {
       const both = step.payload.error !== undefined && step.payload.result !== undefined;
       const findings = duration(step.payload.takes, ['takes'], { longest: longestSleep });
       for (const key of ['timeout', 'on_error'] as const)
-        if (step.payload[key] !== undefined)
-          findings.push({ message: `\`${key}\` is for the tool of a \`connection\`, and there is none`, path: [key], onKey: true });
-      if (both) findings.push({ message: '`tool` has a `result` and an `error`; give one of them', path: ['error'], onKey: true });
+        if (step.payload[key] !== undefined) findings.push({ message: `\`${key}\` requires a \`connection\``, path: [key], onKey: true });
+      if (both) findings.push({ message: '`tool` has a `result` and an `error`; use one of them', path: ['error'], onKey: true });
       return findings;
     }
     case 'write':
     case 'remember': {
-      const given = Number(step.payload.content !== undefined) + Number(step.payload.json !== undefined);
-      if (given === 1) return [];
+      const sources = Number(step.payload.content !== undefined) + Number(step.payload.json !== undefined);
+      if (sources === 1) return [];
       return [
         {
           message:
-            given === 0
+            sources === 0
               ? `\`${step.kind}\` needs \`content\` or \`json\``
-              : `\`${step.kind}\` has \`content\` and \`json\`; give one of them`,
+              : `\`${step.kind}\` has \`content\` and \`json\`; use one of them`,
           path: [],
           onKey: true,
         },
@@ -46,23 +45,23 @@ export function checkRules(step: Step): Finding[] {
       const message =
         step.payload.for === undefined
           ? '`postpone_case` needs `for` or `until`'
-          : '`postpone_case` has `for` and `until`; give one of them';
+          : '`postpone_case` has `for` and `until`; use one of them';
       return [...findings, { message, path: [], onKey: true }];
     }
     case 'create_case': {
       if (step.payload.data === undefined || step.payload.json === undefined) return [];
-      return [{ message: '`create_case` has `data` and `json`; give one of them', path: ['json'], onKey: true }];
+      return [{ message: '`create_case` has `data` and `json`; use one of them', path: ['json'], onKey: true }];
     }
     default:
       return [];
   }
 }
 
-/** A tool of a connection answers itself. */
+/** A tool of a connection provides its own result. */
 function calling(payload: Payload<'tool'>): Finding[] {
   const findings = (['result', 'error', 'takes'] as const)
     .filter((key) => payload[key] !== undefined)
-    .map((key): Finding => ({ message: `\`tool\` has a \`connection\`, which gives the \`${key}\` itself`, path: [key], onKey: true }));
+    .map((key): Finding => ({ message: `\`tool\` has a \`connection\`, which provides the \`${key}\``, path: [key], onKey: true }));
   return [...findings, ...duration(payload.timeout, ['timeout'], { longest: longestTool, positive: true })];
 }
 
@@ -88,21 +87,23 @@ function browsing({ url, actions = [] }: Payload<'browse'>): Finding[] {
 const severalActions = (kinds: readonly string[]): string =>
   kinds.length === 0
     ? 'this action does nothing'
-    : `an action does one thing; write ${kinds.map((kind) => `\`${kind}\``).join(' and ')} as actions of their own`;
+    : `an action can do only one thing; write ${kinds.map((kind) => `\`${kind}\``).join(' and ')} as separate actions`;
 
-function questions(asked: Payload<'ask'>['questions']): Finding[] {
-  return asked.flatMap((question, index) => {
+function questions(list: Payload<'ask'>['questions']): Finding[] {
+  return list.flatMap((question, index) => {
     const path = ['questions', index];
     const findings: Finding[] = [];
     if (question.multi_select && !question.options)
       findings.push({ message: '`multi_select` needs `options` to choose from', path: [...path, 'multi_select'], onKey: true });
-    if (asked.findIndex((other) => other.question === question.question) < index) {
-      findings.push({ message: 'this question is asked twice; answers are told apart by the question', path: [...path, 'question'] });
+    if (list.findIndex((other) => other.question === question.question) < index) {
+      findings.push({
+        message: 'this question is asked twice; each question must be different, because it identifies the answer',
+        path: [...path, 'question'],
+      });
     }
     const labels = question.options?.map((option) => option.label) ?? [];
     const repeated = labels.findIndex((label, position) => labels.indexOf(label) < position);
-    if (repeated >= 0)
-      findings.push({ message: `the option \`${labels[repeated]}\` is there twice`, path: [...path, 'options', repeated] });
+    if (repeated >= 0) findings.push({ message: `the option \`${labels[repeated]}\` appears twice`, path: [...path, 'options', repeated] });
     return findings;
   });
 }
@@ -111,5 +112,5 @@ function duration(text: string | undefined, path: Path, { longest, positive = fa
   const milliseconds = text === undefined ? undefined : parseDuration(text);
   if (milliseconds === undefined) return [];
   if (positive && milliseconds === 0) return [{ message: `\`${path.at(-1)}\` must be longer than 0`, path }];
-  return milliseconds > longest ? [{ message: `\`${text}\` is too long; ${formatDuration(longest)} is the most`, path }] : [];
+  return milliseconds > longest ? [{ message: `\`${text}\` is too long; at most ${formatDuration(longest)} is allowed`, path }] : [];
 }

@@ -1,6 +1,6 @@
 /**
- * The script runtime: executes the steps of a procedure, deterministically, with no model. It is the
- * default runtime, for demonstrations, tests, CI and anything whose steps are known (docs/procedures.md).
+ * The script runtime: executes the steps of a procedure deterministically, without a model. It is the
+ * default runtime, for demonstrations, tests, CI, and anything with predetermined steps (docs/procedures.md).
  */
 import { parseDuration } from '../../../base/duration.ts';
 import { ServiceError } from '../../errors.ts';
@@ -27,7 +27,7 @@ export interface ScriptOptions {
 /** The runtime, with threads for its templates. */
 export const createScriptRuntime = ({ pool, limits = defaultLimits }: ScriptOptions): Runtime => ({
   name: 'script',
-  description: 'Executes the steps of a procedure, in order and without a model.',
+  description: 'Executes the steps of a procedure in order, without a model.',
   parts: stepKinds.map((name) => ({
     name,
     type: 'step',
@@ -37,7 +37,7 @@ export const createScriptRuntime = ({ pool, limits = defaultLimits }: ScriptOpti
   validate: (procedure) => void parseProcedure(procedure),
   advance: (host) => advance(host, new PassRendering(pool, { limits, lane: host.run.teamId, signal: host.signal })),
   queuesOf: (procedure) => queuesOf(readProcedure(procedure)),
-  // Not every procedure uses one, and reading it takes its time.
+  // Not every procedure needs it, and loading it takes time.
   connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(readProcedure(procedure)) : []),
   countSteps: (procedure) => readProcedure(procedure).steps.length,
   builder: scriptBuilder,
@@ -54,7 +54,7 @@ async function advance(host: RunHost, rendering: PassRendering): Promise<Outcome
     if (error instanceof ServiceError) return { status: 'failed', error: `The procedure is not valid: ${error.message}` };
     throw error;
   }
-  // Not every procedure reads what may be much.
+  // It can be large, and not every procedure reads it.
   const turn = new Turn(host, host.procedure.includes('memory') ? await host.memory() : new Map(), rendering);
   try {
     return await follow(procedure, turn);
@@ -63,8 +63,8 @@ async function advance(host: RunHost, rendering: PassRendering): Promise<Outcome
   }
 }
 
-/** How often a step may be interrupted by an end of the service before it is given up. */
-const mostInterruptions = 5;
+/** How often the end of the service can interrupt a step before the run fails. */
+const maxInterruptions = 5;
 
 async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
   let { interruptions } = turn.host;
@@ -72,7 +72,7 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
     turn.host.signal.throwIfAborted();
     let entry = turn.entryOf(step);
     if (!entry) {
-      const done = interruptions < mostInterruptions ? await attempt(step, turn) : givenUp(step, interruptions);
+      const done = interruptions < maxInterruptions ? await attempt(step, turn) : abandoned(step, interruptions);
       interruptions = 0;
       if ('status' in done) return done;
       entry = await complete(step, done, turn);
@@ -83,12 +83,12 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
   return { status: 'completed' };
 }
 
-const givenUp = (step: Step, interruptions: number): Done => {
-  const error = `${nameOf(step)} was given up: the service ended ${interruptions} times in a row while it was being done.`;
+const abandoned = (step: Step, interruptions: number): Done => {
+  const error = `${nameOf(step)} was abandoned: the service ended ${interruptions} times in a row while the step was running.`;
   return { entry: { ends: { status: 'failed', error } } };
 };
 
-/** Does a step whose condition holds. What is wrong with the procedure fails the run; anything else is thrown on, for the engine to try again. */
+/** Executes a step if its condition is true. An error of the procedure fails the run; other errors are thrown, and the engine tries again. */
 async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
   try {
     if (step.condition !== undefined && !turn.isBegun(step)) {
@@ -104,7 +104,7 @@ async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
   }
 }
 
-/** Completes a step. What the memory does not take fails the run. */
+/** Completes a step. The run fails if the memory rejects what it writes. */
 async function complete(step: Step, done: Done, turn: Turn): Promise<Entry> {
   try {
     return await turn.complete(step, done);
@@ -118,8 +118,8 @@ async function complete(step: Step, done: Done, turn: Turn): Promise<Entry> {
 async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
   switch (step.kind) {
     case 'say': {
-      const { said } = await turn.render(step, { said: text(step.payload) });
-      return { entry: {}, events: [{ kind: 'text', id: step.key, text: said }] };
+      const { message } = await turn.render(step, { message: text(step.payload) });
+      return { entry: {}, events: [{ kind: 'text', id: step.key, text: message }] };
     }
     case 'tool':
       return step.payload.connection === undefined ? await tool(step, turn) : await connectedTool(step, turn);

@@ -1,17 +1,17 @@
 /**
- * Templates of shell commands. What a template puts in never becomes part of the command's text: it is assigned to a shell
- * variable in front of the command, single-quoted, and the command refers to the variable. So no text can become a command,
- * wherever the output stands. Where it stands decides only how the variable is written; places where a shell would
- * not expand it, or would read it as a program, are refused.
+ * Templates of shell commands. Template output never becomes part of the command's text: it is assigned to a shell variable in
+ * front of the command, single-quoted, and the command refers to the variable. So no text can become a command, wherever the
+ * output is. Its place only decides how the variable is written; places where a shell would not expand it, or would execute it,
+ * are refused.
  */
 import { Output } from 'liquidjs';
 import { createEngine, guarded, type Scope, TemplateError, textOf } from './template.ts';
 
 export interface Command {
-  /** For /bin/sh. */
+  /** The command for /bin/sh. */
   text: string;
-  /** For people: with the values in it. */
-  shown: string;
+  /** The command as it is shown to people, with the values in it. */
+  display: string;
 }
 
 // NUL cannot occur in a command, so it marks outputs.
@@ -22,7 +22,7 @@ const variable = (index: number): string => `aops_value_${index + 1}`;
 /** `text` as one word for a POSIX shell. */
 export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-/** Renders a command. Throws a TemplateError, also when an output stands where it cannot be put in safely. */
+/** Renders a command. Throws a TemplateError, also when an output is in an unsafe place. */
 export function renderCommand(template: string, scope: Scope): Command {
   const values: string[] = [];
   const engine = createEngine((value) => mark(values.push(textOf(value)) - 1));
@@ -37,10 +37,10 @@ export function renderCommand(template: string, scope: Scope): Command {
     return place.quoted ? `\${${variable(index)}}` : `"\${${variable(index)}}"`;
   });
   const assignments = values.map((value, index) => (used.has(index) ? `${variable(index)}=${quote(value) || "''"}; ` : ''));
-  return { text: assignments.join('') + text, shown: marked.replace(marks, (_, digits: string) => quote(values[Number(digits)] ?? '')) };
+  return { text: assignments.join('') + text, display: marked.replace(marks, (_, digits: string) => quote(values[Number(digits)] ?? '')) };
 }
 
-/** Throws a TemplateError when an output of a command without tags stands where it cannot be put in; with tags that shows only in the run. */
+/** Throws a TemplateError when an output of a command without tags is in an unsafe place; with tags, only the run can tell. */
 export function checkCommand(template: string): void {
   const parsed = guarded(() => createEngine(textOf).parse(template));
   let outputs = 0;
@@ -55,21 +55,21 @@ export function checkCommand(template: string): void {
 
 const misplaced = (where: string): TemplateError =>
   new TemplateError(
-    `an output stands ${where}; outputs are quoted for the shell by themselves, so write it outside, as a word of its own or inside double quotes`,
+    `an output is ${where}; outputs are quoted for the shell automatically, so write it outside, as a separate word or inside double quotes`,
   );
 
 interface Place {
   /** Inside double quotes. */
   quoted: boolean;
-  /** Why an output cannot stand here. */
+  /** Why an output is not allowed here. */
   refused?: string;
 }
 
 type Context = 'plain' | 'group' | 'double' | 'backquote' | 'parameter' | 'arithmetic';
 
 /**
- * In which shell context each mark stands. It knows quotes, substitutions, comments and here-documents, not the whole grammar:
- * a mistake can lead to a value being split into words, not to it being executed.
+ * The shell context of each mark. Understands quotes, substitutions, comments, and here-documents, not the whole grammar:
+ * a mistake can cause a value to be split into words, but not to be executed.
  */
 function placesOf(text: string): Map<number, Place> {
   const places = new Map<number, Place>();
@@ -82,7 +82,7 @@ function placesOf(text: string): Map<number, Place> {
     const next = text[i + 1];
     if (character === '\0') {
       const end = text.indexOf('\0', i + 1);
-      // Not one of ours; a command with a NUL is refused when it is to be run.
+      // Not one of our marks; a command with a NUL is refused when it is executed.
       if (end < 0) break;
       places.set(Number(text.slice(i + 1, end)), { quoted: inDouble, ...refusal(everywhere ?? refusedIn(stack)) });
       i = end;

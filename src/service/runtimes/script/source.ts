@@ -1,4 +1,4 @@
-/** A procedure's YAML: its value, and where in the text each part of it stands. */
+/** The YAML of a procedure: its value, and the position of each part in the text. */
 
 import {
   type Alias,
@@ -33,13 +33,13 @@ export interface Located extends Position {
 export interface Source {
   value: unknown;
   problems: Problem[];
-  /** Where a value stands; the nearest part around it when it is not there. */
+  /** The position of a value; if it does not exist, of the nearest part around it. */
   at(path: Path): Located;
-  /** Where the key of a value stands. */
+  /** The position of the key of a value. */
   keyAt(path: Path): Position;
 }
 
-/** Reads YAML 1.2. Syntax errors are problems, never thrown. */
+/** Parses YAML 1.2. Syntax errors become problems and are never thrown. */
 export function readSource(text: string): Source {
   const lines = new LineCounter();
   const document = parse(text, lines);
@@ -76,7 +76,7 @@ export function readSource(text: string): Source {
   };
 }
 
-/** The parser is recursive: it runs out of stack on thousands of nested brackets, which it throws or reports among its errors. */
+/** The parser is recursive: thousands of nested brackets overflow its stack, which it throws or reports among its errors. */
 function parse(text: string, lineCounter: LineCounter): Document {
   let at: [number, number] = [0, 0];
   try {
@@ -97,7 +97,7 @@ interface Misread {
   offset: number;
 }
 
-/** What is YAML, but not what was meant, or has no value. */
+/** Problems of valid YAML that is not what the author meant, or that has no value. */
 function misread(document: Document): Misread[] {
   const found: Misread[] = [];
   const anchors = new Map<string, unknown>();
@@ -125,9 +125,9 @@ function misreadKeys({ items }: YAMLMap): Misread[] {
       return [{ message: 'a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"', offset }];
     if (isCollection(key)) return [{ message: 'a key is a text, not a list or a mapping', offset }];
     if (!isScalar(key)) return [];
-    const again = seen.has(key.value);
+    const isRepeated = seen.has(key.value);
     seen.add(key.value);
-    return again ? [{ message: `the key \`${String(key.value)}\` is there twice`, offset }] : [];
+    return isRepeated ? [{ message: `the key \`${String(key.value)}\` appears twice`, offset }] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Templates and conditions of a procedure, in Liquid. They see the run's data and nothing else: no files, no inherited
- * properties, no tag that reads or counts outside the template. An unknown variable is an error, not an empty text.
+ * Templates and conditions of a procedure, in Liquid. They can only read the run's data: no files, no inherited properties, no
+ * tags that read or count outside the template. An unknown variable is an error, not an empty text.
  */
 
 import { type Expression, Liquid, LiquidError, Output, type Template, TypeGuards, toValueSync, Value } from 'liquidjs';
@@ -8,7 +8,7 @@ import { firstLine } from '../../../base/values.ts';
 import type { Position } from './problems.ts';
 import { countLinesOnce } from './token-positions.ts';
 
-/** What templates see. */
+/** The data that templates can read. */
 export interface Scope {
   message: string;
   messages: readonly string[];
@@ -16,9 +16,9 @@ export interface Scope {
   steps: Record<string, unknown>;
   run: { id: string; number: number };
   agent: { name: string };
-  /** Memory files by path; null for one that is not there. */
+  /** Memory files by path; null for a missing one. */
   memory: Record<string, string | null>;
-  /** Null for a run without one. */
+  /** Null for a run without a case. */
   case: CaseScope | null;
 }
 
@@ -26,18 +26,18 @@ export interface Scope {
 export interface CaseScope {
   id: string;
   title: string;
-  /** A mapping or a list where the data is the JSON of one, otherwise the text. */
+  /** A mapping or list if the data is JSON of one, otherwise the text. */
   data: unknown;
   queue: string;
   priority: string;
-  /** By key; a list where the case has several of a key. */
+  /** By key; a list if the case has several labels with that key. */
   labels: Record<string, string | string[]>;
   /** Labels without a key. */
   tags: string[];
   created_at: string;
 }
 
-/** A template or condition that is wrong, or cannot be rendered. Its position is within the template. */
+/** A template or condition is invalid or cannot be rendered. The position is relative to the template. */
 export class TemplateError extends Error {
   readonly position: Position;
   constructor(message: string, position: Position = { line: 1, column: 1 }) {
@@ -51,10 +51,10 @@ countLinesOnce();
 
 const tags = new Set(['assign', 'break', 'case', 'comment', 'continue', 'for', 'if', 'raw', 'unless', '#']);
 
-/** Limits: characters of a template, milliseconds and characters of a rendering. */
+/** Limits: the characters of a template, and the milliseconds and characters of a rendering. */
 const limits = { parseLimit: 1024 * 1024, renderLimit: 1_000, memoryLimit: 10_000_000 };
 
-/** A Liquid engine that puts every output through `write`, except where a template ends it with `| raw`. */
+/** A Liquid engine that passes every output through `write`, except outputs that end with `| raw`. */
 export function createEngine(write: (value: unknown) => string): Liquid {
   const engine = new Liquid({
     ...limits,
@@ -64,13 +64,13 @@ export function createEngine(write: (value: unknown) => string): Liquid {
     outputEscape: write,
     templates: {},
   });
-  // What is put in as it is still has to be a text.
+  // A raw output still has to be a text.
   engine.registerFilter('raw', { raw: true, handler: textOf });
   for (const name of Object.keys(engine.tags)) if (!tags.has(name)) delete engine.tags[name];
   return engine;
 }
 
-/** A value as text: lists joined with commas, mappings as JSON, nothing for nil. */
+/** A value as text: lists joined with commas, mappings as JSON, an empty text for nil. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(textOf).join(', ');
@@ -82,7 +82,7 @@ const engine = createEngine(textOf);
 /** Renders a text. Throws a TemplateError. */
 export const render = (template: string, scope: Scope): string => guarded(() => String(engine.parseAndRenderSync(template, scope)));
 
-/** Renders every text in a value. A text that is one output and nothing else keeps the type of what it names. */
+/** Renders every text in a value. A text that consists of a single output keeps the type of its value. */
 export function renderDeep(value: unknown, scope: Scope): unknown {
   if (typeof value === 'string') {
     const expression = singleOutput(value);
@@ -93,7 +93,7 @@ export function renderDeep(value: unknown, scope: Scope): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderDeep(item, scope)]));
 }
 
-/** Renders every text in a value; what is there as a text stays one. */
+/** Renders every text in a value; every text stays a text. */
 export function renderTexts<T>(value: T, scope: Scope): T {
   if (typeof value === 'string') return render(value, scope) as T;
   if (Array.isArray(value)) return value.map((item: unknown) => renderTexts(item, scope)) as T;
@@ -101,18 +101,18 @@ export function renderTexts<T>(value: T, scope: Scope): T {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderTexts(item as unknown, scope)])) as T;
 }
 
-/** Whether a condition holds: everything but false and nil does. Throws a TemplateError. */
+/** Whether a condition is true: everything except false and nil is. Throws a TemplateError. */
 export function holds(condition: string, scope: Scope): boolean {
   const value = guarded(() => engine.evalValueSync(condition, scope) as unknown);
   return value !== false && value !== null && value !== undefined;
 }
 
-/** A variable that a template reads: its path as far as it is known, with its position within the template. */
+/** A variable that a template reads: its path up to the first computed part, with its position within the template. */
 export interface Reference extends Position {
   path: string[];
 }
 
-/** Checks the syntax of a template and tells which variables it reads. Throws a TemplateError. */
+/** Checks the syntax of a template and returns the variables that it reads. Throws a TemplateError. */
 export function templateReferences(template: string): Reference[] {
   return guarded(() => {
     const references: Reference[] = [];
@@ -120,16 +120,16 @@ export function templateReferences(template: string): Reference[] {
     checkExpressions(parsed);
     for (const variables of Object.values(engine.analyzeSync(parsed).globals)) {
       for (const { segments, location } of variables) {
-        // A computed part, as in answers[message], ends what is known.
-        const known = segments.findIndex((segment) => typeof segment !== 'string');
-        references.push({ path: (known < 0 ? segments : segments.slice(0, known)).map(String), line: location.row, column: location.col });
+        // A computed part, as in answers[message], ends the path.
+        const end = segments.findIndex((segment) => typeof segment !== 'string');
+        references.push({ path: (end < 0 ? segments : segments.slice(0, end)).map(String), line: location.row, column: location.col });
       }
     }
     return references;
   });
 }
 
-/** Liquid evaluates expressions such as `a b` and `a == == b`, to something that nobody meant. Throws a TemplateError. */
+/** Rejects expressions such as `a b` and `a == == b`, which Liquid accepts and evaluates unexpectedly. Throws a TemplateError. */
 function checkExpressions(templates: readonly Template[]): void {
   for (const template of templates) {
     for (const argument of template.arguments?.() ?? []) if (argument instanceof Value) checkExpression(argument.initial);
@@ -151,7 +151,7 @@ function checkExpression({ postfix }: Expression): void {
       if (wantsValue) throw wrong(`a value is missing before \`${text}\``);
       wantsValue = true;
     } else {
-      if (!wantsValue) throw wrong(`\`${text}\` stands where an operator is expected, such as ==, and or contains`);
+      if (!wantsValue) throw wrong(`\`${text}\` appears where an operator is expected, such as ==, and, or contains`);
       if (TypeGuards.isQuotedToken(token) && !(text.length > 1 && text.endsWith(text.charAt(0))))
         throw wrong(`the text ${text} has no closing quote`);
       wantsValue = isNot;
@@ -160,10 +160,10 @@ function checkExpression({ postfix }: Expression): void {
   if (wantsValue) throw new TemplateError('the expression ends where a value is expected');
 }
 
-/** As templateReferences, for a condition. */
+/** Like templateReferences, for a condition. */
 export function conditionReferences(condition: string): Reference[] {
   if (/%\}|\{\{|\{%/.test(condition))
-    throw new TemplateError('a condition is written without braces, such as: answers.pay and steps.count.exit_code == 0');
+    throw new TemplateError('write conditions without braces, such as: answers.pay and steps.count.exit_code == 0');
   // Liquid reads a missing right side as nil.
   if (/(?:[=!<>]=|[<>]|\b(?:and|or|not|contains))\s*$/.test(condition))
     throw new TemplateError('the condition ends where a value is expected');
@@ -171,8 +171,8 @@ export function conditionReferences(condition: string): Reference[] {
     return templateReferences(`{% if ${condition} %}{% endif %}`).map((reference) => ({ ...reference, line: 1, column: 1 }));
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    // What Liquid says of = && ( and the like.
-    const how = /^expected|^invalid/.test(error.message) ? `; a condition is written with ${operators}, and without parentheses` : '';
+    // Liquid's messages about =, &&, (, and the like.
+    const how = /^expected|^invalid/.test(error.message) ? `; conditions can use ${operators}, but no parentheses` : '';
     throw new TemplateError(error.message + how);
   }
 }
@@ -185,7 +185,7 @@ function singleOutput(template: string): string | undefined {
   return parsed.length === 1 && parsed[0] instanceof Output ? template.replace(/^\{\{-?|-?\}\}$/g, '') : undefined;
 }
 
-/** Runs something of Liquid's and turns its errors into a TemplateError. */
+/** Calls Liquid and turns its errors into a TemplateError. */
 export function guarded<T>(action: () => T): T {
   try {
     return action();

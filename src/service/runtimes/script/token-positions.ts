@@ -1,21 +1,21 @@
 /**
- * Where tokens of templates are. LiquidJS counts lines from the beginning of the template for each variable it tells of, so that
- * a template of 1 MiB with many of them takes minutes to check. This counts the lines of a template once.
+ * Positions of template tokens. LiquidJS counts lines from the beginning of the template for each variable, so that checking a
+ * template of 1 MiB with many variables takes minutes. This counts the lines of a template once.
  */
 import { Token } from 'liquidjs';
 
-let counted: { input: string; lineStarts: number[] } = { input: '', lineStarts: [0] };
+let latest: { input: string; lineStarts: number[] } = { input: '', lineStarts: [0] };
 
 function lineStartsOf(input: string): number[] {
-  if (counted.input !== input) {
+  if (latest.input !== input) {
     const lineStarts = [0];
     for (let at = input.indexOf('\n'); at >= 0; at = input.indexOf('\n', at + 1)) lineStarts.push(at + 1);
-    counted = { input, lineStarts };
+    latest = { input, lineStarts };
   }
-  return counted.lineStarts;
+  return latest.lineStarts;
 }
 
-/** Line and column of an offset, both from 1. */
+/** Line and column of an offset, both latest from 1. */
 function positionOf(input: string, offset: number): [line: number, column: number] {
   const starts = lineStartsOf(input);
   let [low, high] = [0, starts.length - 1];
@@ -27,7 +27,7 @@ function positionOf(input: string, offset: number): [line: number, column: numbe
   return [low + 1, offset - (starts[low] as number) + 1];
 }
 
-/** Has the library find positions in this way. */
+/** Makes the library find positions this way. */
 export function countLinesOnce(): void {
   Token.prototype.getPosition = function (this: Token): [number, number] {
     return positionOf(this.input, this.begin);

@@ -1,6 +1,6 @@
 /**
- * One pass over a run's procedure: what has been done already (the journal), what templates see because of it, and how a
- * step reports. An entry of the journal is all that later steps need to know of a step, so that a resumed run goes on as if never interrupted.
+ * One pass over a run's procedure: the completed steps (the journal), the data that templates can read, and how a step reports
+ * its result. A journal entry contains everything that later steps need, so that a resumed run continues as if never interrupted.
  */
 import { BrowserSession } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
@@ -14,7 +14,7 @@ import { RenderLimitError } from './rendering/thread.ts';
 import type { Step } from './schema.ts';
 import { type Scope, TemplateError } from './template.ts';
 
-/** What the journal keeps of a completed step. */
+/** The journal entry of a completed step. */
 export interface Entry {
   skipped?: true;
   /** Becomes steps.<id>. */
@@ -25,17 +25,17 @@ export interface Entry {
   ends?: Extract<Outcome, { status: 'completed' | 'failed' }>;
 }
 
-/** A step has been completed, or the run has to pause in it. */
+/** The step is complete, or the run has to pause in it. */
 export type Done = { entry: Entry; events?: RuntimeEvent[]; remember?: MemoryWrite };
 export type Pause = Extract<Outcome, { status: 'waiting' | 'sleeping' }>;
 
-/** A step that cannot be done; the run fails with this message. */
+/** A step cannot be executed; the run fails with this message. */
 export class StepError extends Error {}
 
 /** "Step 3 (exec, line 9)". */
 export const nameOf = (step: Step): string => `Step ${step.number} (${step.kind}, line ${step.line})`;
 
-/** The message of a failure that is the procedure's, as a StepError; everything else as it is. */
+/** Turns an error that the procedure caused into a StepError; returns other errors unchanged. */
 export function asStepError(step: Step, error: unknown): unknown {
   if (error instanceof TemplateError) return new StepError(`${nameOf(step)}: ${error.message}.`);
   if (error instanceof ServiceError) return new StepError(`${nameOf(step)}: ${error.message}`);
@@ -45,7 +45,7 @@ export function asStepError(step: Step, error: unknown): unknown {
     return new StepError(
       error.of === 'step'
         ? `${nameOf(step)} took longer than ${seconds} to render its templates.`
-        : `${nameOf(step)} was not done: the steps up to it took longer than ${seconds} to render their templates.`,
+        : `${nameOf(step)} was not executed: the steps before it took longer than ${seconds} to render their templates.`,
     );
   }
   return error;
@@ -59,7 +59,7 @@ export class Turn {
   readonly #rendering: PassRendering;
   #browser: BrowserSession | undefined;
 
-  /** @param memory what the agent remembers, by path */
+  /** @param memory the agent's memory files, by path */
   constructor(host: RunHost, memory: ReadonlyMap<string, string>, rendering: PassRendering) {
     this.host = host;
     this.#memory = memory;
@@ -78,7 +78,7 @@ export class Turn {
     };
   }
 
-  /** The browser of the run, started when a step first asks for it. Throws a ServiceError, or the signal's reason. */
+  /** The browser of the run, which starts when a step first needs it. Throws a ServiceError, or the signal's reason. */
   async browser(): Promise<BrowserSession> {
     const { browsing, sandbox, signal } = this.host;
     if (this.#browser?.isOver) await this.close();
@@ -86,28 +86,28 @@ export class Turn {
     return this.#browser;
   }
 
-  /** Ends what the pass over the procedure has started. */
+  /** Ends everything that the pass has started. */
   async close(): Promise<void> {
     await this.#browser?.close();
     this.#browser = undefined;
   }
 
-  /** Renders templates of a step: all that it has at once, where that is possible. What is wrong with them is a StepError to `asStepError`. */
+  /** Renders templates of a step, all of them together if possible. `asStepError` turns their errors into a StepError. */
   render<P extends Parts>(step: Step, parts: P): Promise<Values<P>> {
     return this.#rendering.render(step.key, parts, this.scope, this.#memory);
   }
 
-  /** What the journal has of a completed step. */
+  /** The journal entry of a completed step. */
   entryOf(step: Step): Entry | undefined {
     return this.#journal.get(step.key) as Entry | undefined;
   }
 
-  /** Whether the step was begun and then paused: its condition has been decided. */
+  /** Whether the step was started and then paused, so that its condition is already decided. */
   isBegun(step: Step): boolean {
     return ['until', 'request', 'case'].some((name) => this.#journal.has(`${step.key}:${name}`));
   }
 
-  /** Lets later steps see a completed one. */
+  /** Makes the result of a completed step available to later ones. */
   note(step: Step, entry: Entry): void {
     const id = idOf(step);
     if (id === undefined) return;
@@ -115,7 +115,7 @@ export class Turn {
     if (step.kind !== 'ask') this.scope.steps[id] = entry.result ?? null;
   }
 
-  /** Decides something once: what the journal has under the name, or else what `make` gives, which is then journalled. */
+  /** Decides something once: returns the journalled value, or the value of `make`, which is then journalled. */
   async once<T>(step: Step, name: 'until' | 'request', make: () => T | Promise<T>): Promise<T> {
     const key = `${step.key}:${name}`;
     if (this.#journal.has(key)) return this.#journal.get(key) as T;
@@ -125,7 +125,7 @@ export class Turn {
     return value;
   }
 
-  /** Does something with a case once, and gives what came of it. Throws a ServiceError. */
+  /** Performs an action on a case once, and returns its result. Throws a ServiceError. */
   async act<T>(step: Step, action: CaseAction): Promise<T> {
     const key = `${step.key}:case`;
     if (!this.#journal.has(key)) this.#journal.set(key, await this.host.act(key, action));

@@ -18,14 +18,14 @@ async function run(steps: string, options: TestHostOptions = {}) {
   return { host: used, outcome: await drive(used) };
 }
 const shots = (used: TestHost) => used.events.filter((event) => event.kind === 'screenshot') as (RuntimeEvent & { kind: 'screenshot' })[];
-/** Bytes of a picture that is the event's own. */
+/** The bytes of a new picture of an event. */
 const bytesOf = ({ image }: RuntimeEvent & { kind: 'screenshot' }) => Buffer.from((image as RunImage).bytes);
 const content = async (path: string) => (await place.sandbox.read(path, 10_000)).bytes.toString();
 
 describe('browse without a browser', () => {
   const step = '- browse: { url: "http://127.0.0.1:9/" }';
 
-  it('says what to install, and how to name one', async () => {
+  it('says what to install, and how to specify a browser', async () => {
     const { host, outcome } = await run(step, { browsing: { searchPath: '', places: [] } });
     expect(outcome).toEqual({
       status: 'failed',
@@ -35,17 +35,17 @@ describe('browse without a browser', () => {
     expect(host.events).toEqual([]);
   });
 
-  it('says that the one that was named is not there', async () => {
+  it('reports that the specified browser does not exist', async () => {
     const { outcome } = await run(step, { browsing: { executable: '/nowhere/chromium' } });
     expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('there is no program /nowhere/chromium') });
   });
 
-  it('says that this service does not browse', async () => {
+  it('reports that this service does not allow browsing', async () => {
     const { outcome } = await run(step, { browsing: { policy: 'off' } });
-    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringMatching(/does not browse\. .*--browse on.*--browse public/) });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringMatching(/does not allow\. .*--browse on.*--browse public/) });
   });
 
-  it('says that a browser does not start', async () => {
+  it('reports a browser that does not start', async () => {
     const { outcome } = await run(step, { browsing: { executable: '/bin/false' } });
     expect(outcome).toMatchObject({ status: 'failed', error: expect.stringMatching(/\/bin\/false did not start: /) });
   });
@@ -86,7 +86,7 @@ describeWithChromium('browse', () => {
     });
   });
 
-  it('does what it is told, shows each action with pictures, and tells later steps what it found', async () => {
+  it('performs its actions, shows each with pictures, and makes what it found available to later steps', async () => {
     await place.sandbox.write('in.txt', Buffer.from('text'));
     const { host, outcome } = await run(
       `
@@ -116,7 +116,7 @@ describeWithChromium('browse', () => {
     expect(outcome).toMatchObject({ status: 'waiting', step: '3-approve' });
     host.answers['3-approve'] = { type: 'approval', approved: true };
     expect(await drive(host)).toEqual({ status: 'completed' });
-    // After the pause, in another browser: the same page, loaded anew, with the cookie that it had.
+    // After the pause, in another browser: the same page, reloaded, with its cookie.
     expect(host.texts).toEqual([`Welcome one+two at ${site.url}/account`, 'who=ada']);
     expect(host.committed.find(({ step }) => step === '1-browse')?.result).toEqual({
       result: {
@@ -142,13 +142,13 @@ describeWithChromium('browse', () => {
       ['screenshot', 'The form', 'Shop'],
       ['click', 'text=Sign in', 'Account'],
     ]);
-    // Nothing is there before the first page; then each action begins where the one before it ended.
+    // There is no picture before the first page; then each action starts with the last picture of the previous one.
     expect(first.map(({ before }) => before)).toEqual([
       undefined,
       ...['1-browse:1', '1-browse:2', '1-browse:3', '1-browse:4', '1-browse:5', '1-browse:6'].map((of) => ({ of })),
     ]);
     for (const shot of first) expect(bytesOf(shot).subarray(1, 4).toString()).toBe('PNG');
-    // What only reads shows the page as it was.
+    // Actions that only read show the unchanged page.
     expect(shots(host).find(({ action }) => action === 'extract')?.image).toEqual({ of: expect.stringMatching(/^1-browse:/) });
     const results = host.results();
     expect(results[0]?.result).toMatchObject({ status: 200, console_errors: ['a script is old'] });
@@ -157,10 +157,10 @@ describeWithChromium('browse', () => {
 
   it('needs a page', async () => {
     const { outcome } = await run('- browse: { actions: [ { click: a } ] }');
-    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (browse, line 3) has no page to go on with; give it a `url`.' });
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (browse, line 3) has no page to continue with; give it a `url`.' });
   });
 
-  it('goes on with the page of the step before, and follows what opens', async () => {
+  it('continues on the page of the previous step, and follows new pages', async () => {
     const { host, outcome } = await run(`
 - browse: { url: "${site.url}/popup", actions: [ { click: a }, { wait_for: { selector: h1 } } ] }
 - browse: { id: here, full_page: true, viewport: { width: 400, height: 300 }, actions: [ { extract: { name: h, selector: h1 } }, { open: "${site.url}/tall" }, { screenshot: All of it } ] }
@@ -169,41 +169,41 @@ describeWithChromium('browse', () => {
     expect(host.texts).toEqual(['Welcome Tall']);
     const [shot] = shots(host).slice(-1);
     const bytes = bytesOf(shot as NonNullable<typeof shot>);
-    // Width and height of a PNG.
+    // The width and height of a PNG.
     expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([400, expect.toSatisfy((height: number) => height >= 3_000)]);
   });
 
-  it('looks on a page that opens while it waits on the one before', async () => {
+  it('continues on a page that opens while it waits on the previous one', async () => {
     const { host, outcome } = await run(`
 - browse: { url: "${site.url}/late", actions: [ { click: button }, { wait_for: { selector: h1 } } ] }
 - browse: { id: there, url: "${site.url}/late", actions: [ { click: button }, { fill: { selector: "#late", text: x } }, { extract: { name: h, selector: h1 } } ] }
 - say: "{{ steps.there.extracted.h }}"`);
     expect(outcome).toEqual({ status: 'completed' });
     expect(host.texts).toEqual(['Welcome']);
-    // It is no password, which one looks for on that page, too.
+    // It is not a password field, which is also checked on that page.
     expect(shots(host).find(({ action }) => action === 'fill')?.input).toMatchObject({ selector: '#late', text: 'x' });
   });
 
-  it('waits once for what it is to fill, and does not say what with', async () => {
+  it('waits once for the field that it fills, and does not reveal the text', async () => {
     const used = host(
       `- browse: { id: a, url: "${site.url}/tall", timeout: 4s, on_error: continue, actions: [ { fill: { selector: "#nope", text: sesame } } ] }\n- say: "{{ steps.a.error }}"`,
     );
-    const told: { events: RuntimeEvent[]; at: number }[] = [];
+    const reported: { events: RuntimeEvent[]; at: number }[] = [];
     const emit = used.emit.bind(used);
     used.emit = (events) => {
-      told.push({ events, at: performance.now() });
+      reported.push({ events, at: performance.now() });
       return emit(events);
     };
     await drive(used);
     expect(used.texts).toEqual(['no element matches `#nope` within 4s']);
     expect(shots(used).at(-1)?.input).toMatchObject({ text: '(hidden)' });
-    const [called, done] = told.filter(({ events }) => events.some(({ id }) => id.startsWith('1-browse:2'))).map(({ at }) => at);
-    // It was looked for before it was said what would be done.
+    const [called, done] = reported.filter(({ events }) => events.some(({ id }) => id.startsWith('1-browse:2'))).map(({ at }) => at);
+    // The field was looked up before the action was reported.
     expect((done as number) - (called as number)).toBeLessThan(4_000);
   });
 
-  it('says what went wrong, and goes on when it may', async () => {
-    // What opens a page first needs time for that on a loaded machine. What waits for nothing is over before its time is.
+  it('reports errors, and continues if allowed', async () => {
+    // Opening a page takes time on a loaded machine. Actions that do not wait finish before their timeout.
     const time = 20_000;
     const bad = (id: string, url: string | undefined, action = '', timeout = `${time}ms`) =>
       `- browse: { id: ${id}, timeout: ${timeout}, on_error: continue${url === undefined ? '' : `, url: "${url}"`}${action === '' ? '' : `, actions: [ ${action} ]`} }\n- say: "{{ steps.${id}.error }}"`;
@@ -245,7 +245,7 @@ describeWithChromium('browse', () => {
     expect(JSON.stringify(host.events)).not.toContain('secret');
   });
 
-  it('reaches public addresses alone when told so', async () => {
+  it('reaches only public addresses if configured so', async () => {
     const port = new URL(site.url).port;
     const before = site.requests.length;
     const names = ['127.0.0.1', 'localhost', '[::1]', '169.254.169.254'];
@@ -259,7 +259,7 @@ describeWithChromium('browse', () => {
     expect(site.requests).toHaveLength(before);
   });
 
-  it('goes on after a page whose script never ends', async () => {
+  it('continues after a page whose script never ends', async () => {
     const browse = (id: string, given: string) =>
       `- browse: { id: ${id}, timeout: 1s, on_error: continue, ${given} }\n- say: "{{ steps.${id}.error }}"`;
     const steps = [
@@ -271,37 +271,37 @@ describeWithChromium('browse', () => {
     for (const text of host.texts) expect(text).toMatch(/within 1s/);
   }, 90_000);
 
-  it('gives up a download that does not go on, and says so', async () => {
+  it('gives up on a stalled download and reports it', async () => {
     const steps = `- browse: { id: a, url: "${site.url}/slow", timeout: 1s, on_error: continue, actions: [ { download: { click: a } } ] }
 - say: "{{ steps.a.error }}"`;
     const { host } = await promptly(() => run(steps), 30_000);
     expect(host.texts).toEqual(['the download did not go on within 1s']);
   });
 
-  it('agrees to a dialog with what stands in it', async () => {
+  it('accepts a dialog with its default text', async () => {
     const steps = `- browse: { id: a, url: "${site.url}/prompt", dialogs: accept, actions: [ { click: button } ] }\n- say: "{{ steps.a.title }}"`;
     expect((await run(steps)).host.texts).toEqual(['Ada']);
   });
 
-  it('leaves a page that asks whether it may be left', async () => {
+  it('leaves a page that asks for confirmation', async () => {
     const steps = `- browse: { id: a, url: "${site.url}/stay", actions: [ { click: button }, { open: "${site.url}/tall" } ] }\n- say: "{{ steps.a.title }}"`;
     expect((await run(steps)).host.texts).toEqual(['Tall']);
   });
 
-  it('says how a field for a date is filled', async () => {
+  it('explains how to fill a date field', async () => {
     const fill = (id: string, text: string) =>
       `- browse: { id: ${id}, url: "${site.url}/date", on_error: continue, actions: [ { fill: { selector: input, text: "${text}" } } ] }\n- say: "{{ steps.${id}.error }}"`;
     const { host } = await run([fill('a', '18.07.2026'), fill('b', '2026-07-18'), fill('c', '')].join('\n'));
     expect(host.texts).toEqual(['`input`: the field takes what is written like 2026-07-18, and nothing else', '', '']);
   });
 
-  it('is interrupted at once, whatever the page does', async () => {
+  it('is interrupted immediately, whatever the page does', async () => {
     const stop = new AbortController();
     const used = host(`- browse: { url: "${site.url}/spin", timeout: 5m, actions: [ { click: button } ] }`, { signal: stop.signal });
     const emit = used.emit.bind(used);
     used.emit = async (events) => {
       await emit(events);
-      // The click's call: from now on the page answers nothing.
+      // The call of the click: from now on, the page does not respond.
       if (events.some(({ id }) => id === '1-browse:2:call')) setImmediate(() => stop.abort(new Error('stopped')));
     };
     await expect(scriptRuntime.advance(used)).rejects.toThrow('stopped');

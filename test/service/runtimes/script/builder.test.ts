@@ -314,8 +314,8 @@ describe('a failure', () => {
   });
 
   it.each<[string, string]>([
-    ['remove step 4', 'The changed procedure would not be valid:\n- `answers.pay` is unknown: no step before this one has that id'],
-    ['sleep 5', '`sleep` is `5`, which is no duration'],
+    ['remove step 4', 'The changed procedure would not be valid:\n- `answers.pay` is unknown: no earlier step has that ID'],
+    ['sleep 5', '`sleep` is `5`, which is not a duration'],
     ['rename step 1 to greeting', 'Step 1 (say): Good morning! cannot have an ID.'],
     ['rename step 4 to "1x"', '"1x" is not a valid ID: an ID starts with a letter'],
     ['add option "x" to step 1', 'Step 1 (say): Good morning! is not a question, so it has no options.'],
@@ -351,7 +351,7 @@ describe('a failure', () => {
     });
   });
 
-  it('is not what an error of the service becomes', async () => {
+  it('does not hide an error of the service', async () => {
     const request = { procedure: base, prompt: 'say "x"', answers: {}, exec: 'host', browsing: true, connections: [] } as const;
     const diskFull = new Error('disk full');
     await expect(scriptBuilder.build(request, () => Promise.reject(diskFull))).rejects.toBe(diskFull);

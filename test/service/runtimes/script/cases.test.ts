@@ -32,7 +32,7 @@ const host = (steps: string, options: TestHostOptions = {}): TestHost =>
   });
 
 describe('the case of a run', () => {
-  it('is seen by templates, its data as what its JSON says', async () => {
+  it('is available to templates, with its data parsed from JSON', async () => {
     const run = host(
       '- say: "{{ case.title }} in {{ case.queue }}: {{ case.data.amount }} for {{ case.data.lines[0].text }}"\n- say: "{{ case.labels.vendor }} {{ case.labels.centre }} {{ case.tags }} {{ case.priority }}"\n- if: case.data.amount > 100\n  say: much',
       { case: aCase },
@@ -46,13 +46,13 @@ describe('the case of a run', () => {
     ['120', '120'],
     ['{not json', '{not json'],
     ['', ''],
-  ])('has %j as its data', async (data, shown) => {
+  ])('has %j as its data', async (data, output) => {
     const run = host('- say: "{{ case.data }}"', { case: { ...aCase, data } });
     await drive(run);
-    expect(run.texts).toEqual([shown]);
+    expect(run.texts).toEqual([output]);
   });
 
-  it('is nil where there is none', async () => {
+  it('is nil if the run has none', async () => {
     const run = host('- if: case\n  complete_case: ""\n- if: not case\n  say: none');
     expect(await drive(run)).toEqual({ status: 'completed' });
     expect(run.texts).toEqual(['none']);
@@ -61,7 +61,7 @@ describe('the case of a run', () => {
 });
 
 describe('steps about cases', () => {
-  it('say what became of it, visibly, and go on', async () => {
+  it('report its result visibly and continue', async () => {
     const run = host('- complete_case: "Booked {{ case.data.amount }}"\n- fail_case: no\n- complete_case: ""\n- say: after', {
       case: aCase,
     });
@@ -77,12 +77,12 @@ describe('steps about cases', () => {
     expect(run.results()).toHaveLength(3);
   });
 
-  it('postpone it, and end the run', async () => {
+  it('postpone it and end the run', async () => {
     const run = host('- postpone_case: { for: 2h, reason: later }\n- say: never', { case: aCase });
     expect(await drive(run)).toEqual({ status: 'completed' });
     expect(run.actions).toEqual([{ do: 'postpone', until: Date.parse('2026-07-18T12:00:00Z'), reason: 'later' }]);
     expect(run.texts).toEqual([]);
-    // Advanced again, it stays at its end.
+    // Advanced again, the run stays completed.
     expect(await scriptRuntime.advance(run)).toEqual({ status: 'completed' });
     expect(run.actions).toHaveLength(1);
   });
@@ -145,7 +145,7 @@ describe('steps about cases', () => {
     expect(run.texts).toEqual(['new create']);
   });
 
-  it('fail the run when they cannot be done, and show why', async () => {
+  it('fail the run if they are impossible, and report why', async () => {
     const run = host('- create_case: { queue: nowhere, title: x }\n- say: never', {
       acts: () => {
         throw new ServiceError(404, 'queue_not_found', 'There is no queue "nowhere".');
@@ -156,20 +156,20 @@ describe('steps about cases', () => {
     expect(run.results()).toMatchObject([{ error }]);
   });
 
-  it('are not done again after a crash between the action and the end of its step', async () => {
+  it('are not repeated after a crash between the action and the end of the step', async () => {
     const steps = '- if: case.data.amount == 120\n  complete_case: done\n- say: after';
     const first = host(steps, { case: aCase });
     await drive(first);
     const begun = first.committed.filter(({ step }) => step === '1-complete_case:case');
     expect(begun).toHaveLength(1);
-    // The condition was decided when the step began, whatever the case says now.
+    // The condition was decided when the step started, whatever the case contains now.
     const again = host(steps, { case: { ...aCase, data: '{"amount": 1}' }, committed: begun, emitted: first.events.slice(0, 1) });
     expect(await drive(again)).toEqual({ status: 'completed' });
     expect(again.actions).toEqual([]);
     expect(again.committed.map(({ step }) => step)).toEqual(['1-complete_case:case', '1-complete_case', '2-say']);
   });
 
-  it('tell which queues a procedure adds cases to', () => {
+  it('determine the queues that a procedure adds cases to', () => {
     const text =
       'version: 1\nsteps:\n  - create_case: { queue: a, title: t }\n  - create_case: { queue: "{{ message }}", title: t }\n  - say: hi\n';
     expect(scriptRuntime.queuesOf?.(text)).toEqual(['a']);

@@ -1,4 +1,4 @@
-/** A run host for tests: journal and events in memory, answers given up front, a clock that moves when told. */
+/** A run host for tests: journal and events in memory, answers in advance, and a manual clock. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -38,17 +38,17 @@ export interface TestHostOptions {
   exec?: 'host' | 'off';
   browsing?: Partial<Browsing>;
   answers?: Record<string, HumanAnswer>;
-  /** What the agent remembers. */
+  /** The memory files of the agent. */
   memory?: Record<string, string>;
-  /** Refuses to remember anything. */
+  /** Rejects every memory file. */
   refusal?: Error;
-  /** What an earlier, interrupted attempt has stored. */
+  /** What an earlier, interrupted attempt stored. */
   committed?: Committed[];
   emitted?: RuntimeEvent[];
   now?: number;
   signal?: AbortSignal;
   case?: RunCase;
-  /** What comes of an action with a case. */
+  /** The result of an action on a case. */
   acts?: (action: CaseAction) => unknown;
 }
 
@@ -64,7 +64,7 @@ export class TestHost implements RunHost {
   readonly signal: AbortSignal;
   readonly answers: Record<string, HumanAnswer>;
   readonly committed: Committed[];
-  /** As the engine stores them: in order, each id once. */
+  /** In the form in which the engine stores them: in order, each ID once. */
   readonly events: RuntimeEvent[] = [];
   readonly case: RunCase | undefined;
   readonly actions: CaseAction[] = [];
@@ -93,7 +93,7 @@ export class TestHost implements RunHost {
   }
 
   get journal(): ReadonlyMap<string, unknown> {
-    // Through JSON, as a database would keep it.
+    // Through JSON, like a database.
     return new Map(this.committed.map(({ step, result }) => [step, JSON.parse(JSON.stringify(result ?? null)) as unknown]));
   }
 
@@ -137,7 +137,7 @@ export class TestHost implements RunHost {
   }
 }
 
-/** Advances until the run ends or waits; sleeps pass at once. */
+/** Advances until the run ends or waits; sleeps pass immediately. */
 export async function drive(host: TestHost): Promise<Outcome> {
   for (;;) {
     const outcome = await scriptRuntime.advance(host);

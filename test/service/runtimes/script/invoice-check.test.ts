@@ -28,7 +28,7 @@ function find<T>(table: Record<string, T>, text: string): T {
 }
 const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** Runs the example as `--answers answers.yaml` would; also tells how long it slept. */
+/** Runs the example like `--answers answers.yaml`, and returns how long it slept. */
 async function play(decide: (title: string, answers: Answers) => HumanAnswer) {
   const answers = parse(await file('answers.yaml')) as Answers;
   const host = new TestHost(await file('procedure.yaml'), place.sandbox);
@@ -80,7 +80,7 @@ it('pays when approved', async () => {
 `);
 });
 
-it('pays nothing when denied, and says why', async () => {
+it('does not pay when denied, and reports why', async () => {
   const { host, outcome } = await play(() => ({ type: 'approval', approved: false, reason: 'wait for Monday' }));
   expect(outcome).toEqual({ status: 'completed' });
   expect(host.texts.at(-1)).toBe('Nothing was paid; everything is ready for when you change your mind. The report is in report.md.');
@@ -88,7 +88,7 @@ it('pays nothing when denied, and says why', async () => {
   expect(host.events.some((event) => event.kind === 'tool_call' && event.name === 'bank.transfer')).toBe(false);
 });
 
-it('says what is missing without its input', async () => {
+it('reports missing input', async () => {
   await place.sandbox.exec('rm invoices.csv', { timeoutMs: 5_000, outputLimit: 100, signal: new AbortController().signal });
   const { outcome } = await play(() => ({ type: 'approval', approved: true }));
   expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('invoices.csv is not in the workspace; upload it') });

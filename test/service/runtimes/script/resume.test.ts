@@ -31,7 +31,7 @@ const answers: Record<string, HumanAnswer> = {
   '13-approve': { type: 'approval', approved: false, reason: 'enough' },
 };
 
-it('gives the same events and outcome from every point at which a run can be interrupted', async () => {
+it('produces the same events and outcome from every point at which a run can be interrupted', async () => {
   const whole = new TestHost(procedure, place.sandbox, { answers });
   const outcome = await drive(whole);
   expect(outcome).toEqual({ status: 'completed' });
@@ -42,7 +42,7 @@ it('gives the same events and outcome from every point at which a run can be int
   for (let done = 0; done <= whole.committed.length; done++) {
     const committed = whole.committed.slice(0, done);
     const stored = countStored(whole, committed);
-    // Interrupted right after the commit, or after the next event had become visible as well.
+    // Interrupted right after the commit, or after the next event had also become visible.
     for (const visible of [stored, stored + 1]) {
       const resumed = new TestHost(procedure, place.sandbox, {
         answers,
@@ -57,13 +57,13 @@ it('gives the same events and outcome from every point at which a run can be int
   }
 });
 
-/** How many events were there once these steps were committed. */
+/** The number of events after these steps were committed. */
 const countStored = (host: TestHost, committed: readonly Committed[]): number =>
   Math.max(0, ...committed.flatMap(({ events }) => events).map((event) => host.events.indexOf(event) + 1));
 
 const withoutTimes = (host: TestHost) => host.committed.filter(({ step }) => !step.endsWith(':until'));
 
-it('executes a journalled command no second time', async () => {
+it('does not execute a journalled command again', async () => {
   const text =
     'version: 1\nsteps:\n  - exec: { run: "echo x >> log" }\n  - ask: { id: a, questions: [ { question: Q } ] }\n  - exec: { run: "echo y >> log" }\n';
   const host = new TestHost(text, place.sandbox);

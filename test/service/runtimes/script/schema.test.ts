@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname, '../../../..');
 const schema = Compile(procedureJsonSchema());
 
 it('publishes its JSON Schema', async () => {
-  // Written anew by `npx vitest run test/service/runtimes/script/schema.test.ts --update`.
+  // Updated by `npx vitest run test/service/runtimes/script/schema.test.ts --update`.
   await expect(`${JSON.stringify(procedureJsonSchema(), null, 2)}\n`).toMatchFileSnapshot(path.join(root, 'docs/procedure.schema.json'));
 });
 
@@ -38,7 +38,7 @@ it.each([
   ['exec: { run: ls, tiemout: 2s }'],
   ['sleep: soon'],
   ['ask: { id: who, questions: [] }'],
-])('refuses %s in the schema as in the service', (step) => {
+])('refuses %s in the schema and in the service', (step) => {
   const text = `version: 1\nsteps:\n  - ${step}\n`;
   expect(() => scriptRuntime.validate(text)).toThrow();
   expect(schema.Check(parse(text))).toBe(false);

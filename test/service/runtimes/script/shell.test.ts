@@ -72,7 +72,7 @@ describe('values in commands', () => {
     expect(await place.sandbox.list('')).toEqual([]);
   });
 
-  it('arrive unchanged whatever they are', async () => {
+  it('arrive unchanged, whatever they are', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
@@ -99,7 +99,7 @@ describe('values in commands', () => {
     expect(() => renderCommand(template, scope('x'))).toThrow(where);
   });
 
-  it('never become a command, even where the shell grammar is not understood', async () => {
+  it('never become a command, even if the shell grammar is not understood', async () => {
     const odd = [
       'echo "$(case x in x) printf %s {{ message }};; esac)"',
       'case {{ message }} in a) echo "{{ message }}" ;; *) echo {{ message }} ;; esac',
@@ -114,17 +114,17 @@ describe('values in commands', () => {
     expect(await place.sandbox.list('')).toEqual([]);
   });
 
-  it('are lists joined with commas, and nothing for nil', async () => {
+  it('are lists joined with commas, and an empty text for nil', async () => {
     expect(await output('printf "[%s]" {{ answers.l }} {{ answers.n }}', '', { l: ['a', 'b c'], n: null })).toBe('[a, b c][]');
   });
 
-  it('are put in as they are with | raw', async () => {
+  it('are inserted unchanged with | raw', async () => {
     expect(await output('echo {{ message | raw }}', 'a; echo b')).toBe('a\nb\n');
   });
 
-  it('show in the call as a person would write them', () => {
-    expect(renderCommand('grep -c {{ message }} in.csv', scope("Acme's GmbH")).shown).toBe("grep -c 'Acme'\\''s GmbH' in.csv");
-    expect(renderCommand('wc -l < in.csv', scope('x'))).toEqual({ text: 'wc -l < in.csv', shown: 'wc -l < in.csv' });
+  it('appear in the call as a person would write them', () => {
+    expect(renderCommand('grep -c {{ message }} in.csv', scope("Acme's GmbH")).display).toBe("grep -c 'Acme'\\''s GmbH' in.csv");
+    expect(renderCommand('wc -l < in.csv', scope('x'))).toEqual({ text: 'wc -l < in.csv', display: 'wc -l < in.csv' });
   });
 });
 
@@ -134,7 +134,7 @@ it('quotes words', () => {
   expect(quote("it's")).toBe("'it'\\''s'");
 });
 
-it('keeps a message of a run from becoming a command', async () => {
+it('prevents a message to a run from becoming a command', async () => {
   const text = `version: 1
 steps:
   - exec: { id: e, run: "echo {{ message }}" }

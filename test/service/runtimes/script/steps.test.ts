@@ -23,7 +23,7 @@ const answered = (answers: Record<string, string | string[]>): HumanAnswer => ({
 const content = async (path: string) => (await place.sandbox.read(path, 10_000)).bytes.toString();
 
 describe('say', () => {
-  it('sees the run, the agent and the messages', async () => {
+  it('can read the run, the agent, and the messages', async () => {
     const { host, outcome } = await run(
       [
         '- say: "{{ agent.name }} on run {{ run.number }} ({{ run.id }}): {{ message | upcase }} of {{ messages | join: \'+\' }} of {{ messages.size }}"',
@@ -35,33 +35,33 @@ describe('say', () => {
     expect(host.committed.map(({ step }) => step)).toEqual(['1-say']);
   });
 
-  it('has an empty message when there is none', async () => {
+  it('reads an empty message if there are no messages', async () => {
     expect((await run(['- say: "<{{ message }}>"'], { messages: [] })).host.texts).toEqual(['<>']);
   });
 
-  it('fails with step and line when a template reads what is not there', async () => {
+  it('fails with step and line when a template reads an undefined variable', async () => {
     const { outcome } = await run(['- tool: { id: t, name: x, result: { a: 1 } }', '- say: "{{ steps.t.b }}"']);
     expect(outcome).toEqual({ status: 'failed', error: 'Step 2 (say, line 4): undefined variable: steps.t.b.' });
   });
 
-  it('sees own properties only', async () => {
+  it('can read own properties only', async () => {
     const { outcome } = await run(['- tool: { id: t, name: x, result: { a: 1 } }', '- say: "{{ steps.t.constructor }}"']);
     expect(outcome).toMatchObject({ status: 'failed' });
   });
 
-  it('is stopped when a template grows without end', async () => {
+  it('is stopped when a template grows without limit', async () => {
     const { outcome } = await run(['- say: "{% for i in (1..100000000) %}x{% endfor %}"']);
     expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('limit exceeded') });
   });
 });
 
-it('makes a text of lists and mappings, also where they are put in as they are', async () => {
+it('turns lists and mappings into text, also with | raw', async () => {
   const { host } = await run(['- tool: { id: a, name: x, result: [1, { b: 2 }] }', '- say: "{{ steps.a }} {{ steps.a | raw }}"']);
   expect(host.texts).toEqual(['1, {"b":2} 1, {"b":2}']);
 });
 
 describe('tool', () => {
-  it('shows a call and its result, with types kept', async () => {
+  it('shows a call and its result, and preserves types', async () => {
     const { host } = await run([
       '- tool: { id: sum, name: add, arguments: { a: 1, to: "{{ message }}" }, result: { total: 3, list: [1, "{{ run.number }}"] } }',
       '- tool: { name: "say {{ steps.sum.total }}" }',
@@ -79,7 +79,7 @@ describe('tool', () => {
     ]);
   });
 
-  it('takes its time, durably', async () => {
+  it('takes as long as specified, across restarts', async () => {
     const used = host(['- tool: { name: slow, result: "{{ message }}", takes: 300ms }'], { messages: ['before'] });
     expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_000_300 });
     expect(used.events.map(({ kind }) => kind)).toEqual(['tool_call']);
@@ -93,7 +93,7 @@ describe('tool', () => {
 });
 
 describe('exec', () => {
-  it('runs a command and keeps its result', async () => {
+  it('runs a command and stores its result', async () => {
     const { host, outcome } = await run([
       '- exec: { id: c, run: "echo a; echo b; echo warn >&2" }',
       '- say: "{{ steps.c.exit_code }} [{{ steps.c.stdout }}] [{{ steps.c.stderr }}]"',
@@ -115,11 +115,11 @@ describe('exec', () => {
     const { host, outcome } = await run(['- exec: { run: "echo one >&2; echo two >&2; exit 3" }', '- say: never']);
     expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (exec, line 3): the command failed with exit code 3: two' });
     expect(host.results()).toMatchObject([{ error: 'the command failed with exit code 3: two', result: { exit_code: 3 } }]);
-    // The same again when the engine asks once more.
+    // The same when the engine advances the run again.
     expect(await scriptRuntime.advance(host)).toEqual(outcome);
   });
 
-  it('goes on with on_error: continue', async () => {
+  it('continues with on_error: continue', async () => {
     const { host, outcome } = await run([
       '- exec: { id: c, run: "exit 3", on_error: continue }',
       '- { if: steps.c.exit_code == 3, say: "three" }',
@@ -128,15 +128,15 @@ describe('exec', () => {
     expect(host.texts).toEqual(['three']);
   });
 
-  it('is ended at its time limit', async () => {
+  it('is terminated at its time limit', async () => {
     const { outcome } = await run(['- exec: { run: "sleep 30", timeout: 100ms }']);
     expect(outcome).toEqual({
       status: 'failed',
-      error: 'Step 1 (exec, line 3): the command was ended because it ran longer than 0.1 seconds.',
+      error: 'Step 1 (exec, line 3): the command was terminated because it ran longer than 0.1 seconds.',
     });
   });
 
-  it('says how to turn it on when it is off, and only then', async () => {
+  it('explains how to allow commands only if they are not allowed', async () => {
     const { host, outcome } = await run(['- { if: false, exec: { run: "touch never" } }', '- exec: { run: "touch never" }'], {
       exec: 'off',
     });
@@ -172,7 +172,7 @@ describe('write', () => {
     ]);
   });
 
-  it('fails the run when the path leads out', async () => {
+  it('fails the run when the path leads outside the workspace', async () => {
     const { host, outcome } = await run(['- write: { path: "{{ message }}", content: x }'], { messages: ['../x'] });
     expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (write, line 3): The path "../x" is not allowed: it contains "..".' });
     expect(host.results()).toMatchObject([{ error: expect.stringContaining('not allowed') }]);
@@ -185,7 +185,7 @@ describe('ask', () => {
     '- say: "{{ answers.who }}"',
   ];
 
-  it('waits, and goes on with the answer', async () => {
+  it('waits, and continues with the answer', async () => {
     const used = host(one);
     const waiting = {
       status: 'waiting',
@@ -212,7 +212,7 @@ describe('ask', () => {
     expect(used.texts).toEqual(['A']);
   });
 
-  it('gives several answers by question and by header', async () => {
+  it('provides several answers by question and by header', async () => {
     const lines = [
       '- ask: { id: d, questions: [ { question: "Note?", header: note }, { question: "Which?", options: [ { label: A } ] } ] }',
       "- say: \"{{ answers.d.note }} {{ answers.d['Note?'] }} {{ answers.d['Which?'] }}\"",
@@ -225,14 +225,17 @@ describe('ask', () => {
 
   it.each([
     ['[ { question: "{{ message }}" } ]', 'question 1 is empty.'],
-    ['[ { question: "Who{{ message }}?" }, { question: "Who?" } ]', '"Who?" is asked twice; answers are told apart by the question.'],
+    [
+      '[ { question: "Who{{ message }}?" }, { question: "Who?" } ]',
+      '"Who?" is asked twice; each question must be different, because it identifies the answer.',
+    ],
     ['[ { question: Who?, options: [ { label: "{{ message }}" } ] } ]', 'all options of "Who?" are empty.'],
-  ])('does not ask what templates made unanswerable: %s', async (questions, why) => {
+  ])('does not ask questions that templates made unanswerable: %s', async (questions, why) => {
     const { outcome } = await run([`- ask: { id: who, questions: ${questions} }`], { messages: [''] });
     expect(outcome).toEqual({ status: 'failed', error: `Step 1 (ask, line 3): ${why}` });
   });
 
-  it('leaves out options that turn out to be empty', async () => {
+  it('omits options that turn out to be empty', async () => {
     const lines = ['- ask: { id: who, questions: [ { question: Who?, options: [ { label: Acme }, { label: "{{ message }}" } ] } ] }'];
     const { outcome } = await run(lines, { messages: [''] });
     expect(outcome).toMatchObject({ request: { questions: [{ question: 'Who?', options: [{ label: 'Acme' }] }] } });
@@ -304,11 +307,11 @@ describe('screenshot', () => {
     ]);
   });
 
-  it('fails for what is no picture, or not there', async () => {
+  it('fails for a file that is missing or not an image', async () => {
     await place.sandbox.write('a.png', Buffer.from('text'));
     expect((await run(['- screenshot: { path: a.png }'])).outcome).toEqual({
       status: 'failed',
-      error: 'Step 1 (screenshot, line 3): /workspace/a.png is no PNG, JPEG or WebP picture.',
+      error: 'Step 1 (screenshot, line 3): /workspace/a.png is not a PNG, JPEG, or WebP image.',
     });
     expect((await run(['- screenshot: { path: b.png }'])).outcome).toMatchObject({
       error: expect.stringContaining('no file or directory'),
@@ -327,11 +330,11 @@ describe('sleep, fail and if', () => {
     expect(used.committed.map(({ step }) => step)).toEqual(['1-sleep:until', '1-sleep', '2-say']);
   });
 
-  it('fails with its text', async () => {
+  it('fails with its error', async () => {
     expect((await run(['- fail: "No {{ message }}"', '- say: never'])).outcome).toEqual({ status: 'failed', error: 'No Hello' });
   });
 
-  it('leaves out steps whose condition does not hold, and what they would give is nil', async () => {
+  it('skips steps whose condition is false; their results are nil', async () => {
     const { host, outcome } = await run([
       '- { if: message == "Bye", ask: { id: who, questions: [ { question: Who? } ] } }',
       '- { if: message == "Bye", exec: { id: c, run: "exit 1" } }',
@@ -357,11 +360,11 @@ describe('sleep, fail and if', () => {
     expect(used.texts).toEqual(['me']);
   });
 
-  it('fails the run for a procedure that is not valid', async () => {
+  it('fails the run if the procedure is not valid', async () => {
     expect((await run(['- aks: 1'])).outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('line 3') });
   });
 
-  it('passes on what is not the fault of the procedure', async () => {
+  it('throws errors that the procedure did not cause', async () => {
     const used = host(['- write: { path: a, content: x }']);
     used.commit = () => Promise.reject(new Error('lost the lease'));
     await expect(scriptRuntime.advance(used)).rejects.toThrow('lost the lease');
@@ -369,7 +372,7 @@ describe('sleep, fail and if', () => {
 });
 
 describe('remember', () => {
-  it('writes with the step, and templates see it at once', async () => {
+  it('writes with the step, and templates can read it immediately', async () => {
     const { host, outcome } = await run(
       [
         '- remember: { path: "notes/{{ message }}.md", content: "{{ memory[\'old.md\'] }}!" }',
@@ -383,7 +386,7 @@ describe('remember', () => {
     expect(host.committed.map(({ step }) => step)).toEqual(['1-remember', '2-say']);
   });
 
-  it('fails the run with the reason when the memory does not take it', async () => {
+  it('fails the run with the reason when the memory rejects the file', async () => {
     const { host, outcome } = await run(['- remember: { path: a.md, content: x }', '- say: never'], {
       refusal: new ServiceError(409, 'memory_full', 'It is full.'),
     });
@@ -392,7 +395,7 @@ describe('remember', () => {
     expect(host.texts).toEqual([]);
   });
 
-  it('takes content or json', async () => {
+  it('accepts content or json', async () => {
     for (const payload of ['{ path: a.md }', '{ path: a.md, content: x, json: 1 }'])
       expect(() => scriptRuntime.validate(procedure(`- remember: ${payload}`))).toThrow(/`remember` (needs|has)/);
   });

@@ -1,23 +1,23 @@
 /**
- * Whether templates are sure to be rendered in a few milliseconds, judged by how they look and how much they can read. It is a
- * strict estimate: what it does not know to be cheap is rendered by a worker, which costs a little more and holds nobody up.
+ * Whether templates are certain to be rendered within a few milliseconds, judged by their syntax and by how much they can read.
+ * The estimate is strict: a worker renders everything else, which costs slightly more but does not block the service.
  */
 import type { Scope } from '../template.ts';
 import { sizeOf } from './size.ts';
 
-/** Characters of all texts of a step that have outputs or tags. */
+/** The maximum number of characters in the templates of a step. */
 const longestTemplates = 16_384;
-/** Outputs and tags of all templates of a step. */
-const mostOutputs = 100;
-/** Characters that templates may read where they do more than put values in; and that a step may write where they do not. */
-const mostRead = 16_384;
-const mostWritten = 1_000_000;
+/** The maximum number of outputs and tags in the templates of a step. */
+const maxOutputs = 100;
+/** The characters that templates can read if they do more than insert values, and the characters that they can write otherwise. */
+const maxRead = 16_384;
+const maxWritten = 1_000_000;
 
-/** Filters that take a time, and give a text, in proportion to what they are given. */
+/** Filters whose time and output are proportional to their input. */
 const filters = new Set(['capitalize', 'default', 'downcase', 'escape', 'first', 'json', 'last', 'raw', 'size', 'strip', 'upcase']);
-/** Each one after another may double what it is given. */
-const mostJson = 4;
-/** Tags that do what they hold at most once. */
+/** The maximum number of successive json filters: each one can double its input. */
+const maxJson = 4;
+/** Tags that execute their content at most once. */
 const tags = new Set([
   '#',
   'case',
@@ -36,9 +36,9 @@ const tags = new Set([
 ]);
 
 /**
- * Whether the templates are sure to be rendered quickly.
+ * Whether the templates are certain to be rendered quickly.
  * @param texts all templates of a step
- * @param scope what they can read
+ * @param scope the data that they can read
  */
 export function isCheap(texts: readonly string[], scope: Scope): boolean {
   let length = 0;
@@ -55,8 +55,8 @@ export function isCheap(texts: readonly string[], scope: Scope): boolean {
     isPlain &&= looks.isPlain;
   }
   if (outputs === 0) return true;
-  if (outputs > mostOutputs) return false;
-  const limit = isPlain ? mostWritten / outputs : mostRead;
+  if (outputs > maxOutputs) return false;
+  const limit = isPlain ? maxWritten / outputs : maxRead;
   return sizeOf(scope, limit) <= limit;
 }
 
@@ -66,16 +66,16 @@ function codeOf(text: string): string {
   return begin < 0 ? '' : text.slice(begin, Math.max(text.lastIndexOf('}}'), text.lastIndexOf('%}')));
 }
 
-/** How many outputs and tags there are, and whether they only put values in; undefined for what is not known to be cheap. */
+/** The number of outputs and tags, and whether they only insert values; undefined for templates that might not be cheap. */
 function looksOf(code: string): { outputs: number; isPlain: boolean } | undefined {
-  // A range may be of any length.
+  // A range can have any length.
   if (code.includes('..') && code.includes('(')) return undefined;
   for (const [, tag = ''] of code.matchAll(/\{%-?\s*(#|\w*)/g)) if (!tags.has(tag)) return undefined;
   let json = 0;
   let isPlain = !code.includes('{%') && !code.includes('contains');
   for (const [, filter = ''] of code.matchAll(/\|\s*(\w*)/g)) {
     json += filter === 'json' ? 1 : 0;
-    if (!filters.has(filter) || json > mostJson) return undefined;
+    if (!filters.has(filter) || json > maxJson) return undefined;
     isPlain = false;
   }
   return { outputs: code.split(/\{[{%]/).length - 1, isPlain };

@@ -1,15 +1,15 @@
-/** What a pool and its workers send each other. */
+/** The messages between a pool and its workers. */
 import type { Position } from '../problems.ts';
 import type { Scope } from '../template.ts';
 import type { Parts } from './parts.ts';
 
-/** Templates to be rendered. */
-export interface Asked {
+/** Templates to render. */
+export interface RenderRequest {
   parts: Parts;
   scope: Omit<Scope, 'memory'>;
   /** Memory files by path. */
   memory: ReadonlyMap<string, string>;
 }
 
-/** What came of them: the values by the names of the parts, or what is wrong with a template. */
-export type Told = { values: Record<string, unknown> } | { problem: string; position: Position };
+/** The rendered values by the names of the parts, or the problem of a template. */
+export type RenderResponse = { values: Record<string, unknown> } | { problem: string; position: Position };

@@ -1,12 +1,12 @@
 /** The part of a scope that templates can read, so that a run with much data does not copy all of it for every step. */
 import type { Scope } from '../template.ts';
 
-/** Whether one of the texts has the word, wherever it stands: more than what is read, and never less. */
+/** Whether one of the texts contains the word anywhere, which includes more than what is read, but never less. */
 const mentions = (text: string, word: string): boolean => new RegExp(`\\b${word}\\b`).test(text);
 
 /**
- * A scope with what the texts can read of another. Validation has seen to it that the first name of every variable is written
- * out, as are ids after `steps.` and `answers.`; where something else follows these two, everything in them is needed.
+ * The part of a scope that the texts can read. Validation guarantees that the first name of every variable is literal, as are the IDs
+ * after `steps.` and `answers.`; if something else follows these two, everything in them is needed.
  */
 export function neededScope(texts: readonly string[], scope: Scope): Scope {
   const text = texts.join('\n');

@@ -1,11 +1,11 @@
 /**
- * What a step has rendered: all of its templates at once, each under a name. The same function renders them in this thread
- * (those that are sure to be quick) and in a worker (all others), so everything here can be copied between threads.
+ * The templates of a step, rendered together, each under a name. The same function renders them in this thread (if they are
+ * certain to be quick) and in a worker (otherwise), so everything here can be copied between threads.
  */
 import { type Command, renderCommand } from '../shell.ts';
 import { holds, render, renderDeep, renderTexts, type Scope } from '../template.ts';
 
-/** A template, and what is made of it. */
+/** A template and the kind of its result. */
 export type Part =
   | { as: 'text'; template: string }
   | { as: 'value'; template: unknown }
@@ -13,10 +13,10 @@ export type Part =
   | { as: 'command'; template: string }
   | { as: 'condition'; template: string };
 
-/** Templates by name. Those that a step does not have are left out. */
+/** Templates by name, without those that a step does not have. */
 export type Parts = Record<string, Part | undefined>;
 
-/** What becomes of templates, by the same names. */
+/** The results of templates, by the same names. */
 export type Values<P extends Parts> = { [Name in keyof P]: ValueOf<P[Name]> };
 type ValueOf<P> = P extends { as: 'texts'; template: infer T }
   ? T
@@ -30,22 +30,22 @@ interface ValueKinds {
   condition: boolean;
 }
 
-/** A text, or none where there is no template. */
+/** A text, or undefined if there is no template. */
 export function text(template: string): { as: 'text'; template: string };
 export function text(template: string | undefined): { as: 'text'; template: string } | undefined;
 export function text(template: string | undefined) {
   return template === undefined ? undefined : { as: 'text' as const, template };
 }
-/** A value: a text in it that is one output and nothing else keeps the type of what it names. */
+/** A value; a text in it that consists of a single output keeps the type of that value. */
 export const value = (template: unknown) => ({ as: 'value' as const, template });
 /** A value in which every text stays a text. */
 export const texts = <T>(template: T) => ({ as: 'texts' as const, template });
 /** A command for /bin/sh. */
 export const command = (template: string) => ({ as: 'command' as const, template });
-/** Whether a condition holds. */
+/** Whether a condition is true. */
 export const condition = (template: string) => ({ as: 'condition' as const, template });
 
-/** Renders one part after the other. Throws a TemplateError. */
+/** Renders the parts one after another. Throws a TemplateError. */
 export function renderParts(parts: Parts, scope: Scope): Record<string, unknown> {
   return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part && renderPart(part, scope)]));
 }
@@ -65,7 +65,7 @@ function renderPart(part: Part, scope: Scope): unknown {
   }
 }
 
-/** All texts of the templates. A condition looks like an output. */
+/** All texts of the templates. A condition is treated like an output. */
 export function templatesOf(parts: Parts): string[] {
   const found: string[] = [];
   const collect = (within: unknown): void => {

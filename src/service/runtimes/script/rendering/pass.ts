@@ -1,4 +1,4 @@
-/** The templates of one pass over a procedure: where each is rendered, and how long all of them may take. */
+/** The templates of one pass over a procedure: where each is rendered, and the time limits. */
 import type { Scope } from '../template.ts';
 import { isCheap } from './cheap.ts';
 import { neededScope } from './needed-scope.ts';
@@ -6,7 +6,7 @@ import { type Parts, renderParts, templatesOf, type Values } from './parts.ts';
 import type { RenderPool } from './pool.ts';
 import { RenderLimitError } from './thread.ts';
 
-/** Milliseconds of a worker's time. */
+/** Limits in milliseconds of a worker's time. */
 export interface RenderLimits {
   /** For all templates of a step. */
   step: number;
@@ -16,7 +16,7 @@ export interface RenderLimits {
 
 export const defaultLimits: RenderLimits = { step: 5_000, pass: 60_000 };
 
-/** A step, or all steps of a pass, took longer than they may. */
+/** A step, or all steps of a pass, exceeded the time limit. */
 export class RenderTimeError extends Error {
   readonly of: keyof RenderLimits;
   /** Milliseconds. */
@@ -46,17 +46,17 @@ export class PassRendering {
 
   /**
    * Renders templates of a step. Throws a TemplateError, a RenderTimeError, a RenderLimitError for memory, or the signal's reason.
-   * @param memory what the agent remembers, by path
+   * @param memory the agent's memory files, by path
    */
   async render<P extends Parts>(step: string, parts: P, scope: Scope, memory: ReadonlyMap<string, string>): Promise<Values<P>> {
     const templates = templatesOf(parts);
     const { memory: files, ...needed } = neededScope(templates, scope);
     if (isCheap(templates, { ...needed, memory: files })) return renderParts(parts, scope) as Values<P>;
-    const asked = { parts, scope: needed, memory: files === scope.memory ? memory : new Map<string, string>() };
-    return (await this.#elsewhere(step, asked)) as Values<P>;
+    const request = { parts, scope: needed, memory: files === scope.memory ? memory : new Map<string, string>() };
+    return (await this.#elsewhere(step, request)) as Values<P>;
   }
 
-  async #elsewhere(step: string, asked: Parameters<RenderPool['render']>[0]): Promise<Record<string, unknown>> {
+  async #elsewhere(step: string, request: Parameters<RenderPool['render']>[0]): Promise<Record<string, unknown>> {
     const spent = this.#spent;
     if (spent.step !== step) Object.assign(spent, { step, ofStep: 0 });
     const leftOfStep = this.#limits.step - spent.ofStep;
@@ -64,7 +64,7 @@ export class PassRendering {
     const of = leftOfStep <= leftOfPass ? 'step' : 'pass';
     const limit = Math.max(0, Math.min(leftOfStep, leftOfPass));
     try {
-      const { values, took } = await this.#pool.render(asked, { lane: this.#lane, limit, signal: this.#signal });
+      const { values, took } = await this.#pool.render(request, { lane: this.#lane, limit, signal: this.#signal });
       spent.ofStep += took;
       spent.ofPass += took;
       return values;

@@ -1,31 +1,30 @@
 /**
- * Threads that render templates. They are started when something is to be rendered, end when nothing has been for a while, and
- * keep no process alive. A lane (a team) has one of them at a time, and lanes take turns, so that none waits for everything that another
- * has to render.
+ * Threads that render templates. They start on demand, end after a time without work, and do not keep the process alive. A lane
+ * (a team) has one thread at a time, and lanes take turns, so that none of them waits for everything that another has to render.
  */
 import { availableParallelism } from 'node:os';
-import type { Asked } from './messages.ts';
+import type { RenderRequest } from './messages.ts';
 import { type Rendered, Thread } from './thread.ts';
 
 export interface RenderOptions {
-  /** Whose templates they are. */
+  /** The team whose templates they are. */
   lane: string;
-  /** Milliseconds of real time, from when a thread begins with them. */
+  /** The time limit in milliseconds of real time, from when a thread starts with them. */
   limit: number;
-  /** Ends the rendering, also in the middle of it. */
+  /** Stops the rendering at any point. */
   signal: AbortSignal;
 }
 
 interface Task extends RenderOptions {
-  asked: Asked;
+  request: RenderRequest;
   resolve(rendered: Rendered): void;
   reject(error: unknown): void;
 }
 
 export interface PoolOptions {
-  /** At the same time. */
+  /** The maximum number of threads. */
   threads?: number;
-  /** MiB of values that a thread may have. */
+  /** The memory limit of a thread in MiB. */
   memory?: number;
   /** Milliseconds without work after which a thread ends. */
   idle?: number;
@@ -33,25 +32,25 @@ export interface PoolOptions {
 
 export class RenderPool {
   readonly #options: Required<PoolOptions>;
-  /** What waits, by lane. The lane whose turn is next comes first. */
+  /** Waiting tasks by lane. The lane that is served next comes first. */
   readonly #waiting = new Map<string, Task[]>();
   /** Lanes that have a thread. */
   readonly #served = new Set<string>();
   readonly #idle: Thread[] = [];
 
   constructor(options: PoolOptions = {}) {
-    // With two, no lane waits for one that renders for long; many would compete with the thread that answers requests.
+    // With two threads, no lane waits for a slow one; more would compete with the thread that serves requests.
     const threads = Math.max(2, Math.min(4, availableParallelism()));
     this.#options = { threads, memory: 128, idle: 60_000, ...options };
   }
 
   /** Renders templates. Throws a TemplateError, a RenderLimitError, or the signal's reason. */
-  async render(asked: Asked, options: RenderOptions): Promise<Rendered> {
+  async render(request: RenderRequest, options: RenderOptions): Promise<Rendered> {
     options.signal.throwIfAborted();
     const over = new AbortController();
     try {
       return await new Promise((resolve, reject) => {
-        const task: Task = { ...options, asked, resolve, reject };
+        const task: Task = { ...options, request, resolve, reject };
         options.signal.addEventListener('abort', () => this.#withdraw(task), { once: true, signal: over.signal });
         this.#waiting.set(options.lane, [...(this.#waiting.get(options.lane) ?? []), task]);
         this.#next();
@@ -61,7 +60,7 @@ export class RenderPool {
     }
   }
 
-  /** Ends the threads that have nothing to do. */
+  /** Ends the idle threads. */
   close(): void {
     for (const thread of this.#idle.splice(0)) thread.end();
   }
@@ -80,12 +79,12 @@ export class RenderPool {
   }
 
   #next(): void {
-    for (const [lane, [task, ...others]] of [...this.#waiting]) {
+    for (const [lane, [task, ...rest]] of [...this.#waiting]) {
       if (this.#served.size >= this.#options.threads) return;
       if (task === undefined || this.#served.has(lane)) continue;
-      // Its next turn comes after those of all others.
+      // It is served again after all other lanes.
       this.#waiting.delete(lane);
-      this.#keepWaiting(lane, others);
+      this.#keepWaiting(lane, rest);
       void this.#serve(task);
     }
   }
@@ -94,7 +93,7 @@ export class RenderPool {
     this.#served.add(task.lane);
     try {
       const thread = this.#idleThread() ?? new Thread(this.#options.memory);
-      task.resolve(await thread.render(task.asked, task.limit, task.signal).finally(() => this.#keepIdle(thread)));
+      task.resolve(await thread.render(task.request, task.limit, task.signal).finally(() => this.#keepIdle(thread)));
     } catch (error) {
       task.reject(error);
     }

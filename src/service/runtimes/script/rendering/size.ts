@@ -1,12 +1,12 @@
-/** How large a value is, as far as it matters. */
+/** The approximate size of a value. */
 
-/** What every value and key counts for beside its characters. */
+/** What every value and key counts in addition to its characters. */
 const overhead = 8;
 
-/** What is nested deeper is as good as endless. */
+/** Values that are nested more deeply count as infinite. */
 const deepest = 1_000;
 
-/** Characters of all texts in a value, and a little for each value and key. Counting stops once it is more than `limit`. */
+/** The characters of all texts in a value, plus a constant for each value and key. Counting stops above `limit`. */
 export function sizeOf(value: unknown, limit: number, depth = 0): number {
   if (typeof value === 'string') return value.length + overhead;
   if (value === null || typeof value !== 'object') return overhead;

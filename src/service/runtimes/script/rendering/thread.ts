@@ -1,16 +1,16 @@
-/** A thread that renders templates, one request at a time. It does not outlive a request that is not answered as it should be. */
+/** A thread that renders templates, one request at a time. It ends if a request does not get a proper response. */
 import { Worker } from 'node:worker_threads';
 import { steadyTime, systemClock } from '../../../../base/clock.ts';
 import { TemplateError } from '../template.ts';
-import type { Asked, Told } from './messages.ts';
+import type { RenderRequest, RenderResponse } from './messages.ts';
 import { workerProgram } from './worker-file.ts';
 
-/** Why templates were not rendered: they need more time than they may have, or more memory. */
+/** Templates need more time or memory than allowed. */
 export class RenderLimitError extends Error {
   readonly resource: 'time' | 'memory';
 
   constructor(resource: 'time' | 'memory') {
-    super(`Templates need more ${resource} than they may have.`);
+    super(`Templates need more ${resource} than allowed.`);
     this.name = 'RenderLimitError';
     this.resource = resource;
   }
@@ -18,11 +18,11 @@ export class RenderLimitError extends Error {
 
 export interface Rendered {
   values: Record<string, unknown>;
-  /** Milliseconds that it took. */
+  /** The duration in milliseconds. */
   took: number;
 }
 
-/** Why a thread could not be started: Node says what the system said in the message alone ("...: EMFILE"). */
+/** Why a thread could not be started: Node has the system's error code only in the message ("...: EMFILE"). */
 function startFailure(error: Error): Error {
   const code = /: (E[A-Z]+)$/.exec(error.message)?.[1];
   return code === undefined ? error : Object.assign(new Error(error.message, { cause: error }), { code });
@@ -32,13 +32,13 @@ export class Thread {
   readonly #worker: Worker;
   readonly #ready: Promise<void>;
   #rest: NodeJS.Timeout | undefined;
-  /** Whether it can take no more requests. */
+  /** Whether it cannot accept any more requests. */
   isOver = false;
 
-  /** @param memory MiB of values that it may have */
+  /** @param memory limit in MiB */
   constructor(memory: number) {
     this.#worker = new Worker(workerProgram.file, {
-      // Nothing of the service's is needed there.
+      // The thread does not need the environment of the service.
       env: {},
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: memory, maxYoungGenerationSizeMb: Math.max(1, memory / 8) },
@@ -50,7 +50,7 @@ export class Thread {
       this.#worker.once('exit', () => reject(new Error('The thread that renders templates ended.')));
     });
     this.#ready.catch(() => undefined);
-    // Each request listens for itself; without a listener the error would be the process's.
+    // Each request adds its own listener; without any listener, the error would end the process.
     this.#worker.on('error', () => undefined);
     this.#worker.once('exit', () => {
       this.isOver = true;
@@ -58,17 +58,17 @@ export class Thread {
   }
 
   /** @param limit milliseconds of real time. Throws a TemplateError, a RenderLimitError, or the signal's reason. */
-  async render(asked: Asked, limit: number, signal: AbortSignal): Promise<Rendered> {
+  async render(request: RenderRequest, limit: number, signal: AbortSignal): Promise<Rendered> {
     clearTimeout(this.#rest);
     const over = new AbortController();
     try {
       return await new Promise<Rendered>((resolve, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: over.signal });
         if (signal.aborted) reject(signal.reason);
-        this.#ready.then(() => this.#ask(asked, limit, over.signal)).then(resolve, reject);
+        this.#ready.then(() => this.#ask(request, limit, over.signal)).then(resolve, reject);
       });
     } catch (error) {
-      // It may be in the middle of something that nobody waits for.
+      // It might be rendering something that is no longer needed.
       if (!(error instanceof TemplateError)) this.end();
       throw error;
     } finally {
@@ -76,12 +76,12 @@ export class Thread {
     }
   }
 
-  #ask(asked: Asked, limit: number, over: AbortSignal): Promise<Rendered> {
+  #ask(request: RenderRequest, limit: number, over: AbortSignal): Promise<Rendered> {
     const began = steadyTime(systemClock);
     return new Promise((resolve, reject) => {
-      const onMessage = (told: Told): void => {
-        if ('values' in told) resolve({ values: told.values, took: steadyTime(systemClock) - began });
-        else reject(new TemplateError(told.problem, told.position));
+      const onMessage = (response: RenderResponse): void => {
+        if ('values' in response) resolve({ values: response.values, took: steadyTime(systemClock) - began });
+        else reject(new TemplateError(response.problem, response.position));
       };
       const onError = (error: NodeJS.ErrnoException): void =>
         reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new RenderLimitError('memory') : error);
@@ -95,19 +95,19 @@ export class Thread {
         () => undefined,
       );
       try {
-        this.#worker.postMessage(asked);
+        this.#worker.postMessage(request);
       } catch (error) {
         reject(new TemplateError(`what templates read cannot be used: ${error instanceof Error ? error.message : String(error)}`));
       }
     });
   }
 
-  /** Calls `done` when nothing has been asked of it for so many milliseconds. */
+  /** Calls `done` after this many milliseconds without a request. */
   rest(milliseconds: number, done: () => void): void {
     this.#rest = setTimeout(done, milliseconds).unref();
   }
 
-  /** Ends it, whatever it is doing. */
+  /** Ends the thread, even during a request. */
   end(): void {
     clearTimeout(this.#rest);
     this.isOver = true;

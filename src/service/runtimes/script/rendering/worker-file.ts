@@ -1,4 +1,4 @@
-/** Where the program of the workers is: beside the bundle. What runs the sources says where it has bundled it to. */
+/** The path of the workers' program: next to the bundle. Whoever runs the sources specifies where it has been bundled to. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 

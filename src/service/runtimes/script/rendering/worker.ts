@@ -1,19 +1,19 @@
-/** Renders templates in a thread of its own, where they hold nobody up: the other end of `pool.ts`. It is bundled as a file of its own. */
+/** Renders templates in a separate thread, where they do not block the service: the other end of `pool.ts`. Bundled as a separate file. */
 import { parentPort } from 'node:worker_threads';
 import { memoryScope } from '../memory-scope.ts';
 import { TemplateError } from '../template.ts';
-import type { Asked, Told } from './messages.ts';
+import type { RenderRequest, RenderResponse } from './messages.ts';
 import { renderParts } from './parts.ts';
 import { sizeOf } from './size.ts';
 
-/** Characters that the templates of a step may give together. */
-const mostCharacters = 16_000_000;
+/** The maximum number of characters that the templates of a step can produce together. */
+const maxCharacters = 16_000_000;
 
-function rendered({ parts, scope, memory }: Asked): Told {
+function rendered({ parts, scope, memory }: RenderRequest): RenderResponse {
   try {
     const values = renderParts(parts, { ...scope, memory: memoryScope(memory) });
-    if (sizeOf(values, mostCharacters) > mostCharacters)
-      return problem(`its templates give more than ${mostCharacters / 1_000_000} million characters`);
+    if (sizeOf(values, maxCharacters) > maxCharacters)
+      return problem(`its templates produce more than ${maxCharacters / 1_000_000} million characters`);
     return { values };
   } catch (error) {
     if (error instanceof TemplateError) return { problem: error.message, position: error.position };
@@ -21,15 +21,15 @@ function rendered({ parts, scope, memory }: Asked): Told {
   }
 }
 
-const problem = (words: string): Told => ({ problem: words, position: { line: 1, column: 1 } });
+const problem = (words: string): RenderResponse => ({ problem: words, position: { line: 1, column: 1 } });
 
-parentPort?.on('message', (asked: Asked) => {
-  const told = rendered(asked);
+parentPort?.on('message', (request: RenderRequest) => {
+  const response = rendered(request);
   try {
-    parentPort?.postMessage(told);
+    parentPort?.postMessage(response);
   } catch (error) {
     parentPort?.postMessage(problem(`a value cannot be used: ${error instanceof Error ? error.message : String(error)}`));
   }
 });
-// Time is measured from here on: a busy machine takes its time to start a thread.
+// The time limit starts here: a busy machine can be slow to start a thread.
 parentPort?.postMessage('ready');

@@ -24,7 +24,7 @@ const procedure = (...lines: string[]): string => ['version: 1', 'steps:', ...li
 const host = (lines: string[], options: TestHostOptions = {}): TestHost => new TestHost(procedure(...lines), place.sandbox, options);
 const runtime = (limits: RenderLimits = defaultLimits, threads = pool) => createScriptRuntime({ pool: threads, limits });
 
-/** Takes a second, which is the limit of one rendering, and there are many of them. */
+/** Takes a second, the limit of one rendering; used many times. */
 const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
 const long = 'y'.repeat(200_000);
 const slowWrite = (count: number): string => `- write: { path: a.json, json: [${Array(count).fill(`"${slow}"`).join(', ')}] }`;
@@ -41,19 +41,19 @@ const scope: Scope = {
 };
 
 describe('templates that take long', () => {
-  it('hold up nobody, and can be stopped', async () => {
+  it('do not block the service, and can be stopped', async () => {
     const api = await started({ runtimes: [runtime({ step: 3_600_000, pass: 3_600_000 })] });
     const body = { name: 'Slow', build: { name: 'first', config: config(procedure(slowWrite(1_000)), 'script') } };
     const { agent } = await api.ok('createAgent', { body });
     const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: long } });
     await api.until(run.id, 'running');
-    for (let asked = 0; asked < 20; asked++) expect((await api.send('GET', '/healthz')).status).toBe(200);
+    for (let request = 0; request < 20; request++) expect((await api.send('GET', '/healthz')).status).toBe(200);
     expect((await api.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('running');
     await api.ok('stopRun', { params: { run_id: run.id } });
     expect((await api.until(run.id, 'interrupted')).error).toBeNull();
   });
 
-  it('fail their step when they take longer than a step may', async () => {
+  it('fail their step when they exceed the time limit of a step', async () => {
     const used = host(['- say: "one {{ run.number }}"', '- say: two', slowWrite(1_000)], { messages: [long] });
     expect(await runtime({ step: 300, pass: 60_000 }).advance(used)).toEqual({
       status: 'failed',
@@ -62,7 +62,7 @@ describe('templates that take long', () => {
     expect(used.texts).toEqual(['one 7', 'two']);
   });
 
-  it('have one time for all of a step, and one for all steps', async () => {
+  it('have a time limit for all templates of a step, and one for all steps', async () => {
     const limits: number[] = [];
     const measured: Pick<RenderPool, 'render'> = {
       render: async (_, { limit }) => {
@@ -79,14 +79,14 @@ describe('templates that take long', () => {
     expect(limits).toEqual([5_000, 2_000, 4_000, 1_000]);
   });
 
-  it('fail the step with which the steps of a pass took longer than they may', async () => {
-    // Each of these takes some time; together they take more than there is.
+  it('fail the step in which a pass exceeds its time limit', async () => {
+    // Each of these takes some time; together they exceed the limit.
     const each = '- say: "{% for i in (1..20000) %}{% endfor %}{{ run.number }}"';
     const used = host(Array(500).fill(each) as string[]);
     const outcome = await runtime({ step: 60_000, pass: 200 }).advance(used);
     expect(outcome).toMatchObject({
       status: 'failed',
-      error: expect.stringMatching(/^Step \d+ \(say, line \d+\) was not done: the steps up to it took longer than 0.2 s/),
+      error: expect.stringMatching(/^Step \d+ \(say, line \d+\) was not executed: the steps before it took longer than 0.2 s/),
     });
     expect(used.texts.length).toBeGreaterThan(0);
   });
@@ -99,30 +99,30 @@ describe('templates that take long', () => {
       status: 'failed',
       error: 'Step 1 (write, line 3) needs too much memory to render its templates.',
     });
-    // The next has a thread of its own.
+    // The next one has a new thread.
     expect(await runtime(defaultLimits, small).advance(host(["- say: \"{{ message | split: 'l' | join: '-' }}\""]))).toEqual({
       status: 'completed',
     });
   });
 
-  it('fail their step when they give too much', async () => {
+  it('fail their step when they produce too much', async () => {
     const lines = [`- write: { path: a.json, json: [${Array(20).fill('"{{ message | append: run.number }}"').join(', ')}] }`];
     const outcome = await runtime().advance(host(lines, { messages: ['y'.repeat(1_000_000)] }));
-    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (write, line 3): its templates give more than 16 million characters.' });
+    expect(outcome).toEqual({ status: 'failed', error: 'Step 1 (write, line 3): its templates produce more than 16 million characters.' });
   });
 
-  it('hold up no other team, however many there are', async () => {
+  it('do not block other teams, however many there are', async () => {
     const two = new RenderPool({ threads: 2 });
     const over = new AbortController();
-    const asked = (template: unknown) => ({ parts: { one: texts(template) }, scope: { ...scope, message: long }, memory: new Map() });
+    const request = (template: unknown) => ({ parts: { one: texts(template) }, scope: { ...scope, message: long }, memory: new Map() });
     const ended: number[] = [];
     const busy = Array.from({ length: 5 }, (_, index) =>
       two
-        .render(asked(Array(1_000).fill(slow)), { lane: 'one', limit: 3_600_000, signal: over.signal })
+        .render(request(Array(1_000).fill(slow)), { lane: 'one', limit: 3_600_000, signal: over.signal })
         .catch(() => undefined)
         .finally(() => ended.push(index)),
     );
-    const quick = asked("{{ messages | join: '-' }}");
+    const quick = request("{{ messages | join: '-' }}");
     for (const lane of ['two', 'three', 'two']) {
       const { values } = await two.render(quick, { lane, limit: 60_000, signal: new AbortController().signal });
       expect(values).toEqual({ one: 'one-two' });
@@ -135,7 +135,7 @@ describe('templates that take long', () => {
 });
 
 describe('a thread', () => {
-  it('gives what this one gives', async () => {
+  it('produces the same results as this one', async () => {
     const files = new Map([['notes.txt', 'first\nsecond']]);
     const parts = {
       said: text('{{ agent.name }}: {{ message | split: " " | reverse | join: " " }}'),
@@ -150,8 +150,8 @@ describe('a thread', () => {
       no: condition('answers.who == "c"'),
       none: text(undefined),
     };
-    const asked = { parts, scope, memory: files };
-    const { values } = await pool.render(asked, { lane: 'a', limit: 60_000, signal: new AbortController().signal });
+    const request = { parts, scope, memory: files };
+    const { values } = await pool.render(request, { lane: 'a', limit: 60_000, signal: new AbortController().signal });
     expect(values).toEqual(renderParts(parts, scope));
     const lines = ["- say: \"{{ memory['notes.txt'] | split: 's' | join: '-' }} {{ memory['none'] | default: 'nothing' | append: '.' }}\""];
     const used = host(lines, { memory: Object.fromEntries(files) });
@@ -159,7 +159,7 @@ describe('a thread', () => {
     expect(used.texts).toEqual(['fir-t\n-econd nothing.']);
   });
 
-  it('says what is wrong with a template as this one does', async () => {
+  it('reports the problem of a template like this one', async () => {
     const lines = ['- say: |', '    {{ messages | join: "," }}', '    {{ steps.t.missing | append: "x" }}'];
     const used = host(['- tool: { id: t, name: x, result: { a: 1 } }', ...lines]);
     expect(await runtime().advance(used)).toEqual({
@@ -168,7 +168,7 @@ describe('a thread', () => {
     });
   });
 
-  it('gets what its templates can read, and nothing else', () => {
+  it('only gets what its templates can read', () => {
     expect(neededScope(['{{ run.number }}'], scope)).toMatchObject({ message: '', messages: [], answers: {}, steps: {} });
     expect(neededScope(['{{ steps.a.stdout }} and steps'], scope).steps).toBe(scope.steps);
     expect(neededScope(['{{ steps.a.stdout }}', '{{ message }}'], scope)).toMatchObject({
@@ -181,7 +181,7 @@ describe('a thread', () => {
   });
 });
 
-describe('what is rendered at once', () => {
+describe('what is rendered in this thread', () => {
   it.each([
     'text without templates ... | split: "," (1..3)',
     'a long text '.repeat(10_000),
