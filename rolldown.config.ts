@@ -33,7 +33,7 @@ export const renderWorker = defineConfig({
 
 /** The worker thread that reads the database. */
 export const databaseReader = defineConfig({
-  input: { 'database-reader': 'src/service/store/database/reader/worker.ts' },
+  input: { 'database-reader': 'src/service/store/database/sqlite/reader/worker.ts' },
   platform: 'node',
   external: ['libsql'],
   output: { dir: 'dist', format: 'cjs', minify: true },

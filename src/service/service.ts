@@ -19,8 +19,8 @@ import { Readiness } from './operating/readiness.ts';
 import { ServiceMetrics } from './operating/service-metrics.ts';
 import type { Service, ServiceOptions } from './service-options.ts';
 import { UrlSigner } from './signed-urls.ts';
-import { dataFailure } from './store/database/data-failure.ts';
 import { settingOrCreate } from './store/database/settings.ts';
+import { dataFailure } from './store/database/sqlite/data-failure.ts';
 import { isoTime } from './store/database/time.ts';
 import { openStorage } from './store/storage.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
 import type { TestProject } from 'vitest/node';
-import { openDatabase } from '../../src/service/store/database/database.ts';
+import { openDatabase } from '../../src/service/store/database/sqlite/open.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -5,9 +5,9 @@
 import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import Libsql from 'libsql';
 import { version } from '../../base/version.ts';
-import { appliedMigrations } from '../store/database/migrate.ts';
-import { openForReading } from '../store/database/reader/open.ts';
 import type { Database } from '../store/database/schema.ts';
+import { appliedMigrations } from '../store/database/sqlite/migrate.ts';
+import { openForReading } from '../store/database/sqlite/reader/open.ts';
 import { terminalStatuses } from '../store/runs/runs.ts';
 import { type BackupInfo, formatVersion } from './format.ts';
 import { damaged } from './problems.ts';

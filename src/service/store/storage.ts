@@ -4,9 +4,10 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { KnownTokens, type Tokens } from './access/known-tokens.ts';
-import { openDatabase, type Store } from './database/database.ts';
-import { fileCopies } from './database/file-hold.ts';
-import type { LogDamage } from './database/log-damage.ts';
+import type { Store } from './database/database.ts';
+import { fileCopies } from './database/sqlite/file-hold.ts';
+import type { LogDamage } from './database/sqlite/log-damage.ts';
+import { openDatabase } from './database/sqlite/open.ts';
 import { type IdempotencyKeys, LocalIdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import type { IdempotencyBounds } from './idempotency/key-usage.ts';
 import { reclaimJobs } from './jobs/jobs.ts';

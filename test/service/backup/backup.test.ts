@@ -15,9 +15,9 @@ import {
   restoreBackup,
 } from '../../../src/service/backup/index.ts';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
-import { openUnchanged } from '../../../src/service/store/database/database.ts';
-import { migrate } from '../../../src/service/store/database/migrate.ts';
 import { migrations } from '../../../src/service/store/database/migrations/index.ts';
+import { migrate } from '../../../src/service/store/database/sqlite/migrate.ts';
+import { openUnchanged } from '../../../src/service/store/database/sqlite/open.ts';
 import { png } from '../../support/png.ts';
 import { promptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';

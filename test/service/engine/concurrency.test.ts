@@ -5,7 +5,7 @@ import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
 import { defaultPlan } from '../../../src/service/store/access/plan.ts';
 import { savePlan } from '../../../src/service/store/access/plans.ts';
 import { insertTeam } from '../../../src/service/store/access/teams.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob, releaseJob } from '../../../src/service/store/jobs/jobs.ts';
 import { claimRunJob } from '../../../src/service/store/runs/run-queue.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';

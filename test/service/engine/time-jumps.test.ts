@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { fillable, withEverything } from '../helpers/everything.ts';

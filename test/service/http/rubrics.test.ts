@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import type { EvaluationSummary, Rubric } from '../../../src/interface/types.ts';
 import type { RubricResult } from '../../../src/service/evaluation/evaluate.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';

@@ -6,7 +6,7 @@ import { operationAccess, scopes } from '../../../src/interface/scopes.ts';
 import { secretHash } from '../../../src/service/secret-hash.ts';
 import { insertCredential, insertToken } from '../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../src/service/store/access/teams.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { type Answer, type Api, started } from '../helpers/service.ts';
 

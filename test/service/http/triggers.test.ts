@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { Body, Case, CaseTrigger, RevisionConfig } from '../../../src/interface/types.ts';
 import { dispatchCasesJob } from '../../../src/service/engine/dispatch/dispatch.ts';
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { type ClaimedJob, claimJob, nudgeJob } from '../../../src/service/store/jobs/jobs.ts';
 import { jobKinds } from '../../../src/service/store/jobs/kinds.ts';
 import { eventually } from '../../support/eventually.ts';

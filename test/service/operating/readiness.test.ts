@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
-import { openDatabase, type Store } from '../../../src/service/store/database/database.ts';
+import type { Store } from '../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob } from '../../../src/service/store/jobs/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';

@@ -6,11 +6,11 @@ import { expect, it } from 'vitest';
 import { secretHash } from '../../../src/service/secret-hash.ts';
 import { findToken } from '../../../src/service/store/access/credentials.ts';
 import { findTeam } from '../../../src/service/store/access/teams.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
-import { LibsqlDialect } from '../../../src/service/store/database/dialect.ts';
-import { migrate } from '../../../src/service/store/database/migrate.ts';
 import { migrations } from '../../../src/service/store/database/migrations/index.ts';
 import type { Database } from '../../../src/service/store/database/schema.ts';
+import { LibsqlDialect } from '../../../src/service/store/database/sqlite/dialect.ts';
+import { migrate } from '../../../src/service/store/database/sqlite/migrate.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { findKey, storedUsage } from '../../../src/service/store/idempotency/key-rows.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 

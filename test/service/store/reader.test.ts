@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import Libsql from 'libsql';
 import { expect, it } from 'vitest';
 import { Contents } from '../../../src/service/backup/contents.ts';
-import { openDatabase } from '../../../src/service/store/database/database.ts';
-import { openForReading } from '../../../src/service/store/database/reader/open.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
+import { openForReading } from '../../../src/service/store/database/sqlite/reader/open.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 /** A file as a service leaves it, with one team, opened for reading. */

@@ -3,7 +3,7 @@ import type { Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
 import type { AgentRow, AgentsTable } from '../database/schema.ts';
-import { asStored } from '../database/statements.ts';
+import { asStored } from '../database/stored-values.ts';
 
 export async function insertAgent(db: Queries, agent: AgentRow): Promise<AgentRow> {
   await inserted.change(db, agent);

@@ -4,7 +4,7 @@ import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
 import type { RunRow, RunsTable } from '../database/schema.ts';
-import { asStored } from '../database/statements.ts';
+import { asStored } from '../database/stored-values.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
 
 /** Statuses of ended runs, which only a message can change. */

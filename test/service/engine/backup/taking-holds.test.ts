@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { BackupHolds } from '../../../../src/service/engine/backup/backup-hold.ts';
-import { openUnchanged } from '../../../../src/service/store/database/database.ts';
-import { fileCopies } from '../../../../src/service/store/database/file-hold.ts';
+import { fileCopies } from '../../../../src/service/store/database/sqlite/file-hold.ts';
+import { openUnchanged } from '../../../../src/service/store/database/sqlite/open.ts';
 import { promptly } from '../../../support/promptly.ts';
 import { temporaryDirectory, whenDone } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../../../src/service/engine/jobs/job.ts';
 import { JobAborted, Worker } from '../../../../src/service/engine/jobs/worker.ts';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { claimJob, enqueueJob, releaseJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';

@@ -5,11 +5,11 @@ import Libsql from 'libsql';
 import { expect, it } from 'vitest';
 import { admitDueCases, delegatedAgents, nextCase, nextPostponed } from '../../../../src/service/store/cases/case-line.ts';
 import { changeCase, insertCases, updateCases } from '../../../../src/service/store/cases/cases.ts';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
-import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
-import { migrate } from '../../../../src/service/store/database/migrate.ts';
 import { migrations } from '../../../../src/service/store/database/migrations/index.ts';
 import type { CaseRow, Database } from '../../../../src/service/store/database/schema.ts';
+import { LibsqlDialect } from '../../../../src/service/store/database/sqlite/dialect.ts';
+import { migrate } from '../../../../src/service/store/database/sqlite/migrate.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 /** A database that accepts cases without the queues, agents and runs they belong to. */

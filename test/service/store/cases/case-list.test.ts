@@ -2,9 +2,9 @@ import { Kysely } from 'kysely';
 import Libsql from 'libsql';
 import { expect, it } from 'vitest';
 import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../../../src/service/store/cases/case-list.ts';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
-import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { LibsqlDialect } from '../../../../src/service/store/database/sqlite/dialect.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 /** The plan of the query for the cases. Whether the queue is a long one may be found out before it. */

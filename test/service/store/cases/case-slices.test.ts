@@ -3,9 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type CaseFilter, type CasePage, countCases, listCaseRows } from '../../../../src/service/store/cases/case-list.ts';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
 import { caseSlice } from '../../../../src/service/store/database/slices.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { temporaryFolder, whenDone } from '../../../support/temporary.ts';
 
 const cases = caseSlice * 3 + 500;

@@ -1,8 +1,8 @@
 import { NoResultError, type Updateable } from 'kysely';
 import { expect, it } from 'vitest';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import { columnsOf, namesOf, prepared } from '../../../../src/service/store/database/prepared.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 async function opened() {

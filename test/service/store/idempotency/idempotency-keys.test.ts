@@ -3,8 +3,9 @@ import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
-import { openDatabase, type Store, storeOf, type UnitOfWork } from '../../../../src/service/store/database/database.ts';
-import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
+import type { Store, UnitOfWork } from '../../../../src/service/store/database/database.ts';
+import { LibsqlDialect } from '../../../../src/service/store/database/sqlite/dialect.ts';
+import { openDatabase, storeOf } from '../../../../src/service/store/database/sqlite/open.ts';
 import {
   type KeyedRequest,
   LocalIdempotencyKeys,

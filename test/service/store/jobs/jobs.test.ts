@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { openDatabase, type Store } from '../../../../src/service/store/database/database.ts';
+import type { Store } from '../../../../src/service/store/database/database.ts';
 import type { JobRow } from '../../../../src/service/store/database/schema.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import {
   claimJob,
   enqueueJob,

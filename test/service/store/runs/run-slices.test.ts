@@ -2,9 +2,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
 import { searchSlice, skippedSlice } from '../../../../src/service/store/database/slices.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import type { RunFilter } from '../../../../src/service/store/runs/run-filter.ts';
 import { countRuns, listRunRows } from '../../../../src/service/store/runs/run-list.ts';
 import { temporaryFolder, whenDone } from '../../../support/temporary.ts';

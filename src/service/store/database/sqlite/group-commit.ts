@@ -10,7 +10,7 @@
  */
 import type { CompiledQuery, QueryResult } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
-import type { Changes } from './changes.ts';
+import type { Changes } from '../changes.ts';
 import { Lock } from './lock.ts';
 import { changedTable, kindOf, Statements } from './statements.ts';
 

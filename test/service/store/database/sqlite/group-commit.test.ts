@@ -2,11 +2,12 @@
 import { type Kysely, sql } from 'kysely';
 import Libsql, { type Statement } from 'libsql';
 import { describe, expect, it } from 'vitest';
-import { type Queries, storeOf } from '../../../../src/service/store/database/database.ts';
-import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
-import type { Database } from '../../../../src/service/store/database/schema.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
-import { Gate } from '../../helpers/runtime.ts';
+import type { Queries } from '../../../../../src/service/store/database/database.ts';
+import type { Database } from '../../../../../src/service/store/database/schema.ts';
+import { LibsqlDialect } from '../../../../../src/service/store/database/sqlite/dialect.ts';
+import { storeOf } from '../../../../../src/service/store/database/sqlite/open.ts';
+import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
+import { Gate } from '../../../helpers/runtime.ts';
 
 /** A database whose commits are counted, and fail on request. */
 async function counted() {

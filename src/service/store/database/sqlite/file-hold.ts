@@ -3,7 +3,7 @@
  * what is written from then on stays in the write-ahead log next to it.
  */
 import { sql } from 'kysely';
-import type { Store } from './database.ts';
+import type { Store } from '../database.ts';
 import { logPages } from './write-ahead-log.ts';
 
 /** Holds the file of a database, and lets it go. */

@@ -2,11 +2,11 @@
 import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { LogEntry } from '../../../../src/service/log.ts';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
-import { logDamage } from '../../../../src/service/store/database/log-damage.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
-import { started } from '../../helpers/service.ts';
+import type { LogEntry } from '../../../../../src/service/log.ts';
+import { logDamage } from '../../../../../src/service/store/database/sqlite/log-damage.ts';
+import { openDatabase } from '../../../../../src/service/store/database/sqlite/open.ts';
+import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
+import { started } from '../../../helpers/service.ts';
 
 /** The files of a database whose process was killed after so many transactions. */
 async function killed(transactions: number): Promise<{ directory: string; log: string }> {

@@ -2,10 +2,11 @@
 import { Buffer } from 'node:buffer';
 import { Worker } from 'node:worker_threads';
 import type { CompiledQuery, QueryResult } from 'kysely';
-import { damageIn } from '../damaged-data.ts';
+import { damageIn } from '../../damaged-data.ts';
+import type { FirstRowQuery } from '../../prepared.ts';
+import { bindable } from '../../stored-values.ts';
 import { packing, type ResultColumn } from '../packed-rows.ts';
-import type { FirstRowQuery } from '../statements.ts';
-import { bindable, kindOf } from '../statements.ts';
+import { kindOf } from '../statements.ts';
 import type { Asked, Told } from './messages.ts';
 import { libsqlFile, readerProgram } from './worker-file.ts';
 

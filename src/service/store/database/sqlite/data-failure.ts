@@ -1,8 +1,8 @@
 /** What SQLite and the system say of a data directory on which no service can be started, in words. */
 import { join } from 'node:path';
-import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
-import { writeFailure } from '../../../base/write-failure.ts';
-import { sqliteKind } from '../../sqlite-codes.ts';
+import { AopsError, exitCodes, UsageError } from '../../../../base/errors.ts';
+import { writeFailure } from '../../../../base/write-failure.ts';
+import { sqliteKind } from '../../../sqlite-codes.ts';
 
 /** What the system would have said, of what SQLite says of it. */
 const systemCodes: Record<string, string> = { SQLITE_FULL: 'ENOSPC', SQLITE_IOERR: 'EIO', SQLITE_READONLY: 'EROFS', SQLITE_PERM: 'EACCES' };

@@ -1,7 +1,6 @@
 /** Statements of one libsql database, prepared once, and what running them has to mind. */
 import type { Buffer } from 'node:buffer';
 import {
-  type CompiledQuery,
   DeleteQueryNode,
   InsertQueryNode,
   type OperationNode,
@@ -11,13 +10,10 @@ import {
   UpdateQueryNode,
 } from 'kysely';
 import type { Database as LibsqlDatabase, Statement } from 'libsql';
-import { damageIn } from './damaged-data.ts';
+import { damageIn } from '../damaged-data.ts';
+import type { FirstRowQuery } from '../prepared.ts';
+import { bindable } from '../stored-values.ts';
 import { type Packing, packedChange, packing, type ResultColumn } from './packed-rows.ts';
-
-/** A query of which only the first row is wanted. SQLite makes one row in half the time it takes to begin a list of rows. */
-export interface FirstRowQuery extends CompiledQuery {
-  readonly firstRowOnly?: boolean;
-}
 
 /** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
 export type StatementKind = 'read' | 'write' | 'other';
@@ -118,18 +114,4 @@ const tableName = (node: OperationNode | undefined): string | undefined =>
 function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => never {
   const fields = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
   return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => never;
-}
-
-/** A row as it will be read after it was written. To have it returned by the database takes longer than to write it. */
-export function asStored<Row extends object>(row: Row): Row {
-  const stored: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(row)) stored[name] = bindable(value);
-  return stored as Row;
-}
-
-/** libsql aborts the whole process on a boolean, and cuts a text at its first NUL character without a word. */
-export function bindable(value: unknown): unknown {
-  if (typeof value === 'boolean') throw new TypeError('A boolean cannot be bound; columns of that kind hold 1 or 0.');
-  if (typeof value === 'string' && value.includes('\0')) return value.replaceAll('\0', '\uFFFD');
-  return value;
 }

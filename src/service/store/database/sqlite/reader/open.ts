@@ -1,6 +1,6 @@
 /** Opens a database for queries that may take long. */
 import { Kysely } from 'kysely';
-import type { Database } from '../schema.ts';
+import type { Database } from '../../schema.ts';
 import { ReaderDialect } from './dialect.ts';
 import { Reader } from './reader.ts';
 

@@ -1,6 +1,6 @@
 /** Errors about a data directory with which no service can be started. */
 import { describe, expect, it } from 'vitest';
-import { dataFailure } from '../../../../src/service/store/database/data-failure.ts';
+import { dataFailure } from '../../../../../src/service/store/database/sqlite/data-failure.ts';
 
 const sqliteError = (rawCode: number, message: string) =>
   Object.assign(new Error(message), { code: `UNKNOWN_SQLITE_ERROR_${rawCode}`, rawCode });

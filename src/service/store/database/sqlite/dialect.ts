@@ -2,7 +2,7 @@
 
 import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
-import { Changes } from './changes.ts';
+import { Changes } from '../changes.ts';
 import { storeDriver, UnitTransaction } from './drivers.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';

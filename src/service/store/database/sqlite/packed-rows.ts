@@ -5,7 +5,7 @@
  * (see `bindable`). For the rows of a list this takes no longer than to have each value made by libsql.
  */
 import { type Buffer, isAscii, isUtf8 } from 'node:buffer';
-import { DamagedDataError } from './damaged-data.ts';
+import { DamagedDataError } from '../damaged-data.ts';
 
 /** A column of a result, as libsql describes it. */
 export interface ResultColumn {

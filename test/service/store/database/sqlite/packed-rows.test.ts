@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { Kysely, sql } from 'kysely';
 import Libsql from 'libsql';
 import { expect, it } from 'vitest';
-import { LibsqlDialect } from '../../../../src/service/store/database/dialect.ts';
-import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { LibsqlDialect } from '../../../../../src/service/store/database/sqlite/dialect.ts';
+import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
 
 interface Tables {
   mixed: { id: number; a: string | null; b: number | null; c: string | null };

@@ -2,10 +2,10 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type Migration, Migrator, sql } from 'kysely';
-import { AopsError, exitCodes } from '../../../base/errors.ts';
+import { AopsError, exitCodes } from '../../../../base/errors.ts';
+import { migrations as ownMigrations } from '../migrations/index.ts';
+import type { Database } from '../schema.ts';
 import { foreignData } from './data-failure.ts';
-import { migrations as ownMigrations } from './migrations/index.ts';
-import type { Database } from './schema.ts';
 
 /**
  * Applies what is missing. An existing file is first copied to `<dataDirectory>/backups`; when a migration fails nothing has

@@ -1,0 +1,120 @@
+/**
+ * Opens the SQLite database of a data directory. The operating system locks the file for as long as it is open, so one process owns a
+ * directory, and a lock left by a killed process needs no clean-up.
+ */
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Kysely } from 'kysely';
+import Libsql from 'libsql';
+import { AopsError, exitCodes } from '../../../../base/errors.ts';
+import type { Store, UnitOfWork } from '../database.ts';
+import type { Database } from '../schema.ts';
+import { dataFailure } from './data-failure.ts';
+import { LibsqlDialect } from './dialect.ts';
+import { type LogDamage, logDamage } from './log-damage.ts';
+import { migrate } from './migrate.ts';
+import { logPages, WriteAheadLog } from './write-ahead-log.ts';
+
+/**
+ * Opens `<dataDirectory>/aops.db`, creating or migrating it.
+ * `onDamage` is told when part of the write-ahead log could not be used.
+ * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it,
+ * `data_directory_damaged` or `data_directory_foreign` when it is none, `not_writable`, `disk_full`.
+ */
+export async function openDatabase(dataDirectory: string, onDamage: (damage: LogDamage) => void = () => undefined): Promise<Store> {
+  const { database, log, damage } = await openExclusively(dataDirectory);
+  if (damage !== undefined) onDamage(damage);
+  const dialect = new LibsqlDialect(database, log);
+  const store = storeOf(dialect);
+  try {
+    await migrate(store, dataDirectory);
+  } catch (error) {
+    await store.destroy();
+    throw dataFailure(error, dataDirectory);
+  }
+  return store;
+}
+
+/** Opens and locks the database of a data directory as it is, for who copies it. Throws AopsError `data_directory_in_use`. */
+export async function openUnchanged(dataDirectory: string): Promise<Store> {
+  const { database, log } = await openExclusively(dataDirectory);
+  return storeOf(new LibsqlDialect(database, log));
+}
+
+/** The store over a dialect. */
+export function storeOf(dialect: LibsqlDialect): Store {
+  const { changes } = dialect;
+  return Object.assign(new Kysely<Database>({ dialect }), {
+    changes,
+    async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result> {
+      const { transaction, dialect: ofUnit } = dialect.unit();
+      const effects: (() => void)[] = [];
+      const afterCommit = (act: () => void): void => void effects.push(act);
+      const store: Store = Object.assign(new Kysely<Database>({ dialect: ofUnit }), {
+        changes,
+        atomically: <Inner>(inner: (unit: UnitOfWork) => Promise<Inner>) => inner({ store, afterCommit }),
+      });
+      let result: Result;
+      try {
+        result = await work({ store, afterCommit });
+      } catch (error) {
+        await transaction.rollBack();
+        throw error;
+      }
+      await transaction.commit();
+      for (const act of effects) act();
+      return result;
+    },
+  });
+}
+
+async function openExclusively(
+  dataDirectory: string,
+): Promise<{ database: Libsql.Database; log: WriteAheadLog; damage: LogDamage | undefined }> {
+  const path = join(dataDirectory, 'aops.db');
+  try {
+    // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
+    await (await open(path, 'a', 0o600)).close();
+  } catch (error) {
+    throw dataFailure(error, dataDirectory);
+  }
+  const database = new Libsql(path);
+  try {
+    // Before anything touches the file: a lock taken later would already be shared.
+    database.pragma('locking_mode=EXCLUSIVE');
+    database.pragma('journal_mode=WAL');
+    // The driver syncs commits itself, before any caller learns of them.
+    database.pragma('synchronous=NORMAL');
+    database.pragma(`wal_autocheckpoint=${logPages}`);
+    database.pragma('foreign_keys=ON');
+    database.exec('BEGIN IMMEDIATE; COMMIT');
+    // Nothing has been written yet: it is as it was found.
+    const damage = await logDamage(`${path}-wal`);
+    return { database, log: await WriteAheadLog.of(path), damage };
+  } catch (error) {
+    database.close();
+    if (!isLocked(error)) throw dataFailure(error, dataDirectory);
+    const pid = await ownerPid(dataDirectory);
+    throw new AopsError(
+      `The data directory ${dataDirectory} is in use by another aops service${pid === undefined ? '' : ` (process ${pid})`}.`,
+      {
+        code: 'data_directory_in_use',
+        exit: exitCodes.conflict,
+        hint: 'Use the service that is running, stop it first, or choose another data directory.',
+        cause: error,
+      },
+    );
+  }
+}
+
+const isLocked = (error: unknown): boolean => error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY');
+
+async function ownerPid(dataDirectory: string): Promise<number | undefined> {
+  try {
+    const state = JSON.parse(await readFile(join(dataDirectory, 'service.json'), 'utf8')) as { pid?: unknown };
+    return typeof state.pid === 'number' ? state.pid : undefined;
+  } catch {
+    // Only there to name the owner; the refusal stands without it.
+    return undefined;
+  }
+}
