@@ -136,7 +136,7 @@ describe('webhooks secret', () => {
     expect(Date.parse(previous_expires_at) - Date.parse(created_at)).toBe(7_200_000);
     const refused = await rotate('--yes');
     expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain('rotated a while ago');
+    expect(refused.stderr).toContain('rotated recently');
     expect((await rotate('--yes', '--force', '--overlap', '0')).code).toBe(0);
     const after = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
     expect(after).not.toBe(before);
