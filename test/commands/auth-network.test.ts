@@ -34,7 +34,7 @@ beforeAll(async () => {
       return void response.end(JSON.stringify({ access_token: accessToken, token_type: 'Bearer', expires_in: 600 }));
     response.end(JSON.stringify({ team: { id: team, name: 'Far away' } }));
   };
-  const server = await startHttps('server', answer, 'asked');
+  const server = await startHttps('server', answer, 'requested');
   port = server.port;
   whenDone(server.close);
 });
@@ -141,7 +141,7 @@ describe('proxies of the environment', () => {
       env: { ...far, ...client, HTTPS_PROXY: `me:${proxyPassword}@${tunnel.host}` },
     });
     expect(done.code).toBe(0);
-    expect(tunnel.asked).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443', 'CONNECT agents.test:443']);
+    expect(tunnel.requests).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443', 'CONNECT agents.test:443']);
     expect(asked.map(({ host, authorization }) => [host, authorization])).toEqual([
       ['id.agents.test', `Basic ${Buffer.from(`job:${clientSecret}`).toString('base64')}`],
       ['agents.test', `Bearer ${accessToken}`],
@@ -170,7 +170,7 @@ describe('proxies of the environment', () => {
     const tunnel = await proxy();
     expect((await status({ ...trusted, HTTPS_PROXY: tunnel.host })).code).toBe(0);
     await status({ ...far, HTTPS_PROXY: tunnel.host, NO_PROXY: '.test' }, '--timeout', '1s');
-    expect(tunnel.asked).toEqual([]);
+    expect(tunnel.requests).toEqual([]);
   });
 });
 
@@ -192,7 +192,7 @@ describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
       expect(refused).toMatchObject({ code: 2, stdout: '' });
       expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'tls_verification_off', hint: expect.stringContaining('--ca-file') });
     }
-    expect(tunnel.asked).toHaveLength(1);
+    expect(tunnel.requests).toHaveLength(1);
   });
 
   it('otherwise causes a prominent warning, even with --quiet', async () => {

@@ -180,7 +180,7 @@ describe('after a change', () => {
     });
     const created = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', other, '--json');
     expect([created.code, created.json()]).toEqual([0, trigger]);
-    expect(service.asked).toContain(`GET /v2/agents/${agent}/revisions`);
+    expect(service.requested).toContain(`GET /v2/agents/${agent}/revisions`);
   });
 
   it('the ID of a created artifact is printed even if it cannot be read back', async () => {

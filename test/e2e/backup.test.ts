@@ -1,4 +1,4 @@
-/** Backup and restore with the real program: of a service that runs, of one that does not, and cut short. */
+/** Backup and restore with the real program: with a running service, with a stopped one, and interrupted. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -28,7 +28,7 @@ async function started(): Promise<Machine> {
   return machine;
 }
 
-/** A child whose pipes are the test's: nothing is read or written unless the test does. */
+/** A child process whose pipes the test controls: nothing is read or written unless the test does it. */
 function piped(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<Finished> } {
   const child = spawn(process.execPath, [binary, ...argv], { cwd: machine.folder, env: machine.env, stdio: 'pipe' });
   whenDone(async () => void child.kill('SIGKILL'));
@@ -42,7 +42,7 @@ function piped(machine: Machine, ...argv: string[]): { child: ChildProcess; ende
   return { child, ended };
 }
 
-/** A run that waits for a person, with more in its workspace than a pipe takes. */
+/** A run that waits for a person, with more data in its workspace than a pipe can hold. */
 async function waitingRun(machine: Machine): Promise<string> {
   await machine.agent(
     'asking',
@@ -58,7 +58,7 @@ async function waitingRun(machine: Machine): Promise<string> {
 const partsIn = async (folder: string): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('.aops-'));
 
 describe.concurrent('aops local backup and restore', () => {
-  it('of a service that runs: a run in progress ends after the restore as if nothing had been', async () => {
+  it('with a running service: a run in progress continues after the restore as if nothing had happened', async () => {
     const machine = await started();
     const run = await waitingRun(machine);
     const backup = await machine.json<Backup>('local', 'backup', 'b.tar.gz');
@@ -66,7 +66,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await stat(backup.file)).mode & 0o777).toBe(0o600);
     expect((await stat(backup.file)).size).toBe(backup.bytes);
     expect(await partsIn(machine.folder)).toEqual([]);
-    // What comes later is not in it.
+    // Later changes are not in the backup.
     expect((await machine.aops('runs', 'respond', run, '--deny')).code).toBe(0);
 
     const there = await machine.aops('local', 'backup', 'b.tar.gz');
@@ -84,7 +84,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect(full).toMatchObject({ code: 6, stdout: '' });
     expect(full.stderr).toContain('is not empty');
 
-    // Another machine, with nothing but the file.
+    // Another machine, with only the backup.
     const other = await Machine.create();
     const checked = await other.json('local', 'restore', '--verify', backup.file);
     expect(checked).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
@@ -96,20 +96,20 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await other.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     expect((await other.aops('runs', 'wait', run)).code).toBe(0);
     expect((await other.aops('sandbox', 'cat', run, 'steps.log')).stdout).toBe('one\ntwo\n');
-    // The token is the same, so whoever had access has it still.
+    // The token is the same, so clients keep their access.
     const tokenOf = (owner: Machine) => owner.read('data/local/token');
     expect(await tokenOf(other)).toBe(await tokenOf(machine));
   });
 
-  it('of a service that does not run, from one program to the other', async () => {
+  it('with a stopped service: a backup can be piped into a restore', async () => {
     const machine = await started();
     await machine.agent('kept', '- say: hi');
     const run = await machine.startRun('kept');
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
     const pid = (await machine.servicePid()) as number;
-    // As after a power cut: part of the data is in the log beside the database.
+    // As after a power cut: part of the data is in the log next to the database.
     process.kill(pid, 'SIGKILL');
-    await eventually('the service is gone', async () => !(await machine.json<{ running: boolean }>('local', 'status')).running);
+    await eventually('the service has ended', async () => !(await machine.json<{ running: boolean }>('local', 'status')).running);
     const moved = await machine.run('sh', ['-c', 'aops local backup - | aops local restore - --data-dir moved']);
     expect(moved).toMatchObject({ code: 0 });
     expect(moved.stderr).toContain('1 run,');
@@ -119,7 +119,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect(empty).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it('of a service that speaks TLS, whatever its certificate is for, also after it got another one', async () => {
+  it('with a service that uses TLS: any certificate works, even after it was replaced', async () => {
     const machine = await Machine.create();
     const use = async (name: string): Promise<void> => {
       await copyFile(tlsFile(`${name}.pem`), path.join(machine.folder, 'cert.pem'));
@@ -143,15 +143,15 @@ describe.concurrent('aops local backup and restore', () => {
     const before = await noted();
     await use('self-signed');
     child.kill('SIGHUP');
-    await eventually('the certificate is another one', async () => (await noted()) !== before);
+    await eventually('the certificate is replaced', async () => (await noted()) !== before);
     expect(await machine.json('local', 'backup', 'two.tar.gz', '--data-dir', 'own')).toMatchObject({ online: true });
   });
 
-  it('is given up by Ctrl-C: nothing is left, and nothing is held', async () => {
+  it('can be interrupted with Ctrl-C: nothing is left behind or held', async () => {
     const machine = await started();
     await waitingRun(machine);
     const { child, ended } = piped(machine, 'local', 'backup', '-');
-    // Nobody reads, so it stands still in the middle.
+    // The output is not read, so the backup stops in the middle.
     const temporary = path.join(machine.folder, 'tmp');
     await eventually('the database was copied', async () => (await partsIn(temporary)).length > 0);
     const second = await machine.aops('local', 'backup', 'second.tar.gz');
@@ -164,7 +164,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await machine.aops('local', 'backup', 'second.tar.gz')).code).toBe(0);
   });
 
-  it('fails when the service ends in the middle', async () => {
+  it('fails if the service ends in the middle', async () => {
     const machine = await started();
     await waitingRun(machine);
     const { url } = await machine.json<{ url: string }>('local', 'status');
@@ -178,10 +178,10 @@ describe.concurrent('aops local backup and restore', () => {
     expect(code).toBe(8);
   });
 
-  it('leaves nothing when the disk takes no more', async () => {
+  it('leaves nothing behind when the disk is full', async () => {
     const machine = await started();
     await waitingRun(machine);
-    // The system refuses files that are larger than that, as a full disk would.
+    // The system rejects larger files, like a full disk.
     const limited = (command: string) => machine.run('sh', ['-c', `ulimit -f 2000; exec ${command}`]);
     const backup = await limited('aops local backup b.tar.gz');
     expect(backup).toMatchObject({ code: 1, stdout: '' });
@@ -195,7 +195,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
   });
 
-  it('removes what one that was killed has left beside it, and nothing of one that goes on', async () => {
+  it('removes the remains of a killed backup, but not those of one in progress', async () => {
     const machine = await started();
     await waitingRun(machine);
     const temporary = path.join(machine.folder, 'tmp');
@@ -206,7 +206,7 @@ describe.concurrent('aops local backup and restore', () => {
     const [left = ''] = await partsIn(temporary);
     await mkdir(path.join(machine.folder, 'to'));
     await cp(path.join(temporary, left), path.join(machine.folder, 'to', left), { recursive: true });
-    // The service lets go of its data by itself, half a minute later. This one needs none.
+    // The service would release its data after half a minute. This backup needs no service.
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect(await machine.aops('local', 'backup', 'to/one.tar.gz')).toMatchObject({ code: 0 });
     expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual([left, 'one.tar.gz']);
@@ -217,7 +217,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual(['one.tar.gz', 'two.tar.gz']);
   });
 
-  it('is restored after a restore that was killed in the middle', async () => {
+  it('can be restored after a restore was killed in the middle', async () => {
     const machine = await started();
     await waitingRun(machine);
     expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
@@ -241,7 +241,7 @@ describe.concurrent('aops local backup and restore', () => {
     const killed = await half();
     killed.child.kill('SIGKILL');
     await killed.ended;
-    // Half of a data directory is none.
+    // An incomplete data directory cannot be used.
     const refused = await machine.aops('serve', '--data-dir', 'new');
     expect(refused).toMatchObject({ code: 6 });
     expect(refused.stderr).toContain('was not finished');

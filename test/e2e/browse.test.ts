@@ -1,4 +1,4 @@
-/** A browser never outlives what it was started for, and a run goes on where it was. */
+/** A browser never outlives its run or service, and a run continues from its last step. */
 import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
@@ -8,20 +8,20 @@ import { chromium, describeWithChromium, startSite } from '../support/chromium.t
 import { eventually } from '../support/eventually.ts';
 import { isAlive, kill, Machine } from '../support/machine.ts';
 
-/** Processes of browsers that the machine's service started, without those that have ended and are not yet buried. */
+/** Browser processes that the machine's service started, excluding zombies. */
 async function browsers(machine: Machine): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'stat=,args='], { maxBuffer: 10_000_000 });
   const profiles = path.join(machine.folder, 'tmp', 'aops-browser-');
   return stdout.split('\n').filter((line) => line.includes(profiles) && !line.startsWith('Z'));
 }
 const nothingLeft = (machine: Machine): Promise<true> =>
-  eventually('the browser is gone, with its folder', async () => {
+  eventually('the browser has ended, and its folder is removed', async () => {
     const left = (await readdir(path.join(machine.folder, 'tmp'))).filter((name) => name.startsWith('aops-browser-'));
     return left.length === 0 && (await browsers(machine)).length === 0;
   });
 
 describeWithChromium('the browser of a run', () => {
-  it('ends with the service, killed or stopped, and with the run; the run continues after its last step', async () => {
+  it('ends with the service, whether killed or stopped, and with the run, which continues after its last step', async () => {
     let open = false;
     const waiting: (() => void)[] = [];
     const site = await startSite({
@@ -33,7 +33,7 @@ describeWithChromium('the browser of a run', () => {
         return undefined;
       },
     });
-    const asked = (name: string): number => site.requests.filter((request) => request.startsWith(`GET ${name}`)).length;
+    const requestsFor = (name: string): number => site.requests.filter((request) => request.startsWith(`GET ${name}`)).length;
     const machine = await Machine.create();
     machine.env.AOPS_CHROMIUM = chromium as string;
     expect((await machine.aops('local', 'up')).code).toBe(0);
@@ -46,7 +46,7 @@ describeWithChromium('the browser of a run', () => {
     );
     const run = await machine.startRun('browsing');
 
-    await eventually('the slow page is asked for', () => asked('/slow') === 1, 30_000);
+    await eventually('the slow page is requested', () => requestsFor('/slow') === 1, 30_000);
     expect((await browsers(machine)).length).toBeGreaterThan(1);
     const pid = (await machine.servicePid()) as number;
     kill(pid, 'SIGKILL');
@@ -54,21 +54,21 @@ describeWithChromium('the browser of a run', () => {
     await nothingLeft(machine);
 
     expect((await machine.aops('local', 'up')).code).toBe(0);
-    await eventually('the slow page is asked for again', () => asked('/slow') === 2, 30_000);
+    await eventually('the slow page is requested again', () => requestsFor('/slow') === 2, 30_000);
     expect((await machine.aops('local', 'down')).code).toBe(0);
     await nothingLeft(machine);
 
     open = true;
     expect((await machine.aops('local', 'up')).code).toBe(0);
     expect(await machine.aops('runs', 'watch', run)).toMatchObject({ code: 0, stdout: expect.stringContaining('first and slow') });
-    // What was recorded was not done again, and shows once.
-    expect(asked('/first')).toBe(1);
+    // Recorded steps are not repeated, and are shown once.
+    expect(requestsFor('/first')).toBe(1);
     const { data } = await machine.json<{ data: { action: string }[] }>('runs', 'screenshots', run);
     expect(data.map(({ action }) => action)).toEqual(['open', 'extract', 'open', 'extract']);
 
     open = false;
     const stopped = await machine.startRun('browsing');
-    await eventually('the slow page is asked for once more', () => asked('/slow') === 4, 30_000);
+    await eventually('the slow page is requested once more', () => requestsFor('/slow') === 4, 30_000);
     expect((await machine.aops('runs', 'stop', stopped, '--yes')).code).toBe(0);
     await nothingLeft(machine);
     for (const answer of waiting) answer();

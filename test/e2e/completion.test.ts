@@ -1,4 +1,4 @@
-/** The completion scripts, in the shells they are for. */
+/** The completion scripts in real shells. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { Machine } from '../support/machine.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe('bash', () => {
-  /** What is offered for a line, its last word being completed. */
+  /** The completions of the last word of a line. */
   async function offers(...words: string[]): Promise<string[]> {
     const script =
       // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the shell that expands it
@@ -25,7 +25,7 @@ describe('bash', () => {
     return stdout.trimEnd().split('\n');
   }
 
-  it('completes groups, commands, flags and their values', async () => {
+  it('completes groups, commands, flags and values of flags', async () => {
     expect(await offers('ru')).toEqual(['runs']);
     expect(await offers('')).toEqual(expect.arrayContaining(['runs', 'agents', 'local', 'completion']));
     expect(await offers('')).not.toContain('__complete');
@@ -38,7 +38,7 @@ describe('bash', () => {
     expect(await offers('no-such-group', '')).toEqual(['']);
   });
 
-  it('completes names and numbers that a process in the background has read', async () => {
+  it('completes names and numbers that a background process has loaded', async () => {
     await machine.json('local', 'up', '--ephemeral');
     await machine.agent('greeter', '- say: hi');
     const run = await machine.startRun('greeter');
@@ -51,7 +51,7 @@ describe('bash', () => {
     expect(await offers('agents', 'get', 'with')).toEqual(['with\\ space']);
   });
 
-  it('completes at the prompt, also behind the @ where bash begins a new word', async () => {
+  it('completes at the prompt, even after the @ at which bash begins a new word', async () => {
     expect((await machine.aops('__refresh', 'revisions')).code).toBe(0);
     await machine.file('home/.bashrc', "PS1='ready> '\nsource <(aops completion bash)\n");
     const shell = machine.screen('bash', ['-i']);
@@ -69,7 +69,7 @@ describe('bash', () => {
     expect(await shell.exit).toBeTypeOf('number');
   });
 
-  it('completes files where files are wanted', async () => {
+  it('completes files for arguments that are files', async () => {
     expect(await offers('runs', 'watch', '--answers', 'an')).toEqual(['answers.yaml']);
     expect(await offers('runs', 'watch', '--answers', 'a')).toEqual(expect.arrayContaining(['answers.yaml', 'a folder.txt']));
   });
@@ -136,7 +136,7 @@ describeNeeding(needsShell('pwsh'), 'PowerShell', () => {
 });
 
 describe('any shell', () => {
-  it('gets its script, and only a shell that is known', async () => {
+  it('gets its script, and unknown shells are rejected', async () => {
     for (const shell of ['bash', 'zsh', 'fish', 'powershell']) {
       const { code, stdout, stderr } = await machine.aops('completion', shell);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

@@ -7,7 +7,7 @@ import { chromium, describeWithChromium } from '../support/chromium.ts';
 import { project } from '../support/machine.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** Runs a demonstration of an example without a person. `left` is what it left in its folder for temporary files. */
+/** Runs the demo of an example without a person. `left` is what remains in its folder for temporary files. */
 async function demonstrated(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
   const folder = await temporaryFolder();
   const env = { ...process.env, ...environment, TMPDIR: folder, CI: 'true' };
@@ -29,7 +29,7 @@ async function demonstrated(example: string, argv: readonly string[] = [], envir
   return { code, stdout, stderr, left: await readdir(folder) };
 }
 
-it('does the main job without a person, shows what the run wrote, and leaves nothing behind', async () => {
+it('completes the main scenario without a person, shows the output of the run, and leaves nothing behind', async () => {
   expect(await demonstrated('invoice-check')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('# Invoices of the day'),
@@ -37,13 +37,13 @@ it('does the main job without a person, shows what the run wrote, and leaves not
   });
 });
 
-it('leaves nothing behind when nobody reads to the end', async () => {
+it('leaves nothing behind when its output is not read to the end', async () => {
   const folder = await temporaryFolder();
   const child = spawn(process.execPath, [path.join(project, 'examples', 'invoice-check', 'demo.js')], {
     env: { ...process.env, TMPDIR: folder, CI: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // As `head -1` does.
+  // Like `head -1`.
   child.stderr.once('data', () => {
     child.stdout.destroy();
     child.stderr.destroy();
@@ -52,7 +52,7 @@ it('leaves nothing behind when nobody reads to the end', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-it('works off a queue: pays, asks, postpones, tells a webhook, is judged, and leaves a page and nothing else', async () => {
+it('works through a queue: pays, asks, postpones, calls a webhook, is evaluated, and leaves only a page behind', async () => {
   const output = await temporaryFolder();
   const { code, stdout, stderr, left } = await demonstrated('invoice-queue', [output]);
   expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
@@ -78,7 +78,7 @@ it('works off a queue: pays, asks, postpones, tells a webhook, is judged, and le
 });
 
 describeWithChromium('the check of a shop', () => {
-  it('finds that it works, and leaves a film strip and nothing else', async () => {
+  it('succeeds, and leaves only a film strip behind', async () => {
     const output = await temporaryFolder();
     const { code, stdout, left } = await demonstrated('web-check', [output], { AOPS_CHROMIUM: chromium as string });
     expect({ code, left }).toEqual({ code: 0, left: [] });

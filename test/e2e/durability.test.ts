@@ -1,22 +1,22 @@
-/** Nothing acknowledged is lost: the service is killed in the middle of runs and started again. */
+/** Nothing that was acknowledged is lost when the service is killed in the middle of runs and started again. */
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { isAlive, kill, Machine, type Started } from '../support/machine.ts';
 
-/** A machine of its own for each test, with a service: they are killed independently of each other. */
+/** Each test has a separate machine with a service, so that services are killed independently. */
 async function started(): Promise<Machine> {
   const machine = await Machine.create();
   expect((await machine.aops('local', 'up')).code).toBe(0);
   return machine;
 }
 
-/** Kills the service as a power cut would, and waits until it is gone. */
+/** Kills the service like a power cut, and waits until it has ended. */
 async function killService(machine: Machine): Promise<void> {
   const pid = await machine.servicePid();
   if (pid === undefined) throw new Error('no service was started');
   kill(pid, 'SIGKILL');
-  await eventually('the service is gone', () => !isAlive(pid));
+  await eventually('the service has ended', () => !isAlive(pid));
   expect(await machine.json('local', 'status')).toMatchObject({ running: false, url: null, pid: null });
 }
 
@@ -26,7 +26,7 @@ const cat = async (machine: Machine, run: string, file: string): Promise<string>
 describe.concurrent('kill -9 of the service', () => {
   it('in the middle of a command: the run continues from its last completed step', async () => {
     const machine = await started();
-    // The command waits for a file outside of the run, so that the test decides when it may end.
+    // The command waits for a file outside the run, so that the test decides when it ends.
     const gate = `${machine.folder}/gate`;
     await machine.agent(
       'long',
@@ -49,13 +49,13 @@ describe.concurrent('kill -9 of the service', () => {
     expect(steps.filter((step) => step === 'before')).toHaveLength(1);
     expect(steps.filter((step) => step === 'after')).toHaveLength(1);
     expect(steps.at(-1)).toBe('after');
-    // Said once each, in order, with the result that the step had before.
+    // Each message appears once, in order, with the previous result of the step.
     expect(watched.stdout.match(/^one message$/gm)).toHaveLength(1);
     expect(watched.stdout.match(/^two \d+$/gm)).toHaveLength(1);
     expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
   });
 
-  it('while a run waits or sleeps: the request is the same one, the sleep is not longer', async () => {
+  it('while a run waits or sleeps: the request stays the same, and the sleep does not get longer', async () => {
     const machine = await started();
     await machine.agent('asking', '- say: before\n- approve: { id: pay, title: "Pay?" }\n- say: after');
     await machine.agent('asleep', '- say: before\n- sleep: 1500ms\n- say: after');
@@ -83,7 +83,7 @@ describe.concurrent('kill -9 of the service', () => {
     expect(Date.now() - killed).toBeLessThan(30_000);
   });
 
-  it('right after a run was started: it is carried out, once', async () => {
+  it('right after a run was started: it is executed once', async () => {
     const machine = await started();
     await machine.agent('quick', '- exec: { run: "echo x >> once.log" }');
     const run = await machine.startRun('quick', '--idempotency-key', 'once');
@@ -116,13 +116,13 @@ describe.concurrent('kill -9 of the service', () => {
       const before = answers[index];
       const { status, replayed, text } = await create(key);
       expect([key, status]).toEqual([key, 201]);
-      // What was acknowledged before the kill is there; what was not is executed now, or was committed unacknowledged.
+      // Acknowledged changes exist. The others are executed now, or had been committed without an acknowledgement.
       if (before !== undefined) expect([replayed, text]).toEqual([true, before.text]);
     }
     expect(await (await fetch(`${agents}?limit=1`, { headers })).json()).toMatchObject({ total: keys.length });
   });
 
-  it('does not stop a client that watches, once the service is back on its port', async () => {
+  it('does not stop a watching client if the service comes back on the same port', async () => {
     const machine = await started();
     await machine.agent('asking', '- approve: { id: pay, title: "Pay?" }');
     const run = await machine.startRun('asking');
@@ -150,7 +150,7 @@ describe.concurrent('kill -9 of the service', () => {
 });
 
 describe.concurrent('a run that is watched while its service is killed, stopped and started', () => {
-  it('is shown with every message once and in order, and the outages are said once each', async () => {
+  it('is shown with every message once and in order, and each outage is reported once', async () => {
     const machine = await started();
     const steps = Array.from({ length: 24 }, (_, index) => `- say: "m${index}"\n- sleep: 150ms`).join('\n');
     await machine.agent('talking', `${steps}\n- approve: { id: end, title: "Enough?" }`);

@@ -1,4 +1,4 @@
-/** S40: SIGTERM in the middle of everything: an end within its bound, exit 0, and nothing that goes on without the service. */
+/** S40: SIGTERM in the middle of everything ends the service in time with exit code 0, and nothing continues without it. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
@@ -12,23 +12,23 @@ import { eventually } from '../support/eventually.ts';
 import { Machine } from '../support/machine.ts';
 import { whenDone } from '../support/temporary.ts';
 
-/** Processes whose arguments have this text, without those that have ended and are not yet buried. */
+/** Processes whose arguments contain this text, excluding zombies. */
 async function processes(text: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'stat=,args='], { maxBuffer: 10_000_000 });
   return stdout.split('\n').filter((line) => line.includes(text) && !line.startsWith('Z'));
 }
 
-it('ends with requests, uploads, downloads, streams, commands, a browser and deliveries under way', async () => {
+it('ends with requests, uploads, downloads, streams, commands, a browser and deliveries in progress', async () => {
   const machine = await Machine.create();
-  // Seconds that nobody else sleeps for.
+  // Durations in seconds that no other process sleeps for.
   const [command, browser] = [`${9_000 + Math.random()}`, `${8_000 + Math.random()}`];
   const chromium = await machine.file('chromium', `#!/bin/sh\nexec sleep ${browser}\n`);
   await chmod(chromium, 0o755);
-  // Asked, it never answers.
+  // It never answers.
   const silent = createServer(() => undefined);
-  let asked = 0;
+  let requests = 0;
   silent.on('request', () => {
-    asked += 1;
+    requests += 1;
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   whenDone(() => {
@@ -73,7 +73,7 @@ it('ends with requests, uploads, downloads, streams, commands, a browser and del
   const { sandbox_id } = await call<{ sandbox_id: string }>('POST', '/sandboxes');
   const { upload_url } = await call<{ upload_url: string }>('POST', `/sandboxes/${sandbox_id}/upload-urls`, { path: 'large' });
 
-  // All of these are cut off in the end, each in its own way.
+  // All of these are interrupted in the end, each in a different way.
   let fed = 0;
   async function* endless() {
     for (; ; fed++) {
@@ -101,17 +101,17 @@ it('ends with requests, uploads, downloads, streams, commands, a browser and del
   ].map((one) => one.catch(() => undefined));
   await eventually('the command runs', async () => (await processes(`sleep ${command}`)).length > 0);
   await eventually('the browser starts', async () => (await processes(`sleep ${browser}`)).length > 0);
-  await eventually('a delivery waits for its answer', () => asked > 0);
+  await eventually('a delivery waits for an answer', () => requests > 0);
   await eventually('the upload moves', () => fed > 3);
 
   const begun = Date.now();
   serve.child.kill('SIGTERM');
   const { code, stderr } = await serve.finished;
   expect([code, stderr.includes('"service stopped"')]).toEqual([0, true]);
-  // Twice the limit of three seconds, for requests and for what runs, and as much again for a machine that is busy.
+  // Twice the limit of three seconds, for requests and for runs, and as much again for a busy machine.
   expect(Date.now() - begun).toBeLessThan(20_000);
   await eventually(
-    'nothing goes on',
+    'nothing continues',
     async () => (await processes(`sleep ${command}`)).length + (await processes(`sleep ${browser}`)).length === 0,
   );
   await Promise.all(underWay);

@@ -1,10 +1,10 @@
-/** A service that may open few files: what it has accepted is done all the same, a little later. */
+/** A service that can open only a few files still completes everything that it has accepted, a little later. */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { kill, Machine } from '../support/machine.ts';
 
-/** Fewer than the runs need that are executed at the same time. */
+/** Fewer than the runs need that are executed concurrently. */
 const openFiles = 64;
 
 it('ends no run because it has too many open files', async () => {
@@ -18,7 +18,7 @@ it('ends no run because it has too many open files', async () => {
   await eventually('the service listens', () => listening.test(log));
   const [, url = '', team = '', tokenFile = ''] = listening.exec(log) ?? [];
   const token = (await readFile(tokenFile, 'utf8')).trim();
-  /** The answer to a request, which is sent again until there is one: connections need descriptors, too. */
+  /** The answer to a request, which is repeated until it is answered: connections need descriptors too. */
   const ask = async <Value>(method: string, path: string, body?: unknown): Promise<Value> => {
     for (;;) {
       const answer = await fetch(`${url}/v2/teams/${team}/${path}`, {
@@ -31,7 +31,7 @@ it('ends no run because it has too many open files', async () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  // Templates that are rendered in a thread, which needs descriptors as well.
+  // Templates that are rendered in a thread, which also needs descriptors.
   const step = "  - write: { path: a.txt, content: \"{{ message | split: '' | join: '-' }}\" }\n";
   const config = {
     version: 'v2',
@@ -50,7 +50,7 @@ it('ends no run because it has too many open files', async () => {
   const { data } = await ask<{ data: { error: string }[] }>('GET', 'runs?status=failed&limit=3');
   expect(data.map(({ error }) => error)).toEqual([]);
   expect(await count('completed')).toBeGreaterThanOrEqual(100);
-  // It has been short of them, or this would show nothing.
+  // Files were really scarce; otherwise this would prove nothing.
   expect(log).toContain('"trouble":"too_many_open_files"');
   kill(child.pid as number, 'SIGTERM');
   expect((await finished).code).toBe(0);

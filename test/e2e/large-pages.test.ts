@@ -1,4 +1,4 @@
-/** What the pages of a run with large messages take of the memory of the service. */
+/** How much memory of the service pages with large messages use. */
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { kill, Machine } from '../support/machine.ts';
 
 const kilobyte = 1_024;
 
-it('many readers of large pages do not take the memory of the service', async () => {
+it('many readers of large pages do not exhaust the memory of the service', async () => {
   const machine = await Machine.create();
   machine.env.NODE_OPTIONS = '--max-old-space-size=64';
   const serving = machine.start('aops', ['serve', '--port', '0', '--exec', 'off']);

@@ -1,4 +1,4 @@
-/** The life of the local service, through the real binary. */
+/** The life cycle of the local service, with the real binary. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -22,7 +22,7 @@ interface Status {
 }
 
 describe.concurrent('up, status, logs, down, reset', () => {
-  it('goes through its life', async () => {
+  it('work from the first start to the last', async () => {
     const machine = await Machine.create();
     expect(await machine.json<Status>('local', 'status')).toMatchObject({
       running: false,
@@ -47,7 +47,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(up.stdout).toContain(`URL\t${status.url}\n`);
     expect(status.version).toBe((await machine.aops('--version')).stdout.trim());
     expect((await machine.aops('local', 'status')).stdout).toContain('Commands\trun as you');
-    // Only its owner may look into it.
+    // Only its owner can read it.
     expect((await stat(status.data_dir)).mode & 0o077).toBe(0);
     expect((await stat(path.join(status.data_dir, 'token'))).mode & 0o777).toBe(0o600);
     const token = (await readFile(path.join(status.data_dir, 'token'), 'utf8')).trim();
@@ -86,7 +86,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(down).toMatchObject({ code: 0, stdout: `Stopped the local service at ${status.url}.\n`, stderr: '' });
     await eventually('the process is gone', () => !isAlive(status.pid));
 
-    // The data is there at the next start, and gone after reset.
+    // The data still exists at the next start, and is removed by reset.
     expect((await machine.aops('local', 'up')).code).toBe(0);
     expect((await machine.aops('agents', 'list', '--jq', '.data[].name')).stdout).toBe('kept\n');
     const unconfirmed = await machine.aops('local', 'reset');
@@ -104,7 +104,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await machine.aops('local', 'reset', '--yes')).stdout).toBe(`There is nothing in ${status.data_dir}.\n`);
   });
 
-  it('resets its own data alone, where the directory holds other things', async () => {
+  it('reset only the data of the service if the directory contains other files', async () => {
     const machine = await Machine.create();
     for (const folder of ['shared/files', 'shared/backups']) await mkdir(path.join(machine.folder, folder), { recursive: true });
     for (const name of ['notes.txt', 'files/mine.txt', 'backups/home.tgz']) await machine.file(`shared/${name}`, name);
@@ -120,7 +120,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     );
   });
 
-  it('is found again by who watches a run', async () => {
+  it('let a client that watches a run find the service again', async () => {
     const machine = await Machine.create();
     expect((await machine.aops('local', 'up')).code).toBe(0);
     await machine.agent('pay', '- say: started\n- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: "went on"');
@@ -136,7 +136,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/went on\n(.*\n)?completed after \S+\n$/) });
     expect((await machine.aops('local', 'down')).code).toBe(0);
 
-    // Elsewhere when somebody else is there now, and when told so.
+    // On another port if another process uses the first one, and if requested.
     const other = createServer().listen(Number(new URL(url).port), '127.0.0.1');
     await once(other, 'listening');
     expect((await machine.aops('local', 'up')).code).toBe(0);
@@ -148,7 +148,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await machine.aops('local', 'down')).code).toBe(0);
   });
 
-  it('keeps no data with --ephemeral', async () => {
+  it('store no data with --ephemeral', async () => {
     const machine = await Machine.create();
     expect((await machine.aops('local', 'up', '--ephemeral')).code).toBe(0);
     const { data_dir } = await machine.json<Status>('local', 'status');
@@ -158,7 +158,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual([]);
   });
 
-  it('follows its log until Ctrl-C', async () => {
+  it('follow the log until Ctrl-C', async () => {
     const machine = await Machine.create();
     expect((await machine.aops('local', 'up', '--ephemeral')).code).toBe(0);
     const logs = machine.start('aops', ['local', 'logs', '-f']);
@@ -169,8 +169,8 @@ describe.concurrent('up, status, logs, down, reset', () => {
   });
 });
 
-describe.concurrent('what keeps it from starting', () => {
-  it('a port in use: nothing is left behind', async () => {
+describe.concurrent('the service does not start because of', () => {
+  it('a port in use, and leaves nothing behind', async () => {
     const port = await takenPort();
     const machine = await Machine.create();
     const refused = await machine.aops('local', 'up', '--port', String(port));
@@ -203,7 +203,7 @@ describe.concurrent('what keeps it from starting', () => {
     expect((await owner.aops('agents', 'list')).code).toBe(0);
   });
 
-  it('two at the same moment: both say where it is, and there is one', async () => {
+  it('another start at the same time: there is one service, and both commands report where it is', async () => {
     const machine = await Machine.create();
     const ups = await Promise.all([machine.aops('local', 'up'), machine.aops('local', 'up')]);
     for (const { code } of ups) expect(code).toBe(0);
@@ -213,9 +213,9 @@ describe.concurrent('what keeps it from starting', () => {
     expect(await machine.json<Status>('local', 'status')).toMatchObject({ running: false });
   });
 
-  it('removes what a run has made unwritable for itself, as caches of modules are', async () => {
+  it('removes files that a run has made read-only, such as module caches', async () => {
     const machine = await Machine.create();
-    // Nothing is unwritable for root.
+    // No file is read-only for root.
     const as: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     await chown(machine.folder, as);
     const aops = (...argv: string[]) => runAs(machine, as, argv);
@@ -235,7 +235,7 @@ describe.concurrent('what keeps it from starting', () => {
     expect(await machine.read('data/local/service.log')).not.toContain('cannot be removed');
     await run();
     if (as.uid !== undefined) {
-      // What belongs to somebody else stays, and keeps nothing else from going.
+      // Files of another user remain, but do not prevent the removal of the others.
       const [kept = ''] = await noted();
       await run();
       const place = (name: string) => path.join(machine.folder, 'data/local/sandboxes', name, 'workspace/mod/a');
@@ -252,7 +252,7 @@ describe.concurrent('what keeps it from starting', () => {
   });
 });
 
-/** Runs `aops` as somebody. */
+/** Runs `aops` as another user. */
 function runAs({ folder, env }: Machine, as: { uid?: number; gid?: number }, argv: readonly string[]): Promise<string> {
   const options = { cwd: folder, env, ...as };
   return new Promise((resolve, reject) =>
@@ -260,7 +260,7 @@ function runAs({ folder, env }: Machine, as: { uid?: number; gid?: number }, arg
   );
 }
 
-/** Gives a folder, with what is in it, to somebody. */
+/** Changes the owner of a folder and its contents. */
 async function chown(folder: string, { uid, gid }: { uid?: number; gid?: number }): Promise<void> {
   if (uid === undefined || gid === undefined) return;
   for (const name of ['', ...(await readdir(folder, { recursive: true }))]) await lchown(path.join(folder, name), uid, gid);

@@ -1,4 +1,4 @@
-/** `aops mcp serve` as clients start it: the real program, with official clients of both eras and with plain pipes. */
+/** `aops mcp serve` as clients start it: the real program, with official clients for both protocol versions, and with plain pipes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import process from 'node:process';
 import { Client as ModernClient } from '@modelcontextprotocol/client';
@@ -32,7 +32,7 @@ interface AnyClient {
 
 describe.each<[string, () => Promise<AnyClient>]>([
   [
-    'a client of the era before',
+    'a client of the previous protocol',
     async () => {
       const client = new LegacyClient(identity);
       await client.connect(new LegacyTransport(launch()));
@@ -40,7 +40,7 @@ describe.each<[string, () => Promise<AnyClient>]>([
     },
   ],
   [
-    'a client of the modern era',
+    'a client of the current protocol',
     async () => {
       const client = new ModernClient(identity, { versionNegotiation: { mode: 'auto' } });
       await client.connect(new ModernTransport(launch()));
@@ -83,7 +83,7 @@ const rpc = (method: string, id?: unknown, params?: unknown): string =>
   `${JSON.stringify({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), method, ...(params ? { params } : {}) })}\n`;
 
 describe('the streams', () => {
-  it('B9: hold messages on stdout and nothing else, also with --debug, and all the rest on stderr', async () => {
+  it('B9: contain only messages on stdout, even with --debug, and everything else on stderr', async () => {
     const { child, stdout, stderr, ended } = bridge(['--debug']);
     child.stdin?.end(`${rpc('tools/list', 0)}nonsense\n${rpc('nothing', 'x')}`);
     expect(await ended).toBe(0);
@@ -96,7 +96,7 @@ describe('the streams', () => {
     expect(stderr() + stdout()).not.toContain(service.service.token);
   });
 
-  it('end with the input: what is under way is answered first', async () => {
+  it('end with the input, after calls in progress have been answered', async () => {
     const run = await service.run('- say: hello');
     await service.until(run, 'completed');
     const { child, stdout, ended } = bridge();
@@ -105,7 +105,7 @@ describe('the streams', () => {
     expect(JSON.parse(stdout())).toMatchObject({ id: 1, result: { structuredContent: { still_running: false } } });
   });
 
-  it('end with SIGTERM, in the middle of a call: it gets its answer', async () => {
+  it('end with SIGTERM in the middle of a call, which still gets its answer', async () => {
     const run = await service.waiting('- approve: { id: a, title: Wait }\n- say: done');
     const server = await RawServer.start();
     whenDone(() => server.close());
@@ -118,7 +118,7 @@ describe('the streams', () => {
     expect(JSON.parse(stdout())).toMatchObject({ id: 7, error: { message: expect.stringContaining('Terminated') } });
   });
 
-  it('B12: carry large messages, for a reader that takes its time', async () => {
+  it('B12: carry large messages to a slow reader', async () => {
     const text = 'ü'.repeat(5_000_000);
     const server = await RawServer.start();
     whenDone(() => server.close());
@@ -135,7 +135,7 @@ describe('the streams', () => {
     expect((JSON.parse(stdout()) as { result: { text: string } }).result.text === text).toBe(true);
   });
 
-  it('need somebody who is signed in', async () => {
+  it('require a signed-in user', async () => {
     const { AOPS_API_KEY: _, ...env } = service.env;
     const { child, stdout, stderr, ended } = bridge([], env);
     child.stdin?.end();

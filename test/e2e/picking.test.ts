@@ -1,4 +1,4 @@
-/** What a person picks on a terminal when they leave an argument out, and what they see while they wait. */
+/** What a user of a terminal can choose instead of an argument, and what is shown while they wait. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Machine } from '../support/machine.ts';
 import { keys } from '../support/screen.ts';
@@ -20,8 +20,8 @@ const start = async (agent: string, message: string): Promise<{ id: string; run_
   return run;
 };
 
-describe('a run that was left out', () => {
-  it('is picked from a list that gets shorter as one types', async () => {
+describe('a missing run argument', () => {
+  it('is chosen from a list that can be filtered by typing', async () => {
     const first = await start('talker', 'alpha');
     await start('talker', 'omega');
     const get = machine.terminal('runs', 'get');
@@ -36,7 +36,7 @@ describe('a run that was left out', () => {
     expect(await get.exit).toBe(0);
   });
 
-  it('is one that waits for an answer, which is then asked', async () => {
+  it('is chosen from the waiting runs, whose request is then shown', async () => {
     const run = await start('payer', 'gamma');
     const respond = machine.terminal('runs', 'respond');
     await respond.shows('Which waiting run?');
@@ -52,7 +52,7 @@ describe('a run that was left out', () => {
     expect((await machine.getRun(run.id)).status).not.toBe('waiting');
   });
 
-  it('is not picked by Enter alone where it would be stopped', async () => {
+  it('is not chosen by Enter alone if the run would be stopped', async () => {
     const run = await start('payer', 'delta');
     const kept = machine.terminal('runs', 'stop');
     await kept.shows('Which active run?');
@@ -74,8 +74,8 @@ describe('a run that was left out', () => {
   });
 });
 
-describe('other things that were left out', () => {
-  it('are picked as well: the agent of a start, the agent of a command', async () => {
+describe('other missing arguments', () => {
+  it('are also chosen from a list: the agent of a run, the agent of a command', async () => {
     const started = machine.terminal('runs', 'start', '--message', 'zeta');
     await started.shows('Which agent?');
     await started.shows('talker');
@@ -94,7 +94,7 @@ describe('other things that were left out', () => {
     expect(await get.exit).toBe(0);
   });
 
-  it('are named by an error where nobody can be asked', async () => {
+  it('are named in an error if there is no terminal', async () => {
     for (const [argv, name] of [
       [['runs', 'get'], "'RUN'"],
       [['agents', 'get', '--no-input'], "'AGENT'"],
@@ -114,7 +114,7 @@ describe('other things that were left out', () => {
 });
 
 describe('runs wait', () => {
-  it('shows where the run is, and on Ctrl-C how to come back', async () => {
+  it('shows the state of the run, and on Ctrl-C how to come back', async () => {
     const { run_number } = await machine.json<{ run_number: number }>('runs', 'start', '--agent', 'sleeper');
     const wait = machine.terminal('runs', 'wait', String(run_number));
     await wait.shows('running');
@@ -123,7 +123,7 @@ describe('runs wait', () => {
     expect(await wait.exit).toBe(130);
   });
 
-  it('says that a person is needed', async () => {
+  it('reports that a person is needed', async () => {
     const { run_number } = await start('payer', 'kappa');
     const wait = machine.terminal('runs', 'wait', String(run_number));
     await wait.shows(`Run #${run_number} needs an answer: Pay kappa?`);

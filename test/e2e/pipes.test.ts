@@ -1,4 +1,4 @@
-/** The same without a person: off a terminal, answers from a file, exit codes for scripts, pipes that close early. */
+/** The same without a person and a terminal: answers from a file, exit codes for scripts, pipes that close early. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -16,8 +16,8 @@ beforeAll(async () => {
 
 const start = (agent: string, ...flags: string[]) => machine.aops('runs', 'start', '--agent', agent, '--watch', ...flags);
 
-describe('the main job without a terminal', () => {
-  it('ends with the report at home and exit 0', async () => {
+describe('the main scenario without a terminal', () => {
+  it('ends with a local report and exit code 0', async () => {
     await machine.json('agents', 'create', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
     const files = ['--upload', path.join(example, 'invoices.csv'), '--answers', path.join(example, 'answers.yaml'), '--pull', 'out'];
     const { code, stdout, stderr } = await start('invoice-check', ...files);
@@ -31,7 +31,7 @@ describe('the main job without a terminal', () => {
     expect(await machine.read('out/report.md')).toContain('The furniture goes to: Product, Operations.');
   });
 
-  it('is a stream of events with -o ndjson', async () => {
+  it('prints a stream of events with -o ndjson', async () => {
     await machine.agent('short', '- say: one\n- say: two');
     const { code, stdout, stderr } = await start('short', '-o', 'ndjson');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -44,7 +44,7 @@ describe('the main job without a terminal', () => {
   });
 });
 
-describe('the exit code is the outcome', () => {
+describe('the exit code is', () => {
   it('10 for a run that failed', async () => {
     await machine.agent('failing', '- fail: "no luck"');
     const { code, stderr } = await start('failing');
@@ -88,7 +88,7 @@ describe('the exit code is the outcome', () => {
   });
 });
 
-describe('a reader that goes away', () => {
+describe('a reader that closes the pipe', () => {
   const head = (command: string) => machine.run('bash', ['-c', `${command} | head -1; echo "exit \${PIPESTATUS[0]}"`]);
 
   it('ends a short output silently', async () => {
@@ -111,22 +111,22 @@ describe('a reader that goes away', () => {
   });
 });
 
-describeNeeding(needsPosix, 'a disk that takes nothing more', () => {
+describeNeeding(needsPosix, 'a full disk', () => {
   const limited = (words: string) => machine.run('sh', ['-c', `ulimit -f 0; exec aops ${words}`]);
 
-  it('has no lock left on it, which would hold up the commands after', async () => {
+  it('keeps no lock that would delay later commands', async () => {
     const { code, stderr } = await limited('config set max_wait 5m');
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('config.json') });
     expect((await readdir(machine.env.AOPS_CONFIG_DIR as string)).filter((name) => name.includes('.lock'))).toEqual([]);
   });
 
-  it('is found by the doctor', async () => {
+  it('is reported by the doctor', async () => {
     const found = JSON.parse((await limited('doctor --offline --json')).stdout) as { checks: { id: string }[] };
     expect(found.checks.find(({ id }) => id === 'folders')).toMatchObject({ status: 'fail', hint: 'Choose a folder on another disk.' });
     expect((await readdir(machine.env.AOPS_CONFIG_DIR as string)).filter((name) => name.includes('doctor'))).toEqual([]);
   });
 
-  it('is told where a secret was to go, with what ends the token that nobody has', async () => {
+  it('is reported with the file for a secret, and the command that revokes the lost token', async () => {
     const { code, stdout, stderr } = await limited('local token create lost --to lost.key');
     const { id } = await machine.json<{ id: string }>('local', 'token', 'list', '--jq', '.data[] | select(.name == "lost")');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -138,7 +138,7 @@ describeNeeding(needsPosix, 'a disk that takes nothing more', () => {
 
 describeNeeding(needsPosix, 'an output that cannot be written', () => {
   const full = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'commands', 'help scripting'];
-  it.each(full)('aops %s says so', async (words) => {
+  it.each(full)('is reported by aops %s', async (words) => {
     const stderr =
       'error: The output cannot be written: ENOSPC: no space left on device, write\nhint: Check the disk, or the program that reads the output.\n';
     expect(await machine.run('sh', ['-c', `aops ${words} > /dev/full`])).toMatchObject({ code: 1, stderr });

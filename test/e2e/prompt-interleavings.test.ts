@@ -41,7 +41,7 @@ async function api<Value>(method: string, path: string, body?: unknown): Promise
   return (await response.json()) as Value;
 }
 
-/** How long a process has been kept waiting for a processor so far, in milliseconds; 0 where the system does not report it. */
+/** How long a process has waited for a processor so far, in milliseconds; 0 if the system does not report it. */
 const heldUp = (pid: number): number => ignoreErrors(() => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6) ?? 0;
 
 interface Press {
@@ -75,7 +75,7 @@ async function interleave(seed: number): Promise<{ presses: Press[]; decisions: 
           keys.space,
         ];
         while (!typing.signal.aborted) {
-          // Bursts, as somebody types who is looking elsewhere, and pauses of about the length of the grace period.
+          // Bursts, as from a user who is looking elsewhere, and pauses of about the length of the grace period.
           await pause(random() < 0.5 ? graceMs * (0.5 + random()) : random() * 250);
           if (typing.signal.aborted) return;
           const key = choices[Math.floor(random() * choices.length)] as string;
@@ -129,6 +129,6 @@ it('approves no request by a key that was pressed before it had been visible for
       expect(pressed.at - existedAt + Math.max(0, delay), `seed ${index + 1}, request ${request}`).toBeGreaterThanOrEqual(graceMs);
     }
   }
-  // Otherwise the above would show nothing.
+  // Otherwise the above would prove nothing.
   expect(approvals).toBeGreaterThan((terminals * requests) / 10);
 }, 180_000);

@@ -1,4 +1,4 @@
-/** Prompts on real pseudo-terminals: who may decide, and what becomes of what a person wrote. */
+/** Prompts on real pseudo-terminals: which keys decide, and what happens to a text that a person wrote. */
 import { existsSync } from 'node:fs';
 import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -27,7 +27,7 @@ async function asking(agent: string): Promise<string> {
 
 const statusOf = async (run: string): Promise<string> => (await machine.aops('runs', 'get', run, '--jq', '.status')).stdout.trim();
 
-/** The texts that were saved because they were not sent. */
+/** The texts that were saved because they could not be sent. */
 async function unsent(): Promise<string[]> {
   const folder = path.join(machine.folder, 'data/unsent');
   const names = existsSync(folder) ? await readdir(folder) : [];
@@ -89,7 +89,7 @@ describe('a prompt that appears by itself', () => {
   });
 });
 
-it('throws away what is typed between two questions of one request', async () => {
+it('discards keys that are pressed between two questions of one request', async () => {
   await machine.agent(
     'two',
     '- ask: { id: q, title: "Two", questions: [{ question: "First?" }, { question: "Second?" }] }\n- say: "{{ answers.q }}"',
@@ -104,8 +104,8 @@ it('throws away what is typed between two questions of one request', async () =>
   expect(await watch.exit).toBe(0);
 });
 
-describe('what a person wrote', () => {
-  /** An editor that writes a text, says that it is there, and waits until it may end. */
+describe('a text that a person wrote', () => {
+  /** An editor that writes a text, signals that it has started, and waits until it may end. */
   async function slowEditor(): Promise<{ opened: string; release: string }> {
     const opened = path.join(machine.folder, 'editor-opened');
     const release = path.join(machine.folder, 'editor-release');
@@ -115,7 +115,7 @@ describe('what a person wrote', () => {
     return { opened, release };
   }
 
-  it('stays in the editor when somebody else answers, and is saved when the editor ends', async () => {
+  it('stays in the editor when another client answers, and is saved when the editor ends', async () => {
     const { opened, release } = await slowEditor();
     const run = await asking('writer');
     const watch = machine.terminal('runs', 'watch', run);
@@ -126,7 +126,7 @@ describe('what a person wrote', () => {
     const before = watch.raw;
     expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
-    // Longer than a watch takes to notice.
+    // Longer than the watch needs to notice.
     await pause(1_500);
     expect(watch.raw).toBe(before);
     await writeFile(release, '');
@@ -141,7 +141,7 @@ describe('what a person wrote', () => {
     expect(watch.text.match(/It is saved in/g)).toHaveLength(1);
   });
 
-  it('is saved when it was half typed', async () => {
+  it('is saved when it was only typed in part', async () => {
     const before = (await unsent()).length;
     const run = await asking('writer');
     const watch = machine.terminal('runs', 'watch', run);
@@ -158,7 +158,7 @@ describe('what a person wrote', () => {
     ['nonexisting-editor', 'The editor `nonexisting-editor` was not found. Check VISUAL and EDITOR.'],
     ['false', 'The editor `false` failed (exit code 1).'],
     ['true', 'The editor saved no text.'],
-  ])('can still be written when the editor is %s', async (editor, sentence) => {
+  ])('can still be entered when the editor is %s', async (editor, sentence) => {
     const before = (await unsent()).length;
     const temporary = await readdir(path.join(machine.folder, 'tmp'));
     const run = await asking('writer');
@@ -176,7 +176,7 @@ describe('what a person wrote', () => {
     expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual(temporary);
   });
 
-  it('is at the prompt when the editor saved it and then failed', async () => {
+  it('appears at the prompt if the editor saved it and then failed', async () => {
     const editor = await machine.file('bin/failing-editor', '#!/bin/sh\nprintf "kept\\nlines" > "$1"\nexit 3\n');
     await chmod(editor, 0o755);
     const run = await asking('writer');
@@ -192,7 +192,7 @@ describe('what a person wrote', () => {
     expect(await watch.exit).toBe(0);
   });
 
-  it('arrives whole when several lines are pasted', async () => {
+  it('is sent completely when several lines are pasted', async () => {
     const run = await asking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('What changed?');
@@ -207,7 +207,7 @@ describe('what a person wrote', () => {
     expect(watch.raw.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(watch.raw.lastIndexOf('\u001b[?2004h'));
   });
 
-  it('chooses nothing when it is pasted at a list', async () => {
+  it('does not choose anything when it is pasted into a list', async () => {
     const run = await asking('payer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('Leave it pending');
@@ -281,7 +281,7 @@ describe('Ctrl-Z and fg', () => {
   });
 });
 
-describe('a terminal that says it has 0 columns', () => {
+describe('a terminal that reports 0 columns', () => {
   const withoutSize = (command: string): Screen => machine.screen('sh', ['-c', `stty cols 0 rows 0; ${command}`]);
 
   it('shows prompts', async () => {
@@ -309,7 +309,7 @@ describe('a terminal that says it has 0 columns', () => {
   });
 });
 
-it('keeps an answer that is given while the service is away, and sends it once when it is back', async () => {
+it('keeps an answer that is given during an outage, and sends it once when the service is back', async () => {
   const other = await Machine.create();
   const { url } = await other.json<{ url: string }>('local', 'up');
   await other.agent(

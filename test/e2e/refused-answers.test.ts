@@ -1,4 +1,4 @@
-/** Answers that came too late, given at a real pseudo-terminal. */
+/** Answers that are given too late at a real pseudo-terminal. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { Forwarder } from '../support/forwarder.ts';
 import { Machine } from '../support/machine.ts';
 import { keys } from '../support/screen.ts';
 
-it('saves an answer given during an outage in which somebody else answered', async () => {
+it('saves an answer that is given during an outage in which another client answered', async () => {
   const machine = await Machine.create();
   const { url, data_dir } = await machine.json<{ url: string; data_dir: string }>('local', 'up', '--ephemeral');
   await machine.agent(
@@ -14,7 +14,7 @@ it('saves an answer given during an outage in which somebody else answered', asy
     '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }\n- say: "noted: {{ answers.note }}"',
   );
   const run = await machine.startRun('writer');
-  // The person is behind this one; the service itself stays up for everybody else.
+  // The person is connected through this proxy; the service stays reachable for other clients.
   const proxy = await Forwarder.to(url);
   machine.env.AOPS_BASE_URL = proxy.url;
   machine.env.AOPS_API_KEY = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();

@@ -1,4 +1,4 @@
-/** Windows that are resized at a prompt: what a terminal shows afterwards that breaks and joins lines itself. */
+/** Windows that are resized at a prompt: what a terminal that rewraps lines shows afterwards. */
 import { beforeAll, expect, it } from 'vitest';
 import { Machine } from '../support/machine.ts';
 import { keys, type Screen } from '../support/screen.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
   await machine.json('local', 'up', '--ephemeral');
 });
 
-/** How many rows there are with this. */
+/** How many rows contain this text. */
 const count = async (screen: Screen, text: string): Promise<number> => (await screen.rows()).filter((row) => row.includes(text)).length;
 
 const widths = [34, 90, 25, 60];
@@ -36,7 +36,7 @@ it('leave no remains of a request', async () => {
   for (const gone of ['? Pay the invoices? ', 'Leave it pending', '⏎']) expect(await count(watch, gone)).toBe(0);
 });
 
-it('leave no remains of a text that is being written', async () => {
+it('leave no remains of a text that is being typed', async () => {
   await machine.agent('writer', '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }\n- say: thanks');
   const watch = machine.terminal('runs', 'watch', await machine.startRun('writer'));
   await watch.asks('What changed?');

@@ -1,4 +1,4 @@
-/** A change of an agent as a person asks for it: the real binary on a pseudo-terminal. */
+/** A change of an agent in words: the real binary on a pseudo-terminal. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Machine } from '../support/machine.ts';
 import { keys } from '../support/screen.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 const generate = ['revisions', 'generate', 'clerk@latest', '--watch', '--prompt'];
 
 describe('a builder run on a terminal', () => {
-  it('asks, shows its proposal as a coloured diff, and is accepted', async () => {
+  it('asks, shows its proposal as a coloured diff, and can be accepted', async () => {
     const screen = machine.terminal(...generate, 'remove the approval. Then say "Bye".');
     await screen.shows('2 steps match. Which one do you mean?');
     await screen.asks('Leave it pending');
@@ -30,7 +30,7 @@ describe('a builder run on a terminal', () => {
     expect((await machine.aops('revisions', 'get', 'clerk@latest', '--procedure')).stdout).toContain('- say: Bye');
   });
 
-  it('withdraws its question when somebody else answers, and can be left for later', async () => {
+  it('withdraws its question when another client answers, and can be left for later', async () => {
     const screen = machine.terminal(...generate, 'add an approval');
     await screen.shows('what should be approved?');
     expect((await machine.aops('revisions', 'answer', 'clerk@latest', '--answer', 'Ship it?')).code).toBe(0);

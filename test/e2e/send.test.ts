@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 
 describe('runs send at a terminal', () => {
-  it('sends nothing for Enter alone, for keys that were pressed before it asked, and for Escape', async () => {
+  it('sends nothing on Enter alone, on keys pressed before the prompt, and on Escape', async () => {
     const run = await machine.startRun('deployer');
     const send = machine.terminal('runs', 'send', run, 'looks good to me');
     send.type(keys.down, keys.enter);
@@ -25,7 +25,7 @@ describe('runs send at a terminal', () => {
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');
   });
 
-  it('sends nothing when that is chosen', async () => {
+  it('sends nothing if that is chosen', async () => {
     const run = await machine.startRun('deployer');
     const send = machine.terminal('runs', 'send', run, 'looks good to me');
     await send.asks('Do not send the message');
@@ -35,7 +35,7 @@ describe('runs send at a terminal', () => {
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Deploy?');
   });
 
-  it('denies when that is chosen, and says so', async () => {
+  it('denies if that is chosen, and reports it', async () => {
     const run = await machine.startRun('deployer');
     const send = machine.terminal('runs', 'send', run, 'not on a Friday');
     await send.shows('Deny it, with the message as the reason');

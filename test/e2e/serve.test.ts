@@ -1,11 +1,11 @@
-/** S40: how a service on a server ends, and what a second signal does. */
+/** S40: how a service on a server ends, and the effect of a second signal. */
 import { cp, readdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { kill, Machine, project, type Started } from '../support/machine.ts';
 
-/** A service in the foreground, and where it is. */
+/** A service in the foreground, and its URL. */
 const serving = (machine: Machine, ...flags: string[]): Promise<Started & { url: string }> =>
   listening(machine.start('aops', ['serve', ...flags]));
 
@@ -14,9 +14,9 @@ async function listening(started: Started): Promise<Started & { url: string }> {
   started.child.stderr?.on('data', (chunk) => {
     log += String(chunk);
   });
-  const said = () => /^Listening on (\S+);/m.exec(log)?.[1];
-  await eventually('the service listens', () => said() !== undefined);
-  return { ...started, url: said() as string };
+  const listeningUrl = () => /^Listening on (\S+);/m.exec(log)?.[1];
+  await eventually('the service listens', () => listeningUrl() !== undefined);
+  return { ...started, url: listeningUrl() as string };
 }
 
 const status = async (url: string): Promise<number> =>
@@ -26,7 +26,7 @@ const status = async (url: string): Promise<number> =>
   );
 
 describe.concurrent('SIGTERM', () => {
-  it('makes it not ready first, then ends it with exit 0; what it did goes on at the next start', async () => {
+  it('makes the service not ready, then ends it with exit code 0; its work continues at the next start', async () => {
     const machine = await Machine.create();
     const { url, child, finished } = await serving(machine, '--drain-delay', '1s');
     expect([await status(`${url}/healthz`), await status(`${url}/readyz`)]).toEqual([200, 200]);
@@ -42,7 +42,7 @@ describe.concurrent('SIGTERM', () => {
     expect((await again.finished).code).toBe(0);
   });
 
-  it('once more ends it at once', async () => {
+  it('sent again ends it immediately', async () => {
     const machine = await Machine.create();
     const { url, child, finished } = await serving(machine, '--drain-delay', '5m');
     kill(child.pid as number, 'SIGTERM');
@@ -53,8 +53,8 @@ describe.concurrent('SIGTERM', () => {
   });
 });
 
-describe('a program that is replaced under its service', () => {
-  it('is said to be so where a part of it is missing, with what to do', async () => {
+describe('a program that is replaced while its service runs', () => {
+  it('is reported with a hint if a part of it is missing', async () => {
     const machine = await Machine.create();
     const copy = path.join(machine.folder, 'copy');
     for (const name of ['bin', 'dist', 'package.json']) await cp(path.join(project, name), path.join(copy, name), { recursive: true });

@@ -1,4 +1,4 @@
-/** The whole scenario as a person lives it: the real binary on a pseudo-terminal, answers typed at its prompts. */
+/** The whole scenario from a user's view: the real binary on a pseudo-terminal, with answers typed at its prompts. */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, readFile } from 'node:fs/promises';
@@ -17,12 +17,12 @@ beforeAll(async () => {
   machine = await Machine.create();
 });
 
-/** The cursor is there again, and no colour goes on. */
+/** Whether the cursor is visible again, and no colour remains. */
 function expectTidy({ raw }: Screen): void {
   expect(raw.lastIndexOf('\u001b[?25h')).toBeGreaterThanOrEqual(raw.lastIndexOf('\u001b[?25l'));
 }
 
-describe('the main job', () => {
+describe('the main scenario', () => {
   it('starts a service, an agent and a run, and answers it', async () => {
     const up = machine.terminal('local', 'up', '--ephemeral');
     await up.shows('The local service is up.');
@@ -70,7 +70,7 @@ describe('a prompt', () => {
   const pay = '- say: started\n- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: "went on"';
   beforeAll(() => machine.agent('pay', pay));
 
-  it('goes away when somebody else answers', async () => {
+  it('disappears when another client answers', async () => {
     const run = await machine.startRun('pay');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Pay 3 invoices?');
@@ -83,7 +83,7 @@ describe('a prompt', () => {
     expectTidy(watch);
   });
 
-  it('goes away when the run is stopped', async () => {
+  it('disappears when the run is stopped', async () => {
     const run = await machine.startRun('pay');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Leave it pending');
@@ -94,7 +94,7 @@ describe('a prompt', () => {
     expectTidy(watch);
   });
 
-  it('is left by Ctrl-C, which says how to come back', async () => {
+  it('can be left with Ctrl-C, which shows how to come back', async () => {
     const run = await machine.startRun('pay');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Leave it pending');
@@ -114,7 +114,7 @@ describe('a prompt', () => {
     expect(await again.exit).toBe(10);
   });
 
-  it('says what the questions are about', async () => {
+  it('shows the title of the questions', async () => {
     const questions = '[{ question: "A note?" }, { question: "Due when?", options: [{ label: Today }] }]';
     await machine.agent('details', `- ask: { id: d, title: "Invoice 411: two details", questions: ${questions} }`);
     const watch = machine.terminal('runs', 'watch', await machine.startRun('details'));
@@ -127,7 +127,7 @@ describe('a prompt', () => {
     expectTidy(watch);
   });
 
-  it('says so when the answer ends the run', async () => {
+  it('reports it when the answer ends the run', async () => {
     const watch = machine.terminal('runs', 'watch', await machine.startRun('pay'));
     await watch.asks('Leave it pending');
     watch.type(keys.down, keys.down, keys.enter);
@@ -166,7 +166,7 @@ describe('a prompt', () => {
     expectTidy(watch);
   });
 
-  it('wants a yes before something is deleted', async () => {
+  it('requires a yes before something is deleted', async () => {
     await machine.agent('doomed', '- say: hi');
     const kept = machine.terminal('agents', 'delete', 'doomed');
     await kept.shows('(y/N)');
@@ -182,7 +182,7 @@ describe('a prompt', () => {
 });
 
 describe('a list longer than the terminal', () => {
-  it('goes through the pager, a short one does not', async () => {
+  it('is shown in the pager, unlike a short one', async () => {
     const pager = await machine.file('bin/fake-pager', '#!/bin/sh\necho "paged: $(wc -l) lines"\n');
     await chmod(pager, 0o755);
     machine.env.PAGER = pager;
@@ -212,7 +212,7 @@ describe('Ctrl-C while a run works', () => {
 });
 
 describe('aops auth login', () => {
-  it('asks for consent before it asks for a client secret that would go to another origin', async () => {
+  it('asks for consent before it asks for a client secret that would be sent to another origin', async () => {
     const server = createServer((request, response) => {
       const issuer = `http://${request.headers.host}`;
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -230,7 +230,7 @@ describe('aops auth login', () => {
     expect(login.text).not.toContain('Client secret');
   });
 
-  it('asks for what is missing, and does not show the key', async () => {
+  it('asks for missing values, and does not show the key', async () => {
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
     const login = machine.terminal('auth', 'login', '--profile', 'typed', '--base-url', url);

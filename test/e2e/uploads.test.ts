@@ -1,4 +1,4 @@
-/** Large files on their way into a sandbox: the memory of both ends does not grow with them. */
+/** Uploads of large files to a sandbox: the memory of client and service does not grow with them. */
 import { Buffer } from 'node:buffer';
 import { mkdir, truncate } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,7 +10,7 @@ import { peakFlag, peakOf } from '../support/peak-memory.ts';
 
 const mebibyte = 1024 * 1024;
 
-it('is told its own memory, and not that of whoever started it', async () => {
+it('the measured memory is that of the process itself, and not that of its parent', async () => {
   const machine = await Machine.create();
   const ballast = Buffer.alloc(256 * mebibyte, 1);
   const { stderr } = await machine.run(process.execPath, [peakFlag, '--eval', '']);
@@ -18,7 +18,7 @@ it('is told its own memory, and not that of whoever started it', async () => {
   expect(peakOf(stderr)).toBeLessThan(ballast.length / mebibyte / 2);
 });
 
-it('takes no more memory for a large file than for one that is just too large to be sent directly, and little for many at once', async () => {
+it('a large file uses no more memory than one just too large to be sent directly, and many files use little', async () => {
   const machine = await Machine.create();
   const serve = machine.start(process.execPath, [
     peakFlag,
@@ -39,7 +39,7 @@ it('takes no more memory for a large file than for one that is just too large to
   Object.assign(machine.env, { AOPS_BASE_URL: state.url, AOPS_TEAM_ID: state.team_id, AOPS_API_KEY: token });
   const { id } = await machine.json<{ id: string }>('sandbox', 'create');
   const peak = async (name: string, size: number): Promise<number> => {
-    // A file without blocks: reading it takes no disk.
+    // A sparse file, which can be read without using the disk.
     await truncate(await machine.file(name, ''), size);
     const pushed = await machine.start(process.execPath, [peakFlag, binary, 'sandbox', 'push', name, '--sandbox', id, '--json']).finished;
     expect(pushed).toMatchObject({ code: 0 });
@@ -50,7 +50,7 @@ it('takes no more memory for a large file than for one that is just too large to
   const large = await peak('large.bin', 256 * mebibyte);
   expect(small).toBeGreaterThan(10);
   expect(large - small).toBeLessThan(64);
-  // Sent directly, and several at a time.
+  // Sent directly, several at a time.
   await mkdir(path.join(machine.folder, 'folder'));
   for (let index = 0; index < 8; index += 1) await truncate(await machine.file(`folder/${index}.bin`, ''), 9 * mebibyte);
   const pushes = await Promise.all(

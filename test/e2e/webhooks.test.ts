@@ -5,7 +5,7 @@ import { kill, Machine } from '../support/machine.ts';
 import { whenDone } from '../support/temporary.ts';
 import { Receiver } from '../support/webhook-receiver.ts';
 
-it('delivers what it was delivering when it was killed, once it is started again, under the same id', async () => {
+it('repeats an interrupted delivery with the same ID after it was killed and started again', async () => {
   const machine = await Machine.create();
   const hook = await Receiver.start();
   whenDone(() => hook.close());
@@ -25,6 +25,6 @@ it('delivers what it was delivering when it was killed, once it is started again
     const { data } = await machine.json<{ data: { status: string; attempt_count: number }[] }>('webhooks', 'deliveries', '--webhook', id);
     return data[0]?.status === 'delivered' && data;
   });
-  // The attempt that was cut off has left no trace, but its event has.
+  // The interrupted attempt has left no trace, but its event has.
   expect(delivered).toMatchObject([{ attempt_count: 1 }]);
 });

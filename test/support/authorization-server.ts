@@ -1,6 +1,6 @@
 /**
  * An OAuth 2.1 authorization server for MCP servers on this machine: metadata, dynamic registration, authorization with PKCE, which
- * it checks, and tokens that are renewed with refresh tokens good for one use.
+ * is verified, and tokens that are renewed with single-use refresh tokens.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
@@ -18,12 +18,12 @@ interface Grant {
 export class AuthorizationServer {
   readonly clients: Record<string, unknown>[] = [];
   readonly forms: Record<string, string>[] = [];
-  /** The access tokens that are good. */
+  /** The valid access tokens. */
   readonly tokens = new Set<string>();
   /** Merged into the metadata; undefined removes a member. */
   metadata: Record<string, unknown> = {};
   expiresIn: number | undefined = 3_600;
-  /** Answers token requests in place of the server when it returns true. */
+  /** Handles token requests instead of the server if it returns true. */
   refuseTokens: (response: http.ServerResponse) => boolean = () => false;
   readonly #codes = new Map<string, Grant>();
   readonly #refresh = new Map<string, Grant>();
@@ -48,7 +48,7 @@ export class AuthorizationServer {
     await new Promise((resolve) => this.#http.close(resolve));
   }
 
-  /** Lets an MCP server take tokens of this one, and say so. */
+  /** Makes an MCP server accept the tokens of this server, and say so in its metadata. */
   protect(server: McpServer, { scope = 'tickets:write', resource = server.url } = {}): void {
     server.guard = (request, response) => {
       if (request.url === '/.well-known/oauth-protected-resource/mcp') {
@@ -98,7 +98,7 @@ export class AuthorizationServer {
     }
   }
 
-  /** As if the person had said yes; or no, where the request was changed to ask for that. */
+  /** Approves the request on behalf of the person, or denies it if the request was changed to ask for that. */
   #authorize(query: URLSearchParams, response: http.ServerResponse): void {
     const redirect = query.get('redirect_uri') as string;
     const known = this.clients.find(({ client_id }) => client_id === query.get('client_id'));

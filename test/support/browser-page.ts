@@ -1,4 +1,4 @@
-/** Pages of a real browser for the tests of one file, each watched for what must never happen on it. */
+/** Pages of a real browser for the tests of one file, each watched for errors. */
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium } from './chromium.ts';
 import { whenDone } from './temporary.ts';
@@ -6,7 +6,7 @@ import { whenDone } from './temporary.ts';
 let browser: Promise<Browser> | undefined;
 
 async function start(): Promise<Browser> {
-  // Also when it does not start: the next file tries again.
+  // Also if it does not start, so that the next file tries again.
   let started: Browser | undefined;
   whenDone(() => {
     browser = undefined;
@@ -17,7 +17,7 @@ async function start(): Promise<Browser> {
   return started;
 }
 
-/** A page of its own profile, and everything that went wrong on it so far: errors, policy violations, dialogs. */
+/** A page with a separate profile, and everything that went wrong on it so far: errors, policy violations, dialogs. */
 export async function newPage(options: BrowserContextOptions = {}): Promise<{ page: Page; troubles: string[] }> {
   browser ??= start();
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });

@@ -1,4 +1,4 @@
-/** The browser that tests use, if this machine has one, and a small site to look at. */
+/** The browser that tests use, if this machine has one, and a small site to visit. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
@@ -6,7 +6,7 @@ import { findChromium } from '../../src/service/browser/chromium.ts';
 import { describeNeeding, type Missing } from './requirements.ts';
 import { whenDone } from './temporary.ts';
 
-/** Path of an installed Chromium; undefined where there is none. */
+/** Path of an installed Chromium, if any. */
 export const chromium = await findChromium({
   policy: 'on',
   searchPath: process.env.PATH ?? '',
@@ -20,13 +20,13 @@ export const describeWithChromium = (name: string, tests: () => void): void => d
 
 export interface Site {
   url: string;
-  /** Method, path and cookie of the requests that came, but for the icon. */
+  /** Method, path and cookie of all requests except those for the icon. */
   requests: string[];
 }
 
 type Page = (request: IncomingMessage, response: ServerResponse) => string | undefined;
 
-/** Serves HTML by path on a free port until the tests of the file are done. What is not there is answered 404. */
+/** Serves HTML by path on a free port until the tests of the file are done. Other paths get a 404. */
 export async function startSite(pages: Record<string, string | Page>): Promise<Site> {
   const requests: string[] = [];
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** A forward proxy on this machine. Whatever name it is asked for, it connects to one port here: names need no DNS. */
+/** A forward proxy on this machine. It connects all host names to one local port, so that they need no DNS. */
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
@@ -6,21 +6,21 @@ import type { Duplex } from 'node:stream';
 import { type CertificateName, certificate } from './tls.ts';
 
 export interface ProxyOptions {
-  /** Where every tunnel and request really goes. */
+  /** Where every tunnel and request is sent. */
   port: number;
-  /** `user:password` that it asks for. */
+  /** The `user:password` that it requires. */
   login?: string;
   /** Answers every CONNECT with this status. */
   status?: number;
-  /** Hangs up instead of answering. */
+  /** Closes the connection instead of answering. */
   hangsUp?: boolean;
-  /** Is spoken to by TLS itself. */
+  /** Expects TLS on its own connections. */
   tls?: CertificateName;
 }
 
 export class ConnectProxy {
-  /** What was asked for: `CONNECT agents.test:443`, `GET http://agents.test/x`. */
-  readonly asked: string[] = [];
+  /** The requests so far: `CONNECT agents.test:443`, `GET http://agents.test/x`. */
+  readonly requests: string[] = [];
   readonly authorizations: (string | undefined)[] = [];
   readonly #server: http.Server;
   readonly #sockets = new Set<Duplex>();
@@ -52,7 +52,7 @@ export class ConnectProxy {
   }
 
   #refuses({ login, status }: ProxyOptions, request: http.IncomingMessage): number | undefined {
-    this.asked.push(`${request.method} ${request.url}`);
+    this.requests.push(`${request.method} ${request.url}`);
     this.authorizations.push(request.headers['proxy-authorization']);
     const expected = login && `Basic ${Buffer.from(login).toString('base64')}`;
     return expected && request.headers['proxy-authorization'] !== expected ? 407 : status;

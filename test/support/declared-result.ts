@@ -1,4 +1,4 @@
-/** Whether a command's JSON is what the command says of it (`result` of its definition). Looked at after every `--json` of a test. */
+/** Checks that a command's JSON matches the `result` of its definition. Done after every `--json` in a test. */
 import { requiredOf, schemaAt } from '../../scripts/generate/contract-fields.ts';
 import type { ResultShape } from '../../src/cli/kit/result.ts';
 import { follow } from '../../src/cli/kit/tree.ts';
@@ -8,7 +8,7 @@ import type { CliResult } from './run-cli.ts';
 
 const changesForm = ['--fields', '--jq', '--dry-run', '-o', '--output', '--watch', '--curl', '--from'];
 
-/** @throws Error that names the fields which are not declared, or not there */
+/** @throws Error naming the fields that are not declared, or missing */
 export async function checkDeclaredResult(argv: readonly string[], { code, stdout }: CliResult): Promise<void> {
   if (code !== 0 || stdout === '' || !argv.includes('--json') || changesForm.some((flag) => argv.includes(flag))) return;
   const flags = argv.findIndex((word) => word.startsWith('-'));
@@ -19,7 +19,7 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
   if (!declared || command.output?.kind === 'raw') return;
   const printed = JSON.parse(stdout) as Record<string, unknown>;
   const rows = declared.list ? printed.data : [printed];
-  // Some flags ask for another form: `--count`.
+  // Some flags select a different result: `--count`.
   if (!Array.isArray(rows)) return;
   const { contract, fields = {} } = command.result as ResultShape;
   const expected = [
@@ -27,7 +27,7 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
     ...Object.entries(fields).flatMap(([name, shape]) => (typeof shape === 'string' && shape.endsWith('?') ? [] : [name])),
   ];
   for (const row of rows as object[]) {
-    // What a service sends beyond the contract is passed on.
+    // Fields that a service adds to the contract are passed on.
     const undeclared = Object.keys(row).filter((name) => contract === undefined && !Object.hasOwn(declared.fields, name));
     const missing = expected.filter((name) => !Object.hasOwn(row, name));
     if (undeclared.length + missing.length > 0) {

@@ -1,4 +1,4 @@
-/** The database of a service that has done nothing yet, made once for all tests: making its tables takes longer than most of them. */
+/** The database of a new service, created once for all tests: creating its tables takes longer than most tests. */
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,7 +14,7 @@ declare module 'vitest' {
 
 const file = 'aops.db';
 
-/** Runs once, before all tests. What it returns runs after them. */
+/** Runs once before all tests. The function that it returns runs after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-empty-'));
   await (await openDatabase(folder)).destroy();
@@ -22,7 +22,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return () => rm(folder, { recursive: true, force: true });
 }
 
-/** Makes the folder a data directory as a service leaves it that was started and stopped at once. */
+/** Turns the folder into the data directory of a service that was started and immediately stopped. */
 export async function putEmptyDatabase(dataDirectory: string): Promise<void> {
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 });
   await copyFile(inject('emptyDatabase'), path.join(dataDirectory, file));

@@ -1,9 +1,9 @@
-/** Waiting for something outside to become true: asked again and again, up to a limit. */
+/** Waits for an external condition: checks it repeatedly, up to a time limit. */
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * The first answer that is neither undefined nor false.
- * @param what what is waited for, for the message when it never comes
+ * The first result that is neither undefined nor false.
+ * @param what the condition, for the message if it never becomes true
  * @param limit milliseconds
  */
 export async function eventually<Value>(

@@ -1,10 +1,10 @@
-/** A terminal in memory with a person at it: what is drawn, when, and the keys they press. */
+/** A simulated terminal with a user: what is drawn, when, and the keys that the user presses. */
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { type Clock, steadyTime } from '../../src/base/clock.ts';
 import { type OutputStream, Terminal } from '../../src/terminal/streams.ts';
 
-/** A clock that runs so many times faster than the real one. */
+/** A clock that runs this many times faster than the real one. */
 export function fastClock(factor: number): Clock {
   const begun = performance.now();
   const now = (): number => (performance.now() - begun) * factor;
@@ -32,7 +32,7 @@ export interface Drawn {
 export class FakeTty {
   readonly terminal: Terminal;
   readonly drawn: Drawn[] = [];
-  /** Every key, and when it was pressed. */
+  /** Every key, with the time at which it was pressed. */
   readonly pressed: Drawn[] = [];
   readonly #clock: Clock;
   readonly #stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
@@ -60,7 +60,7 @@ export class FakeTty {
     this.#stdin.write(keys);
   }
 
-  /** When this was first drawn; undefined until it is. */
+  /** When this was first drawn; undefined until then. */
   drawnAt(text: string): number | undefined {
     return this.drawn.find((one) => one.text.includes(text))?.at;
   }

@@ -1,6 +1,5 @@
 /**
- * A service that somebody else wrote: it answers the routes that a test gives it, and everything else as a framework of its choice does. It records what
- * it is asked.
+ * A service by another vendor: it answers the routes of a test, and everything else like a common framework. It records its requests.
  */
 import http from 'node:http';
 import type net from 'node:net';
@@ -12,18 +11,18 @@ export interface ForeignRequest {
   path: string;
   query: URLSearchParams;
   headers: http.IncomingHttpHeaders;
-  /** Parsed JSON; undefined when there was no body. */
+  /** Parsed JSON; undefined if there was no body. */
   body: unknown;
 }
 
 export interface ForeignAnswer {
   status: number;
-  /** A text is sent as it is. */
+  /** A text is sent unchanged. */
   body: unknown;
   type?: string;
 }
 
-/** What a service answers at a path that it does not know. */
+/** The answer for an unknown path. */
 export type UnknownRoute = (request: ForeignRequest) => ForeignAnswer;
 
 export const asFastify: UnknownRoute = ({ method, path }) => ({
@@ -48,7 +47,7 @@ export const asHtml: UnknownRoute = () => ({
   body: '<!doctype html><title>404</title><h1>\u001b[31mNot Found</h1>',
 });
 
-/** `GET /v2/runs/:id` to what it answers: an answer with its status, or the body of a 200. `:name` stands for any segment. */
+/** Maps `GET /v2/runs/:id` to an answer with its status, or to the body of a 200. `:name` stands for any segment. */
 export type ForeignRoutes = Record<string, (request: ForeignRequest, ...segments: string[]) => unknown>;
 
 export const answering = (status: number, body: unknown, type?: string): ForeignAnswer => ({ status, body, ...(type ? { type } : {}) });
@@ -106,11 +105,11 @@ export class ForeignService {
   }
 
   /** `POST /v2/...` of each request so far. */
-  get asked(): string[] {
+  get requested(): string[] {
     return this.requests.map(({ method, path }) => `${method} ${path}`);
   }
 
-  /** What was sent to a path. */
+  /** The requests to a path. */
   bodies(method: string, path: string): unknown[] {
     return this.requests.filter((request) => request.method === method && request.path === path).map(({ body }) => body);
   }

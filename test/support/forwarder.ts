@@ -1,19 +1,19 @@
-/** A proxy in front of a service, as there may be one: with or without streams of events, and with connections that break. */
+/** A proxy in front of a service, with or without event streams, whose connections can break. */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterTest } from './temporary.ts';
 
 export class Forwarder {
   readonly url: string;
-  /** Paths of the requests that were passed on, with what of them is a query. */
+  /** Paths of the forwarded requests, with their query strings. */
   readonly requests: string[] = [];
-  /** Whether streams of events are passed on; answered 404 otherwise, as by a service that has none. */
+  /** Whether event streams are forwarded. Otherwise the answer is 404, as from a service without them. */
   streams = true;
-  /** Whether anything is passed on; connections are reset otherwise. */
+  /** Whether anything is forwarded. Otherwise connections are reset. */
   up = true;
-  /** Connections that were reset because nothing is passed on. */
+  /** Connections that were reset because nothing is forwarded. */
   refused = 0;
-  /** Events that a stream passes on before it breaks in the middle of the next. */
+  /** How many events of a stream are forwarded before it breaks in the middle of the next one. */
   eventsPerStream = Number.POSITIVE_INFINITY;
   readonly #sockets = new Set<Socket>();
 
@@ -46,7 +46,7 @@ export class Forwarder {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Goes away, as a service that was killed. */
+  /** Disappears like a service that was killed. */
   goDown(): void {
     this.up = false;
     this.cut();
@@ -76,7 +76,7 @@ export class Forwarder {
         left -= events;
         if (left >= 0) response.write(chunk);
         else {
-          // Half of it gets through.
+          // Half of the event is forwarded.
           response.write(chunk.subarray(0, chunk.length / 2));
           setImmediate(() => response.destroy());
         }

@@ -1,4 +1,4 @@
-/** A machine for end-to-end tests: folders of its own, the real binary, and nothing left running afterwards. */
+/** A machine for end-to-end tests: separate folders, the real binary, and no processes left afterwards. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { Screen } from './screen.ts';
 import { folderEnv } from './service.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
 
-/** The project, and the binary under test: AOPS_TEST_BIN names another one, such as that of an installed package. */
+/** The project, and the binary under test. AOPS_TEST_BIN selects another one, such as that of an installed package. */
 export const project = fileURLToPath(new URL('../..', import.meta.url));
 export const binary = process.env.AOPS_TEST_BIN ?? path.join(project, 'bin/aops.js');
 
@@ -24,7 +24,7 @@ export interface Finished {
 export interface Started {
   child: ChildProcess;
   finished: Promise<Finished>;
-  /** Resolves when stdout has this text. */
+  /** Resolves when stdout contains this text. */
   says(text: string): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export class Machine {
 
   private constructor(folder: string) {
     this.folder = folder;
-    // Nothing of the environment that runs the tests, such as CI or NO_COLOR.
+    // Nothing from the environment of the tests, such as CI or NO_COLOR.
     this.env = {
       ...folderEnv(folder),
       PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`,
@@ -52,7 +52,7 @@ export class Machine {
   static async create(): Promise<Machine> {
     const machine = new Machine(await temporaryFolder());
     whenDone(() => machine.#end());
-    // A link, not a script: a program that is being written cannot be started, and a fork elsewhere may keep it open.
+    // A link, not a script: a program that is open for writing cannot be started, and a forked process may keep it open.
     await symlink(binary, path.join(machine.folder, 'bin/aops'));
     return machine;
   }
@@ -67,19 +67,19 @@ export class Machine {
     return readFile(path.join(this.folder, name), 'utf8');
   }
 
-  /** Runs `aops` to its end. */
+  /** Runs `aops` until it ends. */
   aops(...argv: string[]): Promise<Finished> {
     return this.start(process.execPath, [binary, ...argv]).finished;
   }
 
-  /** Runs `aops`, which must succeed, and returns what it printed as JSON. */
+  /** Runs `aops`, which must succeed, and returns its JSON output. */
   async json<Value>(...argv: string[]): Promise<Value> {
     const { code, stdout, stderr } = await this.aops(...argv, '--json');
     if (code !== 0) throw new Error(`aops ${argv.join(' ')} -> ${code}\n${stderr}`);
     return JSON.parse(stdout) as Value;
   }
 
-  /** Runs a program to its end, such as a shell with `aops` on its PATH. */
+  /** Runs a program, such as a shell with `aops` on its PATH, until it ends. */
   run(program: string, argv: readonly string[]): Promise<Finished> {
     return this.start(program, argv).finished;
   }
@@ -103,7 +103,7 @@ export class Machine {
     });
     const says = async (text: string): Promise<void> => {
       await eventually(`${program} says ${text}`, () => output.stdout.includes(text) || child.exitCode !== null);
-      if (!output.stdout.includes(text)) throw new Error(`ended without saying ${text}:\n${output.stdout}\n${output.stderr}`);
+      if (!output.stdout.includes(text)) throw new Error(`ended without printing ${text}:\n${output.stdout}\n${output.stderr}`);
     };
     return { child, finished, says };
   }
@@ -121,20 +121,20 @@ export class Machine {
     return screen;
   }
 
-  /** Process id of the local service that `aops local up` noted, whether it is still there or not. */
+  /** Process ID of the local service that `aops local up` recorded, whether it is still running or not. */
   async servicePid(): Promise<number | undefined> {
     const state = await this.read('data/local.json').catch(() => undefined);
     return state === undefined ? undefined : (JSON.parse(state) as { pid: number }).pid;
   }
 
-  /** An agent that follows these steps: YAML list items. Returns its name. */
+  /** Creates an agent with these steps (YAML list items), and returns its name. */
   async agent(name: string, steps: string): Promise<string> {
     const file = await this.file(`${name}.yaml`, `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`);
     await this.json('agents', 'create', name, '--procedure', file);
     return name;
   }
 
-  /** Starts a run and returns its id. */
+  /** Starts a run and returns its ID. */
   async startRun(agent: string, ...flags: string[]): Promise<string> {
     return (await this.json<Run>('runs', 'start', '--agent', agent, ...flags)).id;
   }
@@ -143,7 +143,7 @@ export class Machine {
     return this.json<WaitingRun>('runs', 'get', id);
   }
 
-  /** Ends whatever was started here and is still there. */
+  /** Ends all processes that were started here and are still running. */
   async #end(): Promise<void> {
     const service = await this.servicePid();
     for (const pid of [...this.#pids, ...(service === undefined ? [] : [service])]) kill(pid, 'SIGKILL');
@@ -155,7 +155,7 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It is gone already.
+    // It has ended already.
   }
 }
 

@@ -1,4 +1,4 @@
-/** A remote MCP server on this machine, made with the official libraries: of both eras, or of the one before, with sessions. */
+/** A remote MCP server on this machine, written with the official libraries: for both versions of the protocol, or only the older one with sessions. */
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import type net from 'node:net';
@@ -27,17 +27,17 @@ const tools = [
   { name: 'json_text', description: 'Answers with JSON in a text', inputSchema: { type: 'object' as const } },
   { name: 'fail', description: 'Fails', inputSchema: { type: 'object' as const } },
   { name: 'hang', inputSchema: { type: 'object' as const } },
-  { name: 'huge', description: 'Answers with more than anybody wants', inputSchema: { type: 'object' as const } },
+  { name: 'huge', description: 'Answers with far too much text', inputSchema: { type: 'object' as const } },
   { name: 'picture', inputSchema: { type: 'object' as const } },
 ];
 
 export class McpServer {
-  /** What tools were called with. */
+  /** The arguments of all tool calls. */
   readonly calls: Call[] = [];
   readonly methods: string[] = [];
   readonly sessions = new Map<string, StreamableHTTPServerTransport>();
   ended = 0;
-  /** Answers a request in place of the server when it returns true. */
+  /** Handles a request instead of the server if it returns true. */
   guard: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false;
   readonly #http: http.Server;
   readonly #legacy: boolean;
@@ -66,7 +66,7 @@ export class McpServer {
     return `${this.origin}/mcp`;
   }
 
-  /** Lets only requests with this header through. */
+  /** Accepts only requests with this header. */
   require(name: string, value: () => string | undefined, challenge = 'Bearer'): void {
     this.guard = (request, response) => {
       if (request.headers[name] === value()) return false;

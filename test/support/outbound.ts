@@ -1,4 +1,4 @@
-/** Services of tests may reach what the tests themselves listen with, unless a test says where they may go. */
+/** Lets the services of tests connect to servers of the tests, unless a test sets its own rules. */
 import type { ServiceOptions } from '../../src/service/service.ts';
 
 const allow = ['loopback'];

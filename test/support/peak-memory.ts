@@ -1,4 +1,4 @@
-/** The most memory that a program written for Node had. */
+/** Measures the peak memory of a Node program. */
 const script = `
 import { readFileSync } from 'node:fs';
 const own = () => {
@@ -12,10 +12,10 @@ process.on('exit', () => process._rawDebug('peak', own()));
 `;
 
 /**
- * A flag of Node: the process says it when it ends. Where there is a /proc, that is asked: Linux counts towards `maxRSS` what
- * the parent took when it forked, and a process that has run many tests takes more than any program that is measured here.
+ * A flag for Node that makes the process report its peak when it ends, from /proc if available: on Linux `maxRSS` includes what the
+ * parent used when it forked, and a process that has run many tests uses more than any program that is measured here.
  */
 export const peakFlag = `--import=data:text/javascript,${encodeURIComponent(script)}`;
 
-/** MiB that a process with the flag had at most, from its stderr. */
+/** The peak of a process with the flag in MiB, from its stderr. */
 export const peakOf = (stderr: string): number => Number(/^peak (\d+)$/m.exec(stderr)?.[1]) / 1_024;

@@ -1,9 +1,9 @@
-/** Ports of this machine for tests of what happens when nobody, or somebody else, listens there. */
+/** Ports of this machine on which no process, or another process, listens. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { whenDone } from './temporary.ts';
 
-/** A port that a server of the test has, until the last test of the file. */
+/** A port on which a server listens until the last test of the file. */
 export async function takenPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -11,7 +11,7 @@ export async function takenPort(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port on which nobody listens: it was free a moment ago. */
+/** A port on which no process listens: it was free a moment ago. */
 export async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,14 +1,14 @@
-/** That something ends by itself, and not when a time limit of its own comes: those that tests try it against are half a minute and more. */
+/** Checks that something ends by itself and not because of its time limit, which is half a minute or more in these tests. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
 import { ignoreErrors } from '../../src/base/ignore-errors.ts';
 
-/** How long a loaded machine may take for what needs no time, in milliseconds. */
+/** How long a loaded machine may take for something that needs no waiting, in milliseconds. */
 const patience = 15_000;
 
 /**
- * What the work gives. Fails the test unless it ended without waiting for something that takes its time.
- * @param limit milliseconds: what is promised, where something is
+ * The result of the work. Fails the test if the work took so long that it must have waited for something.
+ * @param limit milliseconds, if a limit is promised
  */
 export async function promptly<Value>(work: () => Promise<Value> | Value, limit = patience): Promise<Value> {
   const took = stopwatch();
@@ -18,8 +18,8 @@ export async function promptly<Value>(work: () => Promise<Value> | Value, limit 
 }
 
 /**
- * Tells the milliseconds since it was started, without those in which a thread of this process could have gone on while other processes
- * had the processors. Of its threads the one counts that was kept waiting longest: several may wait at the same time.
+ * Measures the milliseconds since it was started, without the time for which a thread of this process was ready to run while other
+ * processes used the processors. Only the thread that waited longest counts, because several may wait at the same time.
  */
 export function stopwatch(): () => number {
   const [begun, before] = [performance.now(), keptWaiting()];
@@ -29,11 +29,11 @@ export function stopwatch(): () => number {
   };
 }
 
-/** How long each thread of this process has waited for a processor so far, in milliseconds. Linux tells it; elsewhere nothing is known. */
+/** How long each thread of this process has waited for a processor so far, in milliseconds; empty on other systems than Linux. */
 function keptWaiting(): Map<string, number> {
   const waits = new Map<string, number>();
   for (const thread of existsSync(threads) ? readdirSync(threads) : []) {
-    // One may have ended meanwhile.
+    // A thread may have ended in the meantime.
     ignoreErrors(() => {
       waits.set(thread, Number(readFileSync(`${threads}/${thread}/schedstat`, 'utf8').split(' ')[1]) / 1e6);
     });

@@ -1,4 +1,4 @@
-/** Numbers that are the same for the same seed. */
+/** Random numbers that are the same for the same seed. */
 
 /** Mulberry32: numbers in [0, 1). */
 export function randomFrom(seed: number): () => number {

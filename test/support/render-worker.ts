@@ -1,4 +1,4 @@
-/** The programs of the threads of the service, bundled once for all tests: Node 20 runs no TypeScript. */
+/** The programs of the service's threads, bundled once for all tests, because Node 20 cannot run TypeScript. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ declare module 'vitest' {
   }
 }
 
-/** Runs once, before all tests. What it returns runs after them. */
+/** Runs once before all tests. The function that it returns runs after them. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = await mkdtemp(path.join(tmpdir(), 'aops-workers-'));
   for (const program of [renderWorker, databaseReader]) {

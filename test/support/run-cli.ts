@@ -1,4 +1,4 @@
-/** Runs the command line in this process: its arguments, environment and streams are the test's, the HTTP is real. */
+/** Runs the command line in this process with the arguments, environment and streams of the test, and real HTTP. */
 import { PassThrough, Readable, Writable } from 'node:stream';
 import type { Entries } from '../../src/cli/kit/tree.ts';
 import type { Host } from '../../src/cli/program/host.ts';
@@ -9,19 +9,19 @@ export type Signal = Parameters<Host['on']>[0];
 
 export interface CliOptions {
   env?: Record<string, string>;
-  /** Standard input; none given reads as an empty pipe. */
+  /** Standard input; by default an empty pipe. */
   stdin?: string | Uint8Array;
   cwd?: string;
-  /** Pretend that stdout and stderr are terminals; stdin stays a pipe. */
+  /** Whether stdout and stderr appear to be terminals; stdin is always a pipe. */
   tty?: boolean;
   columns?: number;
-  /** Pretend that whoever read stdout went away before the first write. */
+  /** Whether the reader of stdout appears to have closed it before the first write. */
   brokenPipe?: boolean;
-  /** Other commands than those of aops. */
+  /** Commands instead of those of aops. */
   tree?: Entries;
-  /** Receives the function that delivers Ctrl-C, and one for any signal. */
+  /** Receives a function that delivers Ctrl-C, and one that delivers any signal. */
   onStart?: (interrupt: () => void, deliver: (signal: Signal) => void) => void;
-  /** Called after each write with all that stdout and stderr hold so far. */
+  /** Called after each write with the contents of stdout and stderr so far. */
   onOutput?: (stdout: string, stderr: string) => void;
 }
 
@@ -31,7 +31,7 @@ export interface CliResult {
   stderr: string;
   /** stdout as JSON. */
   json<T = Record<string, unknown>>(): T;
-  /** stdout as one JSON object a line. */
+  /** stdout as one JSON object per line. */
   lines<T = Record<string, unknown>>(): T[];
 }
 
@@ -47,7 +47,7 @@ class Sink extends Writable {
     this.#written = written;
   }
 
-  // What a terminal can do beside; nothing that was written can be taken back here.
+  // Other functions of a terminal. Nothing that was written can be erased here.
   cursorTo = (): boolean => true;
   moveCursor = (): boolean => true;
   clearLine = (): boolean => true;
@@ -92,7 +92,7 @@ export async function runCli(argv: readonly string[], options: CliOptions = {}):
     execPath: process.execPath,
     pid: process.pid,
     kill: () => {
-      throw new Error('tests in this process kill nothing');
+      throw new Error('tests in this process must not kill processes');
     },
     platform: process.platform,
     version: process.version,

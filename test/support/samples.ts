@@ -1,6 +1,6 @@
 /**
- * Sample results of every command, made from what it declares (`result` of its definition): the contract's schema, or its own
- * fields. Always the same. `ordinary` reads like real data, `hostile` is everything a text can hold, `bare` has nothing that may be missing.
+ * Sample results of every command, always the same, derived from the `result` of its definition: the contract's schema, or its own
+ * fields. `ordinary` looks like real data, `hostile` contains every kind of text, and `bare` omits all optional fields.
  */
 import { propertiesOf, requiredOf, type Schema, schemaAt, withoutNull } from '../../scripts/generate/contract-fields.ts';
 import type { AnyCommand } from '../../src/cli/kit/command.ts';
@@ -8,7 +8,7 @@ import type { FieldShape, FieldShapes, ResultShape } from '../../src/cli/kit/res
 
 export type Kind = 'ordinary' | 'hostile' | 'bare';
 
-/** The moment at which all samples are looked at. */
+/** The current time for all samples. */
 export const now = Date.parse('2026-07-18T12:00:00.000Z');
 
 const hostileText =
@@ -28,13 +28,13 @@ const samples: Record<string, string> = {
   mime_type: 'image/png',
 };
 
-/** Where fields depend on each other more than their types say, or a command says less of them than it shows. */
+/** Exceptions, for fields that depend on each other, or that a command shows without declaring them. */
 const special: Readonly<Record<string, (way: Way) => object>> = {
   'Verify a delivery, and say why when it is not genuine': ({ kind }) => (kind === 'bare' ? { reason: 'no_match' } : {}),
   'Show a case with its data and history': (way) => ({ events: fromSchema(schemaAt('getCase.events'), 'events', way) }),
 };
 
-/** The result of a command, or one row of it. */
+/** The result of a command, or one of its rows. */
 export function sampleOf(command: AnyCommand, kind: Kind, seed = 1): Record<string, unknown> {
   const { contract, fields } = command.result as ResultShape;
   return {
@@ -81,13 +81,13 @@ function fromShape(shape: FieldShape, name: string, way: Way): unknown {
     return Array.isArray(shape) ? [fromShapes(shape[0] as FieldShapes, way)] : fromShapes(shape as FieldShapes, way);
   const words = shape.replace('?', '').split('|');
   if (words.includes('null') && way.kind === 'bare') return null;
-  const others = words.filter((one) => one !== 'null');
-  const chosen = others[(way.seed - 1) % others.length] as string;
+  const types = words.filter((one) => one !== 'null');
+  const chosen = types[(way.seed - 1) % types.length] as string;
   if (chosen.endsWith('[]')) return way.kind === 'bare' ? [] : [word(chosen.slice(0, -2), name, way)];
   return word(chosen, name, way);
 }
 
-/** A value of a type in words. */
+/** A value of a type that is described by a word. */
 function word(type: string, name: string, { kind, seed }: Way): unknown {
   switch (type) {
     case 'uuid':

@@ -1,11 +1,11 @@
-/** A program on a pseudo-terminal: what it shows, and the keys it is sent. */
+/** A program on a pseudo-terminal: what it shows, and the keys that are sent to it. */
 import { stripVTControlCharacters } from 'node:util';
 import { type IPty, spawn } from '@lydell/node-pty';
 
 /** Keys as a terminal sends them. */
 export const keys = { enter: '\r', down: '\u001b[B', up: '\u001b[A', space: ' ', tab: '\t', ctrlC: '\u0003', ctrlD: '\u0004' } as const;
 
-/** Rows of every screen. */
+/** The number of rows of every screen. */
 const rowCount = 40;
 
 /** How long something may take to be shown, in milliseconds. */
@@ -15,9 +15,9 @@ export class Screen {
   readonly exit: Promise<number>;
   readonly #pty: IPty;
   #raw = '';
-  /** What was written, and the widths that the window was given meanwhile. */
+  /** The output, and the changes of the window's width. */
   readonly #history: (string | { columns: number })[] = [];
-  /** How much of the text was matched already. */
+  /** How much of the text has been matched. */
   #seen = 0;
   #ended = false;
   #changed: () => void = () => undefined;
@@ -47,17 +47,17 @@ export class Screen {
     return this.#pty.pid;
   }
 
-  /** Everything that was written, with control sequences. */
+  /** The whole output, with control sequences. */
   get raw(): string {
     return this.#raw;
   }
 
-  /** Everything that was written, without control sequences; what was redrawn is there several times. */
+  /** The whole output without control sequences; redrawn text is repeated. */
   get text(): string {
     return stripVTControlCharacters(this.#raw).replaceAll('\r', '');
   }
 
-  /** The rows that a terminal shows now which breaks and joins lines when its window is resized. */
+  /** The current rows of a terminal that rewraps lines when its window is resized. */
   async rows(): Promise<string[]> {
     const { default: xterm } = await import('@xterm/headless');
     const terminal = new xterm.Terminal({ rows: rowCount, allowProposedApi: true });
@@ -71,13 +71,13 @@ export class Screen {
     return rows;
   }
 
-  /** Gives the window another width. */
+  /** Changes the width of the window. */
   resize(columns: number): void {
     this.#history.push({ columns });
     this.#pty.resize(columns, rowCount);
   }
 
-  /** Resolves when this is shown after what was matched before. @throws Error when it does not come, or the program ends first */
+  /** Resolves when this is shown after the previous match. @throws Error if it does not appear, or the program ends first */
   async shows(pattern: string | RegExp): Promise<void> {
     const deadline = Date.now() + patience;
     for (;;) {
@@ -88,7 +88,7 @@ export class Screen {
         return;
       }
       if (this.#ended || Date.now() > deadline)
-        throw new Error(`${this.#ended ? 'It ended' : 'It went on'} without showing ${pattern} in:\n${rest}`);
+        throw new Error(`${this.#ended ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${rest}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deadline - Date.now() + 1);
         this.#changed = () => {
@@ -99,7 +99,7 @@ export class Screen {
     }
   }
 
-  /** Resolves when this is asked and the prompt accepts keys: its last line then says what they do. */
+  /** Resolves when this prompt is shown and accepts keys: its last line then lists them. */
   async asks(pattern: string | RegExp): Promise<void> {
     await this.shows(pattern);
     await this.shows('⏎');

@@ -1,4 +1,4 @@
-/** A local service in this process for the tests of one file, and everything they do with it beside the command line. */
+/** A local service in this process for the tests of one file, and everything that they do with it besides the command line. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,13 +11,13 @@ import { reachingTests } from './outbound.ts';
 import { type CliOptions, type CliResult, runCli } from './run-cli.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
 
-/** A run with its pending request, as getRun tells it. */
+/** A run with its pending request, as returned by getRun. */
 export interface SeenRun {
   run: Run;
   request: HumanRequest | null;
 }
 
-/** The environment of a command line whose configuration, data and cache are all below `folder`. */
+/** The environment of a command line whose configuration, data and cache are all in `folder`. */
 export const folderEnv = (folder: string): Record<string, string> => ({
   HOME: path.join(folder, 'home'),
   AOPS_CONFIG_DIR: path.join(folder, 'config'),
@@ -25,7 +25,7 @@ export const folderEnv = (folder: string): Record<string, string> => ({
   AOPS_CACHE_DIR: path.join(folder, 'cache'),
 });
 
-/** Starts a service on a free port, with commands allowed; it ends after the last test of the file. */
+/** Starts a service on a free port that may run commands; it ends after the last test of the file. */
 export async function startTestService(options: Partial<ServiceOptions> = {}): Promise<TestService> {
   const folder = await temporaryFolder();
   await mkdir(path.join(folder, 'home'));
@@ -37,10 +37,10 @@ export async function startTestService(options: Partial<ServiceOptions> = {}): P
 }
 
 export class TestService {
-  /** Current folder of the command line; holds its configuration and the test's files. */
+  /** The current folder of the command line, which contains its configuration and the test's files. */
   readonly folder: string;
   readonly service: Service;
-  /** Signed in by the environment, no profile. */
+  /** Signed in through the environment, without a profile. */
   readonly env: Record<string, string>;
   #names = 0;
 
@@ -61,7 +61,7 @@ export class TestService {
     return result;
   }
 
-  /** Writes a file of the folder and returns its path. */
+  /** Writes a file in the folder and returns its path. */
   async file(name: string, content: string | Uint8Array): Promise<string> {
     const file = path.join(this.folder, name);
     await mkdir(path.dirname(file), { recursive: true });
@@ -73,7 +73,7 @@ export class TestService {
     return readFile(path.join(this.folder, name), 'utf8');
   }
 
-  /** A request past the command line. @throws Error for an error status */
+  /** A request without the command line. @throws Error for an error status */
   async api<Answer>(method: 'GET' | 'POST' | 'DELETE', route: string, body?: unknown): Promise<Answer> {
     const response = await fetch(`${this.service.url}/v2${route}`, {
       method,
@@ -89,7 +89,7 @@ export class TestService {
     return JSON.parse(text) as Answer;
   }
 
-  /** An agent that follows these steps: YAML list items, indented by nothing. Returns its id. */
+  /** Creates an agent with these steps (YAML list items without indentation), and returns its ID. */
   async agent(steps: string, name = `agent-${++this.#names}`): Promise<string> {
     const input = `version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`;
     const config = {
@@ -111,7 +111,7 @@ export class TestService {
     return run.id;
   }
 
-  /** A run of a new agent that follows these steps. Returns its id. */
+  /** Starts a run of a new agent with these steps, and returns its ID. */
   async run(steps: string, message?: string): Promise<string> {
     return this.start(await this.agent(steps), message);
   }
@@ -124,7 +124,7 @@ export class TestService {
     return { run, request };
   }
 
-  /** A run of these steps that waits for a person. */
+  /** Starts such a run, and waits until it waits for a person. */
   async waiting(steps: string): Promise<string> {
     const run = await this.run(steps);
     await this.until(run, 'waiting');
@@ -136,7 +136,7 @@ export class TestService {
     return (await this.messages(run)).map(({ text_content }) => text_content);
   }
 
-  /** The run once it has one of these statuses. */
+  /** Resolves to the run once it has one of these statuses. */
   until(runId: string, ...statuses: Run['status'][]): Promise<SeenRun> {
     return eventually(`run ${runId} is ${statuses.join(' or ')}`, async () => {
       const seen = await this.get(runId);

@@ -1,4 +1,4 @@
-/** Runs before each test file. Files of one process share their modules, so that what belongs to a file cannot be said at the top of one. */
+/** Runs before each test file. Files of one process share their modules, so code for each file cannot be at the top of a module. */
 import { afterAll, afterEach, inject } from 'vitest';
 import { workerProgram } from '../../src/service/runtimes/script/rendering/worker-file.ts';
 import { readerProgram } from '../../src/service/store/database/sqlite/reader/worker-file.ts';

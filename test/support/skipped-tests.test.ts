@@ -8,7 +8,7 @@ it('counts skipped tests by reason, the most frequent first, and names those wit
     'Skipped: 4 tests',
     '  2  Chromium is not installed',
     '  1  zsh is not installed',
-    '  1  no reason given: a > forgotten',
+    '  1  no reason: a > forgotten',
   ]);
   expect(skippedSummary([])).toEqual(['Skipped: 0 tests']);
 });

@@ -1,4 +1,4 @@
-/** A reporter that ends a run with the number of skipped tests and the reasons, so that a gap never goes unnoticed. */
+/** A reporter that prints the number of skipped tests and the reasons at the end, so that no gap goes unnoticed. */
 import process from 'node:process';
 import type { Reporter, TestModule } from 'vitest/node';
 import { reasonIn } from './requirements.ts';
@@ -7,7 +7,7 @@ import { reasonIn } from './requirements.ts';
 export function skippedSummary(names: readonly string[]): string[] {
   const counts = new Map<string, number>();
   for (const name of names) {
-    const reason = reasonIn(name) ?? `no reason given: ${name}`;
+    const reason = reasonIn(name) ?? `no reason: ${name}`;
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   const rows = [...counts].sort(([, a], [, b]) => b - a).map(([reason, count]) => `  ${count}  ${reason}`);
@@ -16,7 +16,7 @@ export function skippedSummary(names: readonly string[]): string[] {
 
 export default class SkippedTests implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    // Those that `-t` leaves out are not skipped for want of anything.
+    // Tests that `-t` excludes are not skipped because of a missing requirement.
     if (modules.some(({ project }) => project.globalConfig.testNamePattern !== undefined)) return;
     const names = modules.flatMap((module) => [...module.children.allTests('skipped')].map(({ fullName }) => fullName));
     process.stdout.write(`${skippedSummary(names).join('\n')}\n`);

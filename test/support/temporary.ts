@@ -1,20 +1,20 @@
-/** Folders that tests write into, and the undoing of what they set up. */
+/** Temporary folders, and clean-up after tests. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 type CleanUp = () => Promise<unknown> | unknown;
 
-/** What is undone when (setup.ts sees to it). */
+/** The clean-up functions by time; setup.ts calls them. */
 const cleanUps: Record<'test' | 'file', CleanUp[]> = { test: [], file: [] };
 
-/** Runs after the test, whatever became of it. */
+/** Runs after the test, even if it fails. */
 export const afterTest = (cleanUp: CleanUp): void => void cleanUps.test.push(cleanUp);
 
-/** Runs after the last test of the file, whatever became of the tests. */
+/** Runs after the last test of the file, even if tests fail. */
 export const whenDone = (cleanUp: CleanUp): void => void cleanUps.file.push(cleanUp);
 
-/** Undoes what was set up for a test or for a file. The last thing made goes first; one that fails does not keep the others. */
+/** Cleans up after a test or a file, in reverse order. A failure does not prevent the other steps. */
 export async function undo(what: 'test' | 'file'): Promise<void> {
   const failures: unknown[] = [];
   for (const cleanUp of cleanUps[what].splice(0).reverse()) {
@@ -27,14 +27,14 @@ export async function undo(what: 'test' | 'file'): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** A fresh folder, removed with everything in it after the last test of the file. */
+/** A new folder, removed with its contents after the last test of the file. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await newFolder();
   whenDone(() => remove(folder));
   return folder;
 }
 
-/** A fresh folder, removed with everything in it after the test. */
+/** A new folder, removed with its contents after the test. */
 export async function temporaryDirectory(): Promise<string> {
   const folder = await newFolder();
   afterTest(() => remove(folder));

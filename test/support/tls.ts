@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 
 export type CertificateName = 'server' | 'wrong-name' | 'expired' | 'self-signed' | 'client';
 
-/** Path of a file of test/fixtures/tls. */
+/** The path of a file in test/fixtures/tls. */
 export const tlsFile = (name: string): string => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url));
 const read = (name: string): string => readFileSync(tlsFile(name), 'utf8');
 
 export const authority = read('ca.pem');
 export const certificate = (name: CertificateName) => ({ cert: read(`${name}.pem`), key: read(`${name}-key.pem`) });
 
-/** Name of the client certificate a request came with. */
+/** The name in the client certificate of a request. */
 export const clientNameOf = (request: IncomingMessage): string | undefined =>
   (request.socket as TLSSocket).getPeerCertificate().subject?.CN as string | undefined;
 
@@ -24,11 +24,11 @@ export interface HttpsServer {
   close(): Promise<unknown>;
 }
 
-/** An https server on a free port of 127.0.0.1. With `asked` clients may show a certificate. */
+/** An HTTPS server on a free port of 127.0.0.1. With `requested`, clients may present a certificate. */
 export async function startHttps(
   name: CertificateName,
   answer: RequestListener,
-  client: 'ignored' | 'asked' = 'ignored',
+  client: 'ignored' | 'requested' = 'ignored',
 ): Promise<HttpsServer> {
   const asking = client === 'ignored' ? {} : { requestCert: true, rejectUnauthorized: false, ca: authority };
   const server = https.createServer({ ...certificate(name), ...asking }, answer);

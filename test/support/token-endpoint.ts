@@ -1,4 +1,4 @@
-/** An OAuth 2.0 token endpoint for one client (RFC 6749, 4.4), that counts what it is asked. */
+/** An OAuth 2.0 token endpoint for one client (RFC 6749, 4.4) that counts its requests. */
 import http from 'node:http';
 import type net from 'node:net';
 
@@ -10,16 +10,16 @@ export interface TokenGrant {
 export class TokenEndpoint {
   readonly clientId = 'nightly job';
   readonly clientSecret = 'cs_S3cret/with:odd+signs%';
-  /** Forms of the requests that were authenticated. */
+  /** The forms of the authenticated requests. */
   readonly forms: Record<string, string>[] = [];
   readonly userAgents: (string | undefined)[] = [];
   refused = 0;
-  /** What the next requests get, by their number from 1. */
+  /** The answers to the next requests, by their number from 1. */
   grant: (count: number) => TokenGrant = (count) => ({
     status: 200,
     body: { access_token: `at_${count}_abcdefghijkl`, token_type: 'bearer', expires_in: 3600 },
   });
-  /** Milliseconds before it answers. */
+  /** Milliseconds before the answer. */
   delay = 0;
   readonly #server: http.Server;
 
@@ -33,7 +33,7 @@ export class TokenEndpoint {
           () => response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body)),
           this.delay,
         );
-        // Whoever asked may be gone before.
+        // The client may have disconnected by then.
         response.once('close', () => clearTimeout(answer));
       });
     });
@@ -49,7 +49,7 @@ export class TokenEndpoint {
     return `http://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}/oauth/token`;
   }
 
-  /** The variables that sign in with it. */
+  /** The environment variables that sign in with it. */
   get env(): Record<string, string> {
     return { AOPS_CLIENT_ID: this.clientId, AOPS_CLIENT_SECRET: this.clientSecret, AOPS_TOKEN_URL: this.url };
   }

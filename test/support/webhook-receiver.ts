@@ -1,4 +1,4 @@
-/** A receiver of webhooks: keeps every request as it came, and answers as it is told. */
+/** A receiver of webhooks that stores every request unchanged, and answers as configured. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Socket } from 'node:net';
 import { Webhook } from 'standardwebhooks';
@@ -16,7 +16,7 @@ type Answer = (response: ServerResponse, number: number, request: IncomingMessag
 export class Receiver {
   readonly url: string;
   readonly received: Received[] = [];
-  /** How it answers from now on; the second argument counts the requests from 1. */
+  /** The answer from now on; the second argument counts the requests from 1. */
   answer: Answer = (response) => response.writeHead(204).end();
   readonly #close: () => Promise<void>;
 
@@ -56,14 +56,14 @@ export class Receiver {
     return this.received.map(({ headers, json }) => json.type ?? headers['webhook-id']);
   }
 
-  /** Waits until that many requests have come. */
+  /** Waits until this many requests have arrived. */
   async count(number: number): Promise<Received[]> {
     while (this.received.length < number) await new Promise((resolve) => setImmediate(resolve));
     return this.received;
   }
 }
 
-/** What a socket does with a connection, for receivers that do not speak HTTP. Returns the URL. */
+/** Listens with a handler of sockets, for receivers that do not speak HTTP. Returns the URL. */
 export async function rawReceiver(onConnection: (socket: Socket) => void): Promise<{ url: string; close: () => Promise<void> }> {
   const sockets = new Set<Socket>();
   const server = createSocketServer((socket) => {
@@ -80,5 +80,5 @@ export async function rawReceiver(onConnection: (socket: Socket) => void): Promi
   };
 }
 
-/** Throws unless the reference library accepts the request as signed with this secret, now. */
+/** Throws unless the reference library accepts the request as signed with this secret at this time. */
 export const verifyWithLibrary = (secret: string, { body, headers }: Received): unknown => new Webhook(secret).verify(body, headers);

@@ -20,7 +20,7 @@ interface Seen {
   requests: { path: string | undefined; client: string | undefined; headers: http.IncomingHttpHeaders }[];
 }
 
-async function service(name: CertificateName = 'server', client: 'ignored' | 'asked' = 'ignored') {
+async function service(name: CertificateName = 'server', client: 'ignored' | 'requested' = 'ignored') {
   const seen: Seen = { requests: [] };
   const answer: http.RequestListener = (request, response) => {
     seen.requests.push({ path: request.url, client: clientNameOf(request), headers: request.headers });
@@ -73,7 +73,7 @@ describe('TLS', () => {
   });
 
   it('presents the client certificate only to its origins', async () => {
-    const asking = await service('server', 'asked');
+    const asking = await service('server', 'requested');
     const { cert, key } = certificate('client');
     const identity = (origin: string): Network => ({
       certificates: { authorities: authority, client: { certificate: cert, key, origins: [origin] } },
@@ -116,7 +116,7 @@ describe('a proxy', () => {
     const tunnel = await proxy({ port });
     const { client } = newClient('https://agents.test', { network: through(write(tunnel.host)) });
     expect(await client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
-    expect(tunnel.asked).toEqual(['CONNECT agents.test:443']);
+    expect(tunnel.requests).toEqual(['CONNECT agents.test:443']);
     expect(requests[0]?.headers.authorization).toBe('Bearer secret-token');
     expect(JSON.stringify(requests)).not.toContain('proxy-');
     const other = newClient('https://agents.test', { network: through(tunnel.host, {}) });
@@ -168,7 +168,7 @@ describe('a proxy', () => {
     const error = await failureOf<AopsError>(client.call('startRun', start));
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(`the proxy ${tunnel.host} (HTTPS_PROXY) ${message}`) });
     expect(error.hint).toContain('USER:PASSWORD@');
-    expect([tunnel.asked.length, requests.length, clock.waits.length]).toEqual([1, 0, 0]);
+    expect([tunnel.requests.length, requests.length, clock.waits.length]).toEqual([1, 0, 0]);
     expect(JSON.stringify([error, String(error.stack), error.cause, String((error.cause as Error).stack)])).not.toContain(password);
   });
 
@@ -183,7 +183,7 @@ describe('a proxy', () => {
       message: expect.stringContaining(`refused to connect: it answered ${status}`),
       hint: expect.stringContaining('NO_PROXY'),
     });
-    expect(tunnel.asked).toHaveLength(times);
+    expect(tunnel.requests).toHaveLength(times);
   });
 
   it('that hangs up before the tunnel is established is retried a few times', async () => {
@@ -193,7 +193,7 @@ describe('a proxy', () => {
       exit: 8,
       message: expect.stringContaining(`the proxy ${tunnel.host}`),
     });
-    expect(tunnel.asked).toHaveLength(4);
+    expect(tunnel.requests).toHaveLength(4);
   });
 
   it('that cannot be reached is named', async () => {
@@ -208,7 +208,7 @@ describe('a proxy', () => {
     const { url } = await service();
     const tunnel = await proxy({ port: 1 });
     await newClient(url, { network: through(tunnel.host) }).client.call('getRun', getRun);
-    expect(tunnel.asked).toEqual([]);
+    expect(tunnel.requests).toEqual([]);
   });
 
   it('is used for plain http without a tunnel, as signed URLs may need it', async () => {
@@ -221,7 +221,7 @@ describe('a proxy', () => {
       run: {},
       pending_human_request: null,
     });
-    expect(tunnel.asked).toEqual(['GET http://store.test/v2/runs/r1']);
+    expect(tunnel.requests).toEqual(['GET http://store.test/v2/runs/r1']);
     const locked = await proxy({ port, login: 'me:other' });
     const error = await failureOf(newClient('http://store.test', { network: through(locked.host) }).client.call('getRun', getRun));
     expect(error).toMatchObject({ message: expect.stringContaining('407') });
