@@ -1,4 +1,4 @@
-/** What the launcher calls. Loads no more than the arguments ask for. */
+/** The entry point for the launcher. Loads only the code that the arguments need. */
 import { version } from './base/version.ts';
 import type { Host } from './cli/program/host.ts';
 

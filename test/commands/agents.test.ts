@@ -95,7 +95,7 @@ describe('agents create', () => {
     const argv = ['agents', 'create', 'wrong', '--procedure', 'wrong.yaml'];
     const refused = await service.cli(argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('error: The procedure has 2 mistakes:');
+    expect(refused.stderr).toContain('error: The procedure has 2 errors:');
     expect(refused.stderr).toMatch(/wrong\.yaml:4:5: unknown step `aks`; did you mean `ask`\?/);
     expect(refused.stderr).toMatch(/wrong\.yaml:5:\d+: `write` needs `content` or `json`/);
     expect(refused.stderr).toContain('hint: Nothing was changed.');
@@ -279,7 +279,7 @@ describe('agents update', () => {
     ['revisions', 'create', 'whichever'],
   ])('take no runtime without a procedure: %s %s', async (...argv) => {
     const refused = await service.cli([...argv, '--runtime', 'script']);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--runtime goes with --procedure.') });
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--runtime can only be used with --procedure.') });
   });
 
   it('requires a change', async () => {

@@ -226,7 +226,7 @@ describe('aops api', () => {
     ['a header that is none', ['/v2/agents/x', '-H', 'nonsense'], '--header takes'],
     ['a header of its own', ['/v2/agents/x', '-H', 'Authorization: Bearer stolen'], '--header cannot set Authorization.'],
     ['an idempotency key as a header', ['POST', '/v2/sandboxes', '-H', 'Idempotency-Key: k'], 'Use --idempotency-key.'],
-    ['a field that is none', ['POST', '/v2/sandboxes', '-f', 'nonsense'], '-f takes KEY=VALUE'],
+    ['a field that is none', ['POST', '/v2/sandboxes', '-f', 'nonsense'], '-f must be KEY=VALUE'],
     ['a file that is not there', ['POST', '/v2/sandboxes', '--input', 'nowhere.json'], 'nowhere.json cannot be read'],
     ['a file that is no JSON', ['POST', '/v2/sandboxes', '--input', 'broken.json'], 'broken.json is not valid JSON'],
   ])('refuses %s', async (_, argv, message) => {

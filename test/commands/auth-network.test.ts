@@ -96,8 +96,8 @@ describe('--ca-file', () => {
   it.each([
     ['none.pem', 'cannot be read (ENOENT)'],
     ['.', 'cannot be read (EISDIR)'],
-    ['key.pem', 'holds no PEM certificate'],
-    ['cut.pem', 'holds a certificate that cannot be read'],
+    ['key.pem', 'does not contain a PEM certificate'],
+    ['cut.pem', 'contains an invalid certificate'],
   ])('%s: %s', async (name, message) => {
     await writeFile(path.join(folder, 'key.pem'), await readFile(tlsFile('server-key.pem')));
     await writeFile(path.join(folder, 'cut.pem'), '-----BEGIN CERTIFICATE-----\nMIIBfake\n-----END CERTIFICATE-----\n');
@@ -120,10 +120,10 @@ describe('--client-cert', () => {
   });
 
   it.each([
-    [['--client-cert', tlsFile('client.pem')], '--client-cert is given without --client-key'],
-    [['--client-key', tlsFile('client-key.pem')], '--client-key is given without --client-cert'],
+    [['--client-cert', tlsFile('client.pem')], '--client-cert is set without --client-key'],
+    [['--client-key', tlsFile('client-key.pem')], '--client-key is set without --client-cert'],
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server-key.pem')], 'cannot be used with its key'],
-    [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server.pem')], 'holds no PEM private key'],
+    [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server.pem')], 'does not contain a PEM private key'],
   ])('refuses %j', async (flags, message) => {
     const refused = await status(trusted, ...flags);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

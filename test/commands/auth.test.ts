@@ -136,7 +136,9 @@ describe('auth status, token, logout', () => {
     expect((await cli(['auth', 'status'], { env: { AOPS_API_KEY: 'wrong' } })).code).toBe(4);
     const refused = await cli(['runs', 'list'], { env: { AOPS_API_KEY: 'wrong' } });
     expect(refused.code).toBe(4);
-    expect(refused.stderr).toContain('and unset AOPS_API_KEY, which counts before it; or correct AOPS_API_KEY.\n');
+    expect(refused.stderr).toContain(
+      'Correct AOPS_API_KEY, or unset it and sign in with `aops auth login`; AOPS_API_KEY takes precedence over a stored credential.\n',
+    );
   });
 
   it('prints the key only without an output format', async () => {

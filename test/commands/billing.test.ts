@@ -51,7 +51,7 @@ describe('billing usage', () => {
     expect((await service.cli(['billing', 'usage', '--fail-over', '75'])).code).toBe(0);
     const wrong = await service.cli(['billing', 'usage', '--fail-over', '80%']);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
-    expect(wrong.stderr).toContain('--fail-over takes a whole number, 0 to 100, not "80%".');
+    expect(wrong.stderr).toContain('--fail-over must be a whole number, 0 to 100, not "80%".');
   });
 });
 

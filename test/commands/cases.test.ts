@@ -295,7 +295,7 @@ describe('bulk commands', () => {
     const refused = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^2 pending cases\nerror: Confirmation is needed, and there is no terminal to ask on: Delete 2 pending cases\?/,
+      /^2 pending cases\nerror: This needs confirmation, and there is no interactive terminal: Delete 2 pending cases\?/,
     );
     const deleted = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
     expect(deleted.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });

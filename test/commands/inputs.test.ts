@@ -14,9 +14,9 @@ beforeAll(async () => {
 describe('checks', () => {
   it('counts characters, not UTF-16 units', () => {
     expect(length(1, 2)('🧾🧾', '--name')).toBe('🧾🧾');
-    expect(() => length(1, 2)('🧾🧾🧾', '--name')).toThrow('--name takes at most 2 characters, and was given 3.');
+    expect(() => length(1, 2)('🧾🧾🧾', '--name')).toThrow('--name must have at most 2 characters, not 3.');
     expect(() => length(1)('', '--name')).toThrow('--name is empty.');
-    expect(() => length(3)('ab', '--name')).toThrow('--name takes at least 3 characters, not 2.');
+    expect(() => length(3)('ab', '--name')).toThrow('--name must have at least 3 characters, not 2.');
   });
 
   it('accepts IDs in upper and lower case, and nothing else', () => {
@@ -41,7 +41,7 @@ describe('a value that the service would reject', () => {
     [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url must be an http or https address'],
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
     [['runs', 'respond', id, 'first', '--approve'], 'REQUEST must be an ID; "first" is not a valid one.'],
-    [['runs', 'list', '--limit', '0'], '--limit takes a whole number, 1 or more, not "0".'],
+    [['runs', 'list', '--limit', '0'], '--limit must be a whole number, 1 or more, not "0".'],
   ])('%j is rejected by the command line with exit 2', async (argv, message) => {
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];
     const refused = await service.cli(argv);
@@ -54,8 +54,8 @@ describe('a value that the service would reject', () => {
 
 describe('an argument written as a flag', () => {
   it.each([
-    [['agents', 'create', '--name', 'x'], 'NAME is written without a flag: `aops agents create NAME`.'],
-    [['cases', 'create', 'q', '--title=x'], 'TITLE is written without a flag: `aops cases create QUEUE TITLE`.'],
+    [['agents', 'create', '--name', 'x'], 'NAME is an argument, not a flag: `aops agents create NAME`.'],
+    [['cases', 'create', 'q', '--title=x'], 'TITLE is an argument, not a flag: `aops cases create QUEUE TITLE`.'],
     [['agents', 'create', '--zzzzzzzz', 'x'], 'See `aops agents create --help`.'],
   ])('%j is explained', async (argv, hint) => {
     const refused = await service.cli(argv);
@@ -77,7 +77,7 @@ describe('an empty name', () => {
     [['local', 'reset', '--data-dir', '', '--yes'], '--data-dir'],
     [['runs', 'screenshots', '@latest', '--html', ''], '--html'],
   ])('%j is reported as empty', async (argv, name) => {
-    const hint = 'If it comes from a variable, that one is not set.';
+    const hint = 'If the value comes from a variable, the variable is not set.';
     expect(await service.cli(argv)).toMatchObject({ code: 2, stdout: '', stderr: `error: ${name} is empty.\nhint: ${hint}\n` });
   });
 
@@ -99,7 +99,7 @@ describe('the syntax of other tools', () => {
     async (flags) => {
       const refused = await service.cli(['agents', 'list', ...flags]);
       expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('--json takes no value. Choose fields with `--json --fields id,name`.');
+      expect(refused.stderr).toContain('--json does not take a value. Choose fields with `--json --fields id,name`.');
     },
   );
 
@@ -130,7 +130,7 @@ describe('a text', () => {
     const refused = await service.cli(['runs', 'send', run, '@anna']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('anna cannot be read: there is no such file.');
-    expect(refused.stderr).toContain('write @@anna for a text');
+    expect(refused.stderr).toContain('For a text that starts with @, write @@anna.');
   });
 
   it.each([

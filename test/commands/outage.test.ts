@@ -39,9 +39,9 @@ it('people are told in two sentences', async () => {
   const { code, stderr } = await watched;
   expect(code).toBe(0);
   expect(
-    stderr.match(/^Could not reach http:\S+: .*\.\nThere has been no answer since \d\d:\d\d:\d\d; trying again for up to 1m\.$/gm),
+    stderr.match(/^Could not reach http:\S+: .*\.\nThe service has not answered since \d\d:\d\d:\d\d\. Retrying for up to 1m\.$/gm),
   ).toHaveLength(1);
-  expect(stderr.match(/^The service answers again after \S+\.$/gm)).toHaveLength(1);
+  expect(stderr.match(/^The service is reachable again after \S+\.$/gm)).toHaveLength(1);
   expect(stderr).not.toContain('Trying again in');
 });
 

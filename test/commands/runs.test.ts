@@ -67,7 +67,7 @@ describe('runs start', () => {
       'two files of one name',
       ['--agent', 'greeter', '--upload', 'same.txt', '--upload', 'other/same.txt'],
       2,
-      'Two of the files would become /workspace/same.txt.',
+      'Two of the files would be uploaded to /workspace/same.txt.',
     ],
     [
       'an answers file that is not there',
@@ -77,12 +77,17 @@ describe('runs start', () => {
     ],
     ['an answers file that is none', ['--agent', 'greeter', '--answers', 'same.txt'], 2, 'same.txt must be a map.'],
     ['--on-request without --watch', ['--agent', 'greeter', '--on-request', 'fail'], 2, '--on-request goes with --watch.'],
-    ['prompts without a terminal', ['--agent', 'greeter', '--watch', '--on-request', 'prompt'], 2, '--on-request prompt needs a terminal.'],
+    [
+      'prompts without a terminal',
+      ['--agent', 'greeter', '--watch', '--on-request', 'prompt'],
+      2,
+      '--on-request prompt needs an interactive terminal.',
+    ],
     [
       'an unknown word for a flag',
       ['--agent', 'greeter', '--watch', '--on-request', 'shrug'],
       2,
-      '--on-request takes prompt, wait or fail, not "shrug".',
+      '--on-request must be prompt, wait or fail, not "shrug".',
     ],
     ['a sandbox that is not there', ['--agent', 'greeter', '--sandbox', noRun], 3, 'sandbox'],
     ['a webhook that is no URL', ['--agent', 'greeter', '--webhook-url', 'nonsense'], 2, '--webhook-url'],
@@ -90,7 +95,7 @@ describe('runs start', () => {
       'a broken duration',
       ['--agent', 'greeter', '--timeout', 'soon'],
       2,
-      '--timeout takes a duration such as 500ms, 30s, 5m, 2h or 7d, not "soon".',
+      '--timeout must be a duration such as 500ms, 30s, 5m, 2h or 7d, not "soon".',
     ],
   ])('starts nothing for %s', async (_, argv, code, message) => {
     await service.file('same.txt', 'x');
@@ -140,7 +145,7 @@ describe('runs get', () => {
     const empty = await startTestService();
     const none = await empty.cli(['runs', 'get', '@latest']);
     expect(none).toMatchObject({ code: 3, stdout: '' });
-    expect(none.stderr).toContain('error: There is no run yet.');
+    expect(none.stderr).toContain('error: There are no runs yet.');
     const list = await empty.cli(['runs', 'list']);
     expect(list).toMatchObject({ code: 0, stdout: '' });
     expect(list.stderr).toContain('No runs.');
@@ -230,22 +235,22 @@ describe('runs list', () => {
     expect((await service.cli([...count, '--json'])).json()).toEqual({ count: 3 });
     const both = await service.cli([...count, '--limit', '2']);
     expect(both).toMatchObject({ code: 2, stdout: '' });
-    expect(both.stderr).toContain('--count and --limit exclude each other');
+    expect(both.stderr).toContain('--count and --limit cannot be used together');
   });
 
   it('does not say how many there are when they are not counted', async () => {
     const shown = await service.cli(['runs', 'list', '--limit', '1', '--no-total', '--color', 'never'], { tty: true, columns: 120 });
-    expect(shown.stderr).toBe('Showing 1. See the others with --all, --limit and --offset.\n');
+    expect(shown.stderr).toBe('Showing 1. See more with --all, --limit and --offset.\n');
   });
 
   it('refuses filters that cannot be', async () => {
     const status = await service.cli(['runs', 'list', '--status', 'bored']);
     expect(status).toMatchObject({ code: 2, stdout: '' });
-    expect(status.stderr).toContain('--status takes');
+    expect(status.stderr).toContain('--status must be');
     const since = await service.cli(['runs', 'list', '--since', 'yesterday-ish']);
     expect(since).toMatchObject({ code: 2, stdout: '' });
     expect(since.stderr).toContain(
-      '--since takes a time such as 2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago), not "yesterday-ish".',
+      '--since must be a time such as 2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago), not "yesterday-ish".',
     );
     const user = await service.cli(['runs', 'list', '--user', 'me']);
     expect(user).toMatchObject({ code: 2, stdout: '' });

@@ -50,7 +50,7 @@ describe('sandbox create, push, ls --sandbox', () => {
     await symlink('/etc/hostname', path.join(path.dirname(file), 'link.txt'));
     const pushed = await service.cli(['sandbox', 'push', sandbox, 'linked', '-o', 'csv']);
     expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/linked/real.txt,1\r\n' });
-    expect(pushed.stderr).toBe('Left out, because only files and folders can be uploaded: linked/link.txt\n');
+    expect(pushed.stderr).toBe('Only files and folders can be uploaded, so these were skipped: linked/link.txt\n');
   });
 
   it('pushes into a folder', async () => {

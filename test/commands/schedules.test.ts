@@ -81,7 +81,7 @@ describe('agents schedules', () => {
       'a day of the month that does not exist',
       ['create', 'shop', '--day-of-month', '32'],
       2,
-      '--day-of-month takes a whole number, 1 to 31',
+      '--day-of-month must be a whole number, 1 to 31',
     ],
     ['two ways to say how often', ['create', 'shop', '--cron', '* * * * *', '--frequency', 'daily'], 2, 'cannot be combined'],
     ['an invalid day', ['create', 'shop', '--day', 'mon'], 2, 'monday'],

@@ -161,7 +161,7 @@ describe('an unknown flag', () => {
     [['runs', 'start', '--agent', 'a', '-f'], '`--watch`'],
     [['runs', 'start', '--agent', 'a', '--prompt', 'x'], '`--message`'],
     [['runs', 'messages', 'RUN', '--follow'], '`aops runs watch RUN`'],
-    [['runs', 'watch', 'RUN', '-f'], 'It follows the run without a flag.'],
+    [['runs', 'watch', 'RUN', '-f'], '`aops runs watch` follows the run without this flag.'],
     [['runs', 'stop', 'RUN', '--dryrun'], '`--dry-run`'],
     [['agents', 'create', 'x', '--procedrue', 'f'], '`--procedure`'],
   ])('%j', async (argv, hint) => {

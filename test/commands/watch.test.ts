@@ -139,7 +139,7 @@ describe.concurrent('--on-request', () => {
     const watched = await service.cli(['runs', 'watch', run, ...flags]);
     expect(watched.code).toBe(12);
     expect(watched.stdout).toContain('? Which vendor?\n');
-    expect(watched.stderr).toContain(`error: Run ${run} waits for a person: Which vendor? / one of: Acme GmbH | Acme Inc`);
+    expect(watched.stderr).toContain(`error: Run ${run} is waiting for a person: Which vendor? / one of: Acme GmbH | Acme Inc`);
     const command = /`aops (runs respond [^`]+)`/.exec(watched.stderr)?.[1] ?? '';
     expect(command).toBe(`runs respond ${run} --answer 'Which vendor?=Acme GmbH'`);
     expect(watched.stderr).toContain(`aops runs watch ${run}`);

@@ -140,7 +140,7 @@ describe('webhooks secret', () => {
     expect((await rotate('--yes', '--force', '--overlap', '0')).code).toBe(0);
     const after = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
     expect(after).not.toBe(before);
-    expect((await rotate('--yes', '--overlap', 'soon')).stderr).toContain('--overlap takes a duration');
+    expect((await rotate('--yes', '--overlap', 'soon')).stderr).toContain('--overlap must be a duration');
   });
 });
 

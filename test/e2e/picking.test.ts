@@ -68,7 +68,7 @@ describe('a missing run argument', () => {
     expect(await stopped.exit).toBe(0);
     expect((await machine.getRun(run.id)).status).toBe('interrupted');
     const none = machine.terminal('runs', 'respond');
-    await none.shows('There is no waiting run to pick from.');
+    await none.shows('There are no waiting runs to pick from.');
     await none.shows('aops runs list');
     expect(await none.exit).toBe(3);
   });

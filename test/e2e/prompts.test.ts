@@ -321,9 +321,9 @@ it('keeps an answer that is given during an outage, and sends it once when the s
   await watch.asks('What changed?');
   expect((await other.aops('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
-  await watch.shows('The service cannot be reached. Your answer is kept, and will be sent when the service is back.');
+  await watch.shows('The service cannot be reached. Your answer will be sent as soon as it is reachable again.');
   expect((await other.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
-  await watch.shows('The service is back. Your answer was sent.');
+  await watch.shows('The service is reachable again. Your answer was sent.');
   await watch.shows('noted: a long answer');
   expect(await watch.exit).toBe(0);
   expect(existsSync(path.join(other.folder, 'data/unsent'))).toBe(false);

@@ -24,10 +24,10 @@ it('saves an answer that is given during an outage in which another client answe
   await watch.asks('What changed?');
   proxy.goDown();
   watch.type('a long answer', keys.enter);
-  await watch.shows('Your answer is kept, and will be sent when the service is back.');
+  await watch.shows('Your answer will be sent as soon as it is reachable again.');
   expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
   proxy.up = true;
-  await watch.shows('It was answered already, so your answer was not used.');
+  await watch.shows('The request had already been answered, so your answer was not used.');
   await watch.shows(/Your text was not sent\. It is saved in \S+unsent/);
   await watch.shows('noted: faster');
   expect(await watch.exit).toBe(0);

@@ -116,7 +116,7 @@ describe('aops', () => {
   it("C42 a stored success, asked for with the user's key, says that nothing was done now", async () => {
     const { code, stderr } = await cli(await scripted(replayed), [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(0);
-    expect(stderr).toContain('The key mine was used before; nothing was done now');
+    expect(stderr).toContain('The key mine was used before, so nothing was changed now');
   });
 
   it('C44 a bad key is refused here, and never shown', async () => {

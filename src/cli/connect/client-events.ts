@@ -1,4 +1,4 @@
-/** What a person sees of the HTTP core: waits, retries, and the trace of --debug. Scripts see it as lines on stderr. */
+/** Reports events of the HTTP client on stderr: waits, retries, and the trace of --debug. */
 import { formatDuration } from '../../base/duration.ts';
 import type { ClientEvent } from '../../client/client.ts';
 import type { Context } from '../kit/context.ts';
@@ -6,18 +6,18 @@ import { traceLines } from './trace.ts';
 
 export function reportClientEvent(context: Context): (event: ClientEvent) => void {
   const { terminal, clock, flags } = context;
-  // Whoever reads errors as JSON reads this as JSON.
+  // A program that reads errors as JSON also expects these events as JSON.
   const forPrograms = context.format === 'json' || context.format === 'ndjson';
-  const tell = (event: Record<string, unknown>, text: string): void => terminal.note(forPrograms ? JSON.stringify(event) : text);
+  const report = (event: Record<string, unknown>, text: string): void => terminal.note(forPrograms ? JSON.stringify(event) : text);
   let endCountdown: Promise<() => void> | undefined;
   return (event) => {
-    // A wait behind a prompt delays nobody, and is over when the prompt is: sending the answer tells of its own.
+    // A wait behind a prompt delays nobody and ends before the prompt does; sending the answer reports its own waits.
     if (terminal.prompting && !forPrograms && !flags.debug && (event.type === 'retry' || event.type === 'rate_limit.waiting')) return;
     switch (event.type) {
       case 'rate_limit.waiting': {
         const endsAt = clock.now() + event.waitMilliseconds;
         if (forPrograms) {
-          tell({ event: event.type, wait_seconds: Math.ceil(event.waitMilliseconds / 1_000), until: new Date(endsAt).toISOString() }, '');
+          report({ event: event.type, wait_seconds: Math.ceil(event.waitMilliseconds / 1_000), until: new Date(endsAt).toISOString() }, '');
           return;
         }
         void endCountdown?.then((end) => end());
@@ -32,14 +32,14 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
         return;
       case 'replayed': {
         const key = flags.idempotencyKey;
-        const message = `The key ${key} was used before; nothing was done now: this is what ${event.method} ${event.path} answered then.`;
-        tell({ event: 'replayed', idempotency_key: key, method: event.method, path: event.path, message }, message);
+        const message = `The key ${key} was used before, so nothing was changed now. This is the earlier answer to ${event.method} ${event.path}.`;
+        report({ event: 'replayed', idempotency_key: key, method: event.method, path: event.path, message }, message);
         return;
       }
       case 'retry':
-        // A quick second try is nobody's business; a wait that can be felt is a person's.
+        // A quick retry is not worth reporting; a noticeable wait is, to people.
         if (flags.debug || (event.waitMilliseconds > 1_000 && !forPrograms)) {
-          tell(
+          report(
             { event: 'retry', wait_seconds: event.waitMilliseconds / 1_000, reason: event.reason },
             `Trying again in ${formatDuration(event.waitMilliseconds)}: ${event.reason}.`,
           );

@@ -1,4 +1,4 @@
-/** From the resolved configuration to a client. */
+/** Creates clients from the resolved configuration. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { version } from '../../base/version.ts';
 import { bearerCredential, type Credential } from '../../client/access/credential.ts';
@@ -13,47 +13,47 @@ import { reportClientEvent } from './client-events.ts';
 import { journalOf } from './journal.ts';
 import { networkTo } from './network.ts';
 
-/** The client of the resolved profile. @throws AopsError when not signed in, or no address is known */
+/** The client of the resolved profile. @throws AopsError when not signed in, or no address is configured */
 export async function connect(context: Context): Promise<Client> {
   const { baseUrl, credential, network, identity } = await resolveAccess(context);
   const { source, name } = context.config().credential;
-  // Signing in alone would change nothing.
+  // Signing in alone would have no effect.
   const rejectedHint =
     source === 'environment'
-      ? `Sign in with \`aops auth login\` and unset ${name}, which counts before it; or correct ${name}.`
+      ? `Correct ${name}, or unset it and sign in with \`aops auth login\`; ${name} takes precedence over a stored credential.`
       : undefined;
   return newClient(context, baseUrl, credential, network, { identity, rejectedHint });
 }
 
 /** The value of a valid token or key for the resolved profile. @throws AopsError when not signed in */
 export async function accessToken(context: Context): Promise<string> {
-  const given = requireCredential(context.config());
-  if (given.type === 'token') return given.token;
+  const configured = requireCredential(context.config());
+  if (configured.type === 'token') return configured.token;
   const { credential } = await resolveAccess(context);
   return (await credential.authorization(context.signal)).replace(/^Bearer /, '');
 }
 
-/** Where to, as whom, and how to get there. */
+/** The address, credential and network of a client. */
 interface Access {
   baseUrl: string;
   credential: Credential;
   network: Network;
-  /** What tells this credential from others, as it may be shown: no secret goes into the name of a file, hashed or not. */
+  /** Identifies the credential by its displayable name: no secret, not even hashed, may become part of a file name. */
   identity: readonly string[];
 }
 
 async function resolveAccess(context: Context): Promise<Access> {
   const config = context.config();
-  const given = requireCredential(config);
+  const configured = requireCredential(config);
   const baseUrl = requireBaseUrl(config);
   const stored = config.credential.source === 'profile';
   const identity = [config.credential.masked ?? ''];
-  if (given.type === 'token') {
-    context.terminal.protect(given.token);
+  if (configured.type === 'token') {
+    context.terminal.protect(configured.token);
     const network = await networkTo(context, { urls: [baseUrl], stored });
-    return { baseUrl, credential: bearerCredential(given.token), network, identity };
+    return { baseUrl, credential: bearerCredential(configured.token), network, identity };
   }
-  const client = clientCredentials(given);
+  const client = clientCredentials(configured);
   const network = await networkTo(context, { urls: [baseUrl, client.token_url], stored });
   const credential = await oauthCredential(context, client, network, originOf(baseUrl));
   return { baseUrl, credential, network, identity };
@@ -63,7 +63,7 @@ async function resolveAccess(context: Context): Promise<Access> {
 export function clientCredentials(given: Extract<UsableCredential, { type: 'client_credentials' }>): ClientCredentials {
   const { client_id, client_secret, token_url, scope } = given;
   if (token_url !== undefined) return { client_id, client_secret, token_url, scope };
-  throw new AopsError('Client credentials need the address of the token endpoint.', {
+  throw new AopsError('Client credentials require the URL of a token endpoint.', {
     code: 'token_url_missing',
     exit: exitCodes.auth,
     hint: 'Set AOPS_TOKEN_URL.',
@@ -71,8 +71,8 @@ export function clientCredentials(given: Extract<UsableCredential, { type: 'clie
 }
 
 /**
- * A credential that fetches tokens as it needs them.
- * @param sharedAt origin of the service whose tokens are kept on disk; undefined for none
+ * A credential that fetches tokens when it needs them.
+ * @param sharedAt origin of the service whose tokens are cached on disk; undefined for no cache
  */
 export async function oauthCredential(
   context: Context,
@@ -94,7 +94,7 @@ export async function oauthCredential(
   });
 }
 
-/** Where the tokens of a client for a service are kept. */
+/** The cache for the tokens of a client for a service. */
 export async function tokenCache(context: Context, given: ClientCredentials, origin: string) {
   const { TokenCache } = await import('../../client/access/token-cache.ts');
   const { client_id: clientId, client_secret: clientSecret, token_url: tokenUrl, scope } = given;
@@ -105,8 +105,8 @@ export const userAgent = ({ launcher }: Context): string => `aops/${version} (no
 
 /**
  * A client for an address and a credential. The caller closes it.
- * @param known what tells the credential from others, where its rate limit is shared with other processes, and what to do when
- * the service rejects it
+ * @param options `identity` names the credential, to share its rate limit with other processes; `rejectedHint` says what to do
+ * when the service rejects it
  */
 export async function newClient(
   context: Context,

@@ -7,20 +7,20 @@ import type { Context } from '../kit/context.ts';
 const journalFor = ({ paths, clock }: Pick<Context, 'paths' | 'clock'>, credential: string): ChangeJournal =>
   new ChangeJournal(`${paths.data}/journal`, clock, credential);
 
-/** Where the changes of this command are noted. */
+/** The journal in which the changes of this command are noted. */
 export const journalOf = (context: Pick<Context, 'paths' | 'clock' | 'config'>): ChangeJournal =>
   journalFor(context, credentialName(context.config().credential));
 
-/** The changes whose outcome is unknown, of all services and credentials. Asks nothing of the configuration, which may be broken. */
+/** The changes whose outcome is unknown, for all services and credentials. Does not read the configuration, which may be broken. */
 export const openChanges = (context: Pick<Context, 'paths' | 'clock'>): Promise<JournalEntry[]> => journalFor(context, '').list();
 
-/** Whether a change was sent to this service with this credential: elsewhere, its key is another one. */
+/** Whether a change was sent to this service with this credential: for others, the same key means another change. */
 export const isOwn = (entry: JournalEntry, baseUrl: string | undefined, credential: string): boolean =>
   entry.base_url === baseUrl && (entry.credential ?? credential) === credential;
 
 /**
- * The failure of a command that was repeated with its key. It may have found things as its own change left them, such as an agent
- * that it deleted: while that change is open, its outcome is unknown, and not that the command was refused.
+ * The error of a command that was repeated with its key. It may have encountered the effects of its own earlier change, such as an
+ * agent that it deleted: while that change is open, the outcome is unknown, rather than that the command was refused.
  */
 export async function unlessOwnChangeIsOpen(context: Context, error: unknown): Promise<unknown> {
   const key = context.flags.idempotencyKey;
@@ -28,14 +28,17 @@ export async function unlessOwnChangeIsOpen(context: Context, error: unknown): P
   const { base_url, credential } = context.config();
   const entries = (await openChanges(context)).filter((entry) => isOwn(entry, base_url.value, credentialName(credential)));
   if (!entries.some(({ command_key }) => command_key === key)) return error;
-  return new AopsError(`The outcome is unknown: an earlier change with this key may have been carried out. Now: ${error.message}`, {
-    code: 'outcome_unknown',
-    exit: exitCodes.outcomeUnknown,
-    hint: `Settle it with \`aops retry ${key}\`.`,
-    details: { ...error.details, idempotency_key: key },
-    cause: error,
-  });
+  return new AopsError(
+    `The outcome is unknown: an earlier change with this key may have been carried out. The error now: ${error.message}`,
+    {
+      code: 'outcome_unknown',
+      exit: exitCodes.outcomeUnknown,
+      hint: `Settle it with \`aops retry ${key}\`.`,
+      details: { ...error.details, idempotency_key: key },
+      cause: error,
+    },
+  );
 }
 
-/** What a command finds that looks before it sends. */
+/** Errors of commands that check before they send a change. */
 const isRefusal = ({ exit }: AopsError): boolean => exit === exitCodes.notFound || exit === exitCodes.conflict;

@@ -1,6 +1,6 @@
 /**
- * What is known of the local service that runs: a small file that the service writes once it answers and removes
- * when it ends. The file is only a hint; whether the service is really there is asked of the service itself.
+ * The state of the running local service: a small file that the service writes once it answers requests and removes when it
+ * ends. The file is only a hint; whether the service is running is checked by a request to it.
  */
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,36 +21,36 @@ export interface LocalState {
   instance_id: string;
   /** How commands of runs are executed: `host` means as the user, without containment. */
   exec: 'host' | 'off';
-  /** Whether runs may browse; absent when an older version wrote the state. */
+  /** Whether runs may browse; missing if an older version wrote the state. */
   browse?: 'on' | 'public' | 'off';
-  /** Where webhooks may go; absent when an older version wrote the state. */
+  /** Hosts to which webhooks may be sent; missing if an older version wrote the state. */
   webhook_hosts?: string[];
-  /** Where connections may go; the same. */
+  /** Hosts to which connections may be made; missing if an older version wrote the state. */
   connection_hosts?: string[];
-  /** How long runs, and the files of runs, are kept after their end: a duration or `off`; absent when an older version wrote the state. */
+  /** How long runs and their files are stored after their end: a duration or `off`; missing if an older version wrote the state. */
   retention?: string;
   sandbox_retention?: string;
-  /** Where others reach it, when it was told. */
+  /** The address at which others reach it, if configured. */
   public_url?: string;
-  /** The data directory goes when the service is stopped with `down`. */
+  /** Whether `local down` removes the data directory. */
   ephemeral: boolean;
-  /** The certificate (PEM) that it shows, where it speaks TLS. */
+  /** The certificate (PEM) that it presents, if it uses TLS. */
   certificate?: string;
   started_at: string;
 }
 
-/** The profile that `local up` keeps. */
+/** The profile that `local up` maintains. */
 export const localProfile = 'local';
 
 export const stateFile = (context: Context): string => path.join(context.paths.data, 'local.json');
 export const defaultDataDirectory = (context: Context): string => path.join(context.paths.data, 'local');
-/** Where a service that owns a data directory says what it is, whoever started it. */
+/** The state file of the service that owns a data directory, however it was started. */
 export const serviceFile = (dataDirectory: string): string => path.join(dataDirectory, 'service.json');
 export const logFile = (dataDirectory: string): string => path.join(dataDirectory, 'service.log');
-/** Where the service keeps the token it made at its first start (0600). */
+/** The file with the token that the service created at its first start (0600). */
 export const tokenFile = (dataDirectory: string): string => path.join(dataDirectory, 'token');
 
-/** What the file says; undefined when there is none, or it is cut. @throws AopsError `not_readable`, as when it is another user's */
+/** The state in the file; undefined when it does not exist or is truncated. @throws AopsError `not_readable`, such as for another user's file */
 export async function readState(file: string): Promise<LocalState | undefined> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     if (isAbsent(error)) return undefined;
@@ -63,7 +63,7 @@ export async function readState(file: string): Promise<LocalState | undefined> {
   }
 }
 
-/** @throws AopsError `not_writable`, `disk_full`; nothing is left of it then */
+/** Writes the state completely or not at all. @throws AopsError `not_writable`, `disk_full` */
 export async function writeState(file: string, state: LocalState): Promise<void> {
   makeFolders(path.dirname(file), 0o700);
   const partial = `${file}.${state.pid}`;
@@ -76,19 +76,19 @@ export async function writeState(file: string, state: LocalState): Promise<void>
   }
 }
 
-/** Removes the file, unless another service has written its own since, or it cannot be read. */
+/** Removes the file, unless another service has overwritten it since, or it cannot be read. */
 export async function removeState(file: string, instanceId: string): Promise<void> {
   const state = await readState(file).catch(() => undefined);
   if (state?.instance_id === instanceId) await rm(file, { force: true });
 }
 
-/** The local service that runs and answers, if any: that of `local up`. */
+/** The local service that `local up` started, if it answers. */
 export const runningService = (context: Context): Promise<LocalState | undefined> => answering(stateFile(context));
 
-/** The service that owns a data directory, whoever started it, if it answers. */
+/** The service that owns a data directory, however it was started, if it answers. */
 export const owningService = (dataDirectory: string): Promise<LocalState | undefined> => answering(serviceFile(dataDirectory));
 
-/** A service that listens on every address is reached at that of this machine. */
+/** The address at which this machine reaches a service that listens on all addresses. */
 export const reachable = (url: string): string => url.replace(/\/\/0\.0\.0\.0(?=:)/, '//127.0.0.1').replace(/\/\/\[::\](?=:)/, '//[::1]');
 
 async function answering(file: string): Promise<LocalState | undefined> {
@@ -100,13 +100,13 @@ async function answering(file: string): Promise<LocalState | undefined> {
 
 export interface FoundService {
   state: LocalState;
-  /** By `aops serve`, in the foreground or by a supervisor: then it is not stopped from here, and its log is elsewhere. */
+  /** Whether it was started with `aops serve`, in the foreground or by a supervisor: then it cannot be stopped from here, and it logs elsewhere. */
   served: boolean;
 }
 
-/** The service to look at: that of the data directory that is named; else that of `local up`, or of the default directory. */
+/** The service of the specified data directory, or else that of `local up` or of the default directory. */
 export async function findService(context: Context, dataDir: string | undefined): Promise<FoundService | undefined> {
-  // A directory that is named can be looked at where the note of `local up` is another user's.
+  // For a specified directory, it does not matter if the state file of `local up` cannot be read.
   const up = dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
   const directory = dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, dataDir);
   if (up !== undefined && (dataDir === undefined || up.data_dir === directory)) return { state: up, served: false };
@@ -115,21 +115,21 @@ export async function findService(context: Context, dataDir: string | undefined)
 }
 
 export const dataDirFlag = {
-  dataDir: text('DIR', 'The data directory, when it is not the default one', { complete: 'directories' }),
+  dataDir: text('DIR', 'The data directory, if it is not the default one', { complete: 'directories' }),
 } as const;
 
-/** The refusal to touch a service that `aops serve` runs. */
+/** The error for a service that cannot be stopped from here because `aops serve` started it. */
 export const servedElsewhere = ({ url, pid }: LocalState): AopsError =>
-  new AopsError(`The service at ${url} was started with \`aops serve\` (process ${pid}); it is not stopped from here.`, {
+  new AopsError(`The service at ${url} was started with \`aops serve\` (process ${pid}), so it cannot be stopped from here.`, {
     code: 'service_served',
     exit: exitCodes.conflict,
-    hint: `End it where it was started, or with \`kill ${pid}\`.`,
+    hint: `Stop it where it was started, or run \`kill ${pid}\`.`,
   });
 
-/** What `exec` means, in words a person can judge. */
+/** The meaning of `exec` for people. */
 export const execInWords = (exec: LocalState['exec']): string =>
   exec === 'host' ? "run as you, in the run's directory, without containment" : 'off';
 
-/** What `browse` means, in words. */
+/** The meaning of `browse` for people. */
 export const browseInWords = (browse: LocalState['browse']): string =>
-  browse === 'on' ? 'any address' : browse === 'public' ? 'public addresses alone' : 'off';
+  browse === 'on' ? 'any address' : browse === 'public' ? 'public addresses only' : 'off';

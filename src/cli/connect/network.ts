@@ -1,4 +1,4 @@
-/** How this machine gets to the service: proxies of the environment, certificates of the settings. Reads files only where named. */
+/** How this machine reaches the service: proxies from the environment, certificates from the settings. Only reads files that are named. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
@@ -10,11 +10,11 @@ import type { Resolved } from '../../config/resolved.ts';
 import type { FileSettingKey } from '../../config/settings.ts';
 import type { Context } from '../kit/context.ts';
 
-/** What is connected to with a credential. */
+/** The addresses to which a credential is sent. */
 export interface Destination {
-  /** The service, and the token endpoint where there is one. */
+  /** The service, and the token endpoint if there is one. */
   urls: readonly string[];
-  /** Whether the credential is kept on disk, or about to be. */
+  /** Whether the credential is stored on disk, or about to be. */
   stored: boolean;
 }
 
@@ -23,28 +23,28 @@ export async function networkTo(context: Context, destination: Destination): Pro
   checkVerification(context, destination);
   for (const secret of proxySecrets(context.env)) context.terminal.protect(secret);
   const proxyFor = proxiesOf(context.env);
-  // A bad proxy is told here, where the command can end with it; it is not needed yet.
+  // An invalid proxy is reported here, where it can end the command, although it is not needed yet.
   for (const url of destination.urls) proxyFor?.(new URL(url));
   const certificates = await readCertificates(context, destination.urls.map(originOf));
   return { ...(proxyFor ? { proxyFor } : {}), ...(certificates ? { certificates } : {}) };
 }
 
-/** Node's own switch against verification: too dangerous for a credential that is kept, and worth a warning otherwise. */
+/** Node's own switch to disable verification: too dangerous for a stored credential, and worth a warning otherwise. */
 function checkVerification({ env, terminal }: Context, { urls, stored }: Destination): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
   const encrypted = urls.map((url) => new URL(url)).filter(({ protocol }) => protocol === 'https:');
   const elsewhere = encrypted.find(({ hostname }) => !isLoopback(hostname));
   const what = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of TLS certificates';
-  const instead = 'Unset it; where the certificate comes from an authority of your own, give that with --ca-file FILE.';
+  const instead = 'Unset it. If the certificate was issued by your own authority, pass that with --ca-file FILE.';
   if (stored && elsewhere) {
-    throw new AopsError(`${what}: a stored credential is not sent to ${elsewhere.host} that way.`, {
+    throw new AopsError(`${what}, so a stored credential is not sent to ${elsewhere.host}.`, {
       code: 'tls_verification_off',
       exit: exitCodes.usage,
       hint: instead,
     });
   }
   if (encrypted.length > 0)
-    terminal.warn(`WARNING: ${what}. Anyone on the way can read the credential and change what is sent. ${instead}`);
+    terminal.warn(`WARNING: ${what}. Anyone between here and the service can read the credential and change requests. ${instead}`);
 }
 
 async function readCertificates(context: Context, origins: readonly string[]): Promise<Certificates | undefined> {
@@ -56,17 +56,17 @@ async function readCertificates(context: Context, origins: readonly string[]): P
   ]);
   if (given === undefined && certificate === undefined && separateKey === undefined) return undefined;
   const authorities = given === undefined ? undefined : `${given}\n${await extraAuthorities(context)}`;
-  // A key in the same file is usual too.
+  // The certificate's file often contains the key as well.
   const key = separateKey ?? (certificate?.includes('PRIVATE KEY-----') ? certificate : undefined);
   if ((certificate === undefined) !== (key === undefined)) {
-    const [there, missing] = certificate === undefined ? [client_key, '--client-cert'] : [client_cert, '--client-key'];
-    throw new UsageError(`${there.name} is given without ${missing}.`, 'A client certificate and its private key go together.');
+    const [present, missing] = certificate === undefined ? [client_key, '--client-cert'] : [client_cert, '--client-key'];
+    throw new UsageError(`${present.name} is set without ${missing}.`, 'Pass both the client certificate and its private key.');
   }
   const client = certificate === undefined || key === undefined ? {} : { client: { certificate, key, origins } };
   return { ...(authorities === undefined ? {} : { authorities }), ...client };
 }
 
-/** Naming authorities replaces those that Node took from NODE_EXTRA_CA_CERTS at its start; they are meant as well. */
+/** Specifying authorities replaces those from NODE_EXTRA_CA_CERTS, which should still be trusted. */
 async function extraAuthorities({ env, cwd }: Context): Promise<string> {
   const file = env.NODE_EXTRA_CA_CERTS;
   return file ? readFile(path.resolve(cwd, file), 'utf8').catch(() => '') : '';
@@ -88,8 +88,8 @@ async function readPem(
   });
   if (!text.includes(`${kind}-----`)) {
     throw new UsageError(
-      `${file} (${name}) holds no PEM ${kind.toLowerCase()}.`,
-      `It has to have a line that ends with "BEGIN ${kind}-----".`,
+      `${file} (${name}) does not contain a PEM ${kind.toLowerCase()}.`,
+      `It must contain a line that ends with "BEGIN ${kind}-----".`,
     );
   }
   if (kind === 'CERTIFICATE') await checkCertificates(text, `${file} (${name})`);
@@ -102,7 +102,7 @@ async function checkCertificates(text: string, name: string): Promise<void> {
     try {
       new X509Certificate(block);
     } catch {
-      throw new UsageError(`${name} holds a certificate that cannot be read.`, 'Check that it was copied whole.');
+      throw new UsageError(`${name} contains an invalid certificate.`, 'Check that it was copied completely.');
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The lines of --debug: one for each attempt, and one for each of its headers that is known to be harmless. A list of what
- * may be shown cannot forget a header that somebody adds later; secrets are masked by value as well, where stderr is written.
+ * The lines of --debug: one for each attempt, and one for each of its headers that is known to be harmless. An allow list stays
+ * safe when headers are added later; in addition, secrets are redacted by value wherever stderr is written.
  */
 import type { ClientEvent } from '../../client/client.ts';
 
@@ -25,17 +25,17 @@ export function traceLines(trace: Trace): string[] {
   const { method, url, requestHeaders = {}, responseHeaders = {}, status, reason, milliseconds } = trace;
   return [
     `> ${method} ${withoutQueryValues(url)}`,
-    ...shown('>', requestHeaders, shownRequestHeaders),
+    ...headerLines('>', requestHeaders, shownRequestHeaders),
     `< ${status ?? reason} (${milliseconds} ms)`,
-    ...shown('<', responseHeaders, shownResponseHeaders),
+    ...headerLines('<', responseHeaders, shownResponseHeaders),
   ];
 }
 
-function shown(sign: string, headers: Record<string, string | string[] | undefined>, names: readonly string[]): string[] {
+function headerLines(sign: string, headers: Record<string, string | string[] | undefined>, names: readonly string[]): string[] {
   return names.flatMap((name) => (headers[name] === undefined ? [] : [`${sign} ${name}: ${[headers[name]].flat().join(', ')}`]));
 }
 
-/** Values in a query may be anything that was typed; their names say enough. */
+/** Values in a query may contain anything the user typed; their names are enough. */
 function withoutQueryValues(url: string): string {
   const [path = '', query] = url.split('?', 2);
   if (query === undefined) return path;

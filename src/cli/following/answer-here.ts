@@ -1,4 +1,4 @@
-/** One human request of a run, answered by the person at this terminal. The prompt goes away when the run no longer asks. */
+/** Answers one human request of a run at this terminal. The prompt disappears when the request is no longer pending. */
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
@@ -9,12 +9,12 @@ import type { Context } from '../kit/context.ts';
 import { runRequester } from './requester.ts';
 import { LeftPending, respond, responderHere } from './responder.ts';
 
-/** What became of a request: answered by the person here, left pending by them, or no longer pending because of somebody else. */
+/** The outcome of a request: answered here, left pending here, or no longer pending because of somebody else. */
 export type AnsweredHere = 'answered' | 'left' | 'gone';
 
 /**
- * Asks the person about a pending request and sends their answer.
- * @throws AopsError when the answer cannot be sent, PromptCancelled on Ctrl-C, UsageError where there is no terminal to ask on
+ * Prompts the user for an answer to a pending request and sends it.
+ * @throws AopsError when the answer cannot be sent, PromptCancelled on Ctrl-C, UsageError without an interactive terminal
  */
 export async function answerHere(context: Context, client: Client, runId: string, request: HumanRequest): Promise<AnsweredHere> {
   const withdrawn = new AbortController();
@@ -35,7 +35,7 @@ export async function answerHere(context: Context, client: Client, runId: string
   return 'gone';
 }
 
-/** What a run asks; null when it asks nothing, or is no longer there. */
+/** The pending request of a run; null when there is none, or the run no longer exists. */
 export async function requestOf(client: Pick<Client, 'call'>, runId: string): Promise<HumanRequest | null> {
   try {
     return (await client.call('getRun', { params: { run_id: runId } })).pending_human_request;
@@ -45,7 +45,7 @@ export async function requestOf(client: Pick<Client, 'call'>, runId: string): Pr
   }
 }
 
-/** Aborts `withdrawn` when the run no longer has this request. */
+/** Aborts `withdrawn` when this request of the run is no longer pending. */
 async function watchRequest(
   { clock }: Context,
   client: Client,

@@ -1,4 +1,4 @@
-/** The questions of a human request, asked at the terminal. */
+/** Prompts for the answer to a human request. */
 import type { HumanQuestion, HumanRequest } from '../../interface/types.ts';
 import { PromptDismissed, type Prompter, type PromptOptions, type Question } from '../../terminal/prompts.ts';
 import { type Answer, joinChoices, optionLabels } from '../../watch/answers.ts';
@@ -7,21 +7,21 @@ import type { WrittenTexts } from './written-texts.ts';
 /** The person chose to leave the request pending. */
 export class LeftPending extends Error {}
 
-/** Everywhere the same words, whether it is an entry of a list or a key. */
+/** The same wording for the entry of a list and for the key. */
 const leave = 'leave it pending';
 const leaveChoice = { name: 'Leave it pending', value: '\0leave' };
 
 interface Asked {
   prompter: Prompter;
   request: HumanRequest;
-  /** Receives every text the person writes. */
+  /** Receives every text that the person writes. */
   written: WrittenTexts;
   signal: AbortSignal;
 }
 
 /**
- * Asks a request. The first prompt appears by itself; each further one follows an answer.
- * @throws LeftPending, PromptCancelled, the signal's reason when it was withdrawn
+ * Prompts for all answers to a request. The first prompt appears by itself; each further one follows an answer.
+ * @throws LeftPending, PromptCancelled, or the signal's reason when the request was withdrawn
  */
 export async function askPerson(asked: Asked): Promise<Answer> {
   try {
@@ -41,7 +41,7 @@ async function askApproval({ prompter, request, written, signal }: Asked): Promi
       choices: [
         { name: 'Approve', value: 'approve' },
         { name: 'Deny', value: 'deny' },
-        { name: 'Deny, and say why', value: 'explain' },
+        { name: 'Deny with a reason', value: 'explain' },
         leaveChoice,
       ],
     },
@@ -74,7 +74,7 @@ async function askQuestions(asked: Asked): Promise<Answer> {
   return { answers };
 }
 
-/** What the request says beside its questions. */
+/** The title and description of the request, as far as its questions do not repeat them. */
 function introduction({ title, description }: HumanRequest, question: string): string | undefined {
   const parts = [...(title === question ? [] : [title]), ...(description ? [description.trimEnd(), ''] : [])];
   return parts.length === 0 ? undefined : parts.join('\n');

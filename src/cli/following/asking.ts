@@ -1,14 +1,14 @@
-/** The answering of what is asked while a stream goes on: one request at a time, beside it. A failure ends the stream. */
+/** Answers requests while a stream of events is shown, one at a time and concurrently with the stream. A failure ends the stream. */
 import { AopsError } from '../../base/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Pace } from '../../watch/pace.ts';
 import { LeftPending, type Requester, type ResponderOptions, respond, Withdrawn } from './responder.ts';
 
-/** What shows the stream. */
+/** The output of the stream. */
 export interface HeldSink {
   /** Holds events back while a prompt is on the screen. */
   hold(): void;
-  /** Shows what came meanwhile. An answer given at the prompt stands on the screen already and is not shown again. */
+  /** Shows the events held back. An answer given at the prompt is already on the screen and is not shown again. */
   resume(answeredHere: boolean): Promise<void>;
 }
 
@@ -39,22 +39,22 @@ export class Asking {
     return this.#open;
   }
 
-  /** Whether a person is at a prompt here, or their answer is on its way. */
+  /** Whether a prompt is open here, or its answer is being sent. */
   readonly busy = (): boolean => this.#busy;
 
-  /** Something is asked: it is answered beside the stream. */
+  /** Starts to answer a pending request, concurrently with the stream. */
   pending(request: HumanRequest): void {
     this.#open = true;
     this.#current = this.#answer(request);
   }
 
-  /** What was asked is not asked any more. */
+  /** Call this when the request is no longer pending. */
   async resolved(answered: boolean): Promise<void> {
     this.#open = false;
     await this.#end(answered ? new Withdrawn('Somebody else answered.') : undefined);
   }
 
-  /** Withdraws an open prompt and waits until it has left the screen. */
+  /** Withdraws an open prompt and waits until it has disappeared from the screen. */
   end(): Promise<void> {
     return this.#end(undefined);
   }
@@ -83,6 +83,6 @@ export class Asking {
   }
 }
 
-/** What ends the stream when the person leaves a request pending: the same as where nobody may be asked, but their own choice. */
+/** Ends the stream when the person leaves a request pending: the same error as without prompts, but marked as the person's choice. */
 const leftPending = ({ title }: HumanRequest, { code, exit, hint, details }: AopsError): AopsError =>
   new AopsError(`Left pending: ${title}`, { code, exit, details, chosen: true, ...(hint === undefined ? {} : { hint }) });

@@ -1,11 +1,11 @@
-/** A run as the one whose human requests are answered. */
+/** The requester for the human requests of a run. */
 import type { Client } from '../../client/client.ts';
 import type { NamedRun } from '../names/run-names.ts';
 import { answerInput, sendAnswer } from './requests.ts';
 import type { Requester } from './responder.ts';
 import { waitingError } from './run-outcome.ts';
 
-/** @param named the run as messages call it; see `runForHere` */
+/** @param named the run as named in messages; see `runForHere` */
 export const runRequester = (client: Client, runId: string, named: NamedRun): Requester => ({
   sender: (request, answer) => {
     const keys = client.keysFor('respondToHumanRequest', answerInput(runId, request.id, answer));

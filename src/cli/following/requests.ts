@@ -1,4 +1,4 @@
-/** Human requests in words, and the answering of them. */
+/** Describes human requests and sends answers to them. */
 import { shellQuoted } from '../../base/shell.ts';
 import type { CallOptions, Client } from '../../client/client.ts';
 import type { HumanRequest } from '../../interface/types.ts';
@@ -15,7 +15,7 @@ export function describeRequest(request: HumanRequest): string {
   return lines.join('\n');
 }
 
-/** A request on one line, for an error: without its description, which may be long and of any form. */
+/** A request on one line, for an error: without its description, which may be long and formatted. */
 export const requestLine = (request: HumanRequest): string =>
   describeRequest({ ...request, description: null })
     .split('\n')
@@ -23,7 +23,7 @@ export const requestLine = (request: HumanRequest): string =>
 
 /**
  * The command that answers a request, ready to be completed and pasted.
- * @param run the number or the id of the run
+ * @param run the number or the ID of the run
  */
 export function respondCommand(run: string, request: HumanRequest): string {
   const flags =
@@ -35,18 +35,18 @@ export function respondCommand(run: string, request: HumanRequest): string {
   return `aops runs respond ${run} ${flags}`;
 }
 
-/** The commands that a person chooses from to answer a request, in backquotes; without the request, the command that shows it. */
+/** The commands to choose from to answer a request, in backquotes; without the request, also the command that shows it. */
 export function respondCommands(run: string, request: HumanRequest | undefined): string {
   if (request === undefined) return `\`aops runs respond\`; see what it asks with \`aops runs get ${run}\``;
   if (request.type !== 'approval') return `\`${respondCommand(run, request)}\``;
   return `\`aops runs respond ${run} --approve\` or \`aops runs respond ${run} --deny --reason TEXT\``;
 }
 
-/** Sends an answer. `keys` are those of an earlier attempt. */
+/** Sends an answer. @param keys those of an earlier attempt */
 export const sendAnswer = (client: Client, runId: string, requestId: string, answer: Answer, { keys }: CallOptions = {}) =>
   client.call('respondToHumanRequest', answerInput(runId, requestId, answer), keys === undefined ? {} : { keys });
 
-/** What `respondToHumanRequest` is called with. */
+/** The input of `respondToHumanRequest`. */
 export const answerInput = (runId: string, requestId: string, answer: Answer) => ({
   params: { run_id: runId, request_id: requestId },
   body: answer,

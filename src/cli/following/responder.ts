@@ -1,6 +1,6 @@
 /**
- * Who answers human requests, and the questions of builder runs, while they are watched: the answers file first, then, as
- * --on-request says, the person at the terminal, somebody elsewhere (wait), or nobody (fail).
+ * Who answers human requests, and the questions of builder runs, while they are watched: first the answers file, then,
+ * depending on --on-request, the person at the terminal, somebody elsewhere (wait), or nobody (fail).
  */
 import type { Clock } from '../../base/clock.ts';
 import { type AopsError, exitCodes, UsageError } from '../../base/errors.ts';
@@ -21,9 +21,9 @@ export { LeftPending } from './ask-person.ts';
 export const followFlags = {
   onRequest: choice(
     ['prompt', 'wait', 'fail'],
-    'When a person is asked: ask here, wait for an answer from elsewhere, or end with exit 12 (default: prompt on a terminal, else fail)',
+    'What to do about a human request: prompt for it here, wait for an answer from elsewhere, or fail with exit code 12 (default: prompt on a terminal, otherwise fail)',
   ),
-  answers: text('FILE', 'Answer what is asked from this file first', { complete: 'files' }),
+  answers: text('FILE', 'Answer requests from this file first', { complete: 'files' }),
 } as const;
 
 export type OnRequest = 'prompt' | 'wait' | 'fail';
@@ -33,13 +33,13 @@ export interface FollowOptions {
   answers: AnswersFile | undefined;
 }
 
-/** Reads the flags before anything is started, so that a bad answers file changes nothing. @throws UsageError */
+/** Reads the flags before anything is started, so that an invalid answers file changes nothing. @throws UsageError */
 export async function followOptions(
   context: Context,
   input: { onRequest?: OnRequest | undefined; answers?: string | undefined },
 ): Promise<FollowOptions> {
   if (input.onRequest === 'prompt' && !context.terminal.interactive)
-    throw new UsageError('--on-request prompt needs a terminal.', 'Use --answers FILE, or --on-request wait or fail.');
+    throw new UsageError('--on-request prompt needs an interactive terminal.', 'Use --answers FILE, or --on-request wait or fail.');
   const onRequest = input.onRequest ?? (context.terminal.interactive ? 'prompt' : 'fail');
   return {
     onRequest,
@@ -47,19 +47,19 @@ export async function followOptions(
   };
 }
 
-/** Why a request is no longer asked, as a sentence for the person at the prompt that goes away. */
+/** Why a request is no longer pending, as a sentence for the person whose prompt disappears. */
 export class Withdrawn extends Error {}
 
-/** Whose request it is: how it is answered, and the error where nobody may be asked. */
+/** The source of a request: how to answer it, and the error if prompting is not possible. */
 export interface Requester {
-  /** What sends the answer. Called again, it is the same change with the same idempotency key. */
+  /** Returns a function that sends the answer. Called again, it sends the same change with the same idempotency key. */
   sender(request: HumanRequest, answer: Answer): () => Promise<unknown>;
   waiting(request: HumanRequest): AopsError;
 }
 
 export interface ResponderOptions extends FollowOptions {
   prompter: Prompter;
-  /** Where a text that was not sent is saved. */
+  /** Where to save a text that was not sent. */
   drafts: Drafts;
   clock: Clock;
   note: (text: string) => void;
@@ -68,10 +68,10 @@ export interface ResponderOptions extends FollowOptions {
 }
 
 /**
- * Answers one request, or decides not to. Resolves when it is answered, by whomever, or left to somebody else: to
- * whether the person here answered it.
- * @param withdrawn aborted when the request is no longer pending; an open prompt then goes away, and a `Withdrawn` is said
- * @throws AopsError exit 12 when nobody may be asked, UsageError when the answers file does not fit, LeftPending, PromptCancelled
+ * Answers one request, or leaves it to somebody else. Resolves to whether the person here answered it.
+ * @param withdrawn aborted when the request is no longer pending; an open prompt then disappears, and a `Withdrawn` reason is shown
+ * @throws AopsError exit 12 when prompting is not possible, UsageError when the answers file does not match the request, LeftPending,
+ *   PromptCancelled
  */
 export async function respond(
   options: ResponderOptions,
@@ -91,7 +91,7 @@ export async function respond(
   return askAndSend(options, requester, request, withdrawn);
 }
 
-/** Asks the person and sends what they answer. A text that is not sent in the end is saved. */
+/** Prompts the person and sends the answer. A text that could not be sent is saved. */
 async function askAndSend(
   { prompter, drafts, clock, note, warn }: ResponderOptions,
   requester: Requester,
@@ -106,7 +106,7 @@ async function askAndSend(
     answered = await unlessAnswered(() => deliver(send, { clock, note, withdrawn }), note);
     return answered;
   } catch (error) {
-    // It was withdrawn while it was on the screen, or while the service was away.
+    // The request was withdrawn while the prompt was open, or while the service was unreachable.
     if (!withdrawn.aborted || error instanceof LeftPending || (error !== withdrawn.reason && !isAway(error))) throw error;
     if (withdrawn.reason instanceof Withdrawn) note(withdrawn.reason.message);
     return false;
@@ -115,19 +115,19 @@ async function askAndSend(
   }
 }
 
-/** Resolves to whether the answer was used: somebody else may have been faster. */
+/** Resolves to whether the answer was accepted: somebody else may have been faster. */
 async function unlessAnswered(send: () => Promise<unknown>, note: (text: string) => void): Promise<boolean> {
   try {
     await send();
     return true;
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.exit !== exitCodes.conflict) throw error;
-    note('It was answered already, so your answer was not used.');
+    note('The request had already been answered, so your answer was not used.');
     return false;
   }
 }
 
-/** The responder of a command's own terminal. */
+/** The responder for the command's own terminal. */
 export const responderHere = (context: Context, options: FollowOptions): ResponderOptions => ({
   ...options,
   prompter: context.prompter,

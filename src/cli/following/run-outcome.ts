@@ -1,4 +1,4 @@
-/** How following a run ends: with the exit code of its outcome, the same in every command. */
+/** How watching a run ends: with the exit code of the run's outcome, which is the same for every command. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { HumanRequest, Run } from '../../interface/types.ts';
 import { exitOfRun } from '../../watch/run-status.ts';
@@ -6,8 +6,8 @@ import { type NamedRun, runTitle, runWord } from '../names/run-names.ts';
 import { requestLine, respondCommand } from './requests.ts';
 
 /**
- * The error that a run's end deserves, or undefined when it completed.
- * @param named the run as messages call it; see `runForHere`
+ * The error for a run that failed or was interrupted; undefined when it completed.
+ * @param named the run as named in messages; see `runForHere`
  */
 export function outcomeError(run: Run, named: NamedRun): AopsError | undefined {
   const exit = exitOfRun(run.status);
@@ -22,19 +22,19 @@ export function outcomeError(run: Run, named: NamedRun): AopsError | undefined {
     return new AopsError(`Run ${runTitle(named)} was interrupted.`, {
       code: 'run_interrupted',
       exit,
-      hint: `A message resumes it: \`aops runs send ${runWord(named)} MESSAGE\`.`,
+      hint: `Resume it by sending a message: \`aops runs send ${runWord(named)} MESSAGE\`.`,
     });
   }
   return undefined;
 }
 
-/** The error for a run that waits for a person where nobody may be asked: exit 12. */
+/** The error for a run that waits for a person when prompting is not possible: exit 12. */
 export function waitingError(named: NamedRun, request: HumanRequest | null): AopsError {
   const asks = request ? `: ${requestLine(request)}` : '.';
   const answer = request ? respondCommand(runWord(named), request) : `aops runs get ${runWord(named)}`;
-  return new AopsError(`Run ${runTitle(named)} waits for a person${asks}`, {
+  return new AopsError(`Run ${runTitle(named)} is waiting for a person${asks}`, {
     code: 'run_waiting',
     exit: exitCodes.runWaiting,
-    hint: `Answer with \`${answer}\`, then go on with \`aops runs watch ${runWord(named)}\`.`,
+    hint: `Answer with \`${answer}\`, then continue with \`aops runs watch ${runWord(named)}\`.`,
   });
 }

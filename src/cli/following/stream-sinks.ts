@@ -1,4 +1,4 @@
-/** Where the events of something that is followed go: a status line on a terminal, notes elsewhere, NDJSON for programs. */
+/** Outputs for the events of something that is watched: a status line on a terminal, notes elsewhere, NDJSON for programs. */
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
@@ -12,17 +12,17 @@ export interface StreamSink<Event> extends HeldSink {
   close(): void;
 }
 
-/** What people see of an event. */
+/** How an event is shown to people. */
 export interface Seen {
-  /** How far it is: on the status line, or as a note in brackets. */
+  /** The progress: on the status line, or as a note in brackets. */
   phase?: string;
-  /** Whether that is of interest on the status line alone. */
+  /** Whether the phase is shown only on the status line. */
   passing?: true;
-  /** Something that was said. */
+  /** A text to print. */
   said?: string;
 }
 
-/** @param seen what people see of an event; undefined for nothing */
+/** @param seen how an event is shown to people; undefined if it is not shown */
 export async function newStreamSink<Event>(context: Context, seen: (event: Event) => Seen | undefined): Promise<StreamSink<Event>> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);

@@ -1,4 +1,4 @@
-/** What a person wrote for one request, so that it can be saved when it was not sent. */
+/** The texts that a person wrote for one request, so that they can be saved if they are not sent. */
 import type { Drafts } from '../../terminal/prompting/drafts.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 
@@ -15,7 +15,7 @@ export class WrittenTexts {
   }
 
   /**
-   * Saves what was written, if anything was, and says where.
+   * Saves the texts, if there are any, and reports the file.
    * @param about the title of the request
    */
   save(about: string, drafts: Drafts, warn: (text: string) => void): void {
@@ -24,13 +24,13 @@ export class WrittenTexts {
       const file = drafts.save(unsentText(this.#texts), about);
       warn(`Your text was not sent. It is saved in ${sanitizeLine(file)}`);
     } catch (error) {
-      // Then the terminal is the only place left.
+      // The terminal is then the only place left for them.
       warn(`Your text was not sent, and it could not be saved: ${(error as Error).message}\n${unsentText(this.#texts)}`);
     }
   }
 }
 
-/** One text as it is; several under their questions. Pure. */
+/** One text unchanged; several texts under their questions. Pure. */
 export function unsentText(texts: readonly Text[]): string {
   const [first, ...more] = texts;
   if (more.length === 0) return `${first?.text.trimEnd() ?? ''}\n`;

@@ -1,4 +1,4 @@
-/** `--answer 'QUESTION=ANSWER'` as an answer: `@FILE` and `-` stand for what they hold, unless an option is called so. */
+/** Turns `--answer 'QUESTION=ANSWER'` into an answer: `@FILE` and `-` are replaced with their content, unless an option has that name. */
 import type { HumanRequest } from '../../interface/types.ts';
 import { type Answer, answerFromFlags, assignToQuestion, optionLabels } from '../../watch/answers.ts';
 import type { Context } from '../kit/context.ts';
@@ -7,17 +7,17 @@ import { readContent } from './body.ts';
 
 export const answerOption = texts(
   'QUESTION=ANSWER',
-  'Answer a question; repeat it for further questions, and for further choices. An answer of @FILE is read from a file, - from standard input',
+  'Answer a question; repeat it for more questions or choices. The answer @FILE is read from a file, and - from standard input',
 );
 
-/** @throws UsageError when a value fits no question, a question is left without an answer, or a file cannot be read */
+/** @throws UsageError when a value matches no question, a question has no answer, or a file cannot be read */
 export async function answerGiven(context: Context, request: HumanRequest, values: readonly string[]): Promise<Answer> {
   const read: string[] = [];
   for (const value of values) read.push(refers(value) ? await resolved(context, request, value) : value);
   return answerFromFlags(request, read);
 }
 
-/** An answer to a question that is not known, split at the first `=`. @throws UsageError */
+/** Answers without knowing the questions: each value is split at the first `=`. @throws UsageError */
 export async function blindAnswers(context: Context, values: readonly string[]): Promise<Answer> {
   const answers: Record<string, string> = {};
   for (const value of values) {

@@ -1,6 +1,6 @@
 /**
- * Request bodies from the command line, as in gh: `-f key=value` (text), `-F key=value` (typed; `@file` reads one),
- * `a[b]=` nests, `a[]=` appends, and `--input FILE|-` gives a whole JSON body.
+ * Request bodies from the command line, as in gh: `-f key=value` (text), `-F key=value` (typed; `@file` reads a file),
+ * `a[b]=` nests, `a[]=` appends, and `--input FILE|-` reads a complete JSON body.
  */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -24,15 +24,15 @@ export interface BodyInput {
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The text of a file, or of standard input for `-`. @throws UsageError when it cannot be read, or is not UTF-8 */
+/** The text of a file, or of standard input for `-`. @throws UsageError when it cannot be read or is not UTF-8 */
 export async function readText(context: Context, file: string): Promise<string> {
   return decoded(await readBytes(context, file), file);
 }
 
 /**
- * Bytes as the text they are in UTF-8, without a byte order mark. Anything else is refused: read leniently, every byte that does not
- * fit would be stored as U+FFFD, and what it was could not be told any more.
- * @param file where the bytes are from; `-` is standard input
+ * Decodes UTF-8, without a byte order mark. Anything else is rejected: lenient decoding would replace every invalid byte with
+ * U+FFFD, and the original could not be recovered.
+ * @param file the source of the bytes; `-` is standard input
  * @throws UsageError when they are not UTF-8
  */
 export function decoded(bytes: Uint8Array, file: string): string {
@@ -55,8 +55,8 @@ export async function readBytes(context: Context, file: string): Promise<Buffer>
 }
 
 /**
- * A text given on the command line, or by reference: `-` is standard input, `@FILE` a file, `@@...` a text that begins with `@`.
- * @param check what the text has to be, wherever it comes from
+ * A text from the command line, or by reference: `-` is standard input, `@FILE` a file, `@@...` a text that starts with `@`.
+ * @param check applied to the text, wherever it comes from
  * @throws UsageError when it cannot be read
  */
 export async function readContent(context: Context, given: string, check?: Check, name = ''): Promise<string> {
@@ -71,7 +71,7 @@ async function contentOf(context: Context, given: string): Promise<string> {
   const file = given.slice(1);
   const bytes = await readBytes(context, file).catch((error: unknown) => {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(error.message, `${given} names a file; write @${given} for a text that begins with @.`);
+    throw new UsageError(error.message, `${given} refers to a file. For a text that starts with @, write @${given}.`);
   });
   return decoded(bytes, file);
 }
@@ -83,8 +83,8 @@ export function fileProblem(file: string, error: NodeJS.ErrnoException): string 
 }
 
 /**
- * The body that the flags describe, or undefined when they describe none. Fields are added to `--input`'s object.
- * @throws UsageError for what cannot be understood
+ * The body that the flags describe, or undefined without such flags. Fields are added to the object from `--input`.
+ * @throws UsageError for invalid flags
  */
 export async function bodyFromFlags(context: Context, input: BodyInput): Promise<Json | undefined> {
   const whole = input.input === undefined ? undefined : parseJson(await readText(context, input.input), input.input);
@@ -115,7 +115,7 @@ function split(field: string, name: string): [string, Json] {
   if (at > 0) return [field.slice(0, at), field.slice(at + 1)];
   // gh: `a[]` alone is an empty list.
   if (at === -1 && field.endsWith('[]')) return [field.slice(0, -2), []];
-  throw new UsageError(`${name} takes KEY=VALUE, not "${field}".`);
+  throw new UsageError(`${name} must be KEY=VALUE, not "${field}".`);
 }
 
 async function typed(context: Context, value: Json): Promise<Json> {
@@ -128,29 +128,29 @@ async function typed(context: Context, value: Json): Promise<Json> {
 /** `a[b][]` -> ['a', 'b', ''] */
 function keyPath(key: string): string[] {
   const match = /^([^[\]]+)((?:\[[^[\]]*\])*)$/.exec(key);
-  if (!match) throw new UsageError(`"${key}" is not a key; nest with a[b] and append with a[].`);
+  if (!match) throw new UsageError(`"${key}" is not a valid key.`, 'Use a[b] for nested fields and a[] to append to a list.');
   return [match[1] as string, ...[...(match[2] as string).matchAll(/\[([^[\]]*)\]/g)].map(([, name]) => name as string)];
 }
 
 function assign(target: { [key: string]: Json }, parts: string[], value: Json, key: string): void {
   const [name, ...rest] = parts as [string, ...string[]];
-  if (name === '__proto__') throw new UsageError(`"${key}" is not a key.`);
+  if (name === '__proto__') throw new UsageError(`"${key}" is not a valid key.`);
   if (rest.length === 0) {
     target[name] = value;
   } else if (rest[0] === '') {
     const list = (Object.hasOwn(target, name) ? target[name] : []) as Json;
-    if (!Array.isArray(list)) throw new UsageError(`"${key}": ${name} is no list.`);
+    if (!Array.isArray(list)) throw new UsageError(`"${key}": ${name} is not a list.`);
     target[name] = list;
     append(list, rest.slice(1), value, key);
   } else {
     const inner = (Object.hasOwn(target, name) ? target[name] : {}) as Json;
-    if (!isObject(inner)) throw new UsageError(`"${key}": ${name} is no object.`);
+    if (!isObject(inner)) throw new UsageError(`"${key}": ${name} is not an object.`);
     target[name] = inner;
     assign(inner, rest, value, key);
   }
 }
 
-/** `a[][b]=` goes on with the last object until the key would be set twice, as gh does. */
+/** `a[][b]=` continues the last object until a key would be set twice, as in gh. */
 function append(list: Json[], rest: string[], value: Json, key: string): void {
   if (rest.length === 0) {
     list.push(value);

@@ -1,5 +1,6 @@
-/** Procedures: files on the way to the service, and its complaints on the way back. */
+/** Procedures: the configuration sent to the service, and its validation errors. */
 import { UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { Build, RevisionConfig } from '../../interface/types.ts';
 
@@ -7,12 +8,12 @@ import type { Build, RevisionConfig } from '../../interface/types.ts';
 export function revisionConfig(procedure: string, runtime: string): RevisionConfig {
   return {
     version: 'v2',
-    // The interface asks for a browsing model; runtimes that do not browse leave it alone.
+    // The interface requires a browsing model; runtimes that do not browse ignore it.
     data: { models: { agent: { model: runtime }, browsing: { provider: 'anthropic', model: 'none' } }, input: procedure },
   };
 }
 
-/** The configuration that a revision has, with another procedure: its files, skills, options and models stay. */
+/** The configuration of a revision with another procedure: its files, skills, options and models stay the same. */
 export function changedConfig(config: Build['config'] | undefined, procedure: string, runtime: string | undefined): RevisionConfig {
   if (config?.version !== 'v2') return revisionConfig(procedure, runtime ?? 'script');
   const { data } = config as unknown as RevisionConfig;
@@ -20,12 +21,12 @@ export function changedConfig(config: Build['config'] | undefined, procedure: st
   return { version: 'v2', data: { ...data, models: { ...data.models, agent }, input: procedure } };
 }
 
-/** @throws UsageError for a runtime that nothing would be executed with */
+/** @throws UsageError for a runtime without a procedure */
 export function checkRuntime({ procedure, runtime }: { procedure: string | undefined; runtime: string | undefined }): void {
-  if (runtime !== undefined && procedure === undefined) throw new UsageError('--runtime goes with --procedure.');
+  if (runtime !== undefined && procedure === undefined) throw new UsageError('--runtime can only be used with --procedure.');
 }
 
-/** Names file and line of each mistake when the service rejects a procedure; other failures pass as they are. */
+/** Reports the file and line of each error when the service rejects a procedure; other failures are passed on unchanged. */
 export async function explainProcedure<Result>(file: string, call: Promise<Result>): Promise<Result> {
   try {
     return await call;
@@ -36,7 +37,7 @@ export async function explainProcedure<Result>(file: string, call: Promise<Resul
         `${file}${line === undefined ? '' : `:${line}${column === undefined ? '' : `:${column}`}`}: ${message}`,
     );
     throw new UsageError(
-      [`The procedure has ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:`, ...problems].join('\n'),
+      [`The procedure has ${pluralize(problems.length, 'error')}:`, ...problems].join('\n'),
       'Nothing was changed. See `aops help procedures`.',
       error.code,
     );

@@ -1,18 +1,17 @@
-/** What the interface asks of a value, checked before anything is sent: lengths, ids, addresses. For the `check` of arguments and options. */
+/** The interface's requirements for values, checked before anything is sent: lengths, IDs, addresses. For the `check` of arguments and options. */
 import { UsageError } from '../../base/errors.ts';
 
-/** Returns the value, or says what is wrong with it. `name` is the flag or the argument. @throws UsageError */
+/** Returns the value if it is valid. `name` is the flag or the argument. @throws UsageError that says what is wrong with it */
 export type Check = (value: string, name: string) => string;
 
-/** Characters (code points, as the schemas count them). Without a maximum there is none. */
+/** A length in characters (code points, as in the schemas), with an optional maximum. */
 export const length =
   (minimum: number, maximum?: number): Check =>
   (value, name) => {
     const count = [...value].length;
     if (count < minimum)
-      throw new UsageError(minimum === 1 ? `${name} is empty.` : `${name} takes at least ${minimum} characters, not ${count}.`);
-    if (maximum !== undefined && count > maximum)
-      throw new UsageError(`${name} takes at most ${maximum} characters, and was given ${count}.`);
+      throw new UsageError(minimum === 1 ? `${name} is empty.` : `${name} must have at least ${minimum} characters, not ${count}.`);
+    if (maximum !== undefined && count > maximum) throw new UsageError(`${name} must have at most ${maximum} characters, not ${count}.`);
     return value;
   };
 
@@ -20,7 +19,7 @@ const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$
 
 export const isUuid = (value: string): boolean => uuidForm.test(value);
 
-/** An id; in lower case, as the service writes them. */
+/** An ID, in lower case as the service writes it. */
 export const uuid: Check = (value, name) => {
   if (isUuid(value)) return value.toLowerCase();
   throw new UsageError(

@@ -1,8 +1,7 @@
 /**
- * A command is data plus a function. The definition feeds the parser, help, completions, the manual,
- * `aops commands --json` and the tests that loop over every command.
+ * A command is data plus a function. The parser, help, completions, the manual, `aops commands --json` and the tests
+ * that loop over every command use its definition.
  */
-
 import { type ExitCode, exitCodes } from '../../base/errors.ts';
 import type { OperationId } from '../../interface/operations.ts';
 import type { Context } from './context.ts';
@@ -20,7 +19,7 @@ export interface Example {
 export interface Command<A extends Arguments = Arguments, O extends Options = Options, Result = unknown> {
   /** One line, without a full stop. */
   readonly summary: string;
-  /** More, in paragraphs. */
+  /** Details, in paragraphs. */
   readonly description?: string;
   readonly arguments?: A;
   /** Keys in camelCase; the flags are their kebab-case. */
@@ -31,15 +30,15 @@ export interface Command<A extends Arguments = Arguments, O extends Options = Op
   readonly mutates?: boolean;
   /** Destroys something: asks first on a terminal, needs --yes elsewhere. */
   readonly destructive?: boolean;
-  /** Exit codes beside those that every command may have. */
+  /** Exit codes in addition to those that every command can have. */
   readonly exits?: readonly ExitCode[];
   readonly examples: readonly Example[];
   readonly hidden?: boolean;
-  /** The fields of the result, or of its rows; see result.ts. Goes with `output`. */
+  /** The fields of the result, or of its rows; see result.ts. Used together with `output`. */
   readonly result?: ResultShape;
-  /** How the result is shown to a person. Absent for commands that write as they go or return nothing. */
+  /** How the result is shown to people. Missing for commands that write their output directly or return nothing. */
   readonly output?: Output<Result> & AnyOutput;
-  /** Resolves to what is printed, or to undefined when everything was written as it came. */
+  /** Resolves to the result to print, or to undefined when everything was already written. */
   run(context: Context, input: CommandInput<A, O>): Promise<Result | undefined>;
 }
 
@@ -55,7 +54,7 @@ export type AnyCommand = Command<any, any, any>;
 /** Loads a command's module; its default export is the definition. */
 export type CommandLoader = () => Promise<{ default: AnyCommand }>;
 
-/** Another word for an entry of the same level. It does what that entry does; help lists it there, and completion offers it once it is begun. */
+/** Another name for an entry on the same level. Help lists it with that entry, and completion offers it once its first letters are typed. */
 export interface Alias {
   readonly aliasOf: string;
   readonly hidden: true;
@@ -67,13 +66,13 @@ export const aliasOf = (name: string): Alias => ({ aliasOf: name, hidden: true }
 export interface Group {
   readonly summary: string;
   readonly commands: Readonly<Record<string, CommandLoader | Group | Alias>>;
-  /** The title it stands under in the overview, on the first level. */
+  /** The section of the overview in which it is listed, on the first level. */
   readonly section?: string;
 }
 
 export const defineGroup = (group: Group): Group => group;
 
-/** Exit codes a command may end with, without the ones that need no word (0, 1, 130). */
+/** The exit codes with which a command can end, except those that need no explanation (0, 1, 130). */
 export function exitsOf(command: AnyCommand): ExitCode[] {
   const codes = new Set<ExitCode>([exitCodes.usage, ...(command.exits ?? [])]);
   if (command.operations?.length) {

@@ -1,4 +1,4 @@
-/** Asking before something is destroyed. */
+/** Asks for confirmation before something is destroyed. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Context } from './context.ts';
 
@@ -11,7 +11,7 @@ export async function confirm(context: Context, question: string): Promise<void>
   const refused = (message: string, hint: string): AopsError =>
     new AopsError(message, { code: 'not_confirmed', exit: exitCodes.usage, hint });
   if (!context.terminal.interactive)
-    throw refused(`Confirmation is needed, and there is no terminal to ask on: ${question}`, 'Pass --yes to confirm.');
+    throw refused(`This needs confirmation, and there is no interactive terminal: ${question}`, 'Pass --yes to confirm.');
   if (!(await context.prompter.confirm({ message: question, initial: false })))
-    throw refused('Nothing was changed.', 'It was not confirmed.');
+    throw refused('Nothing was changed, because you did not confirm.', 'Answer y, or pass --yes.');
 }

@@ -1,4 +1,4 @@
-/** What a command may reach: everything outside comes through here, so that tests and other hosts can replace it. */
+/** The context of a command: everything outside the process is reached through it, so that tests and other hosts can replace it. */
 import type { Clock } from '../../base/clock.ts';
 import type { Client } from '../../client/client.ts';
 import type { RetryBudget } from '../../client/retry-budget.ts';
@@ -12,11 +12,11 @@ import type { Terminal } from '../../terminal/streams.ts';
 import type { ChangeFlags, GlobalFlags } from './global-flags.ts';
 
 export interface Context {
-  /** The commands of this program; `commandsOf` in tree.ts reads them. Commands refer to the context, so their type is not known here. */
+  /** The commands of this program; `commandsOf` in tree.ts reads them. Commands use the context, so their type cannot be used here. */
   readonly commands: object;
   readonly terminal: Terminal;
   readonly prompter: Prompter;
-  /** Where texts are saved that a person wrote and that were not sent. */
+  /** Where texts that a person wrote but that were not sent are saved. */
   readonly drafts: Drafts;
   readonly env: Environment;
   readonly cwd: string;
@@ -25,9 +25,9 @@ export interface Context {
   readonly clock: Clock;
   /** Aborted by Ctrl-C and by `--timeout`, with the reason as the error to end with. */
   readonly signal: AbortSignal;
-  /** When `--timeout` will have passed, in steady time of the clock. */
+  /** The end of `--timeout`, in steady time of the clock. */
   readonly deadline: number | undefined;
-  /** What the whole command may retry. */
+  /** The retry budget of the whole command. */
   readonly retryBudget: RetryBudget;
   readonly store: ConfigStore;
   /** How this process was started, for commands that start another one. */
@@ -38,21 +38,21 @@ export interface Context {
     nodeVersion: string;
     pid: number;
     kill(pid: number, signal: 'SIGTERM' | 0): void;
-    /** Calls the listener on SIGHUP, which otherwise ends the process. Returns what takes it away. */
+    /** Calls the listener on SIGHUP, which otherwise ends the process. Returns a function that removes it. */
     onHangup(listener: () => void): () => void;
-    /** Ends the process so many milliseconds from now, should anything that nobody waits for keep it. */
+    /** Ends the process after this many milliseconds, in case something that is not waited for keeps it alive. */
     endWithin(milliseconds: number): void;
-    /** What this process uses: bytes, and seconds of CPU time. */
+    /** The resources that this process uses: bytes, and seconds of CPU time. */
     usage(): { residentBytes: number; heapBytes: number; cpuSeconds: number };
   };
   /** The format to print results in. */
   readonly format: OutputFormat;
-  /** Settings and credential, resolved once. With `newProfile` the profile named need not exist yet. @throws AopsError */
+  /** Settings and credential, resolved once. With `newProfile`, the named profile need not exist yet. @throws AopsError */
   config(options?: { newProfile?: boolean }): ResolvedConfig;
-  /** The client of the resolved profile, made once and closed at the end. @throws AopsError when not signed in */
+  /** The client of the resolved profile, created once and closed at the end. @throws AopsError when not signed in */
   client(): Promise<Client>;
   /** The team to act on. @throws AopsError */
   teamId(): string;
-  /** Standard input, whole. @throws UsageError when it is a terminal */
+  /** The whole of standard input. @throws UsageError when it is a terminal */
   readStandardInput(): Promise<Buffer>;
 }

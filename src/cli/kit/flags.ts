@@ -1,11 +1,11 @@
-/** Arguments and options of a command: what they are called, what they accept, and how their text becomes a value. */
+/** Arguments and options of a command: their names, what they accept, and how their text is parsed. */
 import { parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
 import { momentForms, parseMoment } from '../../base/moment.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { Check } from './checks.ts';
 
-/** What shell completion reads from the service; `commands/completion/sources.ts` says how. */
+/** The values that shell completion reads from the service; see `picking/sources.ts`. */
 export type RemoteSource =
   | 'runs'
   | 'agents'
@@ -20,19 +20,19 @@ export type RemoteSource =
   | 'rubrics'
   | 'memory';
 
-/** Where shell completion finds the values of an argument or option. */
+/** The source of values for shell completion of an argument or option. */
 export type CompletionSource = RemoteSource | 'cases' | 'profiles' | 'settings' | 'shells' | 'files' | 'directories';
 
-/** Runs that a command can do something with. */
+/** The runs to which a command applies. */
 export type PickedRuns = 'waiting' | 'active';
 
-/** How a person picks a value that they left out; which values there are follows from `complete`. */
+/** How a user picks a missing value; the values to choose from are those of `complete`. */
 export interface PickExtras {
   /** Only these runs. */
   readonly runs?: PickedRuns;
-  /** For an argument that is not required: options that make it needless. */
+  /** For an optional argument: options that make it unnecessary. */
   readonly unless?: readonly string[];
-  /** Whether Enter alone may not pick, as in commands that destroy something. */
+  /** Whether Enter alone must not pick anything, as in commands that destroy something. */
   readonly careful?: true;
 }
 
@@ -52,7 +52,7 @@ export interface Argument<Value = unknown> {
 /** An option, and how its text becomes a value. */
 export interface Option<Value = unknown> {
   readonly summary: string;
-  /** The word for the value in help, or undefined for a boolean flag. */
+  /** The placeholder for the value in help; undefined for a boolean flag. */
   readonly metavar?: string;
   /** One letter, without the dash. */
   readonly short?: string;
@@ -65,7 +65,7 @@ export interface Option<Value = unknown> {
   readonly choices?: readonly string[];
   readonly complete?: CompletionSource;
   readonly pick?: PickExtras;
-  /** Not in help, completion or the manual. */
+  /** Whether it is left out of help, completion and the manual. */
   readonly hidden?: boolean;
   /** @throws UsageError naming the flag */
   readonly parse: (text: string, flag: string) => Value;
@@ -76,7 +76,7 @@ export interface Option<Value = unknown> {
 interface ArgumentExtras {
   complete?: CompletionSource;
   pick?: PickExtras;
-  /** What the value has to be; see checks.ts. */
+  /** Validates the value; see checks.ts. */
   check?: Check;
 }
 interface OptionExtras extends ArgumentExtras {
@@ -106,7 +106,7 @@ export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Arg
   ...extras,
 });
 
-/** Any number of them, none included. */
+/** Any number of values, including none. */
 export const anyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
   summary,
   required: false,
@@ -116,12 +116,12 @@ export const anyArguments = (summary: string, extras: ArgumentExtras = {}): Argu
 
 const base = { required: false, repeatable: false, negatable: false } as const;
 
-/** An option with a text as its value, as far as the extras allow it. */
+/** An option whose value is text, validated by `check`. */
 const asText = ({ check, ...extras }: OptionExtras) => ({ parse: check ?? ((value: string): string => value), ...extras });
 
-/** `--flag`: false unless given. */
+/** `--flag`: false unless passed. */
 export const flag = (summary: string, extras: FlagExtras = {}): Option<boolean> => ({ ...base, summary, parse: () => true, ...extras });
-/** `--flag` and `--no-flag`: undefined unless given. */
+/** `--flag` and `--no-flag`: undefined unless passed. */
 export const toggle = (summary: string, extras: OptionExtras = {}): Option<boolean | undefined> => ({
   ...base,
   summary,
@@ -146,7 +146,7 @@ const asList = <Extras extends { parse: Check }>({ parse, ...extras }: Extras) =
   parse: (value: string, name: string): string[] => [parse(value, name)],
   ...extras,
 });
-/** A repeatable option: always a list, empty unless given. */
+/** A repeatable option: always a list, empty unless passed. */
 export const texts = (metavar: string, summary: string, extras: OptionExtras = {}): Option<string[]> => ({
   ...base,
   summary,
@@ -157,7 +157,7 @@ export const texts = (metavar: string, summary: string, extras: OptionExtras = {
 function notOneOf(words: readonly string[], given: string, name: string): UsageError {
   const meant = nearest(given, words);
   const hint = meant === undefined ? undefined : `Did you mean ${meant}?`;
-  return new UsageError(`${name} takes ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${given}".`, hint);
+  return new UsageError(`${name} must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${given}".`, hint);
 }
 
 export const choice = <const Words extends readonly string[]>(
@@ -175,12 +175,12 @@ export const choice = <const Words extends readonly string[]>(
   },
   ...extras,
 });
-/** The same, and it has to be given. */
+/** The same as a required option. */
 export const requiredChoice = <const Words extends readonly string[]>(words: Words, summary: string): Option<Words[number]> =>
   ({ ...choice(words, summary), required: true }) as Option<Words[number]>;
 /**
- * A repeatable option whose values are some of several words; they may also be given together, with commas or spaces.
- * @param aliases other words that are understood, and what they mean
+ * A repeatable option whose values are chosen from several words; they can also be passed together, separated by commas or spaces.
+ * @param aliases other words that are accepted, and their meaning
  */
 export const choices = <const Words extends readonly string[]>(
   words: Words,
@@ -212,21 +212,21 @@ export const integer = (metavar: string, summary: string, limits: { minimum: num
     const number = /^-?\d+$/.test(value) ? Number(value) : Number.NaN;
     if (number >= limits.minimum && number <= (limits.maximum ?? Number.MAX_SAFE_INTEGER)) return number;
     const range = limits.maximum === undefined ? `${limits.minimum} or more` : `${limits.minimum} to ${limits.maximum}`;
-    throw new UsageError(`${name} takes a whole number, ${range}, not "${value}".`);
+    throw new UsageError(`${name} must be a whole number, ${range}, not "${value}".`);
   },
 });
-/** A duration such as `1m30s`, checked and kept as it was written: the settings hold durations as text too. */
+/** A duration such as `1m30s`, validated but not converted: settings store durations as text too. */
 export const duration = (summary: string): Option<string | undefined> => ({
   ...base,
   summary,
   metavar: 'DURATION',
   parse: (value, name) => {
     if (parseDuration(value) !== undefined) return value;
-    throw new UsageError(`${name} takes a duration such as 500ms, 30s, 5m, 2h or 7d, not "${value}".`);
+    throw new UsageError(`${name} must be a duration such as 500ms, 30s, 5m, 2h or 7d, not "${value}".`);
   },
 });
 
-/** A moment as it was written; a relative one has its time when the clock is asked. */
+/** A moment as the user wrote it; a relative one is resolved when the clock is read. */
 export interface Moment {
   /** ISO 8601 in UTC. */
   iso(now: number): string;
@@ -237,7 +237,7 @@ export const dateTime = (summary: string): Option<Moment | undefined> => ({
   summary,
   metavar: 'TIME',
   parse: (value, name) => {
-    if (parseMoment(value, 0) === undefined) throw new UsageError(`${name} takes a time such as ${momentForms}, not "${value}".`);
+    if (parseMoment(value, 0) === undefined) throw new UsageError(`${name} must be a time such as ${momentForms}, not "${value}".`);
     return { iso: (now) => new Date(parseMoment(value, now) as number).toISOString() };
   },
 });
@@ -248,7 +248,7 @@ type Values<Specs extends Record<string, { value?: unknown }>> = {
   [Name in keyof Specs]: Specs[Name] extends { value?: infer Value } ? Value : never;
 };
 
-/** What `run` is given: the arguments and options by name. */
+/** The input of `run`: the arguments and options by name. */
 export type CommandInput<A extends Arguments, O extends Options> = Values<A> & Values<O>;
 
 /** The summary of an option, followed by its choices unless its summary or metavar lists them, and by its aliases. */

@@ -1,23 +1,23 @@
-/** What list commands share: their flags, and results that can be printed row by row. */
+/** Shared by list commands: their flags, and results that can be printed row by row. */
 import { UsageError } from '../../base/errors.ts';
 import { type Page, pagedBatches } from '../../client/paging.ts';
 import { flag, integer } from './flags.ts';
 
-/** Rows of a list, read as they are taken, some at a time. */
+/** The rows of a list, read in batches as they are consumed. */
 export class RowList<Row = unknown> {
   readonly batches: AsyncIterable<readonly Row[]>;
   readonly limit: number;
-  /** How many come before the first one; for the newest rows it is known once they are read. */
+  /** The number of rows before the first one; for the newest rows it is known once they are read. */
   offset: number;
-  /** How many there are on the service, as of the last page read. */
+  /** The number of rows on the service, as of the last page read. */
   total = 0;
-  /** False when the total only says whether there are more. */
+  /** False when the total only indicates whether there are more rows. */
   counted = true;
-  /** Whether filters chose the rows: that there are none then does not mean that there is nothing. */
+  /** Whether filters were applied: an empty list then only means that nothing matches. */
   narrowed = false;
-  /** Whether these are the last rows of the list, and what is left out comes before them. */
+  /** Whether these are the last rows of the list, so that the omitted ones come before them. */
   newest = false;
-  /** How the rows are shown, where a command has several ways; see `forms` of its output. */
+  /** How the rows are shown, if a command has several forms; see `forms` of its output. */
   form: string | undefined;
 
   constructor(source: (list: RowList<Row>) => AsyncIterable<readonly Row[]>, limit: number, offset: number) {
@@ -35,12 +35,12 @@ export class RowList<Row = unknown> {
 }
 
 export const listFlags = {
-  limit: integer('N', 'How many to show (default 20)', { minimum: 1 }),
-  offset: integer('N', 'Skip so many first', { minimum: 0 }),
-  all: flag('Show all of them'),
+  limit: integer('N', 'Maximum number of rows to show (default 20)', { minimum: 1 }),
+  offset: integer('N', 'Skip this many rows', { minimum: 0 }),
+  all: flag('Show all rows'),
 } as const;
 
-/** How many there are, where a list was asked to count alone. In JSON `{"count": N}`. */
+/** The number of rows, for --count. In JSON `{"count": N}`. */
 export class Count {
   readonly count: number;
 
@@ -49,10 +49,10 @@ export class Count {
   }
 }
 
-/** @throws UsageError for flags that choose rows where rows are only counted */
+/** @throws UsageError for flags that choose rows together with --count */
 export function refuseRows(input: ListInput): void {
   for (const key of ['limit', 'offset', 'all'] as const)
-    if (input[key]) throw new UsageError(`--count and --${key} exclude each other: all that there are are counted.`);
+    if (input[key]) throw new UsageError(`--count and --${key} cannot be used together, because --count counts all rows.`);
 }
 
 interface ListInput {
@@ -62,16 +62,16 @@ interface ListInput {
 }
 
 /**
- * The rows that the list flags ask for.
+ * The rows that the list flags select.
  * @param fetchPage reads one page
- * @param pageSize the largest `limit` that the operation takes
+ * @param pageSize the largest `limit` that the operation accepts
  */
 export function rowList<Row extends { id: string }>(
   input: ListInput,
   fetchPage: (limit: number, offset: number) => Promise<Page<Row>>,
   pageSize = 100,
 ): RowList<Row> {
-  if (input.all && input.limit !== undefined) throw new UsageError('--all and --limit exclude each other.');
+  if (input.all && input.limit !== undefined) throw new UsageError('--all and --limit cannot be used together.');
   const limit = input.all ? Number.MAX_SAFE_INTEGER : (input.limit ?? 20);
   const offset = input.offset ?? 0;
   return new RowList(
@@ -90,7 +90,7 @@ export function rowList<Row extends { id: string }>(
   );
 }
 
-/** A list that is there already, such as the profiles. */
+/** A list that is already in memory, such as the profiles. */
 export function wholeList<Row>(rows: readonly Row[]): RowList<Row> {
   return new RowList(
     async function* (list) {

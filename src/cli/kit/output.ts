@@ -1,4 +1,4 @@
-/** How a command's result is shown to a person. The other formats need no more than the data. */
+/** How a command's result is shown to people. The other formats only need the data. */
 import type { CellStyle, View } from '../../terminal/cell.ts';
 import type { Field } from '../../terminal/record.ts';
 import { formatSize } from '../../terminal/size.ts';
@@ -8,7 +8,7 @@ import type { Count, RowList } from './list.ts';
 // biome-ignore lint/suspicious/noExplicitAny: outputs of commands whose types do not matter here
 type Any = any;
 
-/** An output that takes results of a type. */
+/** An output for results of a type. */
 export interface Output<Result> {
   /** Type only: ties the output of a command to what its `run` returns. */
   readonly accepts?: (result: Result) => void;
@@ -21,7 +21,7 @@ interface ListOutput<Row> extends Output<RowList<Row> | Count> {
   readonly columns: readonly Column<Row>[];
   /** Other columns, or a drawing, for lists whose `form` names it. */
   readonly forms?: Readonly<Record<string, readonly Column<Row>[] | DrawRows<Row>>>;
-  /** What to say, on stderr, when there are no rows. */
+  /** The message on stderr when there are no rows. */
   readonly empty: string;
 }
 interface RecordOutput<Result> extends Output<Result> {
@@ -37,7 +37,7 @@ interface DocumentOutput<Result> extends Output<Result> {
   readonly kind: 'document';
   readonly document: (result: Result, view: View) => Promise<string>;
 }
-/** JSON as it came, except for a list that the command makes itself. */
+/** The service's JSON unchanged, except for a list that the command creates itself. */
 interface RawOutput extends Output<Any> {
   readonly kind: 'raw';
   readonly list: ListOutput<Any>;
@@ -77,9 +77,9 @@ export const timeColumn = <Row>(header: string, value: (row: Row) => unknown, ex
   ...extras,
 });
 
-/** Columns of a terminal from which on `wide` columns of lists are shown. */
+/** Minimum terminal width at which `wide` columns of lists are shown. */
 export const wide = 100;
-/** The same for ids of rows that have a shorter name: a UUID takes the room of a title. */
+/** The same for IDs of rows that have a shorter name: a UUID takes the space of a title. */
 export const wideForIds = 120;
 
 /** Bytes: `1.5 kB` on a terminal, the number elsewhere. */
@@ -106,6 +106,6 @@ export const time = (value: string | null | undefined): unknown => new Shown({ v
 export const shown = (value: string, style: CellStyle | undefined): unknown =>
   new Shown(style === undefined ? { value } : { value, style });
 
-/** The fields of a record, as the renderer takes them. */
+/** The fields of a record in the form that the renderer expects. */
 export const recordFields = (fields: Record<string, unknown>): Field[] =>
   Object.entries(fields).map(([label, value]) => ({ label, ...(value instanceof Shown ? value.field : { value }) }));

@@ -1,6 +1,6 @@
 import { AopsError } from '../../base/errors.ts';
 
-/** A failure that still has a result to print: the run that was waited for and failed. */
+/** An error together with a result to print, such as a run that was waited for and failed. */
 export class ResultError extends AopsError {
   readonly result: unknown;
 

@@ -1,4 +1,4 @@
-/** The arguments of a tool in words, from their JSON Schema, and the table of them. Pure. */
+/** A table of a tool's arguments, derived from their JSON Schema. Pure. */
 import { isObject } from '../../base/values.ts';
 import type { View } from '../../terminal/cell.ts';
 import { type Field, renderRecord } from '../../terminal/record.ts';
@@ -19,7 +19,7 @@ const columns = [
   column<ToolArgument>('MEANING', ({ meaning }) => meaning, { shrink: true, min: 24 }),
 ];
 
-/** What is known of a tool, then its arguments. */
+/** The details of a tool, followed by its arguments. */
 export async function describeTool(about: readonly Field[], schema: unknown, view: View): Promise<string> {
   const table = await renderTable(toolArgumentsOf(schema), columns, view);
   return `${await renderRecord(about, view)}${table !== '' && view.tty ? '\n' : ''}${table}`;

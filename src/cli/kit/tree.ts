@@ -1,19 +1,19 @@
-/** The tree that the words of a command line are followed down: groups, groups in groups, commands. */
+/** The tree of commands, through which the words of a command line are followed: groups, nested groups, commands. */
 import type { Alias, CommandLoader, Group } from './command.ts';
 import type { Context } from './context.ts';
 
-/** A command of its own, without a group. Its summary is repeated here, so that the overview needs no loading. */
+/** A command without a group. Its summary is repeated here, so that the overview does not have to load it. */
 export interface Leaf {
   readonly summary: string;
   readonly load: CommandLoader;
   readonly hidden?: boolean;
-  /** The title it stands under in the overview. */
+  /** The section of the overview in which it is listed. */
   readonly section?: string;
 }
 
 /** A group or a command. */
 export type NamedEntry = Group | Leaf | CommandLoader;
-/** What a word can name. */
+/** Anything that a word can name. */
 export type Entry = NamedEntry | Alias;
 /** The entries of one level, in the order of the help. */
 export type Entries = Readonly<Record<string, Entry>>;
@@ -26,7 +26,7 @@ export const isHidden = (entry: Entry): boolean => 'hidden' in entry && entry.hi
 
 export const loaderOf = (entry: Leaf | CommandLoader): CommandLoader => (typeof entry === 'function' ? entry : entry.load);
 
-/** The name of the entry that a word means, also when the word is an alias of it. */
+/** The name of the entry that a word means; the word may be an alias. */
 export function nameOf(entries: Entries, word: string): string | undefined {
   const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
   if (entry === undefined) return undefined;
@@ -42,27 +42,27 @@ export function entryOf(entries: Entries, word: string): NamedEntry | undefined 
 export const namedEntries = (entries: Entries): [string, NamedEntry][] =>
   Object.entries(entries).filter((entry): entry is [string, NamedEntry] => !isAlias(entry[1]));
 
-/** Other words for an entry of the same level. */
+/** The aliases of an entry on the same level. */
 export const aliasesOf = (entries: Entries, name: string): string[] =>
   Object.keys(entries).filter((word) => word !== name && nameOf(entries, word) === name);
 
 export const sectionOf = (entry: Entry): string | undefined => ('section' in entry ? entry.section : undefined);
 
-/** One line about an entry; loads a command that does not have its summary in the tree. */
+/** The summary of an entry; loads a command whose summary is not in the tree. */
 export const summaryOf = async (entry: NamedEntry): Promise<string> =>
   typeof entry === 'function' ? (await entry()).default.summary : entry.summary;
 
 export interface Place {
-  /** The words that named something; the name itself where an alias was used. */
+  /** The words that named an entry; the name itself if an alias was used. */
   readonly path: readonly string[];
   /** The words after them. */
   readonly rest: readonly string[];
-  /** What the path leads to: the level of its last group, or a command. */
+  /** The entries of the last group in the path; undefined if the path leads to a command. */
   readonly entries: Entries | undefined;
   readonly load: CommandLoader | undefined;
 }
 
-/** Follows words down the tree as far as they name something. */
+/** Follows words down the tree as far as they name entries. */
 export function follow(tree: Entries, words: readonly string[]): Place {
   let entries = tree;
   const path: string[] = [];
@@ -78,7 +78,7 @@ export function follow(tree: Entries, words: readonly string[]): Place {
   return { path, rest: [], entries, load: undefined };
 }
 
-/** All groups of the tree, with the words that lead to them; outer ones first. */
+/** All groups of the tree with the words that lead to them, outer groups first. */
 export function groupsOf(tree: Entries, path: readonly string[] = []): { path: string[]; group: Group }[] {
   return Object.entries(tree).flatMap(([name, group]) =>
     isGroup(group) ? [{ path: [...path, name], group }, ...groupsOf(group.commands, [...path, name])] : [],

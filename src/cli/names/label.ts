@@ -1,4 +1,4 @@
-/** Labels as people write and see them: `vendor=acme`, or `urgent` for one without a key. */
+/** Labels in the form that people write and read: `vendor=acme`, or `urgent` for a label without a key. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { type FetchPage, pagedRows } from '../../client/paging.ts';
@@ -8,20 +8,20 @@ import type { Context } from '../kit/context.ts';
 
 export const labelText = ({ key, value }: Pick<Label, 'key' | 'value'>): string => (key === '' ? value : `${key}=${value}`);
 
-/** A label as it is written, with a value that is not empty. */
+/** Checks the text form of a label; its value must not be empty. */
 export const labelForm: Check = (value, name) => {
   if (readLabel(value).value !== '') return value;
-  throw new UsageError(`${name} takes a label such as vendor=acme or urgent, not "${value}".`);
+  throw new UsageError(`${name} must be a label such as vendor=acme or urgent, not "${value}".`);
 };
 
-/** What a label says; the first = separates the key. */
+/** The key and value of a label, separated by the first `=`. */
 export function readLabel(text: string): { key?: string; value: string } {
   const at = text.indexOf('=');
   return at < 0 ? { value: text } : { key: text.slice(0, at), value: text.slice(at + 1) };
 }
 
 /**
- * A label of a queue, given by id or as it is written.
+ * A label of a queue, by ID or in its text form.
  * @throws AopsError `label_not_found` (exit 3)
  */
 export async function findLabel(context: Context, queueId: string, given: string): Promise<QueueLabel> {
@@ -46,7 +46,7 @@ export async function queueLabels(context: Context, queueId: string): Promise<Qu
 
 export const pageSize = 1_000;
 
-/** The interface tells no total of labels: a full page may be followed by another. */
+/** The interface does not report the total of labels: a full page may be followed by another one. */
 export async function labelPages(context: Context, queueId: string): Promise<FetchPage<QueueLabel>> {
   const client = await context.client();
   return async (limit, offset) => {

@@ -1,24 +1,25 @@
-/** From what people call a run to the run. A run is acted on only when the service's answer says that it is the one that was named. */
+/** Resolves the name of a run. A command acts on a run only when the service's response confirms that it is the named one. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { RunListItem } from '../../interface/types.ts';
 import type { Context } from '../kit/context.ts';
 import { type NamedRun, parseRunName, type RunName } from './run-names.ts';
 
-/** A run with what its list says of it, when it had to be looked up. */
+/** A run, together with its list entry if it had to be looked up. */
 export interface ResolvedRun extends NamedRun {
   readonly listed?: RunListItem;
 }
 
-/** Rows to read at a time, and how many pages to read where a service cannot look a run up. */
+/** Rows per page, and the maximum number of pages to read from a service that cannot look up a run. */
 const pageSize = 100;
 const mostPages = 20;
 
 /**
- * The run that a text names. A whole id is taken as it is, without a request; everything else takes one request of a service that can
- * look runs up by number.
- * @throws UsageError for a text that names no run, or names several; AopsError `run_not_found` (exit 3)
+ * The run that a text names. A complete ID is used without a request; anything else takes one request to a service that can look up
+ * runs by number.
+ * @throws UsageError for a text that does not name a run, or names several; AopsError `run_not_found` (exit 3)
  */
 export async function resolveRun(context: Context, text: string): Promise<ResolvedRun> {
   const name = parseRunName(text);
@@ -33,7 +34,7 @@ export async function resolveRun(context: Context, text: string): Promise<Resolv
   return { id: listed.id, run_number: listed.run_number, listed };
 }
 
-/** The id of the run that a text names; see `resolveRun`. */
+/** The ID of the run that a text names; see `resolveRun`. */
 export const runId = async (context: Context, text: string): Promise<string> => (await resolveRun(context, text)).id;
 
 type Filter = { run_number?: number; search?: string; agent_id?: string };
@@ -50,13 +51,13 @@ class LookUp {
   async latest(back: number): Promise<RunListItem> {
     const { data, total } = await this.#page({}, 1, back);
     if (data[0]) return data[0];
-    if (back === 0 || total === 0) throw notFound('There is no run yet.', 'Start one with `aops runs start --agent AGENT`.');
-    throw notFound(`There is no run @latest~${back}: the team has ${total} ${total === 1 ? 'run' : 'runs'}.`);
+    if (back === 0 || total === 0) throw notFound('There are no runs yet.', 'Start one with `aops runs start --agent AGENT`.');
+    throw notFound(`There is no run @latest~${back}: the team has ${pluralize(total, 'run')}.`);
   }
 
   /**
-   * The run with a number. A service that does not know the filter passes it over or refuses it; then its list is read from the newest
-   * on, for as long as the numbers tell that nothing was missed.
+   * The run with a number. If the service ignores or rejects the filter, its list is read from the newest run on, as long as the
+   * numbers prove that no run was missed.
    */
   async byNumber({ number, agent }: RunName & { kind: 'number' }): Promise<RunListItem> {
     const found = await this.#numbered(number, agent);
@@ -90,11 +91,11 @@ class LookUp {
     throw tooFar(`#${number}`, offset);
   }
 
-  /** The run whose id begins so. The search is only there to save pages: what it finds is compared, and what it does not find is looked for. */
+  /** The run whose ID starts with a prefix. The search only saves pages: its results are compared, and without a result the list is read. */
   async byPrefix(prefix: string): Promise<RunListItem> {
     const found = (await this.#beginning(prefix, { search: prefix })) ?? (await this.#beginning(prefix, {}));
     if (found) return found;
-    throw notFound(`There is no run whose id begins with "${prefix}".`);
+    throw notFound(`There is no run whose ID starts with "${prefix}".`);
   }
 
   async #beginning(prefix: string, filter: Filter): Promise<RunListItem | undefined> {
@@ -119,23 +120,23 @@ class LookUp {
 const notFound = (message: string, hint = 'See the runs with `aops runs list`.'): AopsError =>
   new AopsError(message, { code: 'run_not_found', exit: exitCodes.notFound, hint });
 
-/** Most candidates to name. */
-const mostNamed = 5;
+/** Maximum number of candidates to name. */
+const maxCandidates = 5;
 
 function severalRuns(name: string, runs: readonly RunListItem[]): UsageError {
-  const named = runs.slice(0, mostNamed).map(({ id, agent_name, title }) => `${id} (${agent_name}: ${title})`);
-  const others = runs.length > mostNamed ? [`and ${runs.length - mostNamed} more`] : [];
+  const named = runs.slice(0, maxCandidates).map(({ id, agent_name, title }) => `${id} (${agent_name}: ${title})`);
+  const more = runs.length > maxCandidates ? [`and ${runs.length - maxCandidates} more`] : [];
   return new UsageError(
-    `${runs.length} runs are called "${name}".`,
-    `Give the id of one: ${[...named, ...others].join(', ')}`,
+    `"${name}" matches ${runs.length} runs.`,
+    `Use the ID of one of them: ${[...named, ...more].join(', ')}`,
     'run_ambiguous',
   );
 }
 
-/** The service has more runs than are read to find one, and cannot look it up. */
+/** The service cannot look up the run, and has more runs than are read to find it. */
 const tooFar = (name: string, read: number): UsageError =>
   new UsageError(
-    `This service cannot look up "${name}", and it is not certain which of its runs that is after reading the newest ${read}.`,
-    'Give the id of the run: `aops runs list -o id` prints ids, and its filters narrow the list.',
+    `This service cannot look up "${name}", and the newest ${read} runs do not show for certain which run that is.`,
+    'Use the ID of the run. `aops runs list -o id` prints IDs, and its filters narrow down the list.',
     'run_ambiguous',
   );

@@ -1,15 +1,15 @@
-/** From what a person writes to ids: agents, queues and others by name. Runs are in resolve-run.ts. */
+/** Resolves names to IDs: agents, queues and other things. Runs are in resolve-run.ts. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { type FetchPage, pagedRows } from '../../client/paging.ts';
 import { isUuid } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 
-/** Something that people name, and how to list all of it. */
+/** A kind of thing that has names, and how to list all of them. */
 interface Named<Item> {
   /** `agent`; its plural ends with s. */
   word: string;
-  /** Rows to ask for at a time. */
+  /** Rows to request at a time. */
   pageSize: number;
   fetchPage: FetchPage<Item>;
 }
@@ -18,8 +18,8 @@ type Source<Item> = () => Promise<Named<Item>>;
 type Page = FetchPage<{ id: string; name: string }>;
 
 /**
- * The id of an agent given by id or name.
- * @throws AopsError `agent_not_found` (exit 3), UsageError when several have the name
+ * The ID of an agent, from its ID or name.
+ * @throws AopsError `agent_not_found` (exit 3), UsageError when several agents have the name
  */
 export async function agentId(context: Context, idOrName: string): Promise<string> {
   return idByName(idOrName, async () => {
@@ -34,7 +34,7 @@ export async function agentId(context: Context, idOrName: string): Promise<strin
 }
 
 /**
- * The id of a queue given by id or name.
+ * The ID of a queue, from its ID or name.
  * @throws AopsError `queue_not_found` (exit 3)
  */
 export async function queueId(context: Context, idOrName: string): Promise<string> {
@@ -55,8 +55,8 @@ async function idByName(idOrName: string, source: Source<{ id: string; name: str
 }
 
 /**
- * The one that is called `wanted`.
- * @throws AopsError `…_not_found` (exit 3) with what may be meant, UsageError when several have the name
+ * The item called `wanted`.
+ * @throws AopsError `…_not_found` (exit 3) with similar names, UsageError when several items have the name
  */
 export async function findByName<Item extends { id: string }>(
   wanted: string,
@@ -74,7 +74,10 @@ export async function findByName<Item extends { id: string }>(
   }
   if (found.length === 1) return found[0] as Item;
   if (found.length > 1)
-    throw new UsageError(`${found.length} ${word}s are called "${wanted}".`, `Give the id of one: ${found.map(({ id }) => id).join(', ')}`);
+    throw new UsageError(
+      `${found.length} ${word}s are called "${wanted}".`,
+      `Use the ID of one of them: ${found.map(({ id }) => id).join(', ')}`,
+    );
   return notFound(word, wanted, names);
 }
 

@@ -1,4 +1,4 @@
-/** From what a person writes to a revision: its id, `AGENT@live`, `AGENT@latest`, `AGENT@3`; with --agent the part after the @ alone. */
+/** Resolves the name of a revision: its ID, `AGENT@live`, `AGENT@latest`, `AGENT@3`, or with --agent only the part after the @. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { pagedRows } from '../../client/paging.ts';
@@ -10,27 +10,27 @@ import { agentId } from './resolve.ts';
 
 const word = /^(?:live|latest|[1-9]\d*)$/;
 
-/** Whether a text can name a revision at all. */
+/** Checks that a text can name a revision. */
 const naming =
   (advice = ''): Check =>
   (value, name) => {
     if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
     throw new UsageError(
       `${name} must be a revision; "${value}" is not a valid one.`,
-      `Give its id, or AGENT@live, AGENT@latest or AGENT@3.${advice}`,
+      `Use its ID, or AGENT@live, AGENT@latest or AGENT@3.${advice}`,
     );
   };
 
 /** An argument that names a revision. */
 export const namedRevision = (summary: string) => argument(summary, { complete: 'revisions', check: naming() });
-export const revisionArgument = namedRevision('The revision: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER');
-/** A flag that names the revision to begin with. */
+export const revisionArgument = namedRevision('The revision: its ID, or AGENT@live, AGENT@latest, AGENT@NUMBER');
+/** A flag that names the revision to start from. */
 export const copiedRevision = (summary: string) =>
-  text('REVISION', summary, { complete: 'revisions', check: naming(' A procedure in a file is given with --procedure.') });
-/** A flag that names a revision of the agent that the command is given. */
+  text('REVISION', summary, { complete: 'revisions', check: naming(' To use a procedure in a file, pass --procedure.') });
+/** A flag that names a revision of the command's agent. */
 export const revisionOfAgent = (summary: string) =>
-  text('REVISION', `${summary}: its id, or live, latest or its number`, { complete: 'revisions', check: naming() });
-export const agentFlag = text('ID|NAME', 'The agent, for live, latest or a number alone', { complete: 'agents' });
+  text('REVISION', `${summary}: its ID, live, latest, or its number`, { complete: 'revisions', check: naming() });
+export const agentFlag = text('ID|NAME', 'The agent, if the revision is only live, latest or a number', { complete: 'agents' });
 
 type Wanted = { id: string } | { agent: string; which: string };
 
@@ -40,10 +40,10 @@ function read(given: string, agent: string | undefined): Wanted {
   const which = given.slice(at + 1);
   const owner = at > 0 ? given.slice(0, at) : agent;
   if (word.test(which) && owner !== undefined && at !== 0) return { agent: owner, which };
-  throw new UsageError(`"${given}" names no revision without its agent.`, `Write AGENT@${which}, or add --agent AGENT.`);
+  throw new UsageError(`"${given}" does not say which agent the revision belongs to.`, `Write AGENT@${which}, or add --agent AGENT.`);
 }
 
-/** The id of a revision. Nothing is asked of the service for one that is given by id. @throws AopsError `revision_not_found` (exit 3) */
+/** The ID of a revision. An ID is used without a request. @throws AopsError `revision_not_found` (exit 3) */
 export async function revisionId(context: Context, given: string, agent?: string): Promise<string> {
   const wanted = read(given, agent);
   return 'id' in wanted ? wanted.id : (await pick(context, await agentId(context, wanted.agent), wanted.which)).id;
@@ -75,34 +75,34 @@ async function pick(context: Context, agent: string, which: string): Promise<Bui
   for await (const build of revisionsOf(context, agent)) {
     if (which === 'latest' || (which === 'live' && build.status === 'live') || String(build.revision_number) === which) return build;
   }
-  const what = which === 'live' ? 'no live revision' : which === 'latest' ? 'no revision yet' : `no revision ${which}`;
+  const what = which === 'live' ? 'no live revision' : which === 'latest' ? 'no revisions yet' : `no revision ${which}`;
   throw new AopsError(`The agent has ${what}.`, {
     code: 'revision_not_found',
     exit: exitCodes.notFound,
     hint:
       which === 'latest'
         ? `Give it a procedure with \`aops agents update ${agent} --procedure FILE\`.`
-        : `See what it has with \`aops revisions list ${agent}\`.`,
+        : `See its revisions with \`aops revisions list ${agent}\`.`,
   });
 }
 
-/** The interface reads a revision by agent and id. When only the id is known, the agents are asked one by one. */
+/** The interface reads a revision by agent and ID. If only the ID is known, the agents are tried one by one. */
 async function byId(context: Context, id: string, agent: string | undefined): Promise<Build> {
   const client = await context.client();
   if (agent !== undefined) {
     return (await client.call('getRevision', { params: { agent_id: await agentId(context, agent), build_id: id } })).build;
   }
   const teamId = context.teamId();
-  const others: string[] = [];
+  const owners: string[] = [];
   const agents = pagedRows(async (limit, offset) => {
     const page = await client.call('listAgents', { params: { teamId }, query: { limit, offset } });
     return { items: page.agents, total: page.total };
   }, 100);
   for await (const { id: owner, latest_build: latest } of agents) {
     if (latest?.id === id) return latest;
-    others.push(owner);
+    owners.push(owner);
   }
-  for (const owner of others) {
+  for (const owner of owners) {
     try {
       return (await client.call('getRevision', { params: { agent_id: owner, build_id: id } })).build;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The run whose sandbox is meant, by the run alone or by its agent as well. */
+/** The run whose sandbox is meant, optionally limited to an agent. */
 import type { RunPlace } from '../../client/transfers/run-files.ts';
 import type { Context } from '../kit/context.ts';
 import { text } from '../kit/flags.ts';
@@ -6,10 +6,10 @@ import { agentId } from './resolve.ts';
 import { runId } from './resolve-run.ts';
 
 export const agentFlag = {
-  agent: text('ID|NAME', "Ask for the run of this agent: another agent's is not found", { complete: 'agents' }),
+  agent: text('ID|NAME', "Only accept a run of this agent; other agents' runs are not found", { complete: 'agents' }),
 } as const;
 
-/** What listing and reading files may call. */
+/** The operations for listing and reading files. */
 export const readingOperations = [
   'listRunSandboxFiles',
   'getRunSandboxFileContent',

@@ -1,4 +1,4 @@
-/** What a person can pick from where they left out an argument: the same things that shell completion offers, read now. */
+/** The choices for a missing argument: the same values that shell completion offers, read at this moment. */
 import type { Client } from '../../client/client.ts';
 import { isActive, type RunStatus, runStatuses } from '../../interface/run-status.ts';
 import type { RunListItem } from '../../interface/types.ts';
@@ -11,13 +11,13 @@ import type { PickedRuns, RemoteSource } from '../kit/flags.ts';
 import { runTitle } from '../names/run-names.ts';
 import { readWords, type Word } from './sources.ts';
 
-/** Sources of which a person can pick. */
+/** Sources of values that can be picked. */
 export type PickedSource = RemoteSource | 'cases' | 'profiles';
 
-/** Runs, the newest first. A service may pass a filter over, so what it answers is filtered again. */
+/** Runs, newest first. A service may ignore a filter, so its response is filtered again. */
 async function runRows(client: Client, teamId: string, wanted: PickedRuns | undefined): Promise<RunListItem[]> {
   const read = async (status: RunStatus | undefined): Promise<RunListItem[]> => {
-    const query = { limit: mostRows, ...(status === undefined ? {} : { status }) };
+    const query = { limit: maxRows, ...(status === undefined ? {} : { status }) };
     return (await client.call('listRuns', { params: { teamId }, query })).data;
   };
   if (wanted === undefined) return read(undefined);
@@ -26,12 +26,12 @@ async function runRows(client: Client, teamId: string, wanted: PickedRuns | unde
   return found.flat().sort((a, b) => Date.parse(b.created_at ?? '') - Date.parse(a.created_at ?? ''));
 }
 
-/** Rows that are read to pick from. */
-const mostRows = 100;
+/** Maximum number of rows to pick from. */
+const maxRows = 100;
 
 /**
- * @param of the agent or queue that the things belong to, where they belong to one
- * @param runs which runs there are to pick from
+ * @param of the agent or queue to which the values belong, if any
+ * @param runs limits runs to these
  */
 export async function choicesOf(
   context: Context,
@@ -45,14 +45,14 @@ export async function choicesOf(
   return (await readWords(source, client, context.teamId(), of)).map(wordChoice);
 }
 
-/** A name stands alone; an id is behind what it is the id of. */
+/** A name comes first; an ID comes after its description. */
 function wordChoice([word, summary]: Word): Choice<string> {
   if (summary === '' || isUuid(summary)) return { value: word, name: word };
   return { value: word, name: isUuid(word) ? `${summary}  ${word}` : `${word}  ${summary}` };
 }
 
 async function caseChoices(client: Client, queue_id: string): Promise<Choice<string>[]> {
-  const { cases } = await client.call('listCases', { params: { queue_id }, query: { limit: mostRows } });
+  const { cases } = await client.call('listCases', { params: { queue_id }, query: { limit: maxRows } });
   return cases.map(({ id, title, display_status }) => ({ value: id, name: `${display_status}  ${title}` }));
 }
 
@@ -67,8 +67,8 @@ async function runChoices(client: Client, context: Context, wanted: PickedRuns |
   const [titles, statuses, times] = [widest(rows.map(runTitle)), widest(rows.map(({ status }) => status)), widest(ages)];
   return rows.map((run, index) => {
     const begin = [runTitle(run).padEnd(titles), run.status.padEnd(statuses), (ages[index] as string).padEnd(times)].join('  ');
-    // A row of its own for each: the sign in front of a row takes two columns.
-    const room = Math.max(10, columns - begin.length - 5);
-    return { value: run.id, name: `${begin}  ${truncate(names[index] as string, room, widthOf)}` };
+    // Each choice must fit on one line; the marker in front of it takes two columns.
+    const available = Math.max(10, columns - begin.length - 5);
+    return { value: run.id, name: `${begin}  ${truncate(names[index] as string, available, widthOf)}` };
   });
 }

@@ -1,4 +1,4 @@
-/** Picking from a list what a command needs and was not given, on a terminal where a person can be asked. */
+/** Lets the user pick a missing argument or option from a list, on an interactive terminal. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { forPeople } from '../kit/audience.ts';
 import type { AnyCommand } from '../kit/command.ts';
@@ -8,7 +8,7 @@ import { queueId } from '../names/resolve.ts';
 import type { PickedSource } from './choices.ts';
 import { isRemoteSource } from './sources.ts';
 
-/** What a thing is called in a question, and what to do when nothing can be picked. */
+/** The noun for a question, and what to do when there is nothing to pick. */
 const things: Partial<Record<CompletionSource, [word: string, remedy: string]>> = {
   runs: ['run', 'Start one with `aops runs start`.'],
   agents: ['agent', 'Create one with `aops agents create NAME --procedure FILE`.'],
@@ -18,7 +18,7 @@ const things: Partial<Record<CompletionSource, [word: string, remedy: string]>> 
   connections: ['connection', 'Create one with `aops connections create`.'],
   webhooks: ['webhook', 'Create one with `aops webhooks create`.'],
   cases: ['case', 'Create one with `aops cases create QUEUE`.'],
-  tools: ['tool', 'The service offers none.'],
+  tools: ['tool', 'The service offers no tools.'],
   labels: ['label', 'Create one with `aops queues labels create QUEUE`.'],
   schedules: ['schedule', 'Create one with `aops agents schedules create AGENT`.'],
   rubrics: ['rubric', 'Create one with `aops agents rubrics create AGENT`.'],
@@ -28,14 +28,14 @@ const things: Partial<Record<CompletionSource, [word: string, remedy: string]>> 
 
 const adjectives: Record<PickedRuns, string> = { waiting: 'waiting ', active: 'active ' };
 
-/** Whether a value that is missing here can be picked by a person. */
+/** Whether the user can pick a missing value here. */
 export const canPick = (context: Context, source: CompletionSource | undefined): source is PickedSource =>
   (isRemoteSource(source) || source === 'profiles' || source === 'cases') && context.terminal.interactive && forPeople(context);
 
 /**
- * Lets the person pick the value of an argument or an option.
- * @param of the agent or queue that was named before, for things that belong to one
- * @throws AopsError exit 3 where there is nothing to pick, exit 2 where the person picks nothing
+ * Lets the user pick the value of an argument or an option.
+ * @param of the agent or queue that was named before, for values that belong to one
+ * @throws AopsError exit 3 when there is nothing to pick, exit 2 when the user picks nothing
  */
 export async function pick(
   context: Context,
@@ -47,19 +47,19 @@ export async function pick(
   const [word, remedy] = things[complete as CompletionSource] ?? ['value', ''];
   const wanted = `${runs === undefined ? '' : adjectives[runs]}${word}`;
   const { choicesOf } = await import('./choices.ts');
-  // A case is in a queue, which its commands do not name.
+  // A case belongs to a queue, which its commands do not name.
   const place = complete === 'cases' ? await queueId(context, await pick(context, command, { complete: 'queues' }, undefined)) : of;
   const choices = await choicesOf(context, complete as PickedSource, { of: place, runs });
   if (choices.length === 0) throw nothingToPick(wanted, runs === undefined ? remedy : 'See all runs with `aops runs list`.');
-  // Enter alone destroys nothing.
+  // Enter alone must not destroy anything.
   const none = { value: '', name: `None of these` };
   const careful = command.destructive || extras?.careful;
   const question = { message: `Which ${wanted}?`, choices: careful ? [none, ...choices] : choices };
   const picked = await context.prompter.search(question, { signal: context.signal });
   if (picked === '')
-    throw new AopsError('Nothing was changed.', { code: 'not_confirmed', exit: exitCodes.usage, hint: `No ${word} was picked.` });
+    throw new AopsError(`Nothing was changed, because no ${word} was picked.`, { code: 'not_confirmed', exit: exitCodes.usage });
   return picked;
 }
 
 const nothingToPick = (wanted: string, hint: string): AopsError =>
-  new AopsError(`There is no ${wanted} to pick from.`, { code: 'nothing_to_pick', exit: exitCodes.notFound, hint });
+  new AopsError(`There are no ${wanted}s to pick from.`, { code: 'nothing_to_pick', exit: exitCodes.notFound, hint });

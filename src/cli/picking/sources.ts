@@ -1,7 +1,8 @@
 /**
- * What shell completion offers from the service: ids and names, by source. To add one, name it here with its rows and give the
- * argument or option `complete: 'NAME'`. Some belong to the agent or queue that stands in front of them on the line.
+ * The values that shell completion reads from the service: IDs and names, by source. To add a source, define it here and set
+ * `complete: 'NAME'` on the argument or option. Some values belong to the agent or queue in front of them on the line.
  */
+import { pluralize } from '../../base/pluralize.ts';
 import { timesInWords } from '../../base/schedule-fields.ts';
 import { version } from '../../base/version.ts';
 import type { Client } from '../../client/client.ts';
@@ -11,21 +12,21 @@ import type { RemoteSource } from '../kit/flags.ts';
 import { labelText } from '../names/label.ts';
 import { runWord } from '../names/run-names.ts';
 
-/** A word, and what it stands for. */
+/** A word and its description. */
 export type Word = [word: string, summary: string];
 
-/** How many of each are offered. */
+/** Maximum number of values per source. */
 const limit = 50;
 
 type Read = (client: Client, teamId: string) => Promise<Word[]>;
 
-/** Reads the words of a source; one request each. */
+/** Sources that read their words with one request. */
 export const remoteSources = {
   runs: async (client: Client, teamId: string): Promise<Word[]> => {
     const { data } = await client.call('listRuns', { params: { teamId }, query: { limit } });
-    const said = (run: RunListItem): string => `${run.status}  ${run.agent_name}: ${run.title}`;
-    const numbers = data.filter((run) => runWord(run) !== run.id).map((run): Word => [runWord(run), said(run)]);
-    return [...numbers, ...data.map((run): Word => [run.id, said(run)])];
+    const describe = (run: RunListItem): string => `${run.status}  ${run.agent_name}: ${run.title}`;
+    const numbers = data.filter((run) => runWord(run) !== run.id).map((run): Word => [runWord(run), describe(run)]);
+    return [...numbers, ...data.map((run): Word => [run.id, describe(run)])];
   },
   agents: async (client: Client, teamId: string): Promise<Word[]> => {
     const { agents } = await client.call('listAgents', { params: { teamId }, query: { limit } });
@@ -43,7 +44,7 @@ export const remoteSources = {
       const numbers = Array.from({ length: Math.min(newest, numbersOffered) }, (_, index) => newest - index);
       if (latest === null || latest === undefined) return [];
       return [
-        [`${name}@live`, 'the one that new runs follow'],
+        [`${name}@live`, 'used by new runs'],
         [`${name}@latest`, `revision ${newest}`],
         ...numbers.map((number): Word => [`${name}@${number}`, `revision ${number}`]),
       ] as Word[];
@@ -69,18 +70,18 @@ export const remoteSources = {
   },
 } as const satisfies Partial<Record<RemoteSource, Read>>;
 
-/** How many revisions of an agent are offered by number. */
+/** Number of revisions of an agent that are offered by number. */
 const numbersOffered = 5;
 
 type ReadOf = (client: Client, owner: string) => Promise<Word[]>;
 
-/** Reads words of what stands in front of them on the line; two requests each where that is a name. */
+/** Sources whose words belong to the argument in front of them on the line; two requests each if that is a name. */
 export const ownedSources = {
   labels: {
     owner: 'queues',
     read: async (client, queue_id) => {
       const { labels } = await client.call('listQueueLabels', { params: { queue_id }, query: { limit } });
-      return labels.map((label): Word => [labelText(label), `${label.case_count} cases`]);
+      return labels.map((label): Word => [labelText(label), pluralize(label.case_count, 'case')]);
     },
   },
   schedules: {
@@ -113,7 +114,7 @@ export const isOwned = (name: string): name is OwnedSource => Object.hasOwn(owne
 export const isRemoteSource = (name: string | undefined): name is RemoteSource =>
   name !== undefined && (Object.hasOwn(remoteSources, name) || isOwned(name));
 
-/** The words of a source. @param of the agent or queue, by id or name, for those that belong to one; without it there are none */
+/** The words of a source. @param of the agent or queue, by ID or name, for words that belong to one; without it they are empty */
 export async function readWords(source: RemoteSource, client: Client, teamId: string, of: string | undefined): Promise<Word[]> {
   if (!isOwned(source)) return remoteSources[source](client, teamId);
   const { owner, read } = ownedSources[source];

@@ -1,4 +1,4 @@
-/** The whole command surface as data: for `aops commands --json`, completion, the manual, and tests over every command. */
+/** All commands as data: for `aops commands --json`, completion, the manual, and tests over every command. */
 import { type OperationId, operation } from '../../interface/operations.ts';
 import { type AnyCommand, exitsOf } from '../kit/command.ts';
 import { type CompletionSource, flagName, type Option, optionSummary } from '../kit/flags.ts';
@@ -12,7 +12,7 @@ export interface DescribedOption {
   short: string | null;
   /** Other spellings of the flag. */
   aliases: string[];
-  /** The word for the value; null for a boolean flag. */
+  /** The placeholder for the value; null for a boolean flag. */
   value: string | null;
   summary: string;
   required: boolean;
@@ -35,7 +35,7 @@ export interface DescribedCommand {
   mutates: boolean;
   destructive: boolean;
   exit_codes: number[];
-  /** What --json prints; null when the command prints no result. */
+  /** The result that --json prints; null when the command prints none. */
   result: ResultFields | null;
   examples: { command: string; text: string }[];
 }
@@ -48,7 +48,7 @@ export interface LoadedCommand {
   command: AnyCommand;
 }
 
-/** Every command with its definition, in the order of the help. Hidden ones are left out. */
+/** Every command with its definition, in the order of the help, except hidden ones. */
 export async function loadAllCommands(tree: Entries, above: readonly string[] = []): Promise<LoadedCommand[]> {
   const loaded: LoadedCommand[] = [];
   for (const [name, entry] of namedEntries(tree)) {

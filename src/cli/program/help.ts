@@ -1,9 +1,9 @@
-/** The parts of a command's help that commander does not write: description, examples, exit codes. */
+/** The parts of a command's help that commander does not provide: description, examples, exit codes. */
 import { type ExitCode, exitCodes } from '../../base/errors.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import type { ResultFields } from './result-fields.ts';
 
-/** What each exit code means, in a few words. */
+/** The meaning of each exit code. */
 export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [exitCodes.done]: 'success',
   [exitCodes.failure]: 'unexpected failure',
@@ -14,7 +14,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [exitCodes.conflict]: 'conflict',
   [exitCodes.rateLimited]: 'rate limited for longer than --max-wait',
   [exitCodes.unavailable]: 'network or service unavailable after retries',
-  [exitCodes.timeout]: '--timeout passed',
+  [exitCodes.timeout]: '--timeout expired',
   [exitCodes.runFailed]: 'the run failed',
   [exitCodes.runInterrupted]: 'the run was interrupted',
   [exitCodes.runWaiting]: 'the run waits for a person, and this command cannot ask one',
@@ -23,7 +23,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [exitCodes.terminated]: 'terminated',
 };
 
-/** What the help of a command contains that its definition does not. */
+/** The parts of a command's help that are not in its definition. */
 export interface CommandHelp {
   result: ResultFields | undefined;
   /** Other words that call it, such as `runs answer`. */
@@ -32,7 +32,7 @@ export interface CommandHelp {
 
 /**
  * Text that follows the options in a command's help.
- * @param width columns that prose may take
+ * @param width maximum width of prose, in columns
  */
 export function helpSections(
   command: AnyCommand,
@@ -61,11 +61,11 @@ export function helpSections(
   return `\n${sections.join('\n\n')}`;
 }
 
-/** What the JSON looks like, before its fields are named. */
+/** The introduction to the JSON fields. */
 const jsonForm = ({ list }: ResultFields): string =>
   list ? 'JSON fields of each row, in {"data": [...], "total", "limit", "offset"}:' : 'JSON fields:';
 
-/** Words on lines no longer than the width; each line begins like the text. */
+/** The text wrapped to the width; each line has the indentation of the text. */
 function wrapped(text: string, width: number): string {
   const indent = /^ */.exec(text)?.[0] ?? '';
   const lines: string[] = [];

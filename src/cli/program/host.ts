@@ -1,4 +1,4 @@
-/** The process, as far as the program needs it; tests pass their own. */
+/** The part of the process that the program needs; tests pass their own. */
 import type { InputStream, JobControl, OutputStream } from '../../terminal/streams.ts';
 
 export type HostEvent = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGCONT' | 'exit';
@@ -27,13 +27,13 @@ export interface Host {
   cpuUsage(): { user: number; system: number };
 }
 
-/** How the host stops and goes on. A process can only be stopped where there is a shell that continues it. */
+/** How the host is stopped and continued. A process is stopped only on systems whose shells can continue it. */
 export function jobControl(host: Host): JobControl {
   const on = (event: 'SIGCONT' | 'exit') => (listener: () => void) => {
     host.on(event, listener);
     return () => void host.removeListener(event, listener);
   };
-  // The whole process group: a launcher such as npx must stop as well, or the shell goes on waiting for it.
+  // The whole process group is stopped: otherwise the shell would keep waiting for a launcher such as npx.
   const stop = host.platform === 'win32' ? {} : { stop: () => void host.kill(0, 'SIGTSTP') };
   return { ...stop, onContinue: on('SIGCONT'), onExit: on('exit') };
 }

@@ -1,4 +1,4 @@
-/** What a command requires and was not given: picked by the person at the terminal, an error everywhere else. */
+/** Missing required arguments and options: picked by the user on an interactive terminal, an error everywhere else. */
 import { CommanderError } from 'commander';
 import type { AnyCommand } from '../kit/command.ts';
 import type { Context } from '../kit/context.ts';
@@ -8,8 +8,8 @@ import { argumentWord, optionsOf } from './parser.ts';
 type Values = Record<string, unknown>;
 
 /**
- * The values, with what was missing picked.
- * @throws CommanderError for what is required and cannot be picked here
+ * The values, completed by those that the user picked.
+ * @throws CommanderError for a required value that cannot be picked here
  */
 export async function withoutGaps(context: Context, command: AnyCommand, values: Values): Promise<Values> {
   const options = Object.entries(optionsOf(command) as Options);
@@ -25,7 +25,7 @@ export async function withoutGaps(context: Context, command: AnyCommand, values:
     if (!wanted || !isMissing(name)) continue;
     const owner = all[args[0]?.[0] ?? ''];
     const of = typeof owner === 'string' ? owner : undefined;
-    // One that is optional has its own error.
+    // The command has its own error for a missing optional argument.
     const value = await picked(context, command, argument, of, () => (required ? missingArgument(argumentWord(name)) : undefined));
     if (value === undefined) continue;
     const checked = check ? check(value, argumentWord(name)) : value;

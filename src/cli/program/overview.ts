@@ -1,9 +1,9 @@
-/** What `aops --help` shows: where to start, the commands by section, and the flags that all of them take. */
+/** The output of `aops --help`: where to start, the commands by section, and the global flags. */
 import type { Help, Command as Parser } from 'commander';
 
 const start = [
-  ['aops local up', 'a service of your own, on this machine'],
-  ['aops auth login', 'or sign in to a hosted one'],
+  ['aops local up', 'start a service of your own, on this machine'],
+  ['aops auth login', 'or sign in to a hosted service'],
   ['aops runs start --agent A --watch', 'start a run, watch it, answer it'],
 ] as const;
 
@@ -12,7 +12,7 @@ Topics: \`aops help environment\`, \`exit-codes\`, \`formatting\`,
         \`names\`, \`procedures\`, \`scripting\`
 `;
 
-/** The overview of the first level. Each list has a width of its own: the flags are longer than the words. */
+/** The overview of the first level. Each list has its own column width, because flags are longer than command names. */
 export function overviewText(root: Parser, helper: Help): string {
   const list = (title: string, items: readonly (readonly [string, string])[], width: number): string => {
     const lines = items.map(([term, text]) => helper.formatItem(term, width, text, helper));
@@ -22,7 +22,7 @@ export function overviewText(root: Parser, helper: Help): string {
   const wordWidth = Math.max(...commands.map((command) => command.name().length));
   const sections = helper.groupItems([...root.commands], commands, (command) => command.helpGroup() || 'Commands:');
   const flags = helper.visibleOptions(root).map((option) => [helper.optionTerm(option), helper.optionDescription(option)] as const);
-  const version = ['--version', 'Show the version; only without a command'] as const;
+  const version = ['--version', 'Show the version (only without a command)'] as const;
   return [
     `Usage: ${helper.commandUsage(root)}\n`,
     `${helper.commandDescription(root)}\n`,
@@ -34,7 +34,7 @@ export function overviewText(root: Parser, helper: Help): string {
         wordWidth,
       ),
     ),
-    list('Flags of every command:', [...flags, version], widest(flags)),
+    list('Global flags:', [...flags, version], widest(flags)),
     more,
   ].join('\n');
 }

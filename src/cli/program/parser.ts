@@ -1,4 +1,4 @@
-/** Command definitions as a commander program, and what commander parsed as the input of a command. */
+/** Turns command definitions into commander parsers, and their results into the input of a command. */
 import { Command as Parser, Option as ParserOption } from 'commander';
 import { UsageError } from '../../base/errors.ts';
 import type { AnyCommand } from '../kit/command.ts';
@@ -16,25 +16,25 @@ export function newParser(name: string, summary: string): Parser {
       .helpOption('-h, --help', 'Show this help')
       .helpCommand(false)
       .allowExcessArguments(false)
-      // Words are wrapped also beside long flags: commander would leave less than 40 columns to the terminal, which breaks words.
+      // Descriptions are wrapped even next to long flags: by default, commander leaves fewer than 40 columns to the terminal, which breaks words.
       .configureHelp({ minWidthToWrap: 20, optionTerm, commandUsage })
   );
 }
 
-/** The usage line with the name of the command alone: commander would write `respond|answer`. */
+/** The usage line with only the name of the command: commander would write `respond|answer`. */
 function commandUsage(parser: Parser): string {
   const words: string[] = [];
   for (let each: Parser | null = parser; each; each = each.parent) words.unshift(each.name());
   return `${words.join(' ')} ${parser.usage()}`;
 }
 
-/** All options of a command, with the ones that come with its manners. */
+/** All options of a command, including those of every command that changes something. */
 export const optionsOf = (command: AnyCommand): Options => ({ ...(command.options ?? {}), ...(command.mutates ? changeFlags : {}) });
 
 /**
- * The parser of one command. It passes over what is missing: that may be picked on a terminal (missing.ts). Only help shows what is
- * required.
- * @param help given when its help is wanted
+ * The parser of one command. It accepts missing values, because they can be picked on a terminal (missing.ts). Only help shows which
+ * are required.
+ * @param help set when the help is requested
  */
 export function commandParser(
   name: string,
@@ -62,10 +62,10 @@ const withoutDemands = (options: Options): Options =>
 /** `requestId` -> `REQUEST-ID` */
 export const argumentWord = (name: string): string => flagName(name).slice(2).toUpperCase();
 
-/** Options that also exist with `no-`. */
+/** Options that also have a `no-` form. */
 const negatable = new WeakSet<ParserOption>();
 
-/** As the manual writes it: `--[no-]enabled`. */
+/** The form used in the manual: `--[no-]enabled`. */
 const optionTerm = (option: ParserOption): string => (negatable.has(option) ? option.flags.replace('--', '--[no-]') : option.flags);
 
 export function addOptions(parser: Parser, options: Options): void {
@@ -83,7 +83,7 @@ function parserOption(long: string, key: string, option: Option): ParserOption {
   const result = new ParserOption(flags, optionSummary(option));
   if (option.metavar !== undefined) {
     result.argParser((given: string, previous: unknown) => {
-      // `-o=json`, as kubectl and gh take it: commander leaves the sign to the value of a short flag.
+      // `-o=json` is accepted as in kubectl and gh: commander includes the `=` in the value of a short flag.
       const value = option.short !== undefined && given.startsWith('=') ? given.slice(1) : given;
       if (value === '' && (namesSomething(option.complete) || option.metavar?.startsWith('FILE'))) throw empty(flagName(key));
       const parsed = option.parse(value, flagName(key));
@@ -95,7 +95,7 @@ function parserOption(long: string, key: string, option: Option): ParserOption {
   return result;
 }
 
-/** The values of options by their keys: booleans are never undefined unless they can be negated, lists never. */
+/** The values of options by their keys: lists are never undefined, and booleans only if they can be negated. */
 export function optionValues(options: Options, parsed: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).map(([key, option]) => [key, optionValue(key, option, parsed)]));
 }
@@ -108,7 +108,7 @@ function optionValue(key: string, option: Option, parsed: Record<string, unknown
   return negated ? parsed[(negated[1] as string).toLowerCase() + negated[2]] === false : parsed[key] === true;
 }
 
-/** The values of arguments by their names. @throws UsageError for one that is empty and names something, or that its check refuses */
+/** The values of arguments by their names. @throws UsageError for an empty value that names something, or one that its check rejects */
 export function argumentValues(command: AnyCommand, positional: unknown[]): Record<string, unknown> {
   const entries = Object.entries((command.arguments ?? {}) as Arguments).map(([name, { required, complete, check }], index) => {
     const value = positional[index];
@@ -123,10 +123,11 @@ export function argumentValues(command: AnyCommand, positional: unknown[]): Reco
   return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
-/** A text may come from a file, and be empty. */
+/** A text may come from a file and be empty. */
 const notNames: readonly (CompletionSource | undefined)[] = [undefined, 'files'];
-/** Whether the value is that of something which has an id or a name: nothing has an empty one, and the empty path is the folder one is in. */
+/** Whether the value names something: no ID or name is empty, and an empty path would be the current folder. */
 const namesSomething = (source: CompletionSource | undefined): boolean => !notNames.includes(source);
 
-/** In a script, an empty value is a variable that was never set: told as such, not as something that was looked for and is not there. */
-const empty = (name: string): UsageError => new UsageError(`${name} is empty.`, 'If it comes from a variable, that one is not set.');
+/** In a script, an empty value usually means an unset variable: it is reported as such, rather than as something that was not found. */
+const empty = (name: string): UsageError =>
+  new UsageError(`${name} is empty.`, 'If the value comes from a variable, the variable is not set.');

@@ -1,5 +1,6 @@
-/** Results and errors on their way out: the format asked for on stdout, everything else on stderr. */
+/** Prints results and errors: results in the requested format on stdout, everything else on stderr. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import type { View } from '../../terminal/cell.ts';
 import { renderError } from '../../terminal/errors.ts';
 import { renderData } from '../../terminal/formats.ts';
@@ -11,7 +12,7 @@ import type { Context } from '../kit/context.ts';
 import { Count, RowList } from '../kit/list.ts';
 import { type AnyOutput, recordFields } from '../kit/output.ts';
 
-/** @param knownFields what --fields may name, also where no row has it */
+/** @param knownFields fields that --fields may name, even if no row contains them */
 export async function presentResult(
   context: Context,
   output: AnyOutput | undefined,
@@ -46,7 +47,7 @@ export async function presentResult(
   await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
 }
 
-/** Text for people: through their pager when it does not fit the terminal. */
+/** Prints text for people, through their pager when it does not fit the terminal. */
 async function writeLong(context: Context, text: string): Promise<void> {
   const { terminal } = context;
   const paged =
@@ -63,7 +64,7 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   if (data.length === 0) {
     terminal.note(
       offset > 0 && total > 0 && list.counted
-        ? `The list has only ${total} ${total === 1 ? 'row' : 'rows'}; --offset ${offset} is past its end.`
+        ? `The list has only ${pluralize(total, 'row')}; --offset ${offset} is past its end.`
         : list.narrowed
           ? 'Nothing matches the filters.'
           : shape.empty,
@@ -74,15 +75,15 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   await writeLong(context, await (typeof form === 'function' ? form(data, view) : renderTable(data, form, view)));
   if (view.tty && list.newest && offset > 0) terminal.note(`Showing the last ${data.length} of ${total}. See all with --all.`);
   else if (view.tty && offset + data.length < total)
-    terminal.note(`Showing ${data.length}${all}. See the others with --all, --limit and --offset.`);
+    terminal.note(`Showing ${data.length}${all}. See more with --all, --limit and --offset.`);
 }
 
-/** Rows as they are read, so that memory does not grow with the list. */
+/** Prints rows as they are read, so that memory does not grow with the list. */
 async function streamRows(list: RowList, render: (rows: readonly unknown[]) => Promise<void>): Promise<void> {
   for await (const rows of list.batches) await render(rows);
 }
 
-/** Prints an error to stderr and returns the exit code. Ctrl-C needs no words, unless it left a change in doubt. */
+/** Prints an error to stderr and returns the exit code. Ctrl-C prints nothing, unless the outcome of a change is unknown. */
 export async function presentError(terminal: Terminal, error: unknown, options: { json: boolean; debug: boolean }): Promise<number> {
   const exit = error instanceof AopsError ? error.exit : exitCodes.failure;
   const ended = exit === exitCodes.interrupted || exit === exitCodes.terminated;

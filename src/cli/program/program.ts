@@ -1,6 +1,6 @@
 /**
- * The program: parses the command line, builds the context, runs the command, prints its result or its error.
- * The only place that knows how a failure becomes an exit code.
+ * The program: parses the command line, creates the context, runs the command, and prints its result or its error.
+ * Only this file turns a failure into an exit code.
  */
 import { CommanderError, type Command as Parser } from 'commander';
 import { exitCodes, UsageError } from '../../base/errors.ts';
@@ -45,7 +45,7 @@ export async function runProgram(host: Host, tree: Entries): Promise<number> {
   return exit;
 }
 
-/** Ends with the exit code of an output that could not be written, and says so unless its reader went away. */
+/** Returns the exit code for output that could not be written, and reports the error unless the reader closed the pipe. */
 export async function endFailed(host: Host, failure: Error): Promise<number> {
   const error = outputFailure(failure);
   if (error === undefined) return exitCodes.done;
@@ -53,7 +53,7 @@ export async function endFailed(host: Host, failure: Error): Promise<number> {
   return presentError(terminal, error, { json: false, debug: false });
 }
 
-/** `aops help scripting`: something to read, unless a command is called that. Returns the exit code, or undefined when it is no topic. */
+/** Shows a topic such as `aops help scripting`, unless a command has that name. Returns the exit code, or undefined when it is not a topic. */
 async function showTopic(terminal: Terminal, args: string[], tree: Entries): Promise<number | undefined> {
   const [help, word = '', ...more] = args;
   if (help !== 'help' || word === '' || more.length > 0 || entryOf(tree, word)) return undefined;
@@ -68,7 +68,7 @@ async function showTopic(terminal: Terminal, args: string[], tree: Entries): Pro
   const { meantCommands, suggestion } = await import('./suggest.ts');
   const meant = near === undefined ? await meantCommands({ tree, path: [], word, rest: [] }) : [`help ${near}`];
   const hint = suggestion(meant) ?? 'See `aops --help` for the commands and the topics.';
-  const error = new UsageError(`There is no help on "${word}".`, hint);
+  const error = new UsageError(`There is no help topic "${word}".`, hint);
   return presentError(terminal, error, { json: false, debug: false });
 }
 
@@ -84,12 +84,12 @@ class Program {
   readonly #host: Host;
   readonly #terminal: Terminal;
   readonly #tree: Entries;
-  /** What commander writes without waiting for it. */
+  /** Output that commander writes without waiting for it. */
   #help: Promise<void> = Promise.resolve();
   #flags: GlobalFlags & ChangeFlags;
   #format: OutputFormat = 'table';
   #wantsHelp = false;
-  /** What was called, as far as the words were followed. */
+  /** The command that was called, if the words lead to one. */
   #command: AnyCommand | undefined;
 
   constructor(host: Host, terminal: Terminal, tree: Entries) {
@@ -121,7 +121,7 @@ class Program {
     return usageError(error, { path, args, command: this.#command });
   }
 
-  /** Runs what is called. Help counts as shown when it is written, which commander does not wait for. */
+  /** Runs the parser, and waits until help is written, which commander does not wait for. */
   async #parsed(root: Parser, args: string[]): Promise<void> {
     try {
       await root.parseAsync(args, { from: 'user' });
@@ -130,16 +130,16 @@ class Program {
     }
   }
 
-  /** A parser that knows the commands the arguments can mean, and has loaded no other. Adds the words that were followed to `path`. */
+  /** A parser with the commands that the arguments can mean, loading no others. Adds the words that were followed to `path`. */
   async #parserFor(args: string[], path: string[]): Promise<Parser> {
-    // commander's first pass separates the words from the flags, wherever they stand.
+    // commander's first pass separates the words from the flags, in whatever order they appear.
     const scout = this.#newRoot();
     const { operands } = scout.parseOptions(args);
     this.#takeFlags(scout);
     return this.#fill(this.#newRoot(), this.#tree, operands, path);
   }
 
-  /** Adds what stands on one level, and below the word that was chosen the next one. */
+  /** Adds the entries of one level, and below the chosen one those of the next level. */
   async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
     const [word = '', ...rest] = words;
     const chosen = nameOf(entries, word);
@@ -168,7 +168,7 @@ class Program {
     return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
   }
 
-  /** Something that was not chosen: the overview of its group shows its summary, a mistyped word needs the name alone. */
+  /** An entry that was not chosen: the overview of its group shows its summary, otherwise only its name is needed. */
   async #mentioned(name: string, entry: NamedEntry, overview: boolean): Promise<Parser> {
     if (typeof entry !== 'function') return newParser(name, entry.summary);
     return overview ? this.#leaf(name, (await entry()).default) : newParser(name, '');
@@ -189,7 +189,7 @@ class Program {
     return parser.configureOutput({
       writeOut: (text) => {
         this.#help = Promise.all([this.#help, this.#terminal.write(text)]).then(() => undefined);
-        // Whoever awaits it hears of a failure; until then it is not one that nobody handles.
+        // A failure is reported when the promise is awaited; until then it must not count as unhandled.
         this.#help.catch(() => undefined);
       },
       writeErr: () => undefined,
@@ -203,7 +203,7 @@ class Program {
     this.#terminal.configure({ quiet, input: !noInput, ...(color === undefined ? {} : { color }) });
   }
 
-  /** Whether errors are wanted as JSON, as far as can be told when parsing may have failed. */
+  /** Whether errors should be printed as JSON, as far as is known if parsing failed. */
   #wantsJson(args: string[]): boolean {
     return (
       this.#flags.json || this.#flags.output === 'json' || this.#format === 'json' || this.#format === 'ndjson' || args.includes('--json')
@@ -228,14 +228,14 @@ class Program {
   }
 }
 
-/** The fields that --fields may name: a list without rows would take any name. Read only when they are needed. */
+/** The fields that --fields may name: without them, an empty list would accept any name. Loaded only when they are needed. */
 async function knownFields({ flags }: Context, command: AnyCommand): Promise<readonly string[] | undefined> {
   if (flags.fields === undefined || command.output?.kind === 'raw') return undefined;
   const { resultFields } = await import('./result-fields.ts');
   return Object.keys(resultFields(command)?.fields ?? {});
 }
 
-/** A dry run ends well; a failure may still have a result to print. */
+/** Handles a failure: a dry run ends successfully, and an error may still have a result to print. */
 async function presentFailure(context: Context, command: AnyCommand, error: unknown): Promise<number> {
   if (context.flags.dryRun) {
     const { DryRunStop } = await import('../../client/index.ts');

@@ -1,5 +1,4 @@
-/** The fields that commands print as JSON, with those of the contract filled in. Loaded for help and descriptions alone. */
-
+/** The fields that commands print as JSON, including those from the contract. Loaded only for help and descriptions. */
 import type { AnyCommand } from '../kit/command.ts';
 import type { FieldShape, ResultShape } from '../kit/result.ts';
 import contractFields from './contract-fields.json' with { type: 'json' };
@@ -7,7 +6,7 @@ import contractFields from './contract-fields.json' with { type: 'json' };
 export interface ResultFields {
   /** Whether the result is a list: `{"data": [...], "total", "limit", "offset"}`. */
   list: boolean;
-  /** Where it comes from in the contract; null when the command makes it. */
+  /** Its place in the contract; null when the command creates it. */
   contract: string | null;
   /** Types in words by name: `uuid`, `integer|null`, `string[]`. */
   fields: Record<string, string>;

@@ -1,4 +1,4 @@
-/** One command's session: its context, its signals and deadline, and what has to be tidied up after it. */
+/** The session of one command: its context, signals, deadline, and cleanup. */
 import os from 'node:os';
 import path from 'node:path';
 import { steadyTime, systemClock } from '../../base/clock.ts';
@@ -92,7 +92,7 @@ export class Session {
     if (limit !== undefined) this.#startDeadline(limit, timeout as string);
   }
 
-  /** Ends the client and gives the signals back. */
+  /** Closes the client and removes the signal listeners. */
   async end(): Promise<void> {
     this.#ended.abort();
     this.#host.removeListener('SIGINT', this.#interrupt);
@@ -101,7 +101,7 @@ export class Session {
     await this.#client?.then((client) => client.close()).catch(() => undefined);
   }
 
-  // The listener stays: libraries that guard the terminal end the process when they find themselves alone.
+  // The listener stays: libraries that restore the terminal end the process when theirs is the only listener.
   readonly #interrupt = (): void => {
     if (this.#controller.signal.aborted) {
       this.#host.removeListener('SIGINT', this.#interrupt);
@@ -111,7 +111,7 @@ export class Session {
     this.#controller.abort(new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted }));
   };
   readonly #terminate = (): void => {
-    // Whoever asks twice does not want to wait.
+    // A second signal means that the sender does not want to wait.
     if (this.#controller.signal.aborted) {
       this.#host.removeListener('SIGTERM', this.#terminate);
       this.#host.kill(this.#host.pid, 'SIGTERM');
@@ -119,7 +119,7 @@ export class Session {
     }
     this.#controller.abort(new AopsError('Terminated.', { code: 'terminated', exit: exitCodes.terminated }));
   };
-  readonly #abandon = (): void => this.#controller.abort(new Error('nobody reads the output any more'));
+  readonly #abandon = (): void => this.#controller.abort(new Error('the output is no longer read'));
 
   #startDeadline(milliseconds: number, timeout: string): void {
     const passed = new AopsError(`Not done within ${timeout}.`, {
@@ -134,7 +134,7 @@ export class Session {
   }
 }
 
-/** A stored setting. A broken file is reported when something really needs it: it must not get in the way of mending it. */
+/** A stored setting. A broken file is reported only when it is needed, so that commands that repair it still work. */
 function stored(store: ConfigStore, key: SettingKey): SettingValue | undefined {
   try {
     return store.setting(key);
@@ -144,7 +144,7 @@ function stored(store: ConfigStore, key: SettingKey): SettingValue | undefined {
 }
 
 async function readAll(host: Host, terminal: Terminal): Promise<Buffer> {
-  if (terminal.in.isTTY && terminal.interactive) terminal.note('Reading standard input; end it with Ctrl-D.');
+  if (terminal.in.isTTY && terminal.interactive) terminal.note('Reading from standard input. Press Ctrl-D to end it.');
   const chunks: Buffer[] = [];
   for await (const chunk of host.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
   return Buffer.concat(chunks);

@@ -1,7 +1,7 @@
 /**
- * What to say about a word or a flag that does not exist: the command that was probably meant. A suggestion is run by people who do not look twice,
- * so a word that asks to see something never leads to a command that changes something, and a command that changes something is only
- * suggested for a word that means it, or for a slip of one key.
+ * Suggests the command that was probably meant by an unknown word or flag. People run suggestions without looking twice, so a word that
+ * asks to see something never leads to a command that changes something, and a command that changes something is only suggested for a
+ * word with that meaning, or for a typing error of one key.
  */
 import { edits, nearest } from '../../base/nearest.ts';
 import type { AnyCommand } from '../kit/command.ts';
@@ -11,27 +11,27 @@ import { type Entries, entryOf, follow, groupsOf, isGroup, isHidden, type NamedE
 import { optionsOf } from './parser.ts';
 import { everywhere, flags, flagsOf, readingWords, within } from './synonyms.ts';
 
-/** Commands that change this machine or what it has saved. Those that change something on the service say so themselves. */
+/** Commands that change this machine or its stored data. Commands that change the service are marked in their definitions. */
 export const localChanges: ReadonlySet<string> = new Set([
   ...['auth login', 'auth logout', 'config set', 'local down', 'local reset', 'local restore', 'local up'],
   ...['profiles rename', 'profiles use', 'serve'],
 ]);
 
-/** The words of a suggestion that lead to a command: those before the first that is a flag or there to be filled in. */
+/** The words of a suggestion that lead to a command: those before the first flag or placeholder. */
 function commandWords(line: string): string[] {
   const words = line.split(' ');
   const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
   return end < 0 ? words : words.slice(0, end);
 }
 
-/** Whether a suggestion can be typed here: a flag or a topic of `aops help`, or words that all name something. */
+/** Whether a suggestion is valid: a flag, a topic of `aops help`, or words that all name entries. */
 export function exists(tree: Entries, line: string): boolean {
   if (/^(--|help )/.test(line)) return true;
   const words = commandWords(line);
   return words.length > 0 && follow(tree, words).path.length === words.length;
 }
 
-/** Whether running this line would change something. A group changes nothing. */
+/** Whether running this line would change something. A group does not. */
 export async function changes(tree: Entries, line: string): Promise<boolean> {
   const { path, load } = follow(tree, commandWords(line));
   if (localChanges.has(path.join(' '))) return true;
@@ -40,30 +40,29 @@ export async function changes(tree: Entries, line: string): Promise<boolean> {
   return command.mutates === true || command.destructive === true;
 }
 
-/** Where a word was not understood. */
+/** The place of an unknown word. */
 export interface Unknown {
   tree: Entries;
-  /** The words before it that were understood, without `aops`. */
+  /** The known words before it, without `aops`. */
   path: readonly string[];
   word: string;
   /** The words after it. */
   rest: readonly string[];
 }
 
-/** The command lines that may be meant, without `aops`; none when nothing is likely enough. */
+/** The command lines that may be meant, without `aops`; empty when nothing is likely enough. */
 export async function meantCommands(unknown: Unknown): Promise<string[]> {
   const { tree, word } = unknown;
   const lines = knownMeaning(unknown) ?? elsewhere(unknown) ?? (await misspelt(unknown));
   const reads = readingWords.has(word.toLowerCase());
-  const kept = [];
-  for (const line of lines) if (exists(tree, line) && !(reads && (await changes(tree, line)))) kept.push(line);
-  return kept.slice(0, most);
+  const suggestions = [];
+  for (const line of lines) if (exists(tree, line) && !(reads && (await changes(tree, line)))) suggestions.push(line);
+  return suggestions.slice(0, maxSuggestions);
 }
 
-/** So many suggestions are read. */
-const most = 3;
+const maxSuggestions = 3;
 
-/** What the tables say. Undefined where they say nothing. */
+/** The meaning according to the tables; undefined when they do not contain the word. */
 function knownMeaning({ tree, path, word }: Unknown): string[] | undefined {
   const place = path.join(' ');
   const lower = word.toLowerCase();
@@ -74,11 +73,11 @@ function knownMeaning({ tree, path, word }: Unknown): string[] | undefined {
   return name === undefined ? undefined : [[...path, name].join(' ')];
 }
 
-/** A group or a command of another level that is called so: `aops schedules list` is `aops agents schedules list`. */
+/** A group or a command with that name on another level: `aops schedules list` means `aops agents schedules list`. */
 function elsewhere({ tree, word, rest }: Unknown): string[] | undefined {
   const lower = word.toLowerCase();
   const groups = groupsOf(tree).filter(({ path }) => path.at(-1) === lower);
-  if (groups.length > 0 && groups.length <= most)
+  if (groups.length > 0 && groups.length <= maxSuggestions)
     return groups.map(({ path, group }) => {
       const next = rest[0] !== undefined && Object.hasOwn(group.commands, rest[0]) ? [rest[0]] : [];
       return [...path, ...next].join(' ');
@@ -90,35 +89,35 @@ function elsewhere({ tree, word, rest }: Unknown): string[] | undefined {
   return commands.length > 0 && commands.length <= 2 ? commands : undefined;
 }
 
-/** The name on this level, or the known word, that is spelt nearly the same. */
+/** The name on this level, or the known synonym, with the most similar spelling. */
 async function misspelt({ tree, path, word, rest }: Unknown): Promise<string[]> {
   const entries = follow(tree, path).entries ?? {};
   const names = Object.keys(entries).filter((name) => !isHidden(entryOf(entries, name) as NamedEntry));
   const synonyms = [...Object.keys(everywhere), ...Object.keys(within[path.join(' ')] ?? {})];
-  // Of words that are equally near, one that asks to see something comes first.
+  // Among equally similar words, those that ask to see something come first.
   const near = nearest(word, [...synonyms.filter((each) => readingWords.has(each)), ...names, ...synonyms]);
   if (near === undefined) return [];
   const name = nameOf(entries, near);
   const lines = name !== undefined ? [lineOf(entries, path, name, rest)] : (knownMeaning({ tree, path, word: near, rest }) ?? []);
   const slip = edits(word.toLowerCase(), near) <= 1;
-  const kept = [];
-  for (const line of lines) if (slip || !(await changes(tree, line))) kept.push(line);
-  return kept;
+  const suggestions = [];
+  for (const line of lines) if (slip || !(await changes(tree, line))) suggestions.push(line);
+  return suggestions;
 }
 
-/** `aops run list` means the list of the group. */
+/** The command line for a name; if the name is a group, a following command of the group is kept: `aops run list`. */
 function lineOf(entries: Entries, path: readonly string[], name: string, rest: readonly string[]): string {
   const entry = entries[name] as NamedEntry;
   const next = isGroup(entry) && rest[0] !== undefined && Object.hasOwn(entry.commands, rest[0]) ? [rest[0]] : [];
   return [...path, name, ...next].join(' ');
 }
 
-/** `a`, or `a` or `b`; each as it is typed. */
+/** The hint for one or more suggested command lines. */
 export const suggestion = (lines: readonly string[]): string | undefined =>
   lines.length === 0 ? undefined : `Did you mean ${lines.map((line) => `\`aops ${line}\``).join(' or ')}?`;
 
 /**
- * What to use instead of a flag that a command does not have.
+ * The hint for a flag that a command does not have.
  * @param place the words of the command, without `aops`
  */
 export function meantFlag(flag: string, place: string, command: AnyCommand | undefined): string | undefined {

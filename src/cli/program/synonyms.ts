@@ -1,9 +1,9 @@
 /**
- * Words that people bring along from other tools, and the commands they mean here. Data alone: suggest.ts decides what is said. A command
- * may be followed by words to fill in (`RUN`) and by flags.
+ * Words from other tools, and the commands they mean here. Only data: suggest.ts decides what to suggest. A command may be followed by
+ * placeholders (`RUN`) and by flags.
  */
 
-/** Words that ask for something to be shown. They never lead to a command that changes anything. */
+/** Words that ask to see something. They never lead to a command that changes something. */
 export const readingWords: ReadonlySet<string> = new Set([
   ...['all', 'cat', 'check', 'count', 'describe', 'detail', 'details', 'diff', 'display', 'events', 'explain', 'fetch', 'find', 'follow'],
   ...['get', 'help', 'history', 'info', 'inspect', 'list', 'log', 'logs', 'ls', 'me', 'output', 'preview', 'print', 'ps', 'query', 'read'],
@@ -11,7 +11,7 @@ export const readingWords: ReadonlySet<string> = new Set([
   ...['view', 'watch', 'who', 'whoami'],
 ]);
 
-/** Meanings that hold in every group which has the command; the first that exists counts. */
+/** Meanings in every group that has the command; the first that exists is used. */
 export const everywhere: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'attach'],
   all: ['list'],
@@ -45,7 +45,7 @@ export const everywhere: Readonly<Record<string, readonly string[]>> = {
   view: ['get', 'show', 'list'],
 };
 
-/** Meanings in one group, by the words that lead to it; an empty text is the first level. They come before those for everywhere. */
+/** Meanings in one group, by the words that lead to it; the empty string is the first level. They take precedence over the general ones. */
 export const within: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '': {
     answer: ['runs respond RUN --answer ANSWER'],
@@ -266,8 +266,8 @@ export const within: Readonly<Record<string, Readonly<Record<string, readonly st
 };
 
 /**
- * Flags of other tools, and what does the same here: a flag of the command, a global one, or with a space in it whatever is to be typed. The
- * first that the command has counts.
+ * Flags of other tools, and their equivalents here: a flag of the command, a global flag, or, if it contains a space, the text to type. The
+ * first one that the command has is used.
  */
 export const flags: Readonly<Record<string, readonly string[]>> = {
   '--attach': ['--watch'],
@@ -324,15 +324,15 @@ export const flags: Readonly<Record<string, readonly string[]>> = {
   '-w': ['--watch'],
 };
 
-const follows = 'It follows the run without a flag.';
+const follows = '`aops runs watch` follows the run without this flag.';
 
-/** Flags that mean another command, or nothing: what to say, by the words of the command. */
+/** Hints for flags that mean another command, or nothing, by the words of the command. */
 export const flagsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   inbox: { '-f': 'Did you mean `--watch`?' },
   'runs get': { '--watch': 'Did you mean `aops runs watch RUN`?', '--follow': 'Did you mean `aops runs watch RUN`?' },
   'runs list': { '--watch': 'Did you mean `aops inbox --watch`, or `aops runs watch RUN`?' },
   'runs messages': { '--follow': 'Did you mean `aops runs watch RUN`?', '-f': 'Did you mean `aops runs watch RUN`?' },
-  'runs start': { '--wait': 'Did you mean `--watch`?', '--detach': 'It returns at once, unless --watch is given.' },
+  'runs start': { '--wait': 'Did you mean `--watch`?', '--detach': '`aops runs start` returns immediately unless --watch is passed.' },
   'runs wait': { '--watch': 'Did you mean `aops runs watch RUN`?', '--follow': 'Did you mean `aops runs watch RUN`?' },
   'runs watch': { '--follow': follows, '--watch': follows, '-f': follows },
 };

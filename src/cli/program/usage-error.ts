@@ -1,11 +1,11 @@
-/** Command lines that cannot be understood, as errors that say what was probably meant. Loaded when there is one. */
+/** Errors for invalid command lines, which suggest what was probably meant. Loaded only when there is one. */
 import { UsageError } from '../../base/errors.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import { type Arguments, flagName } from '../kit/flags.ts';
 import { argumentWord } from './parser.ts';
 import { meantCommands, meantFlag, suggestion, type Unknown } from './suggest.ts';
 
-/** The error for a word that names no command. */
+/** The error for an unknown command. */
 export async function unknownCommand(unknown: Unknown): Promise<UsageError> {
   const help = `See \`${['aops', ...unknown.path].join(' ')} --help\`.`;
   const meant = suggestion(await meantCommands(unknown));
@@ -13,8 +13,8 @@ export async function unknownCommand(unknown: Unknown): Promise<UsageError> {
 }
 
 /**
- * commander's error as ours; undefined for the "errors" that only mean help was shown.
- * @param called the words that were followed, all that was given, and the command where it is known
+ * Converts commander's error; undefined for the "errors" that only mean that help was shown.
+ * @param called the words that were followed, all arguments, and the command if it is known
  */
 export function usageError(
   error: { code: string; message: string },
@@ -33,20 +33,20 @@ export function usageError(
 
 const unknownOption = 'commander.unknownOption';
 
-/** For `--json id,title`, as gh has it: the fields have a flag of their own here. */
+/** For `--json id,title`, as in gh: fields have a flag of their own here. */
 function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
   const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
   if (at < 0) return undefined;
   const joined = args[at]?.startsWith('--json=') === true;
   const given = joined ? args[at]?.slice('--json='.length) : args[at + 1];
   if (code !== (joined ? unknownOption : 'commander.excessArguments') || !given || given.startsWith('-')) return undefined;
-  return `--json takes no value. Choose fields with \`--json --fields ${given}\`.`;
+  return `--json does not take a value. Choose fields with \`--json --fields ${given}\`.`;
 }
 
-/** For an argument that was written as a flag: `--name x` where it is `x` alone. */
+/** For an argument that was written as a flag: `--name x` instead of `x`. */
 function withoutFlag(flag: string, line: string, command: AnyCommand): string | undefined {
   const names = Object.keys((command.arguments ?? {}) as Arguments);
   const meant = names.find((name) => flag === flagName(name));
   if (meant === undefined) return undefined;
-  return `${argumentWord(meant)} is written without a flag: \`${line} ${names.map(argumentWord).join(' ')}\`.`;
+  return `${argumentWord(meant)} is an argument, not a flag: \`${line} ${names.map(argumentWord).join(' ')}\`.`;
 }

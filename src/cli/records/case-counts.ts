@@ -1,4 +1,5 @@
-/** How many cases there are of which status: what bulk actions show before they do something. */
+/** Numbers of cases by status, which bulk actions show before they change anything. */
+import { pluralize } from '../../base/pluralize.ts';
 import type { Client } from '../../client/client.ts';
 import { type CaseDisplayStatus, caseStatusFilters } from '../../interface/case-status.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
@@ -12,10 +13,10 @@ export interface CaseMatch {
   search?: string;
 }
 
-/** How many times the statuses are counted again when cases moved from one to another meanwhile. */
+/** How many times to count again when cases changed their status in the meantime. */
 const recounts = 4;
 
-/** Counts of the cases that match, as of now: there is a request for each status, so those of a busy queue may be a little off. */
+/** The numbers of matching cases by status. There is a request for each status, so those of a busy queue may be slightly off. */
 export async function caseCounts(client: Client, queueId: string, match: CaseMatch = {}): Promise<CaseCounts> {
   const statuses = match.filters?.status ?? [...caseStatusFilters];
   const counts = none();
@@ -28,14 +29,14 @@ export async function caseCounts(client: Client, queueId: string, match: CaseMat
   }
 }
 
-/** How many of the cases that match have one of these statuses, at one moment. */
+/** The number of matching cases with one of these statuses, at one moment. */
 export async function casesOf(client: Client, queueId: string, match: CaseMatch, statuses: CaseStatusFilter[]): Promise<number> {
   const { filters = {}, search } = match;
   const body = { filters: { ...filters, status: statuses }, limit: 1, ...(search === undefined ? {} : { search }) };
   return (await client.call('searchCases', { params: { queue_id: queueId }, body })).total;
 }
 
-/** Counts by the words that lists show; in JSON. */
+/** Counts by display status, as in JSON. */
 export type ShownCounts = Record<CaseDisplayStatus, number>;
 
 export const countShape = {
@@ -56,15 +57,15 @@ export const shownCounts = ({ claimed: in_progress, pending, needs_input, postpo
   failed,
 });
 
-/** The same the other way round, for the sentences. */
+/** The reverse of `shownCounts`, for describing counts in words. */
 export const countsShown = ({ in_progress: claimed, ...counts }: ShownCounts): CaseCounts => ({ ...counts, claimed });
 
-/** Counts of cases that were read. */
+/** The counts of the specified cases. */
 export function countsOf(cases: readonly Case[]): CaseCounts {
   const counts = none();
   for (const { display_status } of cases) {
     const status = display_status === 'in_progress' ? 'claimed' : display_status;
-    // A service may have statuses that are not known here.
+    // A service may have statuses that this version does not know.
     counts[status] = (counts[status] ?? 0) + 1;
   }
   return counts;
@@ -78,15 +79,17 @@ export function describeCounts(counts: CaseCounts): string {
   const parts = Object.entries(counts).flatMap(([status, count]) =>
     count === 0 ? [] : [`${count} ${status === 'claimed' ? 'in progress' : status.replace('_', ' ')}`],
   );
-  const cases = total === 1 ? 'case' : 'cases';
+  const cases = pluralize(total, 'case');
   if (parts.length === 1)
-    return counts.needs_input > 0 ? `${total} ${cases} that ${total === 1 ? 'needs' : 'need'} input` : `${parts[0]} ${cases}`;
-  return `${total} ${cases}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+    return counts.needs_input > 0
+      ? `${cases} that ${total === 1 ? 'needs' : 'need'} input`
+      : `${parts[0]} ${total === 1 ? 'case' : 'cases'}`;
+  return `${cases}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
 }
 
-/** What becomes of the runs of cases that are taken from them; empty when there are none. */
+/** What happens to the runs whose cases are taken from them; empty if there are none. */
 export function warnOfRuns({ claimed, needs_input: waiting }: CaseCounts): string {
-  const runs = (count: number): string => `${count} ${count === 1 ? 'run' : 'runs'}`;
-  const stops = claimed === 0 ? '' : ` That interrupts ${runs(claimed)}.`;
-  return waiting === 0 ? stops : `${stops} ${runs(waiting)} ${waiting === 1 ? 'waits' : 'wait'} for a person, and can still be answered.`;
+  const stops = claimed === 0 ? '' : ` This interrupts ${pluralize(claimed, 'run')}.`;
+  const wait = waiting === 1 ? 'is' : 'are';
+  return waiting === 0 ? stops : `${stops} ${pluralize(waiting, 'run')} ${wait} waiting for a person and can still be answered.`;
 }

@@ -1,4 +1,4 @@
-/** Connections as people see them, and how they are found. */
+/** Shows and finds connections. */
 import { type FetchPage, pagedRows } from '../../client/paging.ts';
 import type { Connection } from '../../interface/types.ts';
 import { isUuid } from '../kit/checks.ts';
@@ -7,9 +7,9 @@ import { argument } from '../kit/flags.ts';
 import { column, idColumn, status, statusColumn, time } from '../kit/output.ts';
 import { findByName } from '../names/resolve.ts';
 
-export const connectionArgument = argument('The connection, by id or name', { complete: 'connections' });
+export const connectionArgument = argument('The connection, by ID or name', { complete: 'connections' });
 
-/** One word for how a connection does. */
+/** The status of a connection in one word. */
 const statusOf = ({ broken_at, auth_method, has_oauth_tokens }: Connection): string =>
   auth_method === 'oauth' && has_oauth_tokens === false ? 'unauthorized' : broken_at ? 'broken' : 'ready';
 
@@ -37,7 +37,7 @@ export const connectionRecord = (connection: Connection) => ({
   Changed: time(connection.updated_at),
 });
 
-/** Names and plain values; a secret one is told by its name alone. */
+/** Names and plain values; of a secret header only the name. */
 function headersInWords({ headers, has_headers }: Connection): string | undefined {
   const plain = Object.entries(headers?.plaintext ?? {}).map(([name, value]) => `${name}: ${value}`);
   const secret = Object.keys(headers?.secret ?? {}).map((name) => `${name}: (secret)`);
@@ -46,8 +46,8 @@ function headersInWords({ headers, has_headers }: Connection): string | undefine
 }
 
 /**
- * A connection given by id or name.
- * @throws AopsError `connection_not_found` (exit 3), UsageError when several have the name
+ * A connection, by ID or name.
+ * @throws AopsError `connection_not_found` (exit 3), UsageError when several connections have the name
  */
 export async function findConnection(context: Context, idOrName: string): Promise<Connection> {
   const client = await context.client();
@@ -56,7 +56,7 @@ export async function findConnection(context: Context, idOrName: string): Promis
   return findByName(idOrName, source, ({ name }) => name);
 }
 
-/** Rows to ask for at a time. */
+/** Rows to request at a time. */
 const pageSize = 100;
 
 async function connectionPages(context: Context): Promise<FetchPage<Connection>> {

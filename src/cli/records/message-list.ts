@@ -1,5 +1,4 @@
-/** Messages of a run, a line each. */
-
+/** The messages of a run, one per line. */
 import type { RunMessage } from '../../interface/types.ts';
 import { column, listOutput, timeColumn } from '../kit/output.ts';
 import { messageSummary } from './transcript.ts';
@@ -10,5 +9,5 @@ export const messageList = listOutput<RunMessage>({
     column('ROLE', (message) => message.role),
     column('MESSAGE', messageSummary, { shrink: true }),
   ],
-  empty: 'No messages.',
+  empty: 'There are no messages.',
 });

@@ -1,10 +1,10 @@
-/** A queue as people see it. */
+/** Shows a queue. */
 import type { Queue } from '../../interface/types.ts';
 import { argument } from '../kit/flags.ts';
 import { time } from '../kit/output.ts';
 
-/** The queue that a command is for. */
-export const queueArgument = argument('The queue, by id or name', { complete: 'queues' });
+/** The argument for the queue of a command. */
+export const queueArgument = argument('The queue, by ID or name', { complete: 'queues' });
 
 export const queueRecord = (queue: Queue) => ({
   ID: queue.id,

@@ -1,4 +1,4 @@
-/** Revisions as people see them. */
+/** Shows revisions. */
 import type { Build } from '../../interface/types.ts';
 import { status, time } from '../kit/output.ts';
 
@@ -10,11 +10,11 @@ interface ConfigData {
 
 const dataOf = (config: Build['config'] | undefined): ConfigData => (config?.data ?? {}) as ConfigData;
 
-/** The model or runtime a configuration names, of whatever version it is. */
+/** The model or runtime that a configuration of any version names. */
 export const runtimeOf = (config: Build['config'] | undefined): string | undefined =>
   dataOf(config).models?.agent?.model ?? dataOf(config).model;
 
-/** The procedure as text: the texts of its messages one below the other, as they are executed. */
+/** The procedure as text: the texts of its messages on consecutive lines, as they are executed. */
 export function procedureOf(config: Build['config']): string {
   const { input = '' } = dataOf(config);
   if (typeof input === 'string') return input;

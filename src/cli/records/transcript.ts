@@ -1,8 +1,7 @@
 /**
- * A run's messages as lines for people. A tool call and its result are folded into one line, so a finished call
- * never needs redrawing; what is still going on is said by `activity`, for the live status line.
+ * The messages of a run as lines for people. A tool call and its result are combined into one line, so a finished call
+ * never needs redrawing; `activity` describes calls in progress for the live status line.
  */
-
 import type { RunMessage } from '../../interface/types.ts';
 import { sanitize, sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Styles } from '../../terminal/style.ts';
@@ -10,10 +9,10 @@ import type { Styles } from '../../terminal/style.ts';
 type ToolCall = NonNullable<RunMessage['tool_call']>;
 type ToolResult = NonNullable<RunMessage['tool_result']>;
 
-/** Breaks text between words; given by the caller, who knows whether a terminal needs it. */
+/** Wraps text between words; passed by the caller, which knows whether a terminal needs it. */
 export type Wrap = (text: string) => string;
 
-/** Longest one-line summary, where the width is not known. */
+/** Maximum length of a one-line summary if the width is not known. */
 const summaryWidth = 100;
 
 export class Transcript {
@@ -22,14 +21,14 @@ export class Transcript {
   readonly #wrap: Wrap;
   readonly #open = new Map<string, ToolCall>();
 
-  /** @param width columns of the terminal; tool lines are cut to it */
+  /** @param width columns of the terminal, to which lines of tool calls are truncated */
   constructor(styles: Styles, width: number, wrap: Wrap = (text) => text) {
     this.#styles = styles;
     this.#width = width;
     this.#wrap = wrap;
   }
 
-  /** What the run is doing now, when it is calling a tool. */
+  /** The current tool call of the run, if any. */
   get activity(): string | undefined {
     const call = [...this.#open.values()].at(-1);
     return call && callSummary(call);
@@ -45,7 +44,7 @@ export class Transcript {
     return this.#textLines(message);
   }
 
-  /** Lines for calls whose result never came. */
+  /** Lines for calls without a result. */
   unfinished(): string[] {
     const lines = [...this.#open.values()].map((call) => this.#styles.dim(cut(`- ${callSummary(call)}`, this.#width)));
     this.#open.clear();
@@ -78,10 +77,10 @@ export function messageSummary(message: RunMessage): string {
   return message.text_content ?? '';
 }
 
-/** `exec  wc -l < in.csv`: the name, and the argument that says most. */
-function callSummary({ name, arguments: given = {} }: ToolCall): string {
-  const telling = given.command ?? given.run ?? given.path ?? given.url;
-  const rest = typeof telling === 'string' ? telling : Object.keys(given).length > 0 ? JSON.stringify(given) : '';
+/** `exec  wc -l < in.csv`: the name, and the most informative argument. */
+function callSummary({ name, arguments: args = {} }: ToolCall): string {
+  const main = args.command ?? args.run ?? args.path ?? args.url;
+  const rest = typeof main === 'string' ? main : Object.keys(args).length > 0 ? JSON.stringify(args) : '';
   return cut(sanitizeLine(rest === '' ? name : `${name}  ${firstLine(rest)}`), summaryWidth);
 }
 

@@ -1,4 +1,4 @@
-/** Taking a run's files home. */
+/** Downloads the files of a run. */
 import path from 'node:path';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
@@ -10,14 +10,14 @@ import type { Context } from '../kit/context.ts';
 export interface PulledFile {
   /** Path in the sandbox. */
   path: string;
-  /** Where it was written, relative to the current folder where that is shorter. */
+  /** The local file, relative to the current folder. */
   file: string;
   size: number;
 }
 
 /**
  * Downloads a file, or a folder with everything in it, into a local folder.
- * @throws UsageError when a file is there already and `force` is false, before anything is written
+ * @throws UsageError when a file already exists and `force` is false, before anything is written
  */
 export async function pullFiles(
   context: Context,
@@ -54,13 +54,13 @@ export async function pullFiles(
   }
 }
 
-/** The files below a path of the sandbox, or the file it names. */
+/** The files below a path in the sandbox, or the file at that path. */
 async function listed(context: Context, run: RunPlace, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
   const client = await context.client();
   try {
     return await listRunTree(client, run, start, context.signal);
   } catch (error) {
-    // A file cannot be listed, in whatever words a service says so: when it can be read, it is the one to pull.
+    // Services report in various ways that a file cannot be listed. If it can be read, it is the file to pull.
     if (!(error instanceof ServiceAnswerError) || ![400, 404, 409, 422].includes(error.status)) throw error;
     const content = await readRunFile(client, run, start, context.signal).catch(() => {
       context.signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Files and folders of this machine on their way into a sandbox. */
+/** Uploads local files and folders into a sandbox. */
 import { access, constants, readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AopsError, UsageError } from '../../base/errors.ts';
@@ -10,13 +10,13 @@ import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 import { fileProblem } from '../input/body.ts';
 import type { Context } from '../kit/context.ts';
 
-/** Uploads under way at a time; a direct one is in memory, up to 10 MB of it. */
+/** Number of concurrent uploads; a direct upload takes up to 10 MB of memory. */
 const parallelUploads = 4;
 
 /**
- * The files that the given paths name: a file itself, a folder with everything in it (links are left out, with a note). Checked
- * before anything is sent, so that a wrong path changes nothing.
- * @throws UsageError for a path that is not there or cannot be read, or two files with one target
+ * The files at the specified paths: a file itself, or a folder with everything in it (links are skipped, with a note). They are
+ * checked before anything is sent, so that an invalid path changes nothing.
+ * @throws UsageError for a path that does not exist or cannot be read, or for two files with the same target
  */
 export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
   const files: LocalUpload[] = [];
@@ -29,7 +29,7 @@ export async function collectFiles(context: Context, paths: readonly string[], t
     const target = path.posix.join(to, path.basename(file));
     if (found.isDirectory()) files.push(...(await filesBelow(file, target, leftOut)));
     else if (found.isFile()) files.push({ file, size: found.size, target });
-    else throw new UsageError(`${given} is neither a file nor a folder.`, 'Write what it has to a file, and upload that.');
+    else throw new UsageError(`${given} is neither a file nor a folder.`, 'Save its content to a file, and upload that.');
   }
   for (const { file } of files)
     await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
@@ -38,21 +38,24 @@ export async function collectFiles(context: Context, paths: readonly string[], t
   const targets = new Set<string>();
   for (const { target } of files) {
     if (targets.has(target))
-      throw new UsageError(`Two of the files would become ${target}.`, 'Push them one after another with different --to.');
+      throw new UsageError(
+        `Two of the files would be uploaded to ${target}.`,
+        'Push them one after another with different values for --to.',
+      );
     targets.add(target);
   }
   if (leftOut.length > 0) {
     const names = leftOut.slice(0, 3).map((file) => path.relative(context.cwd, file));
     const more = leftOut.length > names.length ? ` and ${leftOut.length - names.length} more` : '';
-    context.terminal.note(`Left out, because only files and folders can be uploaded: ${names.join(', ')}${more}`);
+    context.terminal.note(`Only files and folders can be uploaded, so these were skipped: ${names.join(', ')}${more}`);
   }
   return files;
 }
 
 /**
- * The files of a folder and the folders in it, by name.
- * @param target what the folder is called where the files go
- * @param leftOut gets the links and special files that are met
+ * The files in a folder and its subfolders, sorted by name.
+ * @param target the path of the folder in the sandbox
+ * @param leftOut receives the links and special files that are skipped
  */
 export async function filesBelow(folder: string, target: string, leftOut: string[]): Promise<LocalUpload[]> {
   const entries = await readdir(folder, { withFileTypes: true });
@@ -72,12 +75,12 @@ export async function filesBelow(folder: string, target: string, leftOut: string
 }
 
 /**
- * Uploads files, several at a time, showing how far it is.
- * @throws what `prepareUpload` throws; after the first upload that failed no other is begun
+ * Uploads files, several at a time, showing the progress.
+ * @throws what `prepareUpload` throws; after the first upload that failed no other is started
  */
 export async function uploadFiles(context: Context, sandboxId: string, files: readonly LocalUpload[]): Promise<UploadedFile[]> {
   const client = await context.client();
-  // Keys are taken in the order of the files: the same command sends each file under the same key again.
+  // Keys are reserved in the order of the files, so that the same command sends each file under the same key again.
   const uploads = files.map((file) => prepareUpload(client, sandboxId, file));
   const progress = startTransferProgress(context.terminal, 'Uploading', context.clock);
   const { state } = progress;
@@ -87,7 +90,7 @@ export async function uploadFiles(context: Context, sandboxId: string, files: re
     state.bytes += count;
   };
   try {
-    // A dry run shows the first.
+    // A dry run shows only the first upload.
     return await inParallel(uploads, context.flags.dryRun ? 1 : parallelUploads, context.signal, async (upload, signal) => {
       const uploaded = await upload({ signal, onBytes });
       state.files += 1;
@@ -95,8 +98,8 @@ export async function uploadFiles(context: Context, sandboxId: string, files: re
     });
   } catch (error) {
     if (context.signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
-    const onward = error.code === 'outcome_unknown' ? 'It sends all of the files again.' : 'Run the command again to upload all of them.';
-    throw incomplete(error, `${state.files} of ${files.length} files were uploaded.`, onward);
+    const nextStep = error.code === 'outcome_unknown' ? 'This sends all files again.' : 'Run the command again to upload all of them.';
+    throw incomplete(error, `${state.files} of ${files.length} files were uploaded.`, nextStep);
   } finally {
     progress.stop();
   }

@@ -113,8 +113,8 @@ describe('--fields and --jq', () => {
     ['no field', ['--fields', ''], /field/i],
     ['a broken filter', ['--jq', '.data['], /jq/],
     ['a filter that fails', ['--jq', '.data | .name'], /jq/],
-    ['an unknown format', ['-o', 'xml'], /--output takes .*not "xml"/],
-    ['an unknown colour mode', ['--color', 'pink'], /--color takes .*not "pink"/],
+    ['an unknown format', ['-o', 'xml'], /--output must be .*not "xml"/],
+    ['an unknown colour mode', ['--color', 'pink'], /--color must be .*not "pink"/],
   ])('refuse %s', async (_, argv, message) => {
     const refused = await list(...argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -125,7 +125,7 @@ describe('a run', () => {
     expect(await found(first.slice(0, 30))).toBe(first);
     const missing = await service.cli(['runs', 'get', 'ffffffff']);
     expect(missing).toMatchObject({ code: 3 });
-    expect(missing.stderr).toContain('There is no run whose id begins with "ffffffff".');
+    expect(missing.stderr).toContain('There is no run whose ID starts with "ffffffff".');
   });
 
   it('has its number wherever it is shown', async () => {
@@ -236,7 +236,7 @@ describe('looking a run up by number', () => {
     const { stop } = await foreign(rows);
     const { stopped, code, stderr } = await stop('3');
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
-    expect(stderr).toContain(`2 runs are called "#3".`);
+    expect(stderr).toContain(`"#3" matches 2 runs.`);
     expect(stderr).toContain(`${uuid(1)} (pay: t), ${uuid(2)} (ship: t)`);
     expect(await stop('ship#3')).toMatchObject({ stopped: uuid(2) });
   });

@@ -210,7 +210,7 @@ describe('aops serve', () => {
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
     ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
-    ['a level that is none', ['--log-level', 'loud'], '--log-level takes debug, info, warn or error'],
+    ['a level that is none', ['--log-level', 'loud'], '--log-level must be debug, info, warn or error'],
     [
       'a retention that is too short',
       ['--retention', '5s'],
@@ -249,8 +249,8 @@ describe('aops serve', () => {
   });
 
   it.each([
-    ['a port that is none', ['--port', '70000'], '--port takes a whole number, 0 to 65535'],
-    ['an unknown way to execute', ['--exec', 'moon'], '--exec takes host or off'],
+    ['a port that is none', ['--port', '70000'], '--port must be a whole number, 0 to 65535'],
+    ['an unknown way to execute', ['--exec', 'moon'], '--exec must be host or off'],
   ])('refuses %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
     const refused = await runCli(['serve', ...argv], { env: folderEnv(folder) });

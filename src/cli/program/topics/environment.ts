@@ -1,4 +1,4 @@
-/** The environment variables that aops reads: those of settings from their definitions, the others from here. */
+/** The environment variables that aops reads: those of settings come from their definitions, the others are listed here. */
 import { settingDefinitions } from '../../../config/settings.ts';
 
 /** Meanings of variables that differ from the meaning of their setting. */
@@ -51,7 +51,7 @@ const surroundings: readonly (readonly [variables: string, meaning: string])[] =
   ['NODE_TLS_REJECT_UNAUTHORIZED', '`0` turns off the verification of certificates; `aops doctor` warns about it.'],
 ];
 
-/** Rows about variables that other programs set. */
+/** Rows for variables that other programs set. */
 export const surroundingRows = (): [string, string][] => surroundings.map(([variables, meaning]) => [variables, meaning]);
 
 /** Rows of variable and meaning; text to type is in backquotes. */

@@ -1,7 +1,7 @@
 /** `aops help procedures`: how to write a procedure, short enough to keep open next to the editor. docs/procedures.md is the full guide. */
 import type { Topic } from './topic.ts';
 
-/** A procedure that does a little of everything; a test starts it. */
+/** A procedure that uses most steps; a test runs it. */
 export const exampleProcedure = [
   'version: 1',
   'steps:',
@@ -21,7 +21,7 @@ export const exampleProcedure = [
   '  - say: "{{ steps.list.stdout }} files before."',
 ] as const;
 
-/** What each step does. */
+/** The meaning of each step. */
 export const stepRows: readonly (readonly [string, string])[] = [
   ['say: TEXT', 'sends a message'],
   ['exec', 'runs a command in the workspace: `run`, `timeout`, `on_error: continue`; results: `stdout`, `stderr`, `exit_code`'],
@@ -53,11 +53,11 @@ export const procedures: Topic = {
     'Texts can contain Liquid: `{{ message | upcase }}`, `{% if answers.pay %}...{% endif %}`. In commands, values from templates are quoted for the shell. Put a value that begins with `{` in quotes.',
     {
       rows: [
-        ['message, messages', 'the latest message to the run, and all of them'],
+        ['message, messages', 'the latest message to the run, and all messages'],
         ['answers.ID', 'the answer to an `ask`; `true` or `false` for an `approve`'],
         ['steps.ID', 'the result of a step: `steps.list.stdout`, `steps.pay.reason`'],
         ['memory["PATH"]', 'a memory file of the agent, or nil if it does not exist'],
-        ['run, agent, case', '`run.id`, `run.number`, `agent.name`; the case that the run works on'],
+        ['run, agent, case', '`run.id`, `run.number`, `agent.name`, and the case of the run'],
       ],
     },
     { heading: 'Try it' },

@@ -1,6 +1,6 @@
 /** A topic of the help, such as `aops help scripting`. */
 
-/** A paragraph, a heading, lines to type, or rows of a word and its meaning. */
+/** A paragraph, a heading, lines to type, or rows of a term and its meaning. */
 export type Block = string | { heading: string } | { code: readonly string[] } | { rows: readonly (readonly [string, string])[] };
 
 export interface Topic {

@@ -29,7 +29,7 @@ export const topics: Readonly<Record<string, Topic>> = {
       {
         rows: [
           ['--fields a,b.c', 'Show only these fields, in every format; the help of each command lists its fields'],
-          ['--jq EXPR', 'Filter the JSON; jq is built in'],
+          ['--jq EXPR', 'Filter the JSON with jq, which is built in'],
           ['-o id', 'Show only IDs, one per line'],
           ['-o ndjson', 'Show one JSON object per line: rows as they are read, events as they happen'],
           ['--color auto|always|never', 'Overrides NO_COLOR, which overrides FORCE_COLOR'],
@@ -54,7 +54,7 @@ export const topics: Readonly<Record<string, Topic>> = {
       'A run has a number, which is unique within the team and never reused. Every command that accepts a run accepts these forms:',
       {
         rows: [
-          ['17, #17', 'The run with this number; quote `#17` in a shell, where # begins a comment'],
+          ['17, #17', 'The run with this number; quote `#17` in a shell, where # starts a comment'],
           ['release#17', 'The same run, but an error unless it belongs to the agent "release"'],
           ['@latest, @latest~1', 'The newest run of the team, the one before it, and so on'],
           ['01a20342-3a73…', 'Its ID, or at least the first 8 characters of it if they are unique'],
@@ -77,7 +77,7 @@ export const topics: Readonly<Record<string, Topic>> = {
           ['exit code', 'the same in every output mode; see `aops help exit-codes`'],
           ['JSON', 'a list is {"data": [...], "total", "limit", "offset"}; a single resource is the resource itself'],
           ['prompts', 'never without a terminal, in CI, or with --no-input; destructive commands then need --yes'],
-          ['changes', 'carry an idempotency key and happen once, however often they are retried'],
+          ['changes', 'carry an idempotency key and are carried out once, however often they are retried'],
         ],
       },
       { heading: 'Examples' },
