@@ -4,14 +4,14 @@ import ipaddr from 'ipaddr.js';
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** An address in the form that URLs and resolvers give, IPv4 in IPv6 unwrapped; undefined for what is none. */
+/** An address in the form that URLs and resolvers use, with IPv4 in IPv6 unwrapped; undefined if it is not an address. */
 export function parseAddress(text: string): Address | undefined {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
   // The library alone would also take other notations, which nobody who resolves names gives.
   return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
 }
 
-/** `::a.b.c.d` is no address of the internet any more (RFC 4291, 2.5.5.1), and the library takes it for one. */
+/** `::a.b.c.d` is no longer a public address (RFC 4291, 2.5.5.1), but the library treats it as one. */
 const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Secrets that have to be read again, such as headers and tokens of connections: encrypted with a key that lies beside the database
+ * Secrets that have to be read again, such as headers and tokens of connections: encrypted with a key that is next to the database
  * and not in it, so that a copy of the database alone, such as the one before a migration, tells nothing.
  */
 import { Buffer } from 'node:buffer';

@@ -44,7 +44,7 @@ describe('aops api', () => {
     expect(piped.json()).toMatchObject({ agent: { name: 'piped' } });
   });
 
-  it('sends a JSON body as it is: read and written again, long numbers would be others', async () => {
+  it('sends a JSON body unchanged, because parsing would change long numbers', async () => {
     const text = '{ "c": 12345678901234567890, "d": 1.0 }\n';
     const server = await scripted(json(200, {}));
     const sent = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: text, env: { AOPS_BASE_URL: server.url } });
@@ -118,7 +118,7 @@ describe('aops api', () => {
     expect((await api('-X', 'GET', 'teams/{team}/runs', '-F', 'limit=1')).json()).toMatchObject({ data: [{}] });
   });
 
-  it('sends headers and a body of another type as they are', async () => {
+  it('sends headers and a body of another type unchanged', async () => {
     await service.file('body.bin', 'not json');
     const argv = ['POST', 'sandboxes', '--input', 'body.bin', '-H', 'Content-Type: text/plain', '-H', 'X-Mark: 1', '--dry-run'];
     const shown = (await api(...argv)).json<{ headers: Record<string, string>; body: unknown }>();
@@ -213,7 +213,7 @@ describe('aops api', () => {
     ['a path with a space', ['/v2/agents/a b'], 'percent-encoded'],
     ['a method alone', ['GET'], 'Which path is GET for?'],
     ['two methods', ['GET', '/v2/agents', '-X', 'POST'], 'The method is given twice.'],
-    ['an operation that is none', ['getAgnet'], 'Did you mean getAgent?'],
+    ['an unknown operation', ['getAgnet'], 'Did you mean getAgent?'],
     ['another method than the operation has', ['DELETE', 'getAgent'], 'getAgent is a GET, not a DELETE.'],
     ['a placeholder without a value', ['getRun'], 'The path contains {run_id}, and there is no value for it.'],
     ['a placeholder that climbs', ['getRun', '-f', 'run_id=..'], '".." cannot stand for {run_id}.'],
@@ -223,10 +223,10 @@ describe('aops api', () => {
     ['--slurp alone', ['getTeam', '--slurp'], '--slurp goes with --paginate.'],
     ['--include with pages', ['listRuns', '-i', '--paginate'], '--include shows one answer'],
     ['an unknown method', ['FETCH', '/v2/agents'], '"FETCH" is not a method.'],
-    ['a header that is none', ['/v2/agents/x', '-H', 'nonsense'], '--header takes'],
+    ['an invalid header', ['/v2/agents/x', '-H', 'nonsense'], '--header takes'],
     ['a header of its own', ['/v2/agents/x', '-H', 'Authorization: Bearer stolen'], '--header cannot set Authorization.'],
     ['an idempotency key as a header', ['POST', '/v2/sandboxes', '-H', 'Idempotency-Key: k'], 'Use --idempotency-key.'],
-    ['a field that is none', ['POST', '/v2/sandboxes', '-f', 'nonsense'], '-f must be KEY=VALUE'],
+    ['an invalid field', ['POST', '/v2/sandboxes', '-f', 'nonsense'], '-f must be KEY=VALUE'],
     ['a file that is not there', ['POST', '/v2/sandboxes', '--input', 'nowhere.json'], 'nowhere.json cannot be read'],
     ['a file that is no JSON', ['POST', '/v2/sandboxes', '--input', 'broken.json'], 'broken.json is not valid JSON'],
   ])('refuses %s', async (_, argv, message) => {

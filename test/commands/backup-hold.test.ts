@@ -41,7 +41,7 @@ it('keeps its hold while the copy is checked, for longer than the service waits 
   });
   const start = clock.now();
   while (!checked) {
-    // Time passes only when nothing is under way, so that a slow machine does not lose the hold.
+    // Time passes only when nothing is in progress, so that a slow machine does not lose the hold.
     for (let turn = 0; turn < 20 || pending > 0; turn++) await setImmediate();
     clock.advance(1_000);
   }

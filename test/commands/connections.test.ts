@@ -55,12 +55,12 @@ describe('connections create, list, get, update and delete', () => {
   });
 
   it.each([
-    ['a URL that is none', ['create', 'a', '--url', 'nonsense'], 2, '--url'],
+    ['an invalid URL', ['create', 'a', '--url', 'nonsense'], 2, '--url'],
     ['a host that may not be reached', ['create', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
     ['a secret as an argument', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', `X-Key=${secret}`], 2, '@FILE'],
     ['a secret that nobody can be asked for', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key'], 2, '@FILE'],
     ['a file that is not there', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key=@no.txt'], 2, 'no.txt'],
-    ['a header that is none', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
+    ['an invalid header', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
     ['a header without a value', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X-Key'], 2, 'NAME=VALUE'],
     ['the same header twice', ['probe', '--url', 'http://127.0.0.1/', '--plain-header', 'A=1', '--header', 'a=@key.txt'], 2, 'twice'],
     ['nothing to change', ['update', nothing], 2, 'nothing to change'],

@@ -88,7 +88,7 @@ describe('aops inbox', () => {
     expect(found).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
   });
 
-  it('tells of requests as they come and go, as NDJSON', async () => {
+  it('reports requests as they appear and disappear, as NDJSON', async () => {
     const first = await waiting(agent, 'before');
     const state = { started: false, answered: false };
     let interrupt = (): void => undefined;
@@ -151,7 +151,7 @@ describe('aops inbox', () => {
     await expect(patient(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);
   });
 
-  it('tells of them as lines, sanitised', async () => {
+  it('reports them as sanitised lines', async () => {
     const evil = await service.agent('- approve: { id: pay, title: "Pay \\e[31mred\\u202e" }', 'evil');
     const run = await waiting(evil, 'x');
     let interrupt = (): void => undefined;

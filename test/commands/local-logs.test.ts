@@ -54,7 +54,7 @@ describe('a log file that has grown', () => {
     return { name, env: { ...folderEnv(own), NO_COLOR: '1' } };
   };
 
-  it('is emptied, and what was in it stays in the file beside it', async () => {
+  it('is emptied, and its content moves to the file next to it', async () => {
     const { name, env } = await newLog();
     await writeFile(name, 'one\ntwo\n');
     keepWithin(name, 100);

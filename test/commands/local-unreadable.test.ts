@@ -29,7 +29,7 @@ describe('what cannot be read', () => {
     expect(checks.find(({ id }) => id === 'local service')).toMatchObject({ status: 'fail', detail: expect.stringContaining(file) });
   });
 
-  it('is said of the data: nothing of it is told as not being there', async () => {
+  it('is reported, and the data is not reported as missing', async () => {
     const { file, cli } = await withUnreadable('local');
     for (const [command, named] of [
       [['status'], path.join(file, 'service.json')],

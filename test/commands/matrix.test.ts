@@ -59,7 +59,7 @@ function required(command: AnyCommand): string[] {
   ];
 }
 
-/** What some commands want beside, before they look for a service. */
+/** Further input that some commands check before they look for a service. */
 const alsoNeeded: Record<string, string[]> = {
   'agents update': ['--name', 'x'],
   'agents rubrics create': ['--description', 'x'.repeat(20)],
@@ -255,7 +255,7 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('has a command for every operation of the interface, beside `api`', () => {
+  it('has a command for every operation of the interface, besides `api`', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );

@@ -173,7 +173,7 @@ describe('mcp request', () => {
     expect(refusalOf(wrong.stderr)).toMatchObject({ code: 'invalid_params' });
   });
 
-  it('sends a whole message as it is', async () => {
+  it('sends a whole message unchanged', async () => {
     const message = { jsonrpc: '2.0', id: 0, method: 'ping' };
     const answered = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(message) });
     expect(answered.json()).toEqual({ jsonrpc: '2.0', id: 0, result: {} });

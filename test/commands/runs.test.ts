@@ -75,7 +75,7 @@ describe('runs start', () => {
       2,
       'nowhere.yaml cannot be read: there is no such file.',
     ],
-    ['an answers file that is none', ['--agent', 'greeter', '--answers', 'same.txt'], 2, 'same.txt must be a map.'],
+    ['an invalid answers file', ['--agent', 'greeter', '--answers', 'same.txt'], 2, 'same.txt must be a map.'],
     ['--on-request without --watch', ['--agent', 'greeter', '--on-request', 'fail'], 2, '--on-request goes with --watch.'],
     [
       'prompts without a terminal',

@@ -1,4 +1,4 @@
-/** Which statuses a log is told of: the same whatever moment the watch happened to look at. */
+/** The statuses in a log: they do not depend on when the watch happened to poll. */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Transcript } from '../../src/cli/records/transcript.ts';

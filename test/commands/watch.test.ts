@@ -266,7 +266,7 @@ describe.concurrent('the exit code is the outcome, in every command that follows
         expect(asJson.code).toBe(code);
         if (code !== 0) expect(json(asJson)).toMatchObject({ exit: code });
       }
-      // `wait` tells of the run even when it failed.
+      // `wait` prints the run even if it failed.
       expect((await service.cli(['runs', 'wait', run, '--json'])).json()).toMatchObject({ id: run });
     });
   });

@@ -48,8 +48,8 @@ describe('webhooks create, list, get, update and delete', () => {
   });
 
   it.each([
-    ['a URL that is none', ['create', 'nonsense'], 2, 'URL must be an http or https address'],
-    ['an event that is none', ['create', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
+    ['an invalid URL', ['create', 'nonsense'], 2, 'URL must be an http or https address'],
+    ['an unknown event', ['create', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
     ['a host that may not be reached', ['create', 'http://10.1.2.3/'], 2, '--allow-webhook-host 10.1.2.3'],
     ['a password', ['create', 'http://me:pw@127.0.0.1/'], 2, 'user name'],
     ['nothing to change', ['update', nothing], 2, 'nothing to change'],
@@ -185,7 +185,7 @@ describe('webhooks verify', () => {
     ['an invalid secret', ['--body', 'body.json', '--secret', '@body.json'], 'not a webhook secret'],
     ['a file that is not there', ['--body', 'nowhere', '--secret', '@secret.txt'], 'nowhere'],
     ['one standard input for two', ['--body', '-', '--secret', '-'], 'not both'],
-    ['a header that is none', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header takes'],
+    ['an invalid header', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header takes'],
   ])('refuses %s', async (_, flags, word) => {
     const refused = await verify(flags);
     expect(refused).toMatchObject({ code: 2, stdout: '' });

@@ -22,7 +22,7 @@ describe('the proxy', () => {
   });
 
   test.each([[{}], [{ HTTP_PROXY: 'http://plain:1' }], [{ HTTPS_PROXY: '', https_proxy: '' }], [{ HTTPS_PROXY: 'p', NO_PROXY: '*' }]])(
-    'of %j is none',
+    'returns no proxy for %j',
     (env) => {
       expect(proxyFor(env as Record<string, string>)).toBeUndefined();
     },

@@ -40,7 +40,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>'],
   // One that was cut to fit.
   [/[0-9a-f]{8}-[0-9a-f-]{0,27}…/g, '<id>…'],
-  // Words that were cut: by how much depends on the times beside them.
+  // Words that were cut: by how much depends on the times next to them.
   [/(\w+)[\w-]*…/g, '$1…'],
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'],
   [/just now|\b\d+[smh] ago\b|\bin \d+[smh]\b/g, '<time>'],

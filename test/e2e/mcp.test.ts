@@ -112,7 +112,7 @@ describe('the streams', () => {
     server.always({ after: 'request', bytes: () => '', ending: 'stall' });
     const { child, stdout, ended } = bridge([], { ...service.env, AOPS_BASE_URL: server.url });
     child.stdin?.write(rpc('tools/call', 7, { name: 'get_run', arguments: { run_id: run } }));
-    await eventually('the call is under way', () => server.requests.length > 0);
+    await eventually('the call is in progress', () => server.requests.length > 0);
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(JSON.parse(stdout())).toMatchObject({ id: 7, error: { message: expect.stringContaining('Terminated') } });

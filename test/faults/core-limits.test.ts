@@ -196,7 +196,7 @@ describe('the gate', () => {
     expect(gate.enter().next).toBe('go');
   });
 
-  /** A service with a fixed window: so many requests each ten seconds. */
+  /** A service with a fixed window: a number of requests per ten seconds. */
   function windowed(server: RawServer, clock: () => WaitClock, limit: number): { refused: () => number; windows: Map<string, number> } {
     const windows = new Map<string, number>();
     let refused = 0;

@@ -150,7 +150,7 @@ describe('connecting', () => {
     expect(await told(change, [nothing('close', 'head'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
   });
 
-  it('C6 a used connection that turns out closed gets one more attempt at once, beside the retries', async () => {
+  it('C6 a used connection that turns out closed gets one more attempt immediately, in addition to the retries', async () => {
     const server = await scripted(fine, nothing('close'), nothing('close'), nothing('close'), nothing('close'), created);
     const ask = async (client: Client): Promise<unknown> => {
       await read(client);
@@ -296,7 +296,7 @@ describe('an answer of another kind', () => {
     for (const ask of [read, change]) expect(await told(ask, [step, fine])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
   });
 
-  it('C17 a byte order mark is no part of the JSON, and identity no encoding', async () => {
+  it('C17 a byte order mark is not part of the JSON, and identity is not an encoding', async () => {
     const step = answer(200, `\ufeff${JSON.stringify({ run })}`, { ...jsonType, 'content-encoding': 'identity' });
     expect(await told(read, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
   });

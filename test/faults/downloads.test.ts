@@ -67,7 +67,7 @@ interface Pulled extends CliResult {
   files: Record<string, string>;
 }
 
-/** Pulls everything into `out` beside a folder `outside`, and looks at what is there. */
+/** Pulls everything into `out`, next to a folder `outside`, and returns what is there. */
 async function pull(
   service: RawServer,
   { prepare, argv = [], ...options }: CliOptions & { prepare?: (out: string, outside: string) => Promise<unknown>; argv?: string[] } = {},
@@ -80,7 +80,7 @@ async function pull(
   await prepare?.(out, outside);
   const env = { ...folderEnv(folder), AOPS_API_KEY: secret, AOPS_BASE_URL: service.url };
   const result = await runCli(['sandbox', 'pull', run, '--to', 'out', ...argv], { cwd: folder, ...options, env });
-  // Nothing outside, whatever happened: not where links lead, and not beside the folder.
+  // Nothing was written outside, neither where links lead nor next to the folder.
   expect(await readdir(outside)).toEqual(['victim']);
   expect(await readFile(path.join(outside, 'victim'), 'utf8')).toBe('safe');
   expect((await readdir(folder)).filter((name) => !['cache', 'config', 'data', 'home'].includes(name)).sort()).toEqual(['out', 'outside']);
@@ -281,7 +281,7 @@ describe('C54: a tree', () => {
     expect(Object.keys((await pull(service2, { prepare, argv: ['--force'] })).files)).toHaveLength(12);
   });
 
-  it('is told of in its order, whatever arrives first', async () => {
+  it('is reported in order, whatever arrives first', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `/workspace/f${String(index).padStart(2, '0')}`);
     const service = await fakeService(
       { '/workspace': names.map((name) => ({ path: name, size: 3 })) },

@@ -75,7 +75,7 @@ class Player {
 
   below = (count: number): number => Math.floor(this.#random() * count);
   one = <Item>(items: readonly Item[]): Item => items[this.below(items.length)] as Item;
-  /** An id of that kind, rather a new one; a strange one when there is none. */
+  /** An ID of that kind, preferably a new one; an unknown one if no such thing exists. */
   id(kind: string): string {
     const ids = this.known[kind] ?? [];
     return ids.length === 0
@@ -408,7 +408,7 @@ async function play(player: Player, api: Api, clock: ManualClock): Promise<void>
   await Promise.all(Array.from({ length: workers }, work));
 }
 
-/** Until nothing is under way. */
+/** Waits until nothing is in progress. */
 async function settle(api: Api, clock: ManualClock): Promise<void> {
   let looks = 0;
   for (;;) {

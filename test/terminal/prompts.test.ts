@@ -144,8 +144,8 @@ describe('in a terminal', () => {
       ['confirm', 'bad\r'],
       ['Not that one.', again],
     ]);
-    expect(shown).toMatch(/told of bad\r\ntold of good\r\nANSWER "good"\r\n$/);
-    expect(shown.match(/told of/g)).toHaveLength(2);
+    expect(shown).toMatch(/received bad\r\nreceived good\r\nANSWER "good"\r\n$/);
+    expect(shown.match(/received/g)).toHaveLength(2);
   });
 
   test.each([

@@ -47,7 +47,7 @@ describe('an answer to a question', () => {
     expect([fittingAnswer(twins, 'us'), fittingAnswer(twins, 'US'), fittingAnswer(twins, 'Us')]).toEqual(['us', 'US', 'US']);
   });
 
-  it('that is none of them names them all', () => {
+  it('is rejected with a list of all options if it is not one of them', () => {
     expect(() => fittingAnswer(colour, 'green')).toThrow(
       expect.objectContaining({ exit: 2, message: '"green" is not an option of "Which colour?".', hint: 'Choose from: Red | Blue' }),
     );
@@ -194,7 +194,7 @@ describe('the answer from a file', () => {
     expect(answerFromFile(file, asking(several, free))).toEqual({ answers: { 'Which ones?': 'Alpha, Beta', 'Why?': 'because' } });
   });
 
-  it('is none when the request, or one of its questions, is not in it', () => {
+  it('is undefined if the file lacks the request, or one of its questions', () => {
     expect(answerFromFile(file, approval('q', 'Prepay 10'))).toBeUndefined();
     expect(answerFromFile(file, approval('q', 'abc'))).toBeUndefined();
     expect(answerFromFile(file, asking(free, { question: 'When?' }))).toBeUndefined();

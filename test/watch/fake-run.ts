@@ -6,7 +6,7 @@ import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
 
 export interface Told {
   status: string;
-  /** Their texts, or all that is told of them. */
+  /** Their texts, or complete messages. */
   messages: (string | Partial<RunMessage>)[];
   request: HumanRequest | null;
 }

@@ -77,7 +77,7 @@ describe('watching', () => {
     await expect(watched(run)).rejects.toMatchObject({ code: 'answer_too_large' });
   });
 
-  it('tells of waits for the rate limit, between the others and numbered with them', async () => {
+  it('reports waits for the rate limit, numbered in sequence with other events', async () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {
       if (look === 0) Object.assign(told, { messages: ['a'] });
@@ -144,7 +144,7 @@ describe('watching', () => {
 });
 
 describe('a list of messages that changes', () => {
-  /** What is told of messages when the list is one, then the other, then the run ends. */
+  /** The reported messages if the list is first one, then the other, and then the run ends. */
   async function told(...lists: string[][]): Promise<string[]> {
     const run = new FakeRun();
     run.beforeLook = (look, now) =>

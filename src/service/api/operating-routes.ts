@@ -32,7 +32,7 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
   };
 }
 
-/** Metrics require their token. If there is none, only this machine may read them, except through a proxy. */
+/** Metrics require their token. Without a token, only this machine can read them, except through a proxy. */
 function requireWatcher(parts: HttpParts, { request }: Exchange): void {
   const { metricsToken, limiter, publicUrl } = parts;
   if (metricsToken === undefined) {

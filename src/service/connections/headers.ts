@@ -35,7 +35,7 @@ export function changedHeaders(before: StoredHeaders, given: HeaderInput | null 
   const secret = given.secret === undefined ? before.secret : checked(kept(given.secret, before.secret), 'secret');
   const names = [...Object.keys(plain), ...Object.keys(secret)].map((name) => name.toLowerCase());
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw refused(`headers.${twice}`, 'is there twice');
+  if (twice !== undefined) throw refused(`headers.${twice}`, 'appears twice');
   if (names.length > most) throw refused('headers', `has more than ${most} headers`);
   return { plain, secret };
 }

@@ -15,7 +15,7 @@ export interface Caller extends Rights {
 /** The caller of a request. Throws 401 `invalid_token` (RFC 6750 section 3). */
 export async function authenticate(tokens: Tokens, authorization: string | undefined, now: number): Promise<Caller> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  // Without a token of the right form there is nothing to say of it, so the challenge stands alone.
+  // Without a well-formed token there is nothing to report about it, so the challenge contains no error.
   if (token === undefined) throw invalidToken('Send a token in the header "Authorization: Bearer <token>".', 'Bearer');
   const hash = secretHash(token);
   const found = await tokens.find(hash, now);

@@ -32,7 +32,7 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
 /** The bytes of a body. Throws 413 `body_too_large`, 408 `request_timeout`, 400 when the client leaves before it is read. */
 export async function readBody(request: IncomingMessage, limit: number, milliseconds: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-  // What had arrived is gone with the connection, and no event will tell of it any more.
+  // The received part was discarded with the connection, and no further event will be emitted.
   if (request.destroyed) throw cutOff();
   inviteBody(request);
   // By hand: an iterator and a sleep for each request take longer than most bodies do.
@@ -65,7 +65,7 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
 
 /**
  * The bytes of a body, piece by piece. While a piece is used nothing more is asked of the connection, so that what has not been
- * used yet waits with the client. Whoever stops early leaves the connection as it is, for the answer. Throws 413 `body_too_large`,
+ * used yet waits with the client. A caller that stops early leaves the connection open for the response. Throws 413 `body_too_large`,
  * 408 `request_timeout`, 400 when the client leaves before it is read.
  * @param limit bytes
  * @param milliseconds how long the client may take; the time in which its bytes are used is not its own
@@ -118,7 +118,7 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
   }
 }
 
-/** Waits, and says how many of the milliseconds are left; calls `late` when there are none. Without a number there is no limit. */
+/** Waits, and returns how many of the milliseconds remain; calls `late` when none remain. Without a number there is no limit. */
 async function withinTime(awaited: Promise<void>, milliseconds: number | undefined, late: () => void): Promise<number | undefined> {
   if (milliseconds === undefined) {
     await awaited;
@@ -140,7 +140,7 @@ const tooSlow = (milliseconds: number): ServiceError =>
   new ServiceError(408, 'request_timeout', `The body did not arrive within ${milliseconds / 1_000} seconds.`);
 
 /**
- * Reads what is left of a body that nobody wants, within limits of time and size. A connection that is closed while bytes
+ * Reads and discards the rest of a body, within limits of time and size. A connection that is closed while bytes
  * arrive is reset, and the answer that was sent may be lost with it.
  */
 export async function drainBody(request: IncomingMessage, milliseconds: number): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * The address that a request came from, for rate limits, for shares of connections and for the log, and for nothing else: an
- * address is no proof of who somebody is. It is the peer's, unless the peer is a proxy that the operator trusts; then it is the
+ * address does not prove anyone's identity. It is the peer's, unless the peer is a proxy that the operator trusts; then it is the
  * one that the proxy reports.
  */
 import type { IncomingHttpHeaders } from 'node:http';

@@ -101,7 +101,7 @@ export function signedUrl(context: RequestContext, grant: Grant): { url: string;
   return { url: `${context.baseUrl}/${room}/${token}`, expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** The URL of a run file. It ends with the file's name, for who saves it. */
+/** The URL of a run file. It ends with the file's name, so that saving it uses that name. */
 export function fileUrl(context: RequestContext, file: RunFileRow): { url: string; expiresAt: string } {
   const { url, expiresAt } = signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });
   return { url: `${url}/${encodeURIComponent(file.name)}`, expiresAt };

@@ -27,7 +27,7 @@ const namesBoundary = /;[ \t]*boundary=(?:"[ !#-~]{0,69}[!#-~]"|[!#-:<-~]{1,70})
 
 export class MultipartReader {
   readonly #parser: BusboyInstance;
-  /** The parser has seen the last boundary, or that there is none. It may tell so before the end of the body. */
+  /** The parser has seen the last boundary, or that it is missing. This can happen before the end of the body. */
   readonly #over: Promise<unknown>;
   #found: PartContent[] = [];
   #problem: ServiceError | undefined;
@@ -89,7 +89,7 @@ export class MultipartReader {
     const part = { name: unescaped(name ?? ''), isFile: filename !== undefined };
     this.#found.push([part, nothing]);
     content.on('data', (bytes: Buffer) => this.#found.push([part, bytes]));
-    // That a part is cut off is told of the form, too.
+    // A truncated part is reported for the form as well.
     content.on('error', () => undefined);
   }
 

@@ -28,7 +28,7 @@ import type { TlsPair } from './tls.ts';
 
 export interface HttpServer {
   readonly port: number;
-  /** Shows another certificate to who connects from now on. */
+  /** Presents another certificate to clients that connect from now on. */
   setTls(pair: TlsPair): void;
   /** Stops accepting, waits for what is being handled but not longer than `milliseconds`, and closes every connection. */
   close(milliseconds: number): Promise<void>;
@@ -235,7 +235,7 @@ function levelOf(status: number, operation = ''): LogLevel {
   return status >= 500 ? 'error' : 'info';
 }
 
-/** A long text is encoded once, outside of the heap: written as it is, the socket would make a copy of several times its length. */
+/** A long text is encoded once, outside the heap. As a string, the socket would make a copy of several times its length. */
 const bytesToSend = (text: string): string | Buffer => (text.length > longText ? Buffer.from(text) : text);
 const longText = 64 * 1024;
 const isEventStream = ({ headers }: Answer): boolean => headers['Content-Type']?.startsWith('text/event-stream') === true;

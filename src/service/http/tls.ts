@@ -35,7 +35,7 @@ export function checkTls({ cert, key }: TlsPair, now: number): void {
 }
 
 /**
- * Refuses to listen where others could read along: tokens and everything else would be sent as they are.
+ * Refuses to listen where others could read the traffic, because tokens and everything else would be sent unencrypted.
  * Throws UsageError `tls_required`.
  */
 export function requireTls({ host, tls, insecureHttp = false }: { host: string; tls?: TlsPair | undefined; insecureHttp?: boolean }): void {

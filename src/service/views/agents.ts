@@ -24,7 +24,7 @@ export const agentView = (row: AgentRow): Agent => ({
 /** An agent, as lists return it. The newest revision is the latest one, whether or not it is live. */
 export const agentListItem = (
   row: AgentRow,
-  beside: {
+  related: {
     latestBuild: BuildRow | undefined;
     lastRunAt: string | undefined;
     caseTrigger: CaseTriggerSummary | undefined;
@@ -35,20 +35,20 @@ export const agentListItem = (
 ): AgentListItem => ({
   ...agentView(row),
   pinned_at: row.pinned_at,
-  last_run_at: beside.lastRunAt ?? null,
+  last_run_at: related.lastRunAt ?? null,
   latest_build:
-    beside.latestBuild === undefined
+    related.latestBuild === undefined
       ? null
       : {
-          ...buildView(beside.latestBuild, row.live_build_id),
-          ...(beside.schedules === undefined ? {} : { schedules: beside.schedules.map((schedule) => scheduleView(schedule, row)) }),
+          ...buildView(related.latestBuild, row.live_build_id),
+          ...(related.schedules === undefined ? {} : { schedules: related.schedules.map((schedule) => scheduleView(schedule, row)) }),
         },
-  integration_configs: beside.connections.map(integrationConfig),
+  integration_configs: related.connections.map(integrationConfig),
   user_triggers: { slack_mention: false, slack_channel: false, teams_mention: false },
-  case_trigger_enabled: beside.caseTrigger?.enabled ?? false,
-  case_trigger_has_conflict: (beside.caseTrigger?.conflicts.length ?? 0) > 0,
-  case_trigger_conflicting_agents: beside.caseTrigger?.conflicts ?? [],
-  case_queue_name: beside.caseTrigger?.queueName ?? null,
+  case_trigger_enabled: related.caseTrigger?.enabled ?? false,
+  case_trigger_has_conflict: (related.caseTrigger?.conflicts.length ?? 0) > 0,
+  case_trigger_conflicting_agents: related.caseTrigger?.conflicts ?? [],
+  case_queue_name: related.caseTrigger?.queueName ?? null,
 });
 
 const integrationConfig = (row: ConnectionRow): IntegrationConfig => ({

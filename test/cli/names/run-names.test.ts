@@ -55,7 +55,7 @@ describe('parseRunName', () => {
 
 const commands = await loadAllCommands(commandTree);
 
-/** Every command that takes a run, with a run that is not there in its place and something acceptable for what it requires beside. */
+/** Every command that accepts a run, with a run that does not exist and valid values for its other required input. */
 const takers = commands.flatMap(({ path, command }) => {
   const positional = Object.entries((command.arguments ?? {}) as Record<string, Argument>);
   const at = positional.findIndex(([name, { complete }]) => name === 'run' || complete === 'runs');
@@ -69,7 +69,7 @@ const takers = commands.flatMap(({ path, command }) => {
   return option === undefined ? [] : [{ name, argv: (run: string) => [...path, flagName(option[0]), run] }];
 });
 
-/** What some of them want beside. */
+/** Further input that some of them require. */
 const also: Record<string, string[]> = {
   'runs respond': ['--approve'],
   'sandbox pull': ['--to', 'out'],
@@ -198,7 +198,7 @@ async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches
   };
 }
 
-/** So many runs with numbers that count down. */
+/** This many runs with descending numbers. */
 const counted = (count: number): Row[] =>
   Array.from({ length: count }, (_, index) => ({ id: uuid(count - index), run_number: count - index }));
 

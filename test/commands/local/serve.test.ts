@@ -195,11 +195,7 @@ describe('aops serve', () => {
       ['--host', '0.0.0.0'],
       'Listening on 0.0.0.0 without TLS would let everybody on the network read tokens and data.',
     ],
-    [
-      'a rate that is none',
-      ['--rate-limit', 'fast'],
-      '--rate-limit takes a number of requests and the time for it, such as 3000/m or 50/s',
-    ],
+    ['an invalid rate', ['--rate-limit', 'fast'], '--rate-limit takes a number of requests and the time for it, such as 3000/m or 50/s'],
     ['an address with a path', ['--public-url', 'https://a.example/b'], '--public-url takes an address without a path'],
     ['a pattern of hosts', ['--allow-host', '*.a.example'], '--allow-host takes a host name without a port'],
     [
@@ -210,7 +206,7 @@ describe('aops serve', () => {
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
     ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],
     ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
-    ['a level that is none', ['--log-level', 'loud'], '--log-level must be debug, info, warn or error'],
+    ['an invalid level', ['--log-level', 'loud'], '--log-level must be debug, info, warn or error'],
     [
       'a retention that is too short',
       ['--retention', '5s'],
@@ -249,7 +245,7 @@ describe('aops serve', () => {
   });
 
   it.each([
-    ['a port that is none', ['--port', '70000'], '--port must be a whole number, 0 to 65535'],
+    ['an invalid port', ['--port', '70000'], '--port must be a whole number, 0 to 65535'],
     ['an unknown way to execute', ['--exec', 'moon'], '--exec must be host or off'],
   ])('refuses %s', async (_, argv, message) => {
     const folder = await temporaryFolder();

@@ -51,7 +51,7 @@ export class ManualClock implements Clock {
 }
 
 /**
- * Until something is so, while time goes on: for no more than so many milliseconds in all. A loop that had gone to rest just before the
+ * Waits until a condition holds, while time advances by at most this many milliseconds in total. A loop that had gone to rest just before the
  * clock was set needs some.
  */
 export async function within(milliseconds: number, clock: ManualClock, isSo: () => Promise<boolean>): Promise<void> {

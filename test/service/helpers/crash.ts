@@ -1,5 +1,5 @@
 /**
- * What is left of a service that is killed at this moment, without a process to kill: its data directory as the disk has it. The
+ * The remains of a service that is killed at this moment, without a process to kill: its data directory as it is on the disk. The
  * service goes on and knows nothing of it.
  */
 import { cpSync } from 'node:fs';

@@ -24,7 +24,7 @@ export async function received(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Sends the text as it is; what is answered until the service closes the connection. */
+/** Sends the unchanged text, and returns the response until the service closes the connection. */
 export async function raw(api: Api, text: string): Promise<string> {
   const socket = await dial(api);
   const answer = received(socket);

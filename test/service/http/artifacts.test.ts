@@ -209,7 +209,7 @@ describe('an artifact', () => {
       parent_revision_id: revisions[0]?.id,
     });
     expect((await api.ok('getArtifact', { params: { artifactId: id } })).artifact.title).toBe('One');
-    expect(await html(api, id)).toContain('There are none.');
+    expect(await html(api, id)).toContain('Nothing to show.');
     // Restoring the current one does nothing.
     expect(await api.ok('restoreArtifactRevision', { params: { artifactId: id, revisionId: restored.current_revision_id } })).toEqual(
       restored,

@@ -108,7 +108,7 @@ describe('connections', () => {
     ['a custom integration', { custom_integration_id: randomUUID() }, 404, 'custom_integration_not_found', ''],
     ['a header of the protocol', { headers: { plaintext: { Host: 'evil' } } }, 400, 'invalid_request', 'protocol'],
     ['a header that splits', { headers: { secret: { 'X-Key': 'a\r\nb: c' } } }, 400, 'invalid_request', 'X-Key'],
-    ['a name that is none', { headers: { plaintext: { 'X Key': 'a' } } }, 400, 'invalid_request', 'X Key'],
+    ['an invalid name', { headers: { plaintext: { 'X Key': 'a' } } }, 400, 'invalid_request', 'X Key'],
     ['the same header twice', { headers: { plaintext: { 'X-Key': 'a' }, secret: { 'x-key': 'b' } } }, 400, 'invalid_request', 'twice'],
     ['an empty secret', { headers: { secret: { 'X-Key': '' } } }, 400, 'invalid_request', 'no value'],
     ['a long header', { headers: { plaintext: { 'X-Key': 'x'.repeat(8_193) } } }, 400, 'invalid_request', 'longer'],

@@ -120,7 +120,7 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
   const missing = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));
   // If a kind never arrives, the message names it instead of reporting a timeout.
   for (const end = Date.now() + 30_000; missing().length > 0 && Date.now() < end; ) await new Promise((resolve) => setImmediate(resolve));
-  expect(missing(), 'kinds that nothing here causes, or that nobody was told of').toEqual([]);
+  expect(missing(), 'kinds that nothing here causes, or that were not delivered').toEqual([]);
   const told = toAll();
   await hook.count(2 * told.length);
 

@@ -151,7 +151,7 @@ describe('S15: a request without a key', () => {
   });
 });
 
-describe('S10: a key that is none', () => {
+describe('S10: an invalid key', () => {
   it('is refused by every change before its body is looked at', async () => {
     const api = await fillable();
     await each(keyed, async (id) => {

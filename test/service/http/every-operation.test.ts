@@ -100,7 +100,7 @@ function breakTables(directory: string): void {
 }
 
 describe('S23: the body of every operation that has one', () => {
-  it('is refused when it is no JSON of the right kind, or too large', async () => {
+  it('is refused if it is not JSON of the right kind, or too large', async () => {
     const api = await fillable();
     const of = await filled(api);
     const texts = ['{', '"', '{"a":1}{"b":2}', 'NaN', '\u00a0', '{"a":\u0000}', "{'a':1}", '\ufeff{', 'null', '[]', '1', '"text"', '[[]]'];

@@ -27,7 +27,7 @@ interface Posted {
   body: Message;
 }
 
-/** Posts a message of the protocol; a string goes as it is. The answer, as soon as its headers are there. */
+/** Posts a message of the protocol; a string is sent unchanged. Resolves to the response as soon as its headers have arrived. */
 async function begun(api: Api, message: unknown, headers: Record<string, string | undefined> = {}, signal?: AbortSignal) {
   const given = { authorization: `Bearer ${api.service.token}`, 'content-type': 'application/json', accept: both, ...headers };
   const response = await request(`${api.service.url}/v2/mcp`, {
@@ -247,7 +247,7 @@ describe('S39: the transport, in both eras', () => {
     }
   });
 
-  it('tells of unknown methods as each era does', async () => {
+  it('reports unknown methods as each version of the protocol does', async () => {
     const api = await started();
     const before = await post(api, rpc('nothing/here'));
     expect([before.status, before.body.error?.code]).toEqual([200, -32_601]);
@@ -430,7 +430,7 @@ describe('tools', () => {
     expect([outside.status, outside.body.error]).toEqual([403, 'insufficient_scope']);
   });
 
-  it('wait no longer than they may, and tell of progress where they are asked to', async () => {
+  it('wait no longer than permitted, and report progress on request', async () => {
     const clock = new WatchedClock();
     const api = await started({ clock, behaviours: { stuck } });
     const run = (await api.run('stuck')).id;

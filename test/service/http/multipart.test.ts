@@ -103,7 +103,7 @@ describe('a form', () => {
     await expect(parts('multipart/form-data; boundary=y', 'x')).rejects.toThrow(/could not be read/);
   });
 
-  it('is refused when it is none, or not all of it', async () => {
+  it('is refused if it is invalid or incomplete', async () => {
     const head = `--x\r\n${disposition('name="a"')}\r\n`;
     const broken = [
       '',

@@ -50,7 +50,7 @@ describe('who is let in', () => {
     ['a query', '127.0.0.1?evil.test'],
     ['a backslash', '127.0.0.1\\evil.test'],
     ['an escape', '127.0.0.%31'],
-    ['a port that is none', '127.0.0.1:99999'],
+    ['an invalid port', '127.0.0.1:99999'],
     ['a space', '127.0.0.1 evil.test'],
     ['nothing', ''],
   ])('refuses a Host with %s', async (_, host) => {

@@ -84,7 +84,7 @@ describe.each([
     await client.close();
   });
 
-  it('is told of progress', async () => {
+  it('receives progress notifications', async () => {
     const client = await connected();
     const run = await service.run('- exec: { run: "until test -e go; do sleep 0.01; done" }\n- say: done');
     await service.until(run, 'running');

@@ -210,7 +210,7 @@ describeWithChromium('everybody', () => {
     expect(await page.evaluate(audit)).toEqual([]);
   });
 
-  it('moves nothing for who does not want it', async () => {
+  it('has no motion for people who prefer reduced motion', async () => {
     const { page } = await opened(`/runs/${asked}`, { reducedMotion: 'reduce' });
     expect(
       await page.evaluate(

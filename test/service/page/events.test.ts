@@ -1,4 +1,4 @@
-/** The team page shows what happens at once, by streams of events, and polls where there are none. */
+/** The team page shows events immediately with event streams, and polls if the service does not offer them. */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { newPage } from '../../support/browser-page.ts';

@@ -151,7 +151,7 @@ describeWithChromium('the team page', () => {
     await page.keyboard.press('Enter');
     await earlier.waitFor({ state: 'hidden' });
     await eventually('the focus is above what came', async () => (await focused()) === 'timeline-place');
-    // Who clicked beside everything wants it nowhere.
+    // After a click on an empty area, nothing should have the focus.
     await page.getByRole('heading', { level: 1 }).focus();
     await page.evaluate('document.activeElement.blur()');
     await page.evaluate('document.querySelector("h1").hidden = true');

@@ -261,7 +261,7 @@ describe('write', () => {
     expect(await text('x/y/z.txt')).toBe('three');
   });
 
-  it('leaves nothing behind past the limit, and the old file as it was', async () => {
+  it('leaves nothing behind past the limit, and the old file unchanged', async () => {
     async function* chunks() {
       for (let i = 0; i < 5; i++) yield Buffer.from('xxxx');
     }

@@ -83,7 +83,7 @@ function figures(data: Exclude<BlockContent, { kind: 'text' }>['data'], title: s
 }
 
 function table({ columns, rows, total, earlier }: TableContent, title: string): Html {
-  if (rows.length === 0) return html`<p class="none">There are none.</p>`;
+  if (rows.length === 0) return html`<p class="none">Nothing to show.</p>`;
   const head = columns.map(
     ({ label, kind }) => html`<th scope="col"${kind === 'number' ? html` class="amount"` : undefined}>${label}</th>`,
   );

@@ -4,7 +4,7 @@ import { createHash, type Hash, hash } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import { contentEssence } from '../body.ts';
 
-/** The key of a request, from its headers as received; undefined when there is none. Throws 400 `invalid_idempotency_key`. */
+/** The key of a request, from its headers as received; undefined without a key. Throws 400 `invalid_idempotency_key`. */
 export function idempotencyKey(rawHeaders: readonly string[]): string | undefined {
   // node:http joins repeated headers with a comma, which would make one key of two.
   const keys: string[] = [];
@@ -18,7 +18,7 @@ export function idempotencyKey(rawHeaders: readonly string[]): string | undefine
   return key;
 }
 
-/** What a request is about, beside its body. */
+/** The parts of a request that identify it, besides its body. */
 export interface FingerprintedRequest {
   method: string;
   segments: readonly string[];

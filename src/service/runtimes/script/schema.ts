@@ -201,7 +201,7 @@ export const stepSchemas = {
         description: 'Labels by key; the empty key is for labels without a key.',
       }),
     ),
-    priority: Type.Optional(Choice([...casePriorities], 'Cases with a higher priority are taken first. The default is none.')),
+    priority: Type.Optional(Choice([...casePriorities], 'Cases with a higher priority are taken first. The default is `none`.')),
     agent: Type.Optional(FilledText('The name of the only agent that can take the case: a handover target of the revision.')),
   }),
 } as const;

@@ -138,7 +138,7 @@ describe('the file', () => {
     expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual(['wal', 1, 1]);
   });
 
-  it('tells of a change when the write-ahead log was synced, and not before', async () => {
+  it('reports a change when the write-ahead log was synced, and not before', async () => {
     const { db } = await opened();
     const goOn = new Gate();
     const sync = await heldDisk(goOn);

@@ -45,7 +45,7 @@ describe('a job', () => {
     expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
   });
 
-  it('tells of each kind when there is something to do', async () => {
+  it('returns for each kind when its next job is due', async () => {
     const db = await store();
     for (const [subjectId, dueAt] of [
       ['late', 30],

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../../../src/service/store/database/sqlite/o
 import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
 import { started } from '../../../helpers/service.ts';
 
-/** The files of a database whose process was killed after so many transactions. */
+/** The files of a database whose process was killed after this many transactions. */
 async function killed(transactions: number): Promise<{ directory: string; log: string }> {
   const [living, directory] = [await temporaryDirectory(), await temporaryDirectory()];
   const db = await openDatabase(living);
@@ -69,7 +69,7 @@ describe('a write-ahead log', () => {
     expect((await logDamage(log))?.transactions ?? 0).toBe(0);
   });
 
-  it('that is damaged is told of when the service starts', async () => {
+  it('is reported when the service starts, if it is damaged', async () => {
     const { directory, log } = await killed(20);
     await flip(log, (await stat(log)).size - 30_000);
     const entries: LogEntry[] = [];
