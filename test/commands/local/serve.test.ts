@@ -86,10 +86,10 @@ describe('aops serve', () => {
     const cut = path.join(folder, 'cut', 'aops.db');
     await truncate(cut, (await stat(cut)).size / 2);
     const cases: [string, string, number, string][] = [
-      ['none', 'data_directory_damaged', 1, 'is damaged, or is none'],
+      ['none', 'data_directory_damaged', 1, 'is damaged, or it is not a database'],
       ['folder', 'data_directory_unusable', 2, 'is a directory'],
-      ['foreign', 'data_directory_foreign', 2, 'is no database of aops'],
-      ['cut', 'data_directory_damaged', 1, 'is damaged, or is none'],
+      ['foreign', 'data_directory_foreign', 2, 'is not an aops database'],
+      ['cut', 'data_directory_damaged', 1, 'is damaged, or it is not a database'],
       ['/proc/nowhere/data', 'data_directory_unusable', 2, 'a directory cannot be created there'],
     ];
     for (const [name, code, exit, message] of process.platform === 'linux' ? cases : cases.slice(0, -1)) {

@@ -1,8 +1,8 @@
 /**
- * Which tables have changed how often, for those who remember what they read. Counted by the one process that writes to the
- * database, at the moment of the write: what was read before it is not to be remembered after it.
+ * Counts the changes of each table, for caches. The only process that writes to the database counts them at the moment of the write,
+ * so that nothing that was read before a write is cached after it.
  */
-/** Is given the changed table, undefined when it is not known, and the parameters of the statement. */
+/** Receives the changed table, or undefined if it is not known, and the parameters of the statement. */
 export type ChangeListener = (table: string | undefined, values: readonly unknown[]) => void;
 
 export class Changes {
@@ -11,8 +11,8 @@ export class Changes {
   #everything = 0;
 
   /**
-   * Counts a change of a table; of all of them when it is not known which.
-   * @param values the parameters of the statement, among them the ids of the rows that it is about
+   * Counts a change of a table, or of all tables if it is not known which one.
+   * @param values the parameters of the statement, including the IDs of the changed rows
    */
   count(table: string | undefined, values: readonly unknown[] = []): void {
     if (table === undefined) this.#everything += 1;
@@ -29,7 +29,7 @@ export class Changes {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A number that is another one when one of the tables has changed. */
+  /** A number that changes when one of the tables has changed. */
   of(tables: readonly string[]): number {
     let sum = this.#everything;
     for (const table of tables) sum += this.#counts.get(table) ?? 0;

@@ -1,4 +1,4 @@
-/** Stored data that cannot be read any more, as after the failure of a disk. It is the failure of whatever needed it, and of nothing else. */
+/** Stored data that can no longer be read, for example after a disk failure. Only the operation that needs the data fails. */
 
 export class DamagedDataError extends Error {
   readonly code = 'data_damaged';
@@ -9,7 +9,7 @@ export class DamagedDataError extends Error {
   }
 }
 
-/** The failure of a query in words where it says that the database is damaged; anything else comes back as it is. */
+/** Converts the error of a query if it means that the database is damaged; returns other errors unchanged. */
 export function damageIn(error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (!code.startsWith('SQLITE_CORRUPT') && code !== 'SQLITE_NOTADB') return error;

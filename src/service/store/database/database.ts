@@ -6,11 +6,11 @@ import type { Database } from './schema.ts';
 /** What queries are executed on: the database, or the transaction that they are part of. */
 export type Queries = Kysely<Database> | Transaction<Database>;
 
-/** Several changes that are one: all of them are on the disk, or none is. */
+/** Several changes that are one: either all or none of them are on the disk. */
 export interface UnitOfWork {
-  /** What is changed with it is part of the unit. A caller that has changed something waits for nothing but this store until the end. */
+  /** Changes through this store are part of the unit. A caller that has changed something must wait only for this store until the end. */
   readonly store: Store;
-  /** Calls `act` when everything is on the disk, and not at all when nothing of it is: for effects outside of the database. */
+  /** Calls `act` when everything is on the disk, and never if nothing is: for effects outside of the database. */
   afterCommit(act: () => void): void;
 }
 

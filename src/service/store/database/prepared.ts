@@ -1,6 +1,5 @@
 /**
- * Queries that are built and compiled once: on the paths that every request and every run takes, building one anew takes
- * longer than executing it.
+ * Queries that are built and compiled once: on the paths of all requests and runs, building a query takes longer than executing it.
  */
 import { type Compilable, type CompiledQuery, NoResultError, type QueryResult } from 'kysely';
 import type { Queries } from './database.ts';
@@ -10,7 +9,7 @@ export interface FirstRowQuery extends CompiledQuery {
   readonly firstRowOnly?: boolean;
 }
 
-/** Stands in a query that is being built for a value that is given later. */
+/** A placeholder, in a query that is being built, for a value that is passed later. */
 class Parameter {
   readonly name: string;
 
@@ -26,21 +25,21 @@ type Plan = (values: Record<string, unknown>, firstRowOnly: boolean) => FirstRow
 export interface PreparedQuery<Values, Row> {
   all(db: Queries, values: Values): Promise<Row[]>;
   first(db: Queries, values: Values): Promise<Row | undefined>;
-  /** Throws when there is no row. */
+  /** Throws if there is no row. */
   only(db: Queries, values: Values): Promise<Row>;
-  /** Executes a change; how many rows it was about. */
+  /** Executes a change, and returns the number of affected rows. */
   change(db: Queries, values: Values): Promise<number>;
 }
 
 /**
- * A query that differs in its values alone. Where it differs in more, as in which columns are set, `shape` names what is the
- * same; `build` is called once for each, and may look at `values` for what the shape tells of them, and nothing else.
+ * A query that differs only in its values. If it differs in more, such as the columns that are set, `shape` identifies each variant;
+ * `build` is called once for each of them, and may use only those properties of `values` that the shape determines.
  */
 export function prepared<Values extends object, Row>(
   build: (db: Queries, parameters: Values, values: Values) => Compilable<Row>,
   shape: (values: Values) => string = () => '',
 ): PreparedQuery<Values, Row> {
-  // Compiled for one kind of database; a process has one kind.
+  // Compiled for one kind of database; a process uses only one kind.
   const plans = new Map<string, Plan>();
   const run = (db: Queries, values: Values, firstRowOnly = false): Promise<QueryResult<Row>> => {
     const name = shape(values);
@@ -63,11 +62,11 @@ export function prepared<Values extends object, Row>(
   };
 }
 
-/** The parameters of the columns that `values` has, for a change of columns that are not always the same. */
+/** The parameters of the columns in `values`, for a change whose columns vary. */
 export const columnsOf = <Columns extends object>(parameters: Columns, values: Partial<Columns>): Columns =>
   Object.fromEntries(namesOf(values).map((name) => [name, parameters[name as keyof Columns]])) as Columns;
 
-/** What is given, of values that may be undefined; for the shape of a query. */
+/** The names of the values that are not undefined, for the shape of a query. */
 export const namesOf = (values: object): string[] => Object.keys(values).filter((name) => values[name as never] !== undefined);
 
 function planOf(compiled: CompiledQuery): Plan {

@@ -1,8 +1,8 @@
 /**
  * The tables, as types. Column types are those that SQLite and Postgres share: instants that the interface shows are ISO 8601
- * text, instants that are only compared are integer milliseconds since the epoch, JSON is text, yes and no are 1 and 0.
+ * text, instants that are only compared are integer milliseconds since the epoch, JSON is text, and booleans are 1 and 0.
  *
- * Each group has its tables in a file of its own; everybody takes them from here.
+ * The tables of each group are in a separate file; all code imports them from here.
  */
 import type { AccessTables } from './tables/access.ts';
 import type { AgentsTables } from './tables/agents.ts';

@@ -1,7 +1,7 @@
-/** Single values of a data directory: its signing key, for example. */
+/** Single values of a data directory, such as its signing key. */
 import type { Queries } from './database.ts';
 
-/** The setting, made and kept by the first who asks for it. */
+/** The value of a setting, created and stored by the first call. */
 export async function settingOrCreate(db: Queries, name: string, create: () => string): Promise<string> {
   await db
     .insertInto('settings')
@@ -11,7 +11,7 @@ export async function settingOrCreate(db: Queries, name: string, create: () => s
   return (await db.selectFrom('settings').select('value').where('name', '=', name).executeTakeFirstOrThrow()).value;
 }
 
-/** Writes a value of its own, whatever was there. */
+/** Writes a setting, and replaces an existing value. */
 export async function touchSetting(db: Queries, name: string, value: string): Promise<void> {
   await db
     .insertInto('settings')

@@ -1,18 +1,18 @@
 /**
- * Slices of a long list, in its order. What no index serves, as a search or a page far down a list, has to look at every row: it
- * looks at some at a time, and all other requests are answered in between.
+ * Slices of a long list, in its order. A query without an index, such as a search or a page far down a list, has to read every row: it
+ * reads some rows at a time, and all other requests are answered in between.
  */
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 
-/** Runs that a search looks at before others have a turn: a few milliseconds. */
+/** How many runs a search reads at a time, which takes a few milliseconds. */
 export const searchSlice = 2_500;
-/** Runs that are skipped before others have a turn: these are entries of an index alone. */
+/** How many runs are skipped at a time, for which only index entries are read. */
 export const skippedSlice = 10_000;
-/** Cases that are looked at before others have a turn: fewer than runs, because a search reads their data. */
+/** How many cases are read at a time: fewer than runs, because a search reads their data. */
 export const caseSlice = 1_000;
 
-/** Where a slice begins and ends in the list: after the first row and up to the second; undefined for the ends of the list. */
+/** The bounds of a slice: after the first row and up to the second; undefined for the ends of the list. */
 export interface Slice {
   afterCreated: string | undefined;
   afterNumber: number | undefined;
@@ -20,7 +20,7 @@ export interface Slice {
   untilNumber: number | undefined;
 }
 
-/** The place of a row in a list that is in the order of creation. */
+/** The position of a row in a list in the order of creation. */
 export interface Place {
   created_at: string;
   number: number;
@@ -42,8 +42,8 @@ export const boundsOf = ({ afterCreated, untilCreated }: Slice, order: 'asc' | '
 });
 
 /**
- * The slices of a list, one after the other.
- * @param nextPlace the last row of the slice that begins after a row; undefined when no further slice follows it
+ * The slices of a list, in order.
+ * @param nextPlace the last row of the slice that begins after a row; undefined if no further slice follows
  */
 export async function* slices(nextPlace: (after: Slice) => Promise<Place | undefined>): AsyncGenerator<Slice, void, undefined> {
   let after: Place | undefined;
@@ -57,10 +57,10 @@ export async function* slices(nextPlace: (after: Slice) => Promise<Place | undef
   }
 }
 
-/** The columns of a list by which it is ordered. */
+/** The columns that a list is sorted by. */
 export type OrderColumns = readonly [created: string, number: string];
 
-/** The conditions of a slice, for a query in the order of the columns. `values` says which of its ends there are. */
+/** The conditions of a slice, for a query in the order of the columns. `values` determines which of its bounds exist. */
 export function within(parameters: Slice, values: Slice & { order: 'asc' | 'desc' }, columns: OrderColumns) {
   const place = (operator: '>' | '<' | '<=' | '>=', created: string, number: number) =>
     sql<boolean>`(${sql.ref(columns[0])}, ${sql.ref(columns[1])}) ${sql.raw(operator)} (${created}, ${number})`;

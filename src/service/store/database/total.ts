@@ -1,6 +1,6 @@
-/** How many rows a list has. */
+/** The number of rows of a list. */
 
-/** The total, where a page that was read tells it, as the last one does; counted otherwise, which may take longer than the page. */
+/** The total, derived from the page if possible, as for the last page; otherwise counted, which can take longer than reading the page. */
 export async function totalOf(
   { found, limit, offset }: { found: number; limit: number; offset: number },
   count: () => Promise<number>,

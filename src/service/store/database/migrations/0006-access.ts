@@ -1,4 +1,4 @@
-/** Scopes, OAuth clients and lifetimes of credentials; teams that are deleted; what idempotency keys take up. */
+/** Scopes, OAuth clients and lifetimes of credentials; deletion of teams; the size of idempotency keys. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {

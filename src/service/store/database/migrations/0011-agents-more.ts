@@ -1,4 +1,4 @@
-/** What agents have beside their revisions: schedules, memory files, evaluation rubrics, and the evaluations of runs. */
+/** Schedules, memory files, and evaluation rubrics of agents, and the evaluations of runs. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {
@@ -74,7 +74,7 @@ const statements = [
     updated_at text not null
   )`,
   `create index evaluations_with_issues on evaluations (run_id) where issues > 0`,
-  // Agents had no memory before, and none was asked whether it wanted one.
+  // Existing agents had no memory, and it is not turned on for them.
   `update agents set agentic_memory_enabled = null where agentic_memory_enabled = 0`,
 ];
 

@@ -1,4 +1,4 @@
-/** Connections to remote MCP servers, authorizations under way, and which runs used which connection. */
+/** Connections to remote MCP servers, authorizations in progress, and the connections that runs have used. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {

@@ -1,4 +1,4 @@
-/** What a service with many runs needs: totals that need no counting, the runs in the order of their end, and what is known of those that were removed. */
+/** For services with many runs: stored totals, the runs in the order of their end, and the totals of removed runs. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {

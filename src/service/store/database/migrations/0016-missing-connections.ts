@@ -1,4 +1,4 @@
-/** How often in a row a schedule started nothing because a connection was missing. */
+/** How many times in a row a schedule started no run because a connection was missing. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {

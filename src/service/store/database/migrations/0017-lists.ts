@@ -1,4 +1,4 @@
-/** Lists of many runs and cases: indexes that hold what filters look at, so that the rows need not be read for it. */
+/** Lists of many runs and cases: indexes that contain the filtered columns, so that filters need not read the rows. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {

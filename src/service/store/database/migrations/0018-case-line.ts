@@ -1,4 +1,4 @@
-/** The line of cases in an index that has its order, so that the next case is found at once however long the line is. */
+/** An index in the order in which cases are taken, so that the next case is found quickly however many are waiting. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 const up = async (db: Kysely<never>): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Kysely's SQLite dialect over libsql, with corrections to the stock dialect. */
+/** Kysely's SQLite dialect over libsql, with corrections to the standard dialect. */
 
 import { type Driver, SqliteAdapter, SqliteDialect } from 'kysely';
 import type { Database as LibsqlDatabase } from 'libsql';
@@ -7,14 +7,14 @@ import { storeDriver, UnitTransaction } from './drivers.ts';
 import { GroupCommit } from './group-commit.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
-/** The stock adapter denies transactional DDL, and a migration that fails half-way would leave its tables behind, unrecorded. */
+/** The standard adapter denies transactional DDL; a migration that failed half-way would leave unrecorded tables behind. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 }
 
-/** SQLite through a driver of ours. */
+/** SQLite with our own driver. */
 class DriverDialect extends SqliteDialect {
   readonly #driver: () => Driver;
 

@@ -4,7 +4,7 @@ import type { GroupCommit, OpenTransaction } from './group-commit.ts';
 import { Lock } from './lock.ts';
 import { kindOf } from './statements.ts';
 
-/** The driver of the whole store. Each transaction, and each query outside of one, stands for itself. */
+/** The driver of the whole store. Each transaction, and each query outside of one, is independent. */
 export const storeDriver = (commits: GroupCommit): Driver => ({
   init: async () => undefined,
   acquireConnection: async () => new Connection(commits, (query) => commits.alone(query)),
@@ -14,7 +14,7 @@ export const storeDriver = (commits: GroupCommit): Driver => ({
   },
   commitTransaction: (connection) => commits.end(taken(connection)),
   async rollbackTransaction(connection) {
-    // Nothing is left to roll back when it was the commit that failed.
+    // If the commit failed, there is nothing left to roll back.
     if ((connection as Connection).transaction !== undefined) await commits.rollBack(taken(connection));
   },
   destroy: () => commits.destroy(),
@@ -52,7 +52,7 @@ export class UnitTransaction {
     };
   }
 
-  /** Resolves when everything is on the disk, and rejects when nothing of it is. */
+  /** Resolves when everything is on the disk, and rejects if nothing is. */
   async commit(): Promise<void> {
     const transaction = await this.#end();
     if (transaction !== undefined) await this.#commits.end(transaction);

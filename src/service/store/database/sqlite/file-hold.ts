@@ -1,30 +1,30 @@
 /**
- * Lets another process copy the file of the database while this one continues to write: everything is brought into the file, and
- * what is written from then on stays in the write-ahead log next to it.
+ * Lets another process copy the database file while this one continues to write: all changes are moved into the file, and later ones
+ * stay in the write-ahead log next to it.
  */
 import { sql } from 'kysely';
 import type { Store } from '../database.ts';
 import { logPages } from './write-ahead-log.ts';
 
-/** Holds the file of a database, and lets it go. */
+/** Holds and releases the file of a database. */
 export const fileCopies = (store: Store) => ({ hold: () => holdFile(store), letGo: () => letFileGo(store) });
 
-/** From now on the file is the database of this moment. Nothing reads it in this process: that would give up the lock on it. */
+/** From now on the file contains the database of this moment. Nothing in this process may read it, because that would release its lock. */
 export async function holdFile(store: Store): Promise<void> {
   await sql`pragma wal_autocheckpoint = 0`.execute(store);
-  if (await bringIn(store)) return;
+  if (await checkpoint(store)) return;
   await letFileGo(store);
-  throw new Error('The write-ahead log could not be brought into the database.');
+  throw new Error('The write-ahead log could not be moved into the database.');
 }
 
-/** The file follows what is written again. */
+/** From now on, changes are written to the file again. */
 async function letFileGo(store: Store): Promise<void> {
   await sql`pragma wal_autocheckpoint = ${sql.lit(logPages)}`.execute(store);
-  await bringIn(store);
+  await checkpoint(store);
 }
 
-/** Whether everything is in the file, and the log is empty. */
-async function bringIn(store: Store): Promise<boolean> {
+/** Moves all changes into the file. Resolves to whether the log is empty. */
+async function checkpoint(store: Store): Promise<boolean> {
   const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(store);
   return rows[0]?.busy === 0;
 }

@@ -1,9 +1,9 @@
-/** Lets one at a time through, in the order in which they came. */
+/** Lets one caller at a time continue, in the order in which they arrived. */
 export class Lock {
   #held = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** Resolves when it is the caller's; undefined when it is so at once. */
+  /** Resolves when the caller holds the lock; undefined if it does immediately. */
   acquire(): Promise<void> | undefined {
     if (this.#held) return new Promise((resolve) => this.#waiting.push(resolve));
     this.#held = true;

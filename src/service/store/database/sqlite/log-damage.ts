@@ -1,27 +1,27 @@
 /**
- * What SQLite ignores of a write-ahead log: it reads up to the first frame that is not as it was written, and says nothing of those
- * behind it. The format is that of https://www.sqlite.org/fileformat2.html#walformat.
+ * Finds the part of a write-ahead log that SQLite ignores: it reads up to the first damaged frame, and silently ignores the rest. The
+ * format is that of https://www.sqlite.org/fileformat2.html#walformat.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
-/** The first word of a log; its last bit says in which byte order checksums are made. */
+/** The first word of a log. Its last bit is the byte order of the checksums. */
 const magic = 0x377f0682;
-/** Frames that are read together: 1 MiB of pages of 4 KiB. */
+/** How many frames are read at a time: 1 MiB of pages of 4 KiB. */
 const framesAtOnce = 256;
 
-/** What was ignored. A transaction that a crash has cut off is not counted: nobody was told of it. */
+/** What was ignored. A transaction that was interrupted by a crash does not count, because it was never acknowledged. */
 export interface LogDamage {
-  /** Frames that belong to the log, behind the last that could be used. */
+  /** Frames of the log after the last usable one. */
   frames: number;
-  /** Transactions that end with one of them. */
+  /** Transactions that end with one of these frames. */
   transactions: number;
   /** Whether the file ends in the middle of a frame. */
   cutOff: boolean;
 }
 
-/** Looks through the log of a database that nothing was written to since it was opened. Undefined when nothing of it was ignored. */
+/** Examines the log of a database that has not been written to since it was opened. Undefined if nothing was ignored. */
 export async function logDamage(path: string): Promise<LogDamage | undefined> {
   const file = await open(path, 'r');
   try {
@@ -38,7 +38,7 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
   const pageSize = header.readUInt32BE(8);
   const frameBytes = frameHeaderBytes + pageSize;
   const damage: LogDamage = { frames: 0, transactions: 0, cutOff: true };
-  // Nothing is known of a log without its header, and SQLite ignores all of it.
+  // A log without its header cannot be examined, and SQLite ignores all of it.
   if (pageSize < 512 || pageSize > 65_536) return damage;
   damage.cutOff = (size - headerBytes) % frameBytes !== 0;
   const checksum = new Checksum((header.readUInt32BE(0) & 1) === 1);
@@ -47,7 +47,7 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
   // Frames of a transaction whose end has not been seen yet.
   let begun = 0;
   for await (const frame of framesOf(file, size, frameBytes)) {
-    // The salts tell the frames of this log from those of the one before it, in whose place it was written.
+    // The salts distinguish the frames of this log from those of the previous one, which it overwrites.
     if (!frame.subarray(8, 16).equals(salts)) {
       isSound = false;
       continue;
@@ -59,7 +59,7 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
       if (isSound) continue;
     }
     begun += 1;
-    // The last frame of a transaction has the size of the database in it.
+    // The last frame of a transaction contains the size of the database.
     if (frame.readUInt32BE(4) === 0) continue;
     damage.frames += begun;
     damage.transactions += 1;
@@ -68,7 +68,7 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
   return damage.transactions > 0 || damage.cutOff ? damage : undefined;
 }
 
-/** The frames of a log that are whole, some of them read at a time. */
+/** The complete frames of a log, read in portions. */
 async function* framesOf(file: FileHandle, size: number, frameBytes: number): AsyncGenerator<Buffer> {
   const count = Math.floor((size - headerBytes) / frameBytes);
   for (let first = 0; first < count; first += framesAtOnce) {
@@ -94,7 +94,7 @@ class Checksum {
     this.#isLittleEndian = !isBigEndian;
   }
 
-  /** @param bytes whole pairs of words */
+  /** @param bytes complete pairs of words */
   add(bytes: Buffer): void {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let at = 0; at + 8 <= bytes.length; at += 8) {
@@ -103,7 +103,7 @@ class Checksum {
     }
   }
 
-  /** Whether it is what stands at an offset. */
+  /** Whether it equals the checksum at an offset. */
   isAt(stored: Buffer, offset: number): boolean {
     return stored.readUInt32BE(offset) === this.#first && stored.readUInt32BE(offset + 4) === this.#second;
   }

@@ -8,9 +8,9 @@ import type { Database } from '../schema.ts';
 import { foreignData } from './data-failure.ts';
 
 /**
- * Applies what is missing. An existing file is first copied to `<dataDirectory>/backups`; when a migration fails nothing has
- * changed. Throws AopsError `data_directory_newer` for a database with migrations that this version does not know, and
- * `data_directory_foreign` for one that has tables and none.
+ * Applies the pending migrations. An existing file is first copied to `<dataDirectory>/backups`; if a migration fails, nothing has
+ * changed. Throws AopsError `data_directory_newer` for a database with unknown migrations, and `data_directory_foreign` for one that
+ * has tables but no migrations.
  */
 export async function migrate(
   db: Kysely<Database>,
@@ -35,14 +35,14 @@ export async function migrate(
   if (error !== undefined) throw error;
 }
 
-/** @throws AopsError `data_directory_foreign` for a database that has other tables alone */
+/** @throws AopsError `data_directory_foreign` for a database that contains only other tables */
 export async function refuseForeign(db: Kysely<Database>, dataDirectory: string): Promise<void> {
   const names = await tableNames(db);
-  // This one is there before the first migration is.
+  // This table is created before the first migration.
   if (names.length > 0 && !names.includes('kysely_migration')) throw foreignData(dataDirectory);
 }
 
-/** Names of the migrations that the database has, oldest first; none for an empty file. */
+/** The names of the applied migrations, oldest first; none for an empty file. */
 export async function appliedMigrations(db: Kysely<Database>): Promise<string[]> {
   if (!(await tableNames(db)).includes('kysely_migration')) return [];
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
@@ -58,7 +58,7 @@ async function backUp(db: Kysely<Database>, dataDirectory: string, version: stri
   const directory = join(dataDirectory, 'backups');
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, `aops-${version}.db`);
-  // An earlier attempt at the same migration may have left its copy; the file in place is the newer truth.
+  // An earlier attempt at the same migration may have left its copy, which is older than the file.
   await rm(path, { force: true });
   await sql`vacuum into ${path}`.execute(db);
 }

@@ -17,9 +17,9 @@ import { logPages, WriteAheadLog } from './write-ahead-log.ts';
 
 /**
  * Opens `<dataDirectory>/aops.db`, creating or migrating it.
- * `onDamage` is told when part of the write-ahead log could not be used.
- * Throws AopsError `data_directory_in_use` when another process owns it, `data_directory_newer` when a newer version wrote it,
- * `data_directory_damaged` or `data_directory_foreign` when it is none, `not_writable`, `disk_full`.
+ * `onDamage` is called if part of the write-ahead log could not be used.
+ * Throws AopsError `data_directory_in_use` if another process owns it, `data_directory_newer` if a newer version wrote it,
+ * `data_directory_damaged` or `data_directory_foreign` if it is not a data directory, `not_writable`, `disk_full`.
  */
 export async function openDatabase(dataDirectory: string, onDamage: (damage: LogDamage) => void = () => undefined): Promise<Store> {
   const { database, log, damage } = await openExclusively(dataDirectory);
@@ -35,7 +35,7 @@ export async function openDatabase(dataDirectory: string, onDamage: (damage: Log
   return store;
 }
 
-/** Opens and locks the database of a data directory as it is, for who copies it. Throws AopsError `data_directory_in_use`. */
+/** Opens and locks the database of a data directory without changing it, to copy it. Throws AopsError `data_directory_in_use`. */
 export async function openUnchanged(dataDirectory: string): Promise<Store> {
   const { database, log } = await openExclusively(dataDirectory);
   return storeOf(new LibsqlDialect(database, log));
@@ -73,14 +73,14 @@ async function openExclusively(
 ): Promise<{ database: Libsql.Database; log: WriteAheadLog; damage: LogDamage | undefined }> {
   const path = join(dataDirectory, 'aops.db');
   try {
-    // Made here so that only its owner can read it; SQLite gives the files beside it the same mode.
+    // Created here so that only its owner can read it; SQLite gives the files next to it the same mode.
     await (await open(path, 'a', 0o600)).close();
   } catch (error) {
     throw dataFailure(error, dataDirectory);
   }
   const database = new Libsql(path);
   try {
-    // Before anything touches the file: a lock taken later would already be shared.
+    // Before anything accesses the file: later, the lock would already be shared.
     database.pragma('locking_mode=EXCLUSIVE');
     database.pragma('journal_mode=WAL');
     // The driver syncs commits itself, before any caller learns of them.
@@ -88,7 +88,7 @@ async function openExclusively(
     database.pragma(`wal_autocheckpoint=${logPages}`);
     database.pragma('foreign_keys=ON');
     database.exec('BEGIN IMMEDIATE; COMMIT');
-    // Nothing has been written yet: it is as it was found.
+    // Nothing has been written yet, so the log is unchanged.
     const damage = await logDamage(`${path}-wal`);
     return { database, log: await WriteAheadLog.of(path), damage };
   } catch (error) {
@@ -114,7 +114,7 @@ async function ownerPid(dataDirectory: string): Promise<number | undefined> {
     const state = JSON.parse(await readFile(join(dataDirectory, 'service.json'), 'utf8')) as { pid?: unknown };
     return typeof state.pid === 'number' ? state.pid : undefined;
   } catch {
-    // Only there to name the owner; the refusal stands without it.
+    // This only names the owner; the error is correct without it.
     return undefined;
   }
 }

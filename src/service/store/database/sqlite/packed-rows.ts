@@ -1,8 +1,8 @@
 /**
- * Rows as SQLite packs them into one value, and their way back. libsql aborts the whole process when it is to return a text
- * that is not valid UTF-8, as a damaged disk can make of any. So no text is returned as such: the values of all rows are joined
- * into one blob, with a NUL character between any two, and checked before they are decoded. NUL characters are in no stored text
- * (see `bindable`). For the rows of a list this takes no longer than to have each value made by libsql.
+ * Lets SQLite pack rows into one value, and unpacks them. libsql aborts the whole process when it returns a text that is not valid
+ * UTF-8, which a damaged disk can cause anywhere. Texts are therefore never returned directly: the values of all rows are joined into
+ * one blob, separated by NUL characters, and checked before they are decoded. Stored texts never contain NUL characters (see
+ * `bindable`). For the rows of a list this is as fast as letting libsql create each value.
  */
 import { type Buffer, isAscii, isUtf8 } from 'node:buffer';
 import { DamagedDataError } from '../damaged-data.ts';
@@ -11,20 +11,20 @@ import { DamagedDataError } from '../damaged-data.ts';
 export interface ResultColumn {
   readonly name: string;
   readonly table: string | null;
-  /** As it was declared; null for an expression. */
+  /** The declared type; null for an expression. */
   readonly type: string | null;
 }
 
-/** How SQLite packs the rows of a query, and what unpacks them. */
+/** How SQLite packs the rows of a query, and how they are unpacked. */
 export interface Packing {
-  /** All rows of a query in one row. */
+  /** All rows of the query in one row. */
   readonly all: string;
   /** A row for each row of the query. */
   readonly each: string;
   unpack(bytes: Buffer | null): never[];
 }
 
-/** @param sql a query that only reads; for a change only `unpack` is of use */
+/** @param sql a query that only reads; for a change only `unpack` can be used */
 export function packing(sql: string, columns: readonly ResultColumn[]): Packing {
   const names = columns.map((_, index) => `c${index}`);
   const source = `with packed(${names.join(', ')}) as (${sql})`;
@@ -36,24 +36,24 @@ export function packing(sql: string, columns: readonly ResultColumn[]): Packing 
   };
 }
 
-/** A change that returns rows, each of them packed. */
+/** A change that returns rows, each of which is packed. */
 export function packedChange(sql: string, columns: readonly ResultColumn[]): string {
   const word = ' returning ';
   const at = sql.lastIndexOf(word) + word.length;
   return `${sql.slice(0, at)}cast(${packedRow(columns, returnedValues(sql.slice(at), columns))} as blob)`;
 }
 
-/** What each column of a `returning` is, without its alias. */
+/** The expression of each column of a `returning`, without its alias. */
 function returnedValues(list: string, columns: readonly ResultColumn[]): string[] {
   if (list === '*') return columns.map(({ name }) => `"${name}"`);
   const values = topLevel(list).map((value) => value.replace(/ as "[^"]*"$/, ''));
-  // A value is named more than once in what packs it, and a parameter has one place.
+  // Packing repeats the expression of a value, but a parameter can appear only once.
   if (values.length !== columns.length || values.some((value) => value.includes('?')))
     throw new Error(`What this change returns cannot be packed: ${list}`);
   return values;
 }
 
-/** The parts of a list of SQL between its commas, but for those within parentheses and quotes. */
+/** Splits a list in SQL at its commas, except those within parentheses and quotes. */
 function topLevel(list: string): string[] {
   const parts: string[] = [];
   let depth = 0;
@@ -73,17 +73,17 @@ function topLevel(list: string): string[] {
   return [...parts, list.slice(begin).trim()];
 }
 
-/** Columns whose nulls fit in one number that JavaScript's operators on bits take. */
+/** How many columns' nulls fit into one number for JavaScript's bitwise operators. */
 const masked = 30;
-/** SQLite takes 127 arguments of a function. */
+/** SQLite functions accept at most 127 arguments. */
 const mostArguments = 100;
 
-/** What a column was declared to hold (https://www.sqlite.org/datatype3.html#determination_of_column_affinity), where it matters. */
+/** The affinity of a column (https://www.sqlite.org/datatype3.html#determination_of_column_affinity), as far as it matters here. */
 const isNumber = ({ type }: ResultColumn): boolean => /int/i.test(type ?? '');
 const isText = (column: ResultColumn): boolean => !isNumber(column) && /char|clob|text/i.test(column.type ?? '');
 const isDeclared = (column: ResultColumn): boolean => isNumber(column) || isText(column);
 
-/** One text for a row: which columns are null, as numbers, and then the value of each. */
+/** One text for each row: numbers that encode which columns are null, and then the values. */
 function packedRow(columns: readonly ResultColumn[], names: readonly string[]): string {
   const masks: string[] = [];
   for (let first = 0; first < columns.length; first += masked)
@@ -95,7 +95,7 @@ function packedRow(columns: readonly ResultColumn[], names: readonly string[]): 
     );
   const values = columns.map((column, index) => {
     const name = names[index] as string;
-    // What an expression results in is known of each value alone. Fractions are written so that they are read as the same.
+    // The type of an expression is known only for each value. Fractions are written so that they can be read back exactly.
     return isDeclared(column)
       ? name
       : `case typeof(${name}) when 'real' then printf('r%!.17g', ${name}) else substr(typeof(${name}), 1, 1) || ${name} end`;
@@ -103,7 +103,7 @@ function packedRow(columns: readonly ResultColumn[], names: readonly string[]): 
   return joined([...masks, ...values].flatMap((value, index) => (index === 0 ? [value] : ['char(0)', value])));
 }
 
-/** Nulls among the values are left out by SQLite's concat, the characters between them are not. */
+/** SQLite's concat omits nulls, but not the separators between them. */
 function joined(values: readonly string[]): string {
   if (values.length <= mostArguments) return `concat(${values.join(', ')})`;
   const parts: string[] = [];
@@ -111,7 +111,7 @@ function joined(values: readonly string[]): string {
   return joined(parts);
 }
 
-/** A function made for these columns fills an object several times faster than a loop over their names. */
+/** A function that is generated for these columns fills an object several times faster than a loop over their names. */
 function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => never[] {
   const maskCount = Math.ceil(columns.length / masked);
   const width = maskCount + columns.length;
@@ -129,7 +129,7 @@ function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => n
     const text = isAscii(bytes) ? bytes.toString('latin1') : isUtf8(bytes) ? bytes.toString() : undefined;
     if (text === undefined) throw damagedRow(bytes, columns, width);
     const parts = text.split('\0');
-    if (parts.length % width !== 0) throw new DamagedDataError(`a text in ${tablesOf(columns)} has a NUL character in it`);
+    if (parts.length % width !== 0) throw new DamagedDataError(`a text in ${tablesOf(columns)} contains a NUL character`);
     const rows: never[] = [];
     for (let at = 0; at < parts.length; at += width) rows.push(row(parts, at));
     return rows;
@@ -138,14 +138,14 @@ function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => n
 
 function number(part: string): number {
   const value = Number(part);
-  if (Number.isNaN(value)) throw new DamagedDataError('a number is stored as something else');
+  if (Number.isNaN(value)) throw new DamagedDataError('a number is stored as another type');
   return value;
 }
 
-/** The value of an expression, with the first letter of its type before it. */
+/** The value of an expression, prefixed with the first letter of its type. */
 const tagged = (part: string): unknown => (part.startsWith('t') || part.startsWith('b') ? part.slice(1) : Number(part.slice(1)));
 
-/** Says which row it is, of which column, as far as the rest of the row tells. */
+/** Names the column and the row, as far as the rest of the row allows. */
 function damagedRow(bytes: Buffer, columns: readonly ResultColumn[], width: number): DamagedDataError {
   const maskCount = width - columns.length;
   const parts: Buffer[] = [];

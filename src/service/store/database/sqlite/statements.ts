@@ -1,4 +1,4 @@
-/** Statements of one libsql database, prepared once, and what running them has to mind. */
+/** Statements of one libsql database, prepared once and executed safely. */
 import type { Buffer } from 'node:buffer';
 import {
   DeleteQueryNode,
@@ -15,20 +15,20 @@ import type { FirstRowQuery } from '../prepared.ts';
 import { bindable } from '../stored-values.ts';
 import { type Packing, packedChange, packing, type ResultColumn } from './packed-rows.ts';
 
-/** `other` is what may not be part of a transaction, or change anything: SQL written by hand. */
+/** `other` is SQL written by hand, which might be impossible in a transaction, and can change anything. */
 export type StatementKind = 'read' | 'write' | 'other';
 
 interface Prepared {
   readonly statement: Statement;
-  /** Of a query: a row for each of its rows, not one for all. Made when it is needed. */
+  /** For a query: one row for each of its rows, instead of one for all. Prepared when it is first needed. */
   each?: Statement;
   readonly packing?: Packing;
-  /** Makes a row of the values of a statement that was written by hand; undefined when it returns none. */
+  /** Creates a row from the values of a statement that was written by hand; undefined if the statement returns no rows. */
   readonly row?: (values: readonly unknown[]) => never;
 }
 
-/** Preparing takes longer than executing; so many are kept, which is more than there are but for lists of many lengths. */
-const kept = 500;
+/** How many statements are cached, because preparing takes longer than executing. Only lists of different lengths could need more. */
+const maxPrepared = 500;
 
 export class Statements {
   readonly #database: LibsqlDatabase;
@@ -38,7 +38,7 @@ export class Statements {
     this.#database = database;
   }
 
-  /** Throws what SQLite has against it, and DamagedDataError for what cannot be read any more. */
+  /** Throws SQLite's errors, and DamagedDataError for data that can no longer be read. */
   run(query: FirstRowQuery): QueryResult<never> {
     try {
       return this.#run(query);
@@ -49,13 +49,13 @@ export class Statements {
 
   #run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
     const kind = kindOf(query);
-    // It may change the schema that the others were prepared for.
+    // It may change the schema that other statements were prepared for.
     if (kind === 'other') this.#prepared.clear();
     const prepared = kind === 'other' ? this.#byHand(sql) : this.#keep(sql, query);
     const { statement, packing, row } = prepared;
     const values = parameters.map(bindable);
     if (packing !== undefined) {
-      // A change that returns rows has to be seen to its end.
+      // All rows of a change must be read, or it would not be completed.
       if (kind === 'write') return { rows: (statement.all(values) as [Buffer][]).flatMap(([bytes]) => packing.unpack(bytes)) };
       if (!firstRowOnly) return { rows: packing.unpack((statement.get(values) as [Buffer | null])[0]) };
       prepared.each ??= this.#database.prepare(packing.each).raw(true);
@@ -71,7 +71,7 @@ export class Statements {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
       prepared = this.#prepare(sql, query);
-      if (this.#prepared.size >= kept) this.#prepared.delete(this.#prepared.keys().next().value as string);
+      if (this.#prepared.size >= maxPrepared) this.#prepared.delete(this.#prepared.keys().next().value as string);
       this.#prepared.set(sql, prepared);
     }
     return prepared;
@@ -86,7 +86,7 @@ export class Statements {
     return { statement: this.#database.prepare(packedSql).raw(true), packing: packed };
   }
 
-  /** Its rows are those of SQLite itself, such as those of a pragma. */
+  /** A statement whose rows come from SQLite itself, such as a pragma. */
   #byHand(sql: string): Prepared {
     const statement = this.#database.prepare(sql);
     if (!statement.reader) return { statement };
@@ -100,7 +100,7 @@ export function kindOf(query: OperationNode): StatementKind {
   return InsertQueryNode.is(query) || UpdateQueryNode.is(query) || DeleteQueryNode.is(query) ? 'write' : 'other';
 }
 
-/** The table that a change is about; undefined for what was written by hand. */
+/** The table that a statement changes; undefined for SQL written by hand. */
 export function changedTable(query: OperationNode): string | undefined {
   if (InsertQueryNode.is(query)) return tableName(query.into);
   if (UpdateQueryNode.is(query)) return tableName(query.table);
@@ -110,7 +110,7 @@ export function changedTable(query: OperationNode): string | undefined {
 const tableName = (node: OperationNode | undefined): string | undefined =>
   node !== undefined && TableNode.is(node) ? node.table.identifier.name : undefined;
 
-/** A function made for these columns fills an object several times faster than a loop over their names. */
+/** A function that is generated for these columns fills an object several times faster than a loop over their names. */
 function rowMaker(columns: readonly string[]): (values: readonly unknown[]) => never {
   const fields = columns.map((name, index) => `${JSON.stringify(name)}: values[${index}]`);
   return new Function('values', `return { ${fields.join(', ')} };`) as (values: readonly unknown[]) => never;

@@ -1,11 +1,11 @@
 /**
- * The write-ahead log beside a database, synced by us and not by SQLite: that would keep the whole process waiting for the disk
- * with every commit. In the mode `synchronous=NORMAL` it leaves out that one sync of a commit, and no other
- * (https://sqlite.org/pragma.html#pragma_synchronous): a database is whole at every moment, and what was synced is in it.
+ * The write-ahead log of a database. It is synced here and not by SQLite, which would make the whole process wait for the disk with
+ * every commit. In the mode `synchronous=NORMAL` SQLite omits only this sync (https://sqlite.org/pragma.html#pragma_synchronous): a
+ * database is consistent at every moment, and contains everything that was synced.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** The log goes into the database at so many pages, 16 MiB and not 4: that waits for the disk, and pages change often meanwhile. */
+/** The number of pages (16 MiB instead of 4) at which the log is moved into the database: this waits for the disk, and pages change often. */
 export const logPages = 4_000;
 
 export class WriteAheadLog {
@@ -15,12 +15,12 @@ export class WriteAheadLog {
     this.#file = file;
   }
 
-  /** The log of a database that is open; it is the same file until the database is closed. */
+  /** The log of an open database; it is the same file until the database is closed. */
   static async of(databasePath: string): Promise<WriteAheadLog> {
     return new WriteAheadLog(await open(`${databasePath}-wal`, 'r+'));
   }
 
-  /** Resolves when everything that was committed before is on the disk. */
+  /** Resolves when everything that was committed before the call is on the disk. */
   sync(): Promise<void> {
     return this.#file.datasync();
   }

@@ -1,8 +1,8 @@
-/** Who calls, with which tokens, and what was answered under an idempotency key. */
+/** Credentials, their tokens, and the answers that were stored under idempotency keys. */
 import type { Selectable } from 'kysely';
 import type { Fixed } from './columns.ts';
 
-/** Who calls: a key or an OAuth client. Rate limits and idempotency keys belong to it, whatever token it presents. */
+/** A caller: an API key or an OAuth client. Rate limits and idempotency keys belong to it, whichever token it uses. */
 export interface CredentialsTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
@@ -10,22 +10,22 @@ export interface CredentialsTable {
   name: string;
   created_at: Fixed<string>;
   revoked_at: string | null;
-  /** Words separated by spaces, as OAuth writes them; null has full access. */
+  /** Separated by spaces, as in OAuth; null means full access. */
   scopes: Fixed<string | null>;
   /** SHA-256 of the secret of an OAuth client. */
   secret_hash: Fixed<string | null>;
-  /** Milliseconds; null never expires. */
+  /** Milliseconds; null means that it never expires. */
   expires_at: Fixed<number | null>;
 }
 
-/** Bearer tokens, by their SHA-256; the tokens themselves are never stored here. */
+/** Bearer tokens by their SHA-256; the tokens themselves are never stored. */
 export interface TokensTable {
   hash: Fixed<string>;
   credential_id: Fixed<string>;
   created_at: Fixed<string>;
-  /** Milliseconds; null lives as long as its credential. */
+  /** Milliseconds; null means that it expires with its credential. */
   expires_at: Fixed<number | null>;
-  /** What the token was narrowed to when it was fetched; null allows what its credential does. */
+  /** The scopes that were requested for the token; null means those of its credential. */
   scopes: Fixed<string | null>;
 }
 
@@ -43,7 +43,7 @@ export interface IdempotencyKeysTable {
   size: Fixed<number>;
 }
 
-/** `local` is the owner of the data directory, `api_key` has one token for life, `oauth_client` fetches short ones. */
+/** `local` is the owner of the data directory, `api_key` has one permanent token, `oauth_client` requests short-lived ones. */
 export type CredentialKind = 'local' | 'api_key' | 'oauth_client';
 
 export interface AccessTables {

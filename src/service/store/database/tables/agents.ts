@@ -1,4 +1,4 @@
-/** Agents, their revisions and schedules, and what they remember. */
+/** Agents with their revisions, schedules, and memory. */
 import type { Generated, Selectable } from 'kysely';
 import type { Fixed, Flag } from './columns.ts';
 
@@ -6,7 +6,7 @@ export interface AgentsTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
   name: string;
-  /** Lower-cased by JavaScript, which knows more letters than SQLite. */
+  /** In lower case by JavaScript, which supports more letters than SQLite. */
   name_folded: string;
   slack_enabled: Flag | null;
   microsoft_teams_enabled: Flag | null;
@@ -30,7 +30,7 @@ export interface BuildsTable {
   revision_description: string | null;
   /** JSON of the RevisionConfig. */
   config: string | null;
-  /** JSON array of agent ids. */
+  /** JSON array of agent IDs. */
   handover_target_ids: string | null;
   parent_build_id: string | null;
   promoted_at: string | null;
@@ -38,19 +38,19 @@ export interface BuildsTable {
   updated_at: string;
 }
 
-/** Procedure texts by their hash: a run keeps the text it was started with when its revision is edited. */
+/** Procedure texts by their hash: a run keeps the text that it was started with, even if its revision is edited. */
 export interface ProceduresTable {
   hash: Fixed<string>;
   text: Fixed<string>;
 }
 
-/** When runs of an agent are started. */
+/** The schedules on which runs of an agent are started. */
 export interface SchedulesTable {
   id: Fixed<string>;
   agent_id: Fixed<string>;
-  /** The live revision when it was made, or else the newest. */
+  /** The live revision at the time of its creation, or else the newest one. */
   build_id: Fixed<string>;
-  /** Who made it. */
+  /** The credential that created it. */
   credential_id: Fixed<string>;
   enabled: Flag;
   frequency: string;
@@ -61,16 +61,16 @@ export interface SchedulesTable {
   cron: string | null;
   source: Fixed<string | null>;
   task: string | null;
-  /** 0 fires once. */
+  /** 0 if it fires only once. */
   recurring: Flag | null;
-  /** Milliseconds; null when it does not fire any more. */
+  /** Milliseconds; null if it no longer fires. */
   next_at: number | null;
   last_run_at: string | null;
   last_run_id: string | null;
   last_error: string | null;
-  /** Times in a row that no run could be started. */
+  /** How many times in a row no run could be started. */
   failures: number;
-  /** How many of those because a connection was missing; since when, and when last. */
+  /** How many of these times a connection was missing, when first, and when last. */
   missing_connection_failures: Generated<number>;
   first_missing_connection_at: string | null;
   last_missing_connection_at: string | null;
@@ -80,14 +80,14 @@ export interface SchedulesTable {
   updated_at: string;
 }
 
-/** What agents remember from run to run. */
+/** Files that agents keep from run to run. */
 export interface MemoryFilesTable {
   agent_id: Fixed<string>;
   path: Fixed<string>;
   content: string;
   /** Bytes. */
   size: number;
-  /** 1, 2, 3 ... with every change. */
+  /** 1, 2, 3 ..., incremented with every change. */
   generation: number;
   source_type: 'job' | 'user';
   source_run_id: string | null;

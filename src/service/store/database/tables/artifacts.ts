@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import type { ArtifactStatus, ArtifactVisibility, PublishPermission, RefreshFrequency } from '../../../../interface/types.ts';
 import type { Fixed } from './columns.ts';
 
-/** Pages that are made from messages, and remade. */
+/** Pages that are generated from messages, and refreshed. */
 export interface ArtifactsTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
@@ -14,9 +14,9 @@ export interface ArtifactsTable {
   visibility: ArtifactVisibility;
   publish_permission: PublishPermission;
   current_revision_id: string | null;
-  /** JSON of the generation that is to be carried out, or is (engine/artifacts/generation.ts). */
+  /** JSON of the pending or current generation (engine/artifacts/generation.ts). */
   generation: string | null;
-  /** JSON of the question that it waits for. */
+  /** JSON of the pending question. */
   question: string | null;
   refresh_frequency: RefreshFrequency | null;
   last_refresh_at: string | null;
@@ -32,7 +32,7 @@ export interface ArtifactRevisionsTable {
   version: Fixed<number>;
   parent_revision_id: Fixed<string | null>;
   restored_from_version: Fixed<number | null>;
-  /** JSON: what the page is to show (artifacts/page.ts), and what that was when it was made. */
+  /** JSON: the specification of the page (artifacts/page.ts), and the data at the time of generation. */
   spec: Fixed<string>;
   content: Fixed<string>;
   created_at: Fixed<string>;
@@ -46,7 +46,7 @@ export interface ArtifactMessagesTable {
   author_user_id: Fixed<string | null>;
   role: Fixed<'user' | 'assistant'>;
   content: Fixed<string>;
-  /** JSON of what it is beside text. */
+  /** JSON of everything other than text. */
   message: Fixed<string | null>;
   revision_id: Fixed<string | null>;
   selected_element: Fixed<string | null>;

@@ -15,14 +15,14 @@ export interface BuilderRunsTable {
   prompt: Fixed<string>;
   runtime: Fixed<string>;
   phase: string | null;
-  /** JSON of the RevisionConfig that it began with, and of the one it proposes. */
+  /** JSON of the initial RevisionConfig, and of the proposed one. */
   base_config: Fixed<string | null>;
   proposed_config: string | null;
-  /** JSON of the HumanRequest that is pending. */
+  /** JSON of the pending HumanRequest. */
   questions: string | null;
   /** JSON object: question text to answer. */
   answers: string;
-  /** JSON arrays: sentences, and SetupChange objects. */
+  /** JSON arrays of sentences, and of SetupChange objects. */
   changes: string | null;
   setup_changes: string | null;
   schedule_suggested: Flag;

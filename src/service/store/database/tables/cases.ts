@@ -15,33 +15,33 @@ export interface QueuesTable {
 }
 
 /**
- * Work for agents. A pending case is claimed by a run, postponed, or waits. One that is done keeps the run that did it.
+ * Work for agents. A pending case is claimed by a run, postponed, or waiting. A completed case keeps the run that completed it.
  */
 export interface CasesTable {
   id: Fixed<string>;
   queue_id: Fixed<string>;
-  /** Grows within the queue: the order of cases of the same moment. */
+  /** Increases within the queue, and determines the order of cases of the same moment. */
   number: Fixed<number>;
   title: Fixed<string>;
   data: Fixed<string>;
-  /** Title and data, lower-cased by JavaScript. */
+  /** Title and data, in lower case by JavaScript. */
   search_text: Fixed<string>;
   status: CaseStatus;
   /** Position in casePriorities. */
   priority: number;
-  /** The agent that alone may take it; null for those of the queue. */
+  /** The only agent that may take it; null for all agents of the queue. */
   delegated_agent_id: string | null;
   claimed_at: string | null;
   claimed_by_run_id: string | null;
   completed_at: string | null;
   postponed_to: string | null;
-  /** Which part of the line it waits in, as in `lineRanks`. Follows from `postponed_to`, and is written by the store alone. */
+  /** Its rank among the waiting cases (`lineRanks`). Derived from `postponed_to` by the store. */
   line_rank: Generated<number>;
   created_at: Fixed<string>;
   updated_at: string;
 }
 
-/** What happened to a case, in order. */
+/** The history of a case, in order. */
 export interface CaseEventsTable {
   id: Fixed<string>;
   case_id: Fixed<string>;
@@ -57,7 +57,7 @@ export interface CaseEventsTable {
 export interface QueueLabelsTable {
   id: Fixed<string>;
   queue_id: Fixed<string>;
-  /** Empty for a label without one. */
+  /** Empty for a label without a key. */
   key: string;
   value: string;
   color_hue: number;
@@ -69,15 +69,15 @@ export interface CaseLabelsTable {
   label_id: Fixed<string>;
 }
 
-/** Has an agent work on the cases of a queue. An agent has one at the most. */
+/** Makes an agent work on the cases of a queue. An agent has at most one. */
 export interface CaseTriggersTable {
   id: Fixed<string>;
   agent_id: Fixed<string>;
   queue_id: string;
-  /** Who made it. */
+  /** The credential that created it. */
   credential_id: Fixed<string>;
   enabled: Flag;
-  /** Cases at a time; null for what the plan allows. */
+  /** How many cases at a time; null for the limit of the plan. */
   concurrency: number | null;
   created_at: Fixed<string>;
   updated_at: string;

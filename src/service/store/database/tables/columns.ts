@@ -1,8 +1,8 @@
-/** What columns are made of. */
+/** Types of columns. */
 import type { ColumnType } from 'kysely';
 
-/** 0 or 1: a boolean bound to libsql ends the process, and Postgres and SQLite disagree on the type. */
+/** 0 or 1: binding a boolean makes libsql end the process, and Postgres and SQLite have different types for it. */
 export type Flag = 0 | 1;
 
-/** A column that never changes once it is written. */
+/** A column that never changes after it was written. */
 export type Fixed<T> = ColumnType<T, T, never>;

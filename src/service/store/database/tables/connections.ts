@@ -1,4 +1,4 @@
-/** Connections, and authorizations under way. */
+/** Connections, and authorizations in progress. */
 import type { Selectable } from 'kysely';
 import type { Fixed, Flag } from './columns.ts';
 
@@ -12,15 +12,15 @@ export interface ConnectionsTable {
   server_url: string;
   auth_method: ConnectionAuth;
   shared: Flag;
-  /** JSON: what goes with each request and is no secret, by name. */
+  /** JSON: headers and parameters of each request that are not secret, by name. */
   headers: string;
-  /** The same for secret ones, sealed. */
+  /** The same for secret values, sealed. */
   secret_headers: string | null;
-  /** Client, tokens and where they came from, as JSON, sealed. */
+  /** Client, tokens and their origin, as JSON, sealed. */
   oauth: string | null;
   /** JSON. */
   oauth_scopes: string | null;
-  /** Counts the changes to what it is reached with: what was found out about an earlier one says nothing of this one. */
+  /** Incremented when the address or the credentials change: results for earlier values are not valid for these. */
   revision: number;
   broken_at: string | null;
   broken_reason: string | null;
@@ -29,12 +29,12 @@ export interface ConnectionsTable {
   deleted_at: string | null;
 }
 
-/** An authorization that a person was sent to give. */
+/** An authorization that a person was asked to give. */
 export interface OAuthFlowsTable {
   /** SHA-256 of the `state`. */
   state_hash: Fixed<string>;
   team_id: Fixed<string>;
-  /** The connection that is authorized again; null when it is to be made. */
+  /** The connection that is authorized again; null for a new one. */
   connection_id: Fixed<string | null>;
   name: Fixed<string>;
   type: Fixed<string>;
@@ -50,7 +50,7 @@ export interface OAuthFlowsTable {
 export interface RunConnectionsTable {
   run_id: Fixed<string>;
   connection_id: Fixed<string>;
-  /** What it was called then. */
+  /** Its name at that time. */
   name: Fixed<string>;
   first_used_at: Fixed<string>;
 }

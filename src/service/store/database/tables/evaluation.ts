@@ -1,12 +1,12 @@
-/** Rubrics, and how runs did by them. */
+/** Rubrics, and the evaluations of runs. */
 import type { Selectable } from 'kysely';
 import type { Fixed } from './columns.ts';
 
-/** What runs of an agent are judged by. */
+/** The criteria for evaluating runs of an agent. */
 export interface RubricsTable {
   id: Fixed<string>;
   agent_id: Fixed<string>;
-  /** The revision that it is for; empty for all. */
+  /** The revision to which it applies; empty for all. */
   build_id: Fixed<string>;
   slug: Fixed<string>;
   title: string;
@@ -17,7 +17,7 @@ export interface RubricsTable {
   deleted_at: string | null;
 }
 
-/** What came of judging a run that has ended. */
+/** The evaluation of a run that has ended. */
 export interface EvaluationsTable {
   run_id: Fixed<string>;
   status: EvaluationStatus;
@@ -30,7 +30,7 @@ export interface EvaluationsTable {
   /** Their sum. */
   issues: number;
   comment: string | null;
-  /** JSON array of what each rubric gave. */
+  /** JSON array of the result of each rubric. */
   results: string;
   created_at: Fixed<string>;
   updated_at: string;

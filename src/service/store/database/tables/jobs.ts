@@ -2,25 +2,25 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Fixed } from './columns.ts';
 
-/** Everything that is to be done later or elsewhere than in a request. */
+/** Work that is done outside of requests. */
 export interface JobsTable {
   id: Fixed<string>;
   kind: Fixed<string>;
-  /** What it works on; at most one job of a kind for each subject. */
+  /** What the job is about; each subject has at most one job of a kind. */
   subject_id: Fixed<string>;
   status: JobStatus;
-  /** Milliseconds: start time, retry time and, while running, end of the lease. */
+  /** Milliseconds: the time of the start or retry, and while running the end of the lease. */
   due_at: number;
   owner: string | null;
-  /** Grows with every claim and every revocation; whoever holds an older one may not write. */
+  /** Increases with every claim and revocation; a worker with an older epoch must not write. */
   epoch: Generated<number>;
   attempts: Generated<number>;
   payload: string | null;
-  /** Jobs of one kind and lane share a limit: the team of a run. Null has none. */
+  /** Jobs of one kind and lane share a limit, such as those of a team's runs. Null means no limit. */
   lane: Fixed<string | null>;
 }
 
-/** `parked` waits for something other than time. */
+/** `parked` jobs wait for an event, not for a time. */
 export type JobStatus = 'queued' | 'running' | 'parked' | 'done';
 
 export interface JobsTables {

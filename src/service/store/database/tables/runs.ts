@@ -1,4 +1,4 @@
-/** Runs, and everything that one leaves behind. */
+/** Runs, and everything that belongs to them. */
 import type { Insertable, Selectable } from 'kysely';
 import type { RunStatus } from '../../../../interface/types.ts';
 import type { Fixed } from './columns.ts';
@@ -7,7 +7,7 @@ export interface SandboxesTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
   created_at: Fixed<string>;
-  /** When it is removed unless a run has taken it; null once one has. */
+  /** When it is removed if no run uses it; null as soon as one does. */
   expires_at: string | null;
   removed_at: string | null;
 }
@@ -25,13 +25,13 @@ export interface RunsTable {
   sandbox_id: Fixed<string>;
   runtime: Fixed<string>;
   procedure_hash: Fixed<string>;
-  /** 1 for the run as started; a message to a completed run begins the next one. */
+  /** 1 for a new run; a message to a completed run begins the next turn. */
   turn: number;
   submitted_prompt_count: number;
   resume_count: number;
   error: string | null;
   webhook_url: Fixed<string | null>;
-  /** The case it was started for, which may be gone. */
+  /** The case that it was started for, which may have been deleted. */
   case_id: Fixed<string | null>;
   created_at: Fixed<string>;
   updated_at: string;
@@ -39,7 +39,7 @@ export interface RunsTable {
   completed_at: string | null;
 }
 
-/** Runs that were removed: which of a month (the start of the billing period they were started in) had which status in the end. */
+/** Removed runs: their number by month (the start of the billing period in which they were started) and final status. */
 export interface RemovedRunsTable {
   team_id: Fixed<string>;
   period: Fixed<string>;
@@ -47,7 +47,7 @@ export interface RemovedRunsTable {
   runs: number;
 }
 
-/** How many runs there are of each kind (store/run-totals.ts). */
+/** The number of runs by agent, status, and source (store/runs/run-totals.ts). */
 export interface RunTotalsTable {
   team_id: Fixed<string>;
   agent_id: Fixed<string>;
@@ -62,7 +62,7 @@ export interface MessagesTable {
   seq: Fixed<number>;
   id: Fixed<string>;
   turn: Fixed<number>;
-  /** Id that the runtime gave the event; null for what people wrote. */
+  /** The event ID from the runtime; null for messages of people. */
   event_id: Fixed<string | null>;
   type: Fixed<string>;
   role: Fixed<string>;
@@ -85,7 +85,7 @@ export interface HumanRequestsTable {
   id: Fixed<string>;
   run_id: Fixed<string>;
   turn: Fixed<number>;
-  /** Journal key of the step that asked. */
+  /** Journal key of the step with the request. */
   step: Fixed<string>;
   type: Fixed<'approval' | 'question'>;
   title: Fixed<string>;
@@ -99,7 +99,7 @@ export interface HumanRequestsTable {
   created_at: Fixed<string>;
 }
 
-/** Each asking and each settling of a human request (store/request-events.ts). */
+/** Each time a human request was created or settled (store/runs/request-events.ts). */
 export interface RequestEventsTable {
   team_id: Fixed<string>;
   /** 1, 2, 3 ... within the team. */
@@ -109,7 +109,7 @@ export interface RequestEventsTable {
   change: Fixed<'asked' | 'settled'>;
 }
 
-/** Files that a run recorded; the bytes are in the data directory. */
+/** Files that a run has recorded; their contents are in the data directory. */
 export interface RunFilesTable {
   id: Fixed<string>;
   run_id: Fixed<string>;
@@ -122,7 +122,7 @@ export interface RunFilesTable {
   created_at: Fixed<string>;
 }
 
-/** Tool calls that pictures were taken of. */
+/** Tool calls with screenshots. */
 export interface ToolExecutionsTable {
   id: Fixed<string>;
   run_id: Fixed<string>;
@@ -132,7 +132,7 @@ export interface ToolExecutionsTable {
   seq: Fixed<number>;
   tool_name: Fixed<string>;
   action: Fixed<string | null>;
-  /** JSON of what it was given, with `url` and `title` of the page. */
+  /** JSON of its input, with `url` and `title` of the page. */
   input: Fixed<string | null>;
   error: Fixed<string | null>;
   started_at: Fixed<string>;

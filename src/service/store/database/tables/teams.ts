@@ -1,4 +1,4 @@
-/** Teams, their plans, and what the service itself remembers. */
+/** Teams, their plans, and the settings of the service. */
 import type { Generated, Selectable } from 'kysely';
 import type { Fixed } from './columns.ts';
 
@@ -12,23 +12,23 @@ export interface TeamsTable {
   name: string;
   created_at: Fixed<string>;
   deleted_at: string | null;
-  /** The highest number of a run that was removed; it is not given again. */
+  /** The highest number of a removed run, which is not used again. */
   last_removed_run: Generated<number>;
-  /** The number of the latest of its request events; it is not given again. */
+  /** The number of its latest request event, which is not used again. */
   last_request_event: Generated<number>;
 }
 
-/** What a team may use; a team without a row has the default plan (plans/plan.ts). */
+/** The plan of a team; a team without a row has the default plan (store/access/plan.ts). */
 export interface PlansTable {
   team_id: Fixed<string>;
   name: string;
-  /** Limits; null is none. */
+  /** Limits; null means unlimited. */
   agent_runs: number | null;
   assignments: number | null;
   clarity_interviews: number | null;
   max_concurrent_runs: number;
   run_counting_mode: string;
-  /** JSON arrays of words; null for those of the service. */
+  /** JSON arrays of words; null for the defaults of the service. */
   features: string | null;
   products: string | null;
   updated_at: string;

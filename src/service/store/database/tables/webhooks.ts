@@ -3,11 +3,11 @@ import type { Selectable } from 'kysely';
 import type { DeliveryStatus, WebhookEventKind } from '../../../../interface/types.ts';
 import type { Fixed, Flag } from './columns.ts';
 
-/** What webhooks of a team are signed with. The current secret has no end; the one before it signs too until it expires. */
+/** The secrets that sign the webhooks of a team. The current one does not expire; the previous one also signs until it expires. */
 export interface WebhookSecretsTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
-  /** `whsec_` and base64: it signs, so it cannot be kept as a hash. */
+  /** `whsec_` and base64: it is needed for signing, so it cannot be stored as a hash. */
   secret: Fixed<string>;
   created_at: Fixed<string>;
   /** Milliseconds; null for the current one. */
@@ -24,10 +24,10 @@ export interface WebhookSubscriptionsTable {
   enabled: Flag;
   disabled_reason: string | null;
   disabled_at: string | null;
-  /** Attempts that have failed since the last success, and when the first of them did (milliseconds). */
+  /** Failed attempts since the last success, and the time of the first of them (milliseconds). */
   failures: number;
   failing_since: number | null;
-  /** Milliseconds until which the receiver asked to be left alone. */
+  /** Milliseconds; the receiver asked for no deliveries until then. */
   held_until: number | null;
   last_delivered_at: string | null;
   created_at: Fixed<string>;
@@ -35,22 +35,22 @@ export interface WebhookSubscriptionsTable {
   deleted_at: string | null;
 }
 
-/** The outbox: what somebody is to be told, written in the transaction of the change that it tells of. */
+/** The outbox: events for subscribers, written in the transaction of the change that they report. */
 export interface EventsTable {
   /** The `webhook-id` of every delivery. */
   id: Fixed<string>;
   team_id: Fixed<string>;
   kind: Fixed<WebhookEventKind>;
   run_id: Fixed<string | null>;
-  /** The body of every delivery, as it is sent. */
+  /** The exact body of every delivery. */
   payload: Fixed<string>;
   created_at: Fixed<string>;
 }
 
-/** An event on its way to one URL. */
+/** The delivery of an event to one URL. */
 export interface DeliveriesTable {
   id: Fixed<string>;
-  /** 1, 2, 3 ... in each team: the order of the list. */
+  /** 1, 2, 3 ... within the team: the order of the list. */
   seq: Fixed<number>;
   team_id: Fixed<string>;
   event_id: Fixed<string>;
@@ -58,11 +58,11 @@ export interface DeliveriesTable {
   run_id: Fixed<string | null>;
   /** Null for the `webhook_url` of a run. */
   subscription_id: Fixed<string | null>;
-  /** The subscription, or a URL of runs. What goes to one endpoint is delivered by one worker at a time. */
+  /** The subscription, or a URL of runs. Only one worker at a time delivers to an endpoint. */
   endpoint: Fixed<string>;
   url: string;
   status: DeliveryStatus;
-  /** Attempts of this round of the schedule; a resend begins a new one. */
+  /** Attempts in this round of the retry schedule; resending begins a new round. */
   tries: number;
   attempt_count: number;
   /** Milliseconds; null unless pending. */

@@ -79,7 +79,7 @@ it('a change returns columns under other names, and expressions', async () => {
 it.each([
   ['invalid', "cast(x'41ff42' as text)", '"c" of a row of mixed (id 2) is not valid text'],
   ['cut off', "cast(x'41e282' as text)", '"c" of a row of mixed (id 2) is not valid text'],
-  ['interrupted by a NUL character', "cast(x'410042' as text)", 'a text in mixed has a NUL character in it'],
+  ['interrupted by a NUL character', "cast(x'410042' as text)", 'a text in mixed contains a NUL character'],
 ])('a text that is %s fails the query that reads it, and no other', async (_, value, message) => {
   const { db, file } = await opened();
   for (const id of [1, 2, 3]) await db.insertInto('mixed').values({ id, a: 'a', b: 1, c: 'c' }).execute();

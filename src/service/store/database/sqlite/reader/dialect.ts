@@ -1,8 +1,8 @@
-/** Kysely's dialect for what a thread reads. */
+/** Kysely's dialect for a thread that reads. */
 import { type DatabaseConnection, type Dialect, type Driver, type QueryResult, SqliteDialect } from 'kysely';
 import type { Reader } from './reader.ts';
 
-/** @param around is called with each query, and runs it; by default at once */
+/** @param around is called with each query, and runs it; by default immediately */
 export class ReaderDialect extends SqliteDialect implements Dialect {
   readonly #reader: Reader;
 
@@ -21,7 +21,7 @@ export class ReaderDialect extends SqliteDialect implements Dialect {
         throw new Error('Queries are not streamed; page through them.');
       },
     };
-    const notHere = async (): Promise<never> => Promise.reject(new Error('What is only read needs no transaction.'));
+    const notHere = async (): Promise<never> => Promise.reject(new Error('A database that is only read has no transactions.'));
     return {
       init: async () => undefined,
       acquireConnection: async () => connection,

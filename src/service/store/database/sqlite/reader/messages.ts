@@ -1,10 +1,10 @@
-/** What is said to the thread that reads the database, and what it says. */
+/** The messages to and from the thread that reads the database. */
 import type { ResultColumn } from '../packed-rows.ts';
 
 export interface ReaderOptions {
-  /** The file of the database. */
+  /** The database file. */
   readonly file: string;
-  /** Where libsql is. */
+  /** The location of libsql. */
   readonly libsql: string;
 }
 

@@ -1,4 +1,4 @@
-/** A thread that reads a database, one query after the other, while this one goes on. It is started when it is first needed. */
+/** A thread that reads a database, one query at a time, while this thread continues. It is started with the first query. */
 import { Buffer } from 'node:buffer';
 import { Worker } from 'node:worker_threads';
 import type { CompiledQuery, QueryResult } from 'kysely';
@@ -23,12 +23,12 @@ export class Reader {
   #ended: Promise<void> = Promise.resolve();
   #last = 0;
 
-  /** @param file the database; it is opened for reading alone */
+  /** @param file the database, which is opened read-only */
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** Runs a query that changes nothing. Throws what SQLite has against it, and DamagedDataError. */
+  /** Runs a query that changes nothing. Throws SQLite's errors, and DamagedDataError. */
   run(query: CompiledQuery): Promise<QueryResult<never>> {
     const { sql, parameters, firstRowOnly } = query as FirstRowQuery;
     const as = kindOf(query.query) === 'other' ? 'rows' : firstRowOnly ? 'first packed' : 'packed';
@@ -41,9 +41,9 @@ export class Reader {
     });
   }
 
-  /** Resolves when the file is closed. What is being read is read to its end. */
+  /** Resolves when the file is closed. Queries in progress are completed. */
   async close(): Promise<void> {
-    // It must not be left behind by a process that has nothing else to wait for.
+    // The process must not end before the file is closed, even if nothing else keeps it running.
     this.#worker?.ref();
     this.#worker?.postMessage('close');
     await this.#ended;
@@ -77,7 +77,7 @@ export class Reader {
     }
   }
 
-  /** The next query starts another thread. */
+  /** Fails all queries in progress. The next query starts another thread. */
   #fail(worker: Worker, error: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

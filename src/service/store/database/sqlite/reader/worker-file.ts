@@ -1,4 +1,4 @@
-/** Where the program of the thread is: beside the bundle. What runs the sources says where it has bundled it to. */
+/** The location of the thread's program: next to the bundle. Whoever runs the sources sets where it was bundled to. */
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * Reads a database in a thread of its own, where a query that takes long holds nobody up: the other end of `reader.ts`. It is
- * bundled as a file of its own.
+ * Reads a database in a separate thread, in which a long query delays nothing else: the counterpart of `reader.ts`. It is bundled as
+ * a separate file.
  */
 import type { Buffer } from 'node:buffer';
 import { createRequire } from 'node:module';
@@ -19,8 +19,8 @@ interface Prepared {
   readonly columns: readonly ResultColumn[];
 }
 
-/** Statements that are kept: lists have many forms, and each is used again. */
-const most = 100;
+/** How many statements are cached: lists have many forms, and each is used again. */
+const maxPrepared = 100;
 const prepared = new Map<string, Prepared>();
 
 function prepare({ sql, as }: Asked): Prepared {
@@ -32,7 +32,7 @@ function prepare({ sql, as }: Asked): Prepared {
     const packed = as === 'rows' ? undefined : packing(sql, columns);
     const text = packed === undefined ? sql : as === 'packed' ? packed.all : packed.each;
     found = { statement: database.prepare(text).raw(true), columns };
-    if (prepared.size >= most) prepared.clear();
+    if (prepared.size >= maxPrepared) prepared.clear();
     prepared.set(key, found);
   }
   return found;
@@ -53,7 +53,7 @@ function answer(asked: Asked): Told {
 
 parentPort?.on('message', (asked: Asked | 'close') => {
   if (asked !== 'close') return parentPort?.postMessage(answer(asked));
-  // Statements that are not closed would keep the file open.
+  // Open statements would keep the file open.
   prepared.clear();
   database.close();
   parentPort?.close();
