@@ -7,7 +7,7 @@ import { version } from '../base/version.ts';
 import { serviceApi } from './api/index.ts';
 import { refuseUnfinished } from './backup/unfinished.ts';
 import { savePlans } from './engine/access/startup-plans.ts';
-import { createEngine } from './engine/create-engine.ts';
+import { createEngine, type StartableEngine } from './engine/create-engine.ts';
 import { engineJobs } from './engine/engine-jobs.ts';
 import { createHttpParts, httpSettings } from './http/create-parts.ts';
 import { forgetKeysJob } from './http/idempotency/forget-keys.ts';
@@ -81,12 +81,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 /** Stops the parts of the service in the order in which they depend on one another. */
 async function close(
-  {
-    engine,
-    server,
-    readiness,
-    metrics,
-  }: { engine: Awaited<ReturnType<typeof createEngine>>; server: HttpServer; readiness: Readiness; metrics: ServiceMetrics },
+  { engine, server, readiness, metrics }: { engine: StartableEngine; server: HttpServer; readiness: Readiness; metrics: ServiceMetrics },
   { delay = 0, time = 5_000 }: NonNullable<ServiceOptions['drain']> = {},
 ): Promise<void> {
   readiness.drain();

@@ -54,14 +54,19 @@ export interface EngineOptions {
   runtimes?: readonly Runtime[];
 }
 
+/** An engine with the whole worker, for whoever starts and stops it. */
+export interface StartableEngine extends Engine {
+  readonly worker: Worker;
+}
+
 /**
- * The engine of a service; start its worker when everything else is ready.
+ * Creates the engine of a service. Start its worker when everything else is ready.
  * @throws AopsError `secret_key_invalid`, UsageError `webhook_host_invalid`, `connection_host_invalid`
  */
 export async function createEngine(
   options: EngineOptions,
   { store, copies, clock, log, instanceId }: HasStore & HasClock & HasLog & { copies: DatabaseCopies; instanceId: string },
-): Promise<Engine & { readonly worker: Worker }> {
+): Promise<StartableEngine> {
   const { dataDirectory, commandPath, runtimes = [scriptRuntime], webhooks = {}, connections = {} } = options;
   return {
     ...{ store, clock, log },

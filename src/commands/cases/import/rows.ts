@@ -1,6 +1,7 @@
 /** Reads the rows of a CSV, JSON or NDJSON file to be imported as cases. */
 import path from 'node:path';
 import { UsageError } from '../../../base/errors.ts';
+import { isObject } from '../../../base/values.ts';
 import { decoded } from '../../../cli/input/body.ts';
 import { toCsv } from '../../../terminal/csv.ts';
 import { parseCsv } from './csv.ts';
@@ -67,8 +68,6 @@ function object(value: unknown, where: string): Record<string, unknown> {
   if (isObject(value)) return value;
   throw new UsageError(`${where} is not an object.`);
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => value !== null && typeof value === 'object' && !Array.isArray(value);
 
 export interface FailedRow {
   row: number;

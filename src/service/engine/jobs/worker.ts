@@ -18,7 +18,6 @@ import {
   prolongLease,
   releaseJob,
 } from '../../store/jobs/jobs.ts';
-
 import type { Job, JobClaim } from './job.ts';
 
 /** Why a sleep ends. One error is shared, because each abort would otherwise create its own. */
@@ -154,23 +153,23 @@ export class Worker {
   async #run(): Promise<void> {
     while (!this.#closing) {
       this.#sleep = new AbortController();
-      let rest = this.#lease / 3;
+      let pause = this.#lease / 3;
       try {
         // Leases are extended first, and claims use the time from before: after a long pause of the process, even one at this point,
         // its own jobs must not look abandoned.
         const now = this.#options.clock.now();
         await this.#keepLeases();
         await this.#keepDue();
-        const resting = this.#pausedUntil - now;
-        rest = Math.min(rest, resting > 0 ? resting : await this.#claimDue(now));
+        const remainingPause = this.#pausedUntil - now;
+        pause = Math.min(pause, remainingPause > 0 ? remainingPause : await this.#claimDue(now));
         this.#polledAt = steadyTime(this.#options.clock);
       } catch (error) {
         if (this.#closing) return;
         this.#options.log('error', 'polling for jobs failed', errorFields(error));
-        rest = Math.min(rest, 1_000);
+        pause = Math.min(pause, 1_000);
         this.#noteTrouble(error);
       }
-      await this.#options.clock.sleep(rest, this.#sleep.signal).catch(() => undefined);
+      await this.#options.clock.sleep(pause, this.#sleep.signal).catch(() => undefined);
     }
   }
 

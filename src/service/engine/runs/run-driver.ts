@@ -113,7 +113,7 @@ async function advance(
   }
 }
 
-/** After an abort: at shutdown, the job is released so that the run continues at the next start. A stopped or lost job belongs to somebody else. */
+/** After an abort: at shutdown, the job is released so that the run continues at the next start. A stopped or lost job must not be touched. */
 async function giveBack(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   if (isShutdown(signal)) await yieldJob(engine.store, job, engine.clock.now());
 }

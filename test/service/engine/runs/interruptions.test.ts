@@ -5,10 +5,10 @@ import { crashImage } from '../../helpers/crash.ts';
 import { type Api, config, started } from '../../helpers/service.ts';
 
 /** A service in which steps with slow templates take an hour, and the interruptions that its runtime learns about. */
-async function slowService(dataDirectory?: string): Promise<{ api: Api; told: Promise<number> }> {
+async function slowService(dataDirectory?: string): Promise<{ api: Api; reported: Promise<number> }> {
   const script = createScriptRuntime({ pool: new RenderPool(), limits: { step: 3_600_000, pass: 3_600_000 } });
   let begun: (interruptions: number) => void = () => undefined;
-  const told = new Promise<number>((resolve) => {
+  const reported = new Promise<number>((resolve) => {
     begun = resolve;
   });
   const runtimes = [
@@ -20,7 +20,7 @@ async function slowService(dataDirectory?: string): Promise<{ api: Api; told: Pr
       },
     },
   ];
-  return { api: await started({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), told };
+  return { api: await started({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), reported };
 }
 
 const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
@@ -44,29 +44,29 @@ async function inSlowStep(api: Api, runId: string): Promise<void> {
 
 describe('a step during which the service ends', () => {
   it('fails after five times in a row', async () => {
-    let { api, told } = await slowService();
+    let { api, reported } = await slowService();
     const runId = await startedRun(api);
-    const interruptions = [await told];
+    const interruptions = [await reported];
     await inSlowStep(api, runId);
     for (let time = 1; time <= 5; time++) {
-      ({ api, told } = await slowService(await crashImage(api)));
-      interruptions.push(await told);
+      ({ api, reported } = await slowService(await crashImage(api)));
+      interruptions.push(await reported);
     }
     // The first one is counted from where the run was taken over.
     expect(interruptions).toEqual([0, 1, 2, 3, 4, 5]);
     const run = await api.until(runId, 'failed');
-    expect(run.error).toBe('Step 2 (write, line 4) was given up: the service ended 5 times in a row while it was being done.');
+    expect(run.error).toBe('Step 2 (write, line 4) was abandoned: the service ended 5 times in a row while the step was running.');
   });
 
   it('does not fail if the service was stopped properly each time', async () => {
-    let { api, told } = await slowService();
+    let { api, reported } = await slowService();
     const runId = await startedRun(api);
-    await told;
+    await reported;
     await inSlowStep(api, runId);
     for (let time = 1; time <= 6; time++) {
       await api.service.close();
-      ({ api, told } = await slowService(api.dataDirectory));
-      expect(await told).toBe(0);
+      ({ api, reported } = await slowService(api.dataDirectory));
+      expect(await reported).toBe(0);
     }
     await api.ok('stopRun', { params: { run_id: runId } });
     await api.until(runId, 'interrupted');
