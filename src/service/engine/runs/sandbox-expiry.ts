@@ -12,14 +12,10 @@ import { defineJob } from '../jobs/job.ts';
 const stagingTime = 24 * 60 * 60 * 1_000;
 
 /** Creates an empty sandbox that a run can be started with. */
-export async function stageSandbox(
-  engine: HasStore & HasClock & HasSandboxes & HasWorker,
-  teamId: string,
-): Promise<{ id: string; expiresAt: string }> {
+export async function stageSandbox(engine: HasStore & HasClock & HasWorker, teamId: string): Promise<{ id: string; expiresAt: string }> {
   const id = newId();
   const now = engine.clock.now();
   const expiresAt = isoTime(now + stagingTime);
-  await engine.sandboxes.create(id);
   await engine.store.transaction().execute(async (trx) => {
     await insertSandbox(trx, { id, team_id: teamId, created_at: isoTime(now), expires_at: expiresAt, removed_at: null });
     await enqueueJob(trx, { kind: jobKinds.expireSandbox, subjectId: id, dueAt: now + stagingTime });

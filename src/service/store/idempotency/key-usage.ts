@@ -22,7 +22,10 @@ export class KeyUsage {
 
   /** Reads the figures from the database, the first time. */
   async load(db: Queries): Promise<void> {
-    if (this.#usage === undefined) this.#usage = await storedUsage(db);
+    if (this.#usage !== undefined) return;
+    const stored = await storedUsage(db);
+    // Another request may have been faster, and may have counted its record already.
+    this.#usage ??= stored;
   }
 
   /** Counts a record that is to be stored; false when there is no capacity for it. */

@@ -111,6 +111,8 @@ describe('while files are held', () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { sandbox_id: id } = await api.ok('createSandbox');
+    // The folder is created when it is first needed.
+    await api.ok('listSandboxFiles', { params: { sandbox_id: id } });
     const folder = join(api.dataDirectory, 'sandboxes', id);
     clock.advance(24 * hour - 10_000);
     const params = { hold_id: (await api.ok('createBackupHold')).hold.id };
