@@ -60,7 +60,7 @@ it('pays when approved', async () => {
   expect(slept + performance.now() - begun).toBeLessThan(3_000);
   expect(host.texts).toEqual([
     "Good morning! I am Ada. Let me look at today's invoices.",
-    '6 invoices, 4065.75 EUR in all. One vendor is written in a way I do not know, so I am looking it up.',
+    '6 invoices, 4065.75 EUR in all. One vendor name is unclear, so I am looking it up.',
     'Paid. Enjoy the chairs! The report is in report.md.',
   ]);
   expect(await report()).toBe(`# Invoices of the day
