@@ -1,6 +1,6 @@
 /**
- * Answers to human requests: what may be sent, how a person's words fit a question, and answers files, which
- * answer for a person who is not there.
+ * Answers to human requests: the form in which they are sent, how a person's words match the options of a question, and
+ * answers files, which answer for a person who is absent.
  */
 import { UsageError } from '../base/errors.ts';
 import type { HumanQuestion, HumanRequest } from '../interface/types.ts';
@@ -17,43 +17,43 @@ export type Answer = Decision | { answers: Record<string, string> };
 /** The labels a question offers; empty when its answer is free text. */
 export const optionLabels = (question: HumanQuestion): string[] => (question.options ?? []).map(({ label }) => label);
 
-/** Several chosen options are joined with commas (further groups, Runs). */
+/** Several options in one answer are joined with commas (further groups, Runs). */
 export const joinChoices = (labels: readonly string[]): string => labels.join(', ');
 
 /**
- * The answer to one question, spelled as the service expects it. Options are matched without regard to case.
+ * The answer to one question in the spelling that the service expects. Options are matched case-insensitively.
  * @throws UsageError naming the question and, where there are options, all of them
  */
-export function fittingAnswer(question: HumanQuestion, given: string | readonly string[]): string {
+export function fittingAnswer(question: HumanQuestion, input: string | readonly string[]): string {
   const labels = optionLabels(question);
-  const values = (typeof given === 'string' ? [given] : [...given]).map((value) => value.trim());
+  const values = (typeof input === 'string' ? [input] : [...input]).map((value) => value.trim());
   if (values.length === 0 || values.some((value) => value === ''))
     throw new UsageError(`"${question.question}" needs an answer that is not empty.`);
   if (labels.length === 0) return joinChoices(values);
   const chosen = values.flatMap((value) => chosenLabels(question, labels, value));
   if (chosen.length > 1 && !question.multi_select)
-    throw new UsageError(`"${question.question}" takes one answer, not ${chosen.length}.`, optionsHint(labels));
+    throw new UsageError(`"${question.question}" accepts only one answer, not ${chosen.length}.`, optionsHint(labels));
   return joinChoices([...new Set(chosen)]);
 }
 
-const optionsHint = (labels: readonly string[]): string => `Choose from: ${labels.join(' | ')}`;
+const optionsHint = (labels: readonly string[]): string => `The options are: ${labels.join(' | ')}`;
 
 function chosenLabels(question: HumanQuestion, labels: readonly string[], value: string): string[] {
   const exact = findLabel(labels, value);
   if (exact !== undefined) return [exact];
-  // "Alpha, Beta" for a question that takes several.
+  // "Alpha, Beta" for a question that accepts several options.
   const listed = question.multi_select ? labelsInText(labels, value.split(',')) : undefined;
   if (listed !== undefined) return listed;
   throw new UsageError(`"${value}" is not an option of "${question.question}".`, optionsHint(labels));
 }
 
-/** The labels that make up a text, given in the pieces between its commas; labels may have commas themselves. */
+/** The labels that a text consists of, from the pieces between its commas; labels may contain commas themselves. */
 function labelsInText(labels: readonly string[], pieces: readonly string[]): string[] | undefined {
   if (pieces.length === 0) return [];
   for (let count = pieces.length; count > 0; count -= 1) {
     const label = findLabel(labels, pieces.slice(0, count).join(',').trim());
-    const others = label === undefined ? undefined : labelsInText(labels, pieces.slice(count));
-    if (label !== undefined && others !== undefined) return [label, ...others];
+    const remaining = label === undefined ? undefined : labelsInText(labels, pieces.slice(count));
+    if (label !== undefined && remaining !== undefined) return [label, ...remaining];
   }
   return undefined;
 }
@@ -62,29 +62,29 @@ const findLabel = (labels: readonly string[], value: string): string | undefined
   labels.find((label) => label === value) ?? labels.find((label) => label.toLowerCase() === value.toLowerCase());
 
 /**
- * The answer that `--answer 'QUESTION=ANSWER'` values give to a request. With one question, the answer alone will do.
- * @throws UsageError when a value fits no question, or a question is left without an answer
+ * The answer to a request from `--answer 'QUESTION=ANSWER'` values. With a single question, the answer alone is enough.
+ * @throws UsageError when a value matches no question, or a question has no answer
  */
 export function answerFromFlags(request: HumanRequest, values: readonly string[]): Answer {
   const questions = request.questions ?? [];
-  const given = new Map<HumanQuestion, string[]>();
+  const byQuestion = new Map<HumanQuestion, string[]>();
   for (const value of values) {
     const { question, answer } = assignToQuestion(questions, value);
-    given.set(question, [...(given.get(question) ?? []), answer]);
+    byQuestion.set(question, [...(byQuestion.get(question) ?? []), answer]);
   }
-  const missing = questions.filter((question) => !given.has(question));
+  const missing = questions.filter((question) => !byQuestion.has(question));
   if (missing.length > 0) {
     const first = missing[0] as HumanQuestion;
     const labels = optionLabels(first);
     const hint = `Add --answer '${first.question}=${labels[0] ?? 'ANSWER'}'.${labels.length > 0 ? ` ${optionsHint(labels)}` : ''}`;
-    throw new UsageError(`There is no answer to "${missing.map(({ question }) => question).join('", "')}".`, hint);
+    throw new UsageError(`An answer is missing for "${missing.map(({ question }) => question).join('", "')}".`, hint);
   }
   return {
-    answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, given.get(question) ?? [])])),
+    answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, byQuestion.get(question) ?? [])])),
   };
 }
 
-/** The question that `QUESTION=ANSWER` is for, and the answer. @throws UsageError when it names none */
+/** The question that `QUESTION=ANSWER` is for, and the answer. @throws UsageError when it names no question */
 export function assignToQuestion(questions: readonly HumanQuestion[], value: string): { question: HumanQuestion; answer: string } {
   for (const question of questions) {
     for (const name of [question.question, question.header]) {
@@ -95,12 +95,12 @@ export function assignToQuestion(questions: readonly HumanQuestion[], value: str
   const only = questions[0];
   if (only && questions.length === 1 && !value.includes('=')) return { question: only, answer: value };
   throw new UsageError(
-    `"${value}" names no question of this request.`,
+    `"${value}" does not name a question of this request.`,
     `The questions are: ${questions.map(({ question }) => `"${question}"`).join(', ')}. Write --answer 'QUESTION=ANSWER'.`,
   );
 }
 
-/** Answers prepared in a file: approvals by request title, answers by question text; `*` stands for any characters. */
+/** Answers from a file: approvals by request title, answers by question text; `*` matches any characters. */
 export interface AnswersFile {
   approvals: Record<string, boolean | Decision>;
   answers: Record<string, string | string[]>;
@@ -119,10 +119,10 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
     throw new UsageError(`${file} is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
   }
   const hint =
-    'It contains `approvals:` (request title: true, false, or a map with `approved` and `reason`) and `answers:` (question: answer, or a list of answers).';
-  const { approvals = {}, answers = {}, ...others } = asMap(content, file, hint);
-  const unknown = Object.keys(others)[0];
-  if (unknown !== undefined) throw new UsageError(`${file}: "${unknown}" is not known.`, hint);
+    'The file can contain `approvals:` (request title: true, false, or a map with `approved` and `reason`) and `answers:` (question: answer, or a list of answers).';
+  const { approvals = {}, answers = {}, ...unknownKeys } = asMap(content, file, hint);
+  const unknown = Object.keys(unknownKeys)[0];
+  if (unknown !== undefined) throw new UsageError(`${file}: unknown key "${unknown}".`, hint);
   return {
     approvals: Object.fromEntries(
       Object.entries(asMap(approvals, `${file}: approvals`, hint)).map(([title, value]) => [
@@ -152,15 +152,15 @@ function asDecision(value: unknown, where: string): boolean | Decision {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError(`${where} must be true or false, or a map with \`approved\` and \`reason\`.`);
-  const { approved, reason, ...others } = value as Record<string, unknown>;
-  const unknown = Object.keys(others)[0];
-  if (unknown !== undefined) throw new UsageError(`${where}: "${unknown}" is not known.`, 'Use `approved` and `reason`.');
+  const { approved, reason, ...unknownKeys } = value as Record<string, unknown>;
+  const unknown = Object.keys(unknownKeys)[0];
+  if (unknown !== undefined) throw new UsageError(`${where}: unknown key "${unknown}".`, 'Use `approved` and `reason`.');
   if (typeof approved !== 'boolean') throw new UsageError(`${where}: \`approved\` must be true or false.`);
   if (reason === undefined) return { approved };
   const text = typeof reason === 'string' ? reason.trim() : '';
   const characters = [...text].length;
   if (characters === 0 || characters > longestReason)
-    throw new UsageError(`${where}: \`reason\` must be a text of 1 to ${longestReason} characters.`);
+    throw new UsageError(`${where}: \`reason\` must have 1 to ${longestReason} characters.`);
   return { approved, reason: text };
 }
 
@@ -175,8 +175,8 @@ function asAnswer(value: unknown, where: string): string | string[] {
 }
 
 /**
- * The file's answer to a request, or undefined when it has none for all of it.
- * @throws UsageError when it has one that does not fit
+ * The file's answer to a request, or undefined when it does not answer all of its questions.
+ * @throws UsageError when an answer is not an option of its question
  */
 export function answerFromFile(file: AnswersFile, request: HumanRequest): Answer | undefined {
   if (request.type === 'approval') {
@@ -185,14 +185,14 @@ export function answerFromFile(file: AnswersFile, request: HumanRequest): Answer
   }
   const answers: Record<string, string> = {};
   for (const question of request.questions ?? []) {
-    const given = lookUp(file.answers, question.question);
-    if (given === undefined) return undefined;
-    answers[question.question] = fittingAnswer(question, given);
+    const input = lookUp(file.answers, question.question);
+    if (input === undefined) return undefined;
+    answers[question.question] = fittingAnswer(question, input);
   }
   return { answers };
 }
 
-/** The value under the exact key, else under the first pattern that matches. */
+/** The value under the exact key, or else under the first matching pattern. */
 function lookUp<Value>(entries: Record<string, Value>, text: string): Value | undefined {
   if (Object.hasOwn(entries, text)) return entries[text];
   return Object.entries(entries).find(([pattern]) => matches(pattern, text))?.[1];

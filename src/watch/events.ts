@@ -1,7 +1,7 @@
-/** What happens to a run, as typed events; the NDJSON of `runs watch -o ndjson` is exactly this. */
+/** The typed events of a run; the NDJSON of `runs watch -o ndjson` consists of exactly these. */
 import type { HumanRequest, Run, RunMessage } from '../interface/types.ts';
 
-/** Nothing is asked of the service until then (ISO 8601), because the rate limit is used up. */
+/** No requests are sent until then (ISO 8601), because the rate limit is used up. */
 export interface WaitingBody {
   type: 'rate_limit.waiting';
   data: { wait_seconds: number; until: string };
@@ -11,7 +11,7 @@ interface Payloads {
   'run.status': { status: string; previous: string | null };
   message: { message: RunMessage };
   'human_request.pending': { human_request: HumanRequest };
-  /** `answered` when an answer was given, wherever; `withdrawn` when the run no longer asks. */
+  /** `answered` when somebody has answered; `withdrawn` when the run no longer needs an answer. */
   'human_request.resolved': { human_request_id: string; title: string; resolution: 'answered' | 'withdrawn' };
   'rate_limit.waiting': WaitingBody['data'];
   'run.finished': { run: Run };
@@ -19,7 +19,7 @@ interface Payloads {
 
 export type RunEventType = keyof Payloads;
 
-/** `v` is the version of this form; `seq` counts from 1 within one watch; `ts` is when it was seen, ISO 8601. */
+/** `v` is the version of this format; `seq` counts from 1 within one watch; `ts` is when it was observed, ISO 8601. */
 export type RunEvent = {
   [Type in RunEventType]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] };
 }[RunEventType];

@@ -64,12 +64,12 @@ export class Pace {
 
   /**
    * Waits before the next poll.
-   * @param moved whether the last one found anything new
-   * @param allowance what is left of the rate limit
+   * @param hasNews whether the last one found anything new
+   * @param allowance the remaining allowance of the rate limit
    * @throws the signal's reason
    */
-  async pause(moved: boolean, signal: AbortSignal, allowance?: Allowance): Promise<void> {
-    this.#interval = moved ? this.#minimum : Math.min(this.#maximum, this.#interval * growth);
+  async pause(hasNews: boolean, signal: AbortSignal, allowance?: Allowance): Promise<void> {
+    this.#interval = hasNews ? this.#minimum : Math.min(this.#maximum, this.#interval * growth);
     const { signal: hurried } = this.#hurry;
     try {
       await this.#clock.sleep(this.#wait(allowance), AbortSignal.any([signal, hurried]));
@@ -88,7 +88,7 @@ export class Pace {
 
   #wait(allowance: Allowance | undefined): number {
     if (this.#resting) return restingPause;
-    return stretched(Math.max(this.#interval, this.#share()), allowance, this.#random);
+    return stretchedPause(Math.max(this.#interval, this.#share()), allowance, this.#random);
   }
 
   /** The pause that keeps the number of requests in any minute below its limit, in milliseconds. */
@@ -104,14 +104,14 @@ export class Pace {
   }
 }
 
-/** The part of a rate limit that is left for whoever does more than poll. */
+/** The share of a rate limit that is reserved for requests other than polling. */
 const reserve = 0.1;
 
-/** Whether so little is left of the rate limit that polling stops until the window ends. */
+/** Whether so little of the rate limit remains that polling stops until the window ends. */
 export const isNearlyUsedUp = ({ remaining, limit }: Allowance): boolean => remaining < limit * reserve;
 
-/** A pause that is the longer the less is left of the rate limit, in milliseconds. */
-export function stretched(milliseconds: number, allowance: Allowance | undefined, random: () => number): number {
+/** A pause that becomes longer as the rate limit is used up, in milliseconds. */
+export function stretchedPause(milliseconds: number, allowance: Allowance | undefined, random: () => number): number {
   if (allowance === undefined) return milliseconds;
   if (isNearlyUsedUp(allowance)) return Math.max(milliseconds, spread(allowance.milliseconds, random));
   const left = allowance.remaining / allowance.limit;

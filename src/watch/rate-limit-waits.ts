@@ -1,15 +1,15 @@
-/** The waits of the HTTP core as events of what is watched, told when they begin and not when they are over. */
+/** Turns waits of the HTTP client into events of what is being watched, emitted when they start rather than when they are over. */
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { WaitingBody } from './events.ts';
 
 /** The event of a wait for the rate limit. */
-export const waiting = (clock: Clock, milliseconds: number): WaitingBody => ({
+export const rateLimitWaiting = (clock: Clock, milliseconds: number): WaitingBody => ({
   type: 'rate_limit.waiting',
   data: { wait_seconds: Math.ceil(milliseconds / 1_000), until: new Date(clock.now() + milliseconds).toISOString() },
 });
 
-/** The events, and between them those of waits for the rate limit, as they come. */
+/** The events, together with events for waits for the rate limit as they occur. */
 export async function* withWaits<Body>(
   client: Pick<Client, 'onWaiting'>,
   clock: Clock,
@@ -18,13 +18,13 @@ export async function* withWaits<Body>(
   const waits: WaitingBody[] = [];
   let wake = (): void => undefined;
   const stop = client.onWaiting((milliseconds) => {
-    waits.push(waiting(clock, milliseconds));
+    waits.push(rateLimitWaiting(clock, milliseconds));
     wake();
   });
   try {
     for (;;) {
       const next = events.next();
-      // Who leaves in the middle does not wait for it.
+      // A reader that stops in between does not wait for it.
       next.catch(() => undefined);
       let result: IteratorResult<Body, void> | undefined;
       while (result === undefined) {
@@ -39,7 +39,7 @@ export async function* withWaits<Body>(
     }
   } finally {
     stop();
-    // A stream is closed by it. Not waited for: an event may be on its way that never comes.
+    // This closes a stream. It is not awaited, because the pending event may never arrive.
     void events.return().catch(() => undefined);
   }
 }

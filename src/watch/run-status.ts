@@ -1,10 +1,10 @@
-/** What a run's status means to the one who waits for it. */
+/** What the status of a run means to a command that waits for it. */
 import { type ExitCode, exitCodes } from '../base/errors.ts';
 
-/** Whether polling ends (interface part 3.1). Statuses not known here keep it going. */
+/** Whether polling ends (interface part 3.1). It continues for unknown statuses. */
 export const isFinal = (status: string): boolean => status === 'completed' || status === 'failed' || status === 'interrupted';
 
-/** The exit code of a run's outcome: the same for every command that follows runs, also for one that ended long ago. */
+/** The exit code for the outcome of a run: the same for every command that watches runs, even if the run ended long ago. */
 export function exitOfRun(status: string): ExitCode {
   if (status === 'failed') return exitCodes.runFailed;
   if (status === 'interrupted') return exitCodes.runInterrupted;

@@ -1,4 +1,4 @@
-/** Hurries whoever polls as soon as a stream of events says that something has changed. Without a stream they keep their own pace. */
+/** Hurries polling as soon as an event stream reports a change. Without a stream, polling continues at its own pace. */
 import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { EventReader } from '../client/event-reader.ts';
@@ -16,7 +16,7 @@ export class StreamChanges {
 
   /** Follows the stream until the signal is aborted. */
   constructor(open: (lastEventId: string | undefined) => Promise<EventReader>, { clock, signal }: Options) {
-    // Ends with the signal alone.
+    // It ends only with the signal.
     this.#follow(new Streamed<true>({ clock, open, bodies: () => [true] }), clock, signal).catch(() => undefined);
   }
 
@@ -34,7 +34,7 @@ export class StreamChanges {
     }
   }
 
-  /** What happened before the stream was open is found by looking once more. */
+  /** Changes from before the stream was open are found by one more poll. */
   #set(isOpen: boolean): void {
     const changed = this.#isOpen !== isOpen;
     this.#isOpen = isOpen;
@@ -47,14 +47,14 @@ export class StreamChanges {
   }
 }
 
-/** What is asked and settled in a team. */
+/** Changes of the human requests in a team. */
 export const teamChanges = (client: Pick<Client, 'openEvents'>, teamId: string, options: Options): StreamChanges =>
   new StreamChanges(
     (lastEventId) => client.openEvents('streamTeamEvents', { params: { teamId } }, { lastEventId, signal: options.signal }),
     options,
   );
 
-/** What happens in a run from now on. */
+/** Changes of a run from now on. */
 export const runChanges = (client: Pick<Client, 'openEvents'>, runId: string, options: Options): StreamChanges =>
   new StreamChanges(
     (lastEventId) =>

@@ -1,6 +1,6 @@
 /**
- * A stream of events that is opened again where it broke off. While there is none the caller polls; a service that has no streams
- * is not asked a second time.
+ * An event stream that is reopened where it broke off. While it is closed, the caller polls; a service that has no streams is not
+ * tried again.
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { EventReader } from '../client/event-reader.ts';
@@ -9,15 +9,15 @@ import { NoStreamError } from '../client/event-streams.ts';
 
 export interface StreamedOptions<Body> {
   clock: Clock;
-  /** Opens the stream, after the event with an id. */
+  /** Opens the stream after the event with the given ID. */
   open: (lastEventId: string | undefined) => Promise<EventReader>;
-  /** What an event says that is new. @throws SyntaxError for what is not of this stream */
+  /** The new information in an event. @throws SyntaxError for an event that does not belong to this stream */
   bodies: (event: StreamEvent) => Iterable<Body>;
   /** Source of jitter, in [0, 1). */
   random?: () => number;
 }
 
-/** Between the attempts, in milliseconds. */
+/** Pauses between attempts, in milliseconds. */
 const firstPause = 1_000;
 const longestPause = 30_000;
 
@@ -32,20 +32,20 @@ export class Streamed<Body> {
     this.#options = options;
   }
 
-  /** Milliseconds until it is time to try; infinite when the service has no streams. */
+  /** Milliseconds until the next attempt; infinite if the service has no streams. */
   get wait(): number {
     return Math.max(0, this.#dueAt - steadyTime(this.#options.clock));
   }
 
-  /** The service answers again: it is worth trying at once. */
+  /** Allows an immediate attempt, because the service answers again. */
   retry(): void {
     if (this.#dueAt !== Number.POSITIVE_INFINITY) this.#dueAt = Number.NEGATIVE_INFINITY;
   }
 
   /**
-   * What the stream brings until it ends or breaks.
-   * @param opened is called when the service has answered
-   * @throws the signal's reason alone
+   * The contents of the stream until it ends or breaks.
+   * @param opened called when the service has answered
+   * @throws only the signal's reason
    */
   async *read(signal: AbortSignal, opened: () => void): AsyncGenerator<Body, void, undefined> {
     const { open, bodies } = this.#options;
@@ -65,15 +65,15 @@ export class Streamed<Body> {
       if (isFinal) this.#dueAt = Number.POSITIVE_INFINITY;
       else this.#pause(error instanceof NoStreamError ? error.wait : undefined);
     } finally {
-      reader?.close(new Error('The stream is not read any more.'));
+      reader?.close(new Error('The stream is no longer read.'));
     }
   }
 
-  #pause(asked = 0): void {
+  #pause(requested = 0): void {
     const { clock, random = Math.random } = this.#options;
-    const pause = Math.max(asked, Math.min(longestPause, firstPause * 2 ** this.#failures));
+    const pause = Math.max(requested, Math.min(longestPause, firstPause * 2 ** this.#failures));
     this.#failures += 1;
-    // Many may have lost their streams at the same moment.
+    // Many clients may have lost their streams at the same moment.
     this.#dueAt = steadyTime(clock) + pause * (1 + random() / 2);
   }
 }

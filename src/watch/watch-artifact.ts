@@ -1,8 +1,8 @@
-/** A generation of an artifact as a stream of events, until it has ended. What it asks is an event; it goes on when somebody has answered. */
+/** A generation of an artifact as a stream of events, until it has ended. Its questions are events; it continues when somebody has answered. */
 import type { Client } from '../client/client.ts';
 import type { Artifact, ArtifactMessage, HumanRequest } from '../interface/types.ts';
 import type { WaitingBody } from './events.ts';
-import { type Call, polled, type WatchOptions } from './polled.ts';
+import { type Call, pollEvents, type WatchOptions } from './polling.ts';
 
 interface Payloads {
   'artifact.status': { status: string; previous: string | null };
@@ -13,7 +13,7 @@ interface Payloads {
   'artifact.finished': { artifact: Artifact };
 }
 
-/** As the events of runs: `v` is the version of this form, `seq` counts from 1, `ts` is when it was seen. */
+/** Like the events of runs: `v` is the version of this format, `seq` counts from 1, `ts` is when it was observed. */
 export type ArtifactEvent = {
   [Type in keyof Payloads]: { v: 1; seq: number; type: Type; artifact_id: string; ts: string; data: Payloads[Type] };
 }[keyof Payloads];
@@ -23,17 +23,17 @@ type Body = { [Type in keyof Payloads]: { type: Type; data: Payloads[Type] } }[k
 interface State {
   status: string | null;
   asking: string | undefined;
-  /** Ids of messages that were told of, or are older than what is followed. */
+  /** IDs of messages that were yielded, or are older than the generation. */
   seen: Set<string>;
   isFirst: boolean;
 }
 
-/** Messages read at a time: those of a generation are few. */
+/** Messages to read at a time: a generation has few. */
 const pageSize = 100;
 
 /**
- * Yields what happens. Ends after `artifact.finished`.
- * @param since the message that started it: those after it are told; without it, those that come from now on
+ * Yields events. Ends after `artifact.finished`.
+ * @param since the message that started the generation: later messages are yielded; without it, only new messages
  * @throws whatever the client throws, and the signal's reason
  */
 export async function* watchArtifact(
@@ -44,7 +44,7 @@ export async function* watchArtifact(
 ): AsyncGenerator<ArtifactEvent, void, undefined> {
   const state: State = { status: null, asking: undefined, seen: new Set(), isFirst: true };
   let seq = 0;
-  for await (const body of polled(client, options, (call) => look(call, artifactId, since, state))) {
+  for await (const body of pollEvents(client, options, (call) => poll(call, artifactId, since, state))) {
     seq += 1;
     const ts = new Date(options.clock.now()).toISOString();
     yield { v: 1, seq, type: body.type, artifact_id: artifactId, ts, data: body.data } as ArtifactEvent;
@@ -52,9 +52,9 @@ export async function* watchArtifact(
   }
 }
 
-async function* look(call: Call, artifactId: string, since: string | undefined, state: State): AsyncGenerator<Body, void, undefined> {
+async function* poll(call: Call, artifactId: string, since: string | undefined, state: State): AsyncGenerator<Body, void, undefined> {
   const params = { artifactId };
-  // The artifact first: when it has ended, all that was said is there to be read.
+  // The artifact is read first: once it has ended, all of its messages can be read.
   const { artifact } = await call('getArtifact', { params });
   const { data } = await call('listArtifactMessages', { params, query: { limit: pageSize } });
   if (state.isFirst) {
@@ -63,8 +63,8 @@ async function* look(call: Call, artifactId: string, since: string | undefined, 
     state.isFirst = false;
   }
   const working = isWorking(artifact);
-  const asked = working ? pendingQuestion(artifact, data) : undefined;
-  if (state.asking !== undefined && state.asking !== asked?.id) {
+  const question = working ? pendingQuestion(artifact, data) : undefined;
+  if (state.asking !== undefined && state.asking !== question?.id) {
     yield { type: 'artifact.answered', data: { tool_call_id: state.asking } };
     state.asking = undefined;
   }
@@ -75,14 +75,14 @@ async function* look(call: Call, artifactId: string, since: string | undefined, 
     state.seen.add(message.id);
     yield { type: 'artifact.message', data: { message } };
   }
-  if (asked && asked.id !== state.asking) {
-    yield { type: 'artifact.asking', data: { questions: asked } };
-    state.asking = asked.id;
+  if (question && question.id !== state.asking) {
+    yield { type: 'artifact.asking', data: { questions: question } };
+    state.asking = question.id;
   }
   if (!working) yield { type: 'artifact.finished', data: { artifact } };
 }
 
-/** Whether a generation is going on, or about to. */
+/** Whether a generation is in progress or about to start. */
 const isWorking = ({ status }: Artifact): boolean => status === 'not_started' || status === 'pending' || status === 'running';
 
 interface Open {
@@ -91,7 +91,7 @@ interface Open {
   questions?: unknown;
 }
 
-/** What a generation asks now, in the form of a human request whose id is the `toolCallId`; undefined when it asks nothing. */
+/** The pending questions of a generation as a human request whose ID is the `toolCallId`; undefined when there are none. */
 export function pendingQuestion(artifact: Artifact, messages: readonly ArtifactMessage[]): HumanRequest | undefined {
   if (!isWorking(artifact)) return undefined;
   const last = messages.at(-1);

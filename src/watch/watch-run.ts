@@ -1,26 +1,26 @@
 /**
- * A run as events: those of its stream where the service offers one, in the same form and order as polling finds them. Polling reads
- * the run first and its messages afterwards when the run has changed, so that all messages of a run that has ended come before its end.
+ * A run as events: from its stream if the service offers one, in the same form and order as by polling. When the run has changed,
+ * polling reads the run first and its messages afterwards, so that all messages of a run come before its end.
  */
 import { type Clock, steadyTime } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import { shrinking } from '../client/paging.ts';
 import type { RunEvent, RunEventBody } from './events.ts';
-import { type Call, polled, type WatchOptions } from './polled.ts';
+import { type Call, pollEvents, type WatchOptions } from './polling.ts';
 import { RunState } from './run-state.ts';
 import { Streamed } from './streamed.ts';
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
-/** Statuses in which a run says nothing before it has another one. */
+/** Statuses in which a run sends no messages until its status changes. */
 const silent: ReadonlySet<string> = new Set(['not_started', 'pending', 'waiting']);
-/** Looks at a silent run after which its messages are read all the same. */
-const silentLooks = 10;
+/** Polls of a silent run after which its messages are read nevertheless. */
+const maxSilentPolls = 10;
 /** While messages arrive, the run itself is read at least this often, in milliseconds. */
 const runMilliseconds = 1_500;
 
 /**
- * Yields what happens until the run has ended. Ends after `run.finished`.
+ * Yields events until the run has ended. Ends after `run.finished`.
  * @throws whatever the client throws, and the signal's reason
  */
 export async function* watchRun(client: Client, runId: string, options: WatchOptions): AsyncGenerator<RunEvent, void, undefined> {
@@ -31,9 +31,9 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
     open: (lastEventId) => client.openEvents('streamRunEvents', { params: { run_id: runId } }, { lastEventId, signal }),
     bodies: (event) => state.event(event),
   });
-  const looks = new Looks(runId, state, clock);
+  const poller = new RunPoller(runId, state, clock);
   let seq = 0;
-  for await (const body of polled(client, options, (call, pace) => looks.look(call, pace.isQuick), stream)) {
+  for await (const body of pollEvents(client, options, (call, pace) => poller.poll(call, pace.isQuick), stream)) {
     seq += 1;
     yield { v: 1, seq, type: body.type, run_id: runId, ts: new Date(clock.now()).toISOString(), data: body.data } as RunEvent;
     if (body.type === 'run.finished') return;
@@ -44,18 +44,18 @@ export async function* watchRun(client: Client, runId: string, options: WatchOpt
  * Polling with few requests: one for each poll unless the run has changed. While requests may follow one another quickly, the poll that
  * reads the run reads its messages as well, so that they do not wait for the next one.
  */
-class Looks {
+class RunPoller {
   readonly #runId: string;
   readonly #state: RunState;
   readonly #clock: Clock;
-  /** Reads a page of messages. Once a page was larger than the client can read, it asks for smaller ones. */
+  /** Reads a page of messages. Once a page was too large for the client, it requests smaller ones. */
   readonly #page = shrinking((limit, offset, call: Call, catchesUp: boolean) =>
     call('listRunMessages', { params: { run_id: this.#runId }, query: { limit, offset } }, { catchesUp }),
   );
   #readAt = Number.NEGATIVE_INFINITY;
-  #silentLooks = 0;
-  /** Whether the last look read messages that were not there before; undefined when it did not read messages. */
-  #found: boolean | undefined;
+  #silentPolls = 0;
+  /** Whether the last poll found new messages; undefined when it did not read messages. */
+  #foundMessages: boolean | undefined;
 
   constructor(runId: string, state: RunState, clock: Clock) {
     this.#runId = runId;
@@ -63,19 +63,19 @@ class Looks {
     this.#clock = clock;
   }
 
-  async *look(call: Call, isQuick: boolean): AsyncGenerator<RunEventBody, void, undefined> {
+  async *poll(call: Call, isQuick: boolean): AsyncGenerator<RunEventBody, void, undefined> {
     const state = this.#state;
     const isSilent = silent.has(state.status ?? '');
     if (!state.isNew && !isSilent && this.#isTurnOfMessages(isQuick)) {
-      this.#found = yield* this.#messages(call);
+      this.#foundMessages = yield* this.#messages(call);
       return;
     }
-    this.#found = undefined;
+    this.#foundMessages = undefined;
     const { run, pending_human_request: request } = await call('getRun', { params: { run_id: this.#runId } });
     this.#readAt = steadyTime(this.#clock);
-    this.#silentLooks = isSilent ? this.#silentLooks + 1 : 0;
-    if (state.differs(run, request) || this.#silentLooks >= silentLooks || (isQuick && !isSilent)) {
-      this.#silentLooks = 0;
+    this.#silentPolls = isSilent ? this.#silentPolls + 1 : 0;
+    if (state.differs(run, request) || this.#silentPolls >= maxSilentPolls || (isQuick && !isSilent)) {
+      this.#silentPolls = 0;
       yield* this.#messages(call);
     }
     yield* state.run(run, request);
@@ -85,13 +85,13 @@ class Looks {
   #isTurnOfMessages(isQuick: boolean): boolean {
     const isRecent = steadyTime(this.#clock) - this.#readAt < runMilliseconds;
     if (isQuick) return isRecent;
-    return this.#found === undefined || (this.#found && isRecent);
+    return this.#foundMessages === undefined || (this.#foundMessages && isRecent);
   }
 
   /**
-   * Messages not yielded before, oldest first. Offsets only say where to look; ids say what is new. Each page begins with the last
-   * message known: where another one is now, the list was rewritten, and is read again from the start.
-   * Returns whether there were any, and the list was not rewritten.
+   * Messages that were not yielded before, oldest first. Offsets only say where to read; IDs say what is new. Each page starts with
+   * the last known message: if there is another one in its place, the list was rewritten, and is read again from the start.
+   * Returns whether there were new messages and the list was not rewritten.
    */
   async *#messages(call: Call): AsyncGenerator<RunEventBody, boolean, undefined> {
     const state = this.#state;
@@ -114,16 +114,16 @@ class Looks {
           yield body;
         }
       }
-      const moved = offset + messages.length > state.offset;
-      // A page may be shorter than its limit: one message that is large may fill it.
-      if (!moved && overlap > 0 && messages.length > 0 && state.offset < total) {
+      const advanced = offset + messages.length > state.offset;
+      // A page may be shorter than its limit, because a single large message can fill it.
+      if (!advanced && overlap > 0 && messages.length > 0 && state.offset < total) {
         overlap = 0;
         continue;
       }
       overlap = 1;
       state.offset = messages.length === 0 ? 0 : offset + messages.length;
       state.last = messages.at(-1)?.id;
-      if (!moved || state.offset >= total) return found && !rewound;
+      if (!advanced || state.offset >= total) return found && !rewound;
     }
   }
 }

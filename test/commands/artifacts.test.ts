@@ -178,7 +178,7 @@ describe('a generation that', () => {
     const id = await asking();
     const wrong = await artifacts('respond', id, '--answer', 'colour');
     expect(wrong).toMatchObject({ code: 2 });
-    expect(wrong.stderr).toContain('Choose from: status | agent');
+    expect(wrong.stderr).toContain('The options are: status | agent');
   });
 
   it('is stopped ends with exit 11 for whoever watches it', async () => {

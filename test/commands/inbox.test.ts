@@ -4,7 +4,7 @@ import type { Clock } from '../../src/base/clock.ts';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { type InboxEvent, watchInbox } from '../../src/commands/inbox/events.ts';
 import { type PendingRequest, pendingRequests } from '../../src/commands/inbox/pending.ts';
-import { patient } from '../../src/watch/polled.ts';
+import { retryThroughOutages } from '../../src/watch/polling.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 const ask = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme }, { label: Other }] }] }';
@@ -132,7 +132,7 @@ describe('aops inbox', () => {
     };
     const request = { id: 'q1', title: 'Pay?', run_id: 'r1' } as PendingRequest;
     const looks: (PendingRequest[] | Error)[] = [[request], away, away, [request], []];
-    const load = patient(
+    const load = retryThroughOutages(
       async () => {
         const look = looks.shift() ?? away;
         if (look instanceof Error) throw look;
@@ -148,7 +148,7 @@ describe('aops inbox', () => {
     expect(told).toEqual(['human_request.pending', 'human_request.resolved']);
     expect(now).toBeGreaterThan(60_000);
     // One that never answered is not waited for.
-    await expect(patient(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);
+    await expect(retryThroughOutages(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);
   });
 
   it('reports them as sanitised lines', async () => {

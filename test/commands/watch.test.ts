@@ -200,13 +200,13 @@ describe.concurrent('--on-request', () => {
     const run = await service.run(whole, 'x');
     const watched = await service.cli(['runs', 'watch', run, '--answers', 'unfit.yaml']);
     expect(watched.code).toBe(2);
-    expect(watched.stderr).toContain('error: "Globex" is not an option of "Which vendor?".\nhint: Choose from: Acme GmbH | Acme Inc\n');
+    expect(watched.stderr).toContain('error: "Globex" is not an option of "Which vendor?".\nhint: The options are: Acme GmbH | Acme Inc\n');
     expect((await service.get(run)).request?.title).toBe('Which vendor?');
     await service.cli(['runs', 'stop', run]);
   });
 
   it.each([
-    ['an unknown key', 'questions: {}\n', '"questions" is not known'],
+    ['an unknown key', 'questions: {}\n', 'unknown key "questions"'],
     ['a list', '- a\n', 'must be a map'],
     ['broken YAML', 'answers: [\n', 'is not valid YAML'],
     ['an approval that is no decision', 'approvals: { Pay: maybe }\n', '"Pay" must be true or false'],

@@ -21,7 +21,7 @@ const withCommas: HumanQuestion = {
 const asking = (...questions: HumanQuestion[]): HumanRequest => ({ ...approval('q'), type: 'question', questions });
 
 describe('an answer to a question', () => {
-  it('without options is what was given, trimmed', () => {
+  it('without options is the trimmed input', () => {
     expect(fittingAnswer(free, '  because, of = it ')).toBe('because, of = it');
     expect(fittingAnswer(free, ['one', ' two'])).toBe('one, two');
     expect(fittingAnswer(free, 'two\nlines')).toBe('two\nlines');
@@ -36,29 +36,29 @@ describe('an answer to a question', () => {
     expect(() => fittingAnswer(question, given)).toThrow(`"${question.question}" needs an answer that is not empty.`);
   });
 
-  it('must not be an empty list, nor hold nothing', () => {
+  it('must not be an empty list or contain empty values', () => {
     expect(() => fittingAnswer(several, [])).toThrow('not empty');
     expect(() => fittingAnswer(free, ['a', ''])).toThrow('not empty');
   });
 
-  it('with options is one of them, as the service spells it', () => {
+  it('with options is one of them, in the spelling of the service', () => {
     expect(fittingAnswer(colour, ' red ')).toBe('Red');
     const twins: HumanQuestion = { question: 'Which?', options: [{ label: 'US' }, { label: 'us' }] };
     expect([fittingAnswer(twins, 'us'), fittingAnswer(twins, 'US'), fittingAnswer(twins, 'Us')]).toEqual(['us', 'US', 'US']);
   });
 
-  it('is rejected with a list of all options if it is not one of them', () => {
+  it('that is not an option is rejected, naming all options', () => {
     expect(() => fittingAnswer(colour, 'green')).toThrow(
-      expect.objectContaining({ exit: 2, message: '"green" is not an option of "Which colour?".', hint: 'Choose from: Red | Blue' }),
+      expect.objectContaining({ exit: 2, message: '"green" is not an option of "Which colour?".', hint: 'The options are: Red | Blue' }),
     );
   });
 
-  it('that takes one is not given two', () => {
-    expect(() => fittingAnswer(colour, ['Red', 'Blue'])).toThrow('"Which colour?" takes one answer, not 2.');
+  it('to a question for one option cannot be two options', () => {
+    expect(() => fittingAnswer(colour, ['Red', 'Blue'])).toThrow('"Which colour?" accepts only one answer, not 2.');
     expect(() => fittingAnswer(colour, 'Red, Blue')).toThrow('is not an option');
   });
 
-  it('that takes several may be a list or one text, each option once, in the order given', () => {
+  it('to a question for several options can be a list or one text, and contains each option once, in order', () => {
     expect(fittingAnswer(several, ['gamma', 'Alpha'])).toBe('Gamma, Alpha');
     expect(fittingAnswer(several, 'beta,alpha')).toBe('Beta, Alpha');
     expect(fittingAnswer(several, ['Beta', 'alpha, beta'])).toBe('Beta, Alpha');
@@ -67,21 +67,21 @@ describe('an answer to a question', () => {
     expect(() => fittingAnswer(several, ['Beta', 'Delta'])).toThrow('"Delta" is not an option');
   });
 
-  it('keeps labels whole that have commas in them', () => {
+  it('does not split labels that contain commas', () => {
     expect(fittingAnswer(withCommas, 'bonn, germany')).toBe('Bonn, Germany');
     expect(fittingAnswer(withCommas, ['Bonn, Germany', 'Paris'])).toBe('Bonn, Germany, Paris');
     const single: HumanQuestion = { question: 'Where?', options: [{ label: 'Bonn, Germany' }, { label: 'Paris' }] };
     expect(fittingAnswer(single, 'Bonn, Germany')).toBe('Bonn, Germany');
   });
 
-  it('in one text finds labels with commas among others', () => {
+  it('finds labels with commas among others in one text', () => {
     expect(fittingAnswer(withCommas, 'Paris, Bonn, Germany')).toBe('Paris, Bonn, Germany');
     expect(fittingAnswer(withCommas, 'Bonn, Paris')).toBe('Bonn, Paris');
   });
 });
 
 describe('answers by flags', () => {
-  it('name the question or its header, or nothing when there is one', () => {
+  it('name the question or its header, or nothing if there is only one', () => {
     expect(answerFromFlags(asking(free), ['because'])).toEqual({ answers: { 'Why?': 'because' } });
     expect(answerFromFlags(asking(free, colour), ['why?=a=b', 'colour=RED'])).toEqual({
       answers: { 'Why?': 'a=b', 'Which colour?': 'Red' },
@@ -91,24 +91,24 @@ describe('answers by flags', () => {
     });
   });
 
-  it('with an equals sign name their question, also when there is one', () => {
+  it('with an equals sign name their question, even if there is only one', () => {
     expect(answerFromFlags(asking(free), ['Why?=x=1'])).toEqual({ answers: { 'Why?': 'x=1' } });
     expect(() => answerFromFlags(asking(free), ['x=1'])).toThrow(
       expect.objectContaining({ hint: expect.stringContaining("--answer 'QUESTION=ANSWER'") }),
     );
   });
 
-  it('that fit no question, or leave one out, say how to write them', () => {
+  it('that match no question, or leave one out, are rejected with an example', () => {
     expect(() => answerFromFlags(asking(free, colour), ['blue'])).toThrow(
       expect.objectContaining({
-        message: '"blue" names no question of this request.',
+        message: '"blue" does not name a question of this request.',
         hint: expect.stringContaining('"Why?", "Which colour?"'),
       }),
     );
     expect(() => answerFromFlags(asking(free, colour), ['Why?=x'])).toThrow(
       expect.objectContaining({
-        message: 'There is no answer to "Which colour?".',
-        hint: "Add --answer 'Which colour?=Red'. Choose from: Red | Blue",
+        message: 'An answer is missing for "Which colour?".',
+        hint: "Add --answer 'Which colour?=Red'. The options are: Red | Blue",
       }),
     );
     expect(() => answerFromFlags(asking(free, colour), [])).toThrow('"Why?", "Which colour?"');
@@ -118,7 +118,7 @@ describe('answers by flags', () => {
 describe('an answers file', () => {
   const parse = (text: string) => parseAnswersFile(text, 'a.yaml');
 
-  it('holds approvals and answers, in YAML or JSON', async () => {
+  it('contains approvals and answers, in YAML or JSON', async () => {
     expect(
       await parse('approvals:\n  Pay it: true\n  "*": no\nanswers:\n  Why?: 42\n  Which ones?: [Alpha, Beta]\n  Sure?: true\n').catch(
         (error) => error.message,
@@ -133,13 +133,13 @@ describe('an answers file', () => {
     expect(await parse('{"answers": {"Why?": "because"}}')).toEqual({ approvals: {}, answers: { 'Why?': 'because' } });
   });
 
-  it('may give the reason for a decision', async () => {
+  it('can contain the reason for a decision', async () => {
     const file = await parse('approvals:\n  Pay it: { approved: true, reason: " Within the budget " }\n  "*": { approved: false }\n');
     expect(answerFromFile(file, approval('q', 'Pay it'))).toEqual({ approved: true, reason: 'Within the budget' });
     expect(answerFromFile(file, approval('q', 'Sell it'))).toEqual({ approved: false });
   });
 
-  it.each(['', '# nothing\n', '{}', 'answers:\n', 'approvals: null'])('may be empty: %j', async (text) => {
+  it.each(['', '# nothing\n', '{}', 'answers:\n', 'approvals: null'])('can be empty: %j', async (text) => {
     expect(await parse(text)).toEqual({ approvals: {}, answers: {} });
   });
 
@@ -148,14 +148,14 @@ describe('an answers file', () => {
     ['answers: {', /^a\.yaml is not valid YAML: /],
     ['- a', /^a\.yaml must be a map\./],
     ['just text', /^a\.yaml must be a map\./],
-    ['answer:\n  a: b', /^a\.yaml: "answer" is not known\./],
+    ['answer:\n  a: b', /^a\.yaml: unknown key "answer"\./],
     ['answers: [a]', /^a\.yaml: answers must be a map\./],
     ['approvals: yes please', /^a\.yaml: approvals must be a map\./],
     ['approvals: {Pay: "true"}', /^a\.yaml: approvals: "Pay" must be true or false, or a map with `approved` and `reason`\./],
     ['approvals: {Pay: {reason: x}}', /^a\.yaml: approvals: "Pay": `approved` must be true or false\./],
-    ['approvals: {Pay: {approved: true, why: x}}', /^a\.yaml: approvals: "Pay": "why" is not known\./],
-    ['approvals: {Pay: {approved: true, reason: " "}}', /^a\.yaml: approvals: "Pay": `reason` must be a text of 1 to 2000 characters\./],
-    [`approvals: {Pay: {approved: true, reason: ${'x'.repeat(2_001)}}}`, /`reason` must be a text of 1 to 2000 characters\./],
+    ['approvals: {Pay: {approved: true, why: x}}', /^a\.yaml: approvals: "Pay": unknown key "why"\./],
+    ['approvals: {Pay: {approved: true, reason: " "}}', /^a\.yaml: approvals: "Pay": `reason` must have 1 to 2000 characters\./],
+    [`approvals: {Pay: {approved: true, reason: ${'x'.repeat(2_001)}}}`, /`reason` must have 1 to 2000 characters\./],
     ['approvals: {Pay: [true]}', /^a\.yaml: approvals: "Pay" must be true or false/],
     ['answers: {Why: {a: b}}', /^a\.yaml: answers: "Why" must be a text or a list of texts\./],
     ['answers: {Why: []}', /^a\.yaml: answers: "Why" must be a text/],
@@ -163,18 +163,18 @@ describe('an answers file', () => {
     ['answers: {Why: null}', /^a\.yaml: answers: "Why" must be a text/],
     ['answers: {a: b, a: c}', /^a\.yaml is not valid YAML: .*unique/],
     ['a: *missing', /^a\.yaml is not valid YAML: /],
-  ])('that is wrong says so: %j', async (text, message) => {
+  ])('is rejected if it is invalid: %j', async (text, message) => {
     expect(await failureOf(parse(text))).toMatchObject({ exit: 2, message: expect.stringMatching(message) });
   });
 
-  it('treats names of prototypes as any other', async () => {
+  it('treats names of prototype members like any other', async () => {
     const file = await parse('approvals:\n  "*": true\nanswers:\n  __proto__: x\n  constructor: y\n');
     expect(answerFromFile(file, asking({ question: 'constructor' }))).toEqual({ answers: { constructor: 'y' } });
     expect(answerFromFile(file, asking({ question: 'toString' }))).toBeUndefined();
     expect(answerFromFile(file, approval('q', 'toString'))).toEqual({ approved: true });
   });
 
-  it('is not brought down by aliases without end', async () => {
+  it('is not affected by recursive aliases', async () => {
     const bomb = `a0: &a0 [x]\n${Array.from({ length: 30 }, (_, n) => `a${n + 1}: &a${n + 1} [*a${n}, *a${n}]`).join('\n')}\n`;
     expect(await failureOf(parse(bomb))).toMatchObject({ exit: 2 });
   });
@@ -186,7 +186,7 @@ describe('the answer from a file', () => {
     answers: { 'Which*': ['Blue'], 'Why?': 'because', 'Which ones?': 'alpha,beta' },
   };
 
-  it('is the one under the exact text, else under the first pattern that fits', () => {
+  it('is the one under the exact text, or else under the first matching pattern', () => {
     expect(answerFromFile(file, approval('q', 'Pay 10'))).toEqual({ approved: true });
     expect(answerFromFile(file, approval('q', 'Pay all'))).toEqual({ approved: false });
     expect(answerFromFile(file, approval('q', 'Pay 1\n0'))).toEqual({ approved: true });
@@ -194,19 +194,19 @@ describe('the answer from a file', () => {
     expect(answerFromFile(file, asking(several, free))).toEqual({ answers: { 'Which ones?': 'Alpha, Beta', 'Why?': 'because' } });
   });
 
-  it('is undefined if the file lacks the request, or one of its questions', () => {
+  it('is missing when the request, or one of its questions, is not in the file', () => {
     expect(answerFromFile(file, approval('q', 'Prepay 10'))).toBeUndefined();
     expect(answerFromFile(file, approval('q', 'abc'))).toBeUndefined();
     expect(answerFromFile(file, asking(free, { question: 'When?' }))).toBeUndefined();
   });
 
-  it('that does not fit is an error', () => {
+  it('is an error if it is not an option', () => {
     expect(() => answerFromFile({ approvals: {}, answers: { '*': 'Green' } }, asking(colour))).toThrow(
       '"Green" is not an option of "Which colour?".',
     );
   });
 
-  it('takes every character but the star as itself', () => {
+  it('matches every character except the asterisk literally', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (before, between, after) => {
         fc.pre(![before, after].some((text) => text.includes('*')));
@@ -218,7 +218,7 @@ describe('the answer from a file', () => {
     );
   });
 
-  it('is found at once, whatever the pattern', () => {
+  it('is found quickly, whatever the pattern', () => {
     const pattern = `${'*a'.repeat(30)}*b`;
     expect(answerFromFile({ approvals: { [pattern]: true }, answers: {} }, approval('q', 'a'.repeat(60)))).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-/** A run as the service would tell it, changed by a script between looks: the two operations that watching needs. */
+/** A simulated run, changed by a script between polls: it implements the two operations that watching needs. */
 import type { Client } from '../../src/client/client.ts';
 import { AnswerTooLargeError } from '../../src/client/errors.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
@@ -6,7 +6,7 @@ import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
 
 export interface Told {
   status: string;
-  /** Their texts, or complete messages. */
+  /** Texts of the messages, or complete messages. */
   messages: (string | Partial<RunMessage>)[];
   request: HumanRequest | null;
 }
@@ -20,20 +20,20 @@ export const question = (id: string, title = `Question ${id}`): HumanRequest => 
 });
 
 export class FakeRun {
-  /** What the service tells now. */
+  /** The current state. */
   told: Told = { status: 'running', messages: [], request: null };
-  /** Pages that were asked for. */
+  /** The requested pages. */
   readonly pages: { limit: number; offset: number }[] = [];
-  /** Happens before each look at the run, and before each page of messages. */
+  /** Called before each read of the run, and before each page of messages. */
   beforeLook: (look: number, told: Told) => void = () => undefined;
   beforePage: (page: number, told: Told) => void = () => undefined;
-  /** The largest page that is given, whatever is asked for. */
+  /** The largest page that is returned, whatever the limit. */
   largestPage = 50;
-  /** A page for which more messages are asked is larger than the client reads. */
+  /** Pages with a higher limit are too large for the client. */
   mostReadable = 50;
   #looks = 0;
 
-  /** Tells those who watch that the rate limit holds the next look for so long. */
+  /** Reports that the rate limit delays the next poll by this long. */
   hold: (milliseconds: number) => void = () => undefined;
   readonly client = {
     call: (id: string, input: never) => this.#call(id, input),

@@ -1,11 +1,11 @@
-/** How many requests polling makes, and that many who poll with one credential leave some of its rate limit for others. */
+/** How many requests polling makes, and that many pollers with one credential leave a part of its rate limit for other requests. */
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
-import { isNearlyUsedUp, stretched } from '../../src/watch/pace.ts';
+import { isNearlyUsedUp, stretchedPause } from '../../src/watch/pace.ts';
 import { watchRun } from '../../src/watch/watch-run.ts';
 import { FakeRun } from './fake-run.ts';
 
-/** Time in which many sleep: it goes on to the one that wakes first. */
+/** A clock with many sleepers, which advances to the one that wakes first. */
 class SharedTime {
   time = Date.parse('2026-07-18T09:00:00.000Z');
   readonly #sleepers: { until: number; order: number; wake: () => void }[] = [];
@@ -20,10 +20,10 @@ class SharedTime {
       this.#sleepers.push({ until: this.time + milliseconds, order: this.#order++, wake: resolve });
     });
 
-  /** Lets time pass until then, waking everybody in turn. */
+  /** Advances the time, waking every sleeper in turn. */
   async goTo(end: number): Promise<void> {
     for (;;) {
-      // What was woken goes back to sleep first.
+      // Sleepers that were woken go back to sleep first.
       for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       this.#sleepers.sort((a, b) => a.until - b.until || a.order - b.order);
       const next = this.#sleepers[0];
@@ -36,7 +36,7 @@ class SharedTime {
   }
 }
 
-/** A rate limit of a service: windows of a minute. */
+/** The rate limit of a service, with windows of a minute. */
 class Limit {
   used = 0;
   most = 0;
@@ -64,7 +64,7 @@ class Limit {
   }
 }
 
-/** Watches a fake run whose requests count; says when each was made. */
+/** Watches a simulated run and returns when each request was made. */
 function watching(
   clock: SharedTime,
   limit: Limit,
@@ -98,7 +98,7 @@ function watching(
   return { run, requests, stop: end };
 }
 
-/** The most requests in any minute. */
+/** The maximum number of requests in any minute. */
 const mostInAMinute = (times: readonly number[]): number =>
   Math.max(...times.map((begin) => times.filter((time) => time >= begin && time < begin + 60_000).length));
 
@@ -171,7 +171,7 @@ describe('polling', () => {
       await clock.goTo(clock.now() + 3 * 60_000);
       await Promise.all(all.map(({ stop }) => stop()));
       expect(limit.refused).toBe(0);
-      // Some of it is left for those who do more than look.
+      // A part of the limit remains for requests other than polling.
       expect(limit.most).toBeLessThanOrEqual(3_000 * 0.97);
       expect(limit.most).toBeGreaterThan(1_000);
     },
@@ -183,17 +183,17 @@ describe('a pause', () => {
   const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
   const half = (): number => 0.5;
 
-  it('is the longer the less is left of the rate limit, and lasts until the window ends when next to nothing is', () => {
-    expect(stretched(500, undefined, half)).toBe(500);
-    expect([1_000, 500, 499, 250, 249, 100].map((left) => stretched(500, allowance(left), half))).toEqual([
+  it('becomes longer as the rate limit is used up, and lasts until the window ends when almost nothing remains', () => {
+    expect(stretchedPause(500, undefined, half)).toBe(500);
+    expect([1_000, 500, 499, 250, 249, 100].map((left) => stretchedPause(500, allowance(left), half))).toEqual([
       500, 500, 1_000, 1_000, 2_000, 2_000,
     ]);
-    expect(stretched(500, allowance(99), half)).toBe(42_000);
-    expect(stretched(500, allowance(0), half)).toBe(42_000);
-    expect(stretched(50_000, allowance(0), half)).toBe(50_000);
+    expect(stretchedPause(500, allowance(99), half)).toBe(42_000);
+    expect(stretchedPause(500, allowance(0), half)).toBe(42_000);
+    expect(stretchedPause(50_000, allowance(0), half)).toBe(50_000);
   });
 
-  it('is said to be a wait for the rate limit only when it is one', () => {
+  it('is reported as a wait for the rate limit only when it is one', () => {
     expect([1_000, 100, 99, 1, 0].map((left) => isNearlyUsedUp(allowance(left)))).toEqual([false, false, true, true, true]);
   });
 });

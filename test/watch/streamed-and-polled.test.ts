@@ -1,10 +1,10 @@
-/** Watching a run of the real service: the same events in the same order, by its stream or by polling, whatever happens on the way. */
+/** Watching a run of the real service: the same events in the same order, by its stream or by polling, whatever happens in between. */
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client } from '../../src/client/client.ts';
-import type { Outage } from '../../src/watch/absence.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
+import type { Outage } from '../../src/watch/outage-tracker.ts';
 import { watchRun } from '../../src/watch/watch-run.ts';
 import { failureOf } from '../client/harness.ts';
 import { type Behaviour, Gate } from '../service/helpers/runtime.ts';
@@ -38,7 +38,7 @@ function clientOf(url: string, token: string): Client {
   return client;
 }
 
-/** Begins to watch; the test ends without waiting for it. */
+/** Starts to watch; the test ends without waiting for it. */
 function watch(url: string, api: Api, runId: string): Watched {
   const stop = new AbortController();
   const watched: Watched = { events: [], end: Promise.resolve([]), outages: [], stop };
@@ -74,7 +74,7 @@ function inShort(event: RunEvent): string {
   }
 }
 
-/** Without the statuses that one may miss who looks now and then. */
+/** Without the statuses that polling may miss. */
 const lasting = (events: RunEvent[]): string[] =>
   events.map(inShort).filter((event) => !/^> (not_started|pending|starting|running)$/.test(event));
 
@@ -94,7 +94,7 @@ describe.each([
     return { api, proxy };
   }
 
-  it('is told from its first message to its end', async () => {
+  it('is reported from its first message to its end', async () => {
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
     const watched = watch(proxy.url, api, run.id);
@@ -117,7 +117,7 @@ describe.each([
     if (streams) expect(proxy.requests).toEqual(asked);
   });
 
-  it('that ended long ago is told whole', async () => {
+  it('is reported completely if it ended long ago', async () => {
     const { api, proxy } = await setUp({
       many: async (host) => {
         await host.emit(Array.from({ length: 120 }, (_, index) => said(`m${index}`)));
@@ -130,7 +130,7 @@ describe.each([
     expect(events.map(inShort)).toEqual([...Array.from({ length: 120 }, (_, index) => `m${index}`), '> failed', 'finished failed']);
   });
 
-  it('tells each message once, however often the connection breaks', async () => {
+  it('reports each message once, however often the connection breaks', async () => {
     const count = 40;
     const gates = Array.from({ length: count }, () => new Gate());
     const { api, proxy } = await setUp({
@@ -155,7 +155,7 @@ describe.each([
     expect(events.at(-1)).toMatchObject({ type: 'run.finished' });
   }, 120_000);
 
-  it('goes on after the service was away, which is said once, and that it is back', async () => {
+  it('continues after an outage of the service, whose start and end are reported once', async () => {
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
     const watched = watch(proxy.url, api, run.id);
@@ -177,7 +177,7 @@ describe.each([
     ]);
   });
 
-  it('is waited for when the service is not there yet', async () => {
+  it('is waited for when the service is not running yet', async () => {
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
     proxy.goDown();
@@ -188,7 +188,7 @@ describe.each([
     expect(watched.outages).toHaveLength(2);
   });
 
-  it('that is not there, or may not be read, is an error at once', async () => {
+  it('is an immediate error if it does not exist or cannot be read', async () => {
     const { api, proxy } = await setUp({ asks });
     const unknown = watch(proxy.url, api, '00000000-0000-4000-8000-000000000000');
     expect(await promptly(() => failureOf(unknown.end))).toMatchObject({ status: 404, exit: 3 });
@@ -198,7 +198,7 @@ describe.each([
     expect(await promptly(() => failureOf(watch(proxy.url, api.as('wrong'), run.id).end))).toMatchObject({ status: 401, exit: 4 });
   });
 
-  it('is told to several at the same time', async () => {
+  it('is reported to several watchers at the same time', async () => {
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
     const all = Array.from({ length: 5 }, () => watch(proxy.url, api, run.id));

@@ -4,7 +4,7 @@ import type { Client } from '../../src/client/client.ts';
 import { watchBuilderRun } from '../../src/watch/watch-builder-run.ts';
 import { question } from './fake-run.ts';
 
-/** A builder run that tells one status when it is asked how far it is, and one a moment later when it is asked for whole. */
+/** A builder run with one status in its progress, and another one when it is read a moment later. */
 function told(looks: readonly [status: string, whole: string][]): Client {
   let look = -1;
   const call = async (id: string): Promise<unknown> => {
@@ -29,7 +29,7 @@ async function typesOf(client: Client): Promise<string[]> {
   return types;
 }
 
-it('goes by the latest that is known when a builder run moves on between two requests', async () => {
+it('uses the latest status when a builder run changes between two requests', async () => {
   const discarded = told([
     ['waiting_for_input', 'waiting_for_input'],
     ['waiting_for_input', 'cancelled'],

@@ -9,7 +9,7 @@ import { failureOf, newClient, scripted } from '../client/harness.ts';
 import { json } from '../faults/raw-server.ts';
 import { FakeRun, question, texts } from './fake-run.ts';
 
-/** Time that passes only by sleeping. */
+/** A clock that advances only by sleeping. */
 function sleepingClock(): Clock & { slept: number[] } {
   const slept: number[] = [];
   let now = Date.parse('2026-07-18T09:00:00.000Z');
@@ -30,7 +30,7 @@ async function watched(run: FakeRun, clock = sleepingClock()): Promise<RunEvent[
   return events;
 }
 
-/** Events in few words. */
+/** Short descriptions of events. */
 const inShort = (events: RunEvent[]): string[] => events.map(eventInShort);
 
 function eventInShort(event: RunEvent): string {
@@ -51,7 +51,7 @@ function eventInShort(event: RunEvent): string {
 }
 
 describe('watching', () => {
-  it('reads on where a message is so large that a page ends with it', async () => {
+  it('continues after a message that is so large that a page ends with it', async () => {
     const run = new FakeRun();
     run.largestPage = 1;
     run.beforeLook = (look, told) => {
@@ -60,7 +60,7 @@ describe('watching', () => {
     expect(inShort(await watched(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
   });
 
-  it.each([1, 3])('asks for smaller pages when the client can only read %i messages at a time, and keeps to their size', async (most) => {
+  it.each([1, 3])('requests smaller pages when the client can only read %i messages at a time, and keeps their size', async (most) => {
     const run = new FakeRun();
     run.mostReadable = most;
     run.told = { status: 'completed', messages: texts(0, 8), request: null };
@@ -70,14 +70,14 @@ describe('watching', () => {
     expect(limits.filter((limit) => limit > most)).toEqual([50, 25, 12, 6, 3].filter((limit) => limit > most));
   });
 
-  it('ends when a single message is more than the client can read', async () => {
+  it('fails when a single message is too large for the client', async () => {
     const run = new FakeRun();
     run.mostReadable = 0;
     run.told = { status: 'completed', messages: texts(0, 2), request: null };
     await expect(watched(run)).rejects.toMatchObject({ code: 'answer_too_large' });
   });
 
-  it('reports waits for the rate limit, numbered in sequence with other events', async () => {
+  it('reports waits for the rate limit as numbered events among the others', async () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {
       if (look === 0) Object.assign(told, { messages: ['a'] });
@@ -91,7 +91,7 @@ describe('watching', () => {
     expect(events[2]?.data).toEqual({ wait_seconds: 3, until: expect.stringMatching(/^2026-07-18T09:00:\d\d/) });
   });
 
-  it('tells messages before the status that follows them, and the end last', async () => {
+  it('reports messages before the status that follows them, and the end last', async () => {
     const run = new FakeRun();
     run.beforeLook = (look, told) => {
       if (look === 0) Object.assign(told, { messages: ['a'] });
@@ -103,14 +103,14 @@ describe('watching', () => {
     expect(events.every((event) => event.v === 1 && event.run_id === 'r1' && /^2026-07-18T09:00:0.*Z$/.test(event.ts))).toBe(true);
   });
 
-  it('tells a run that ended long ago whole', async () => {
+  it('reports a run that ended long ago completely', async () => {
     const run = new FakeRun();
     run.told = { status: 'failed', messages: texts(0, 120), request: null };
     expect(inShort(await watched(run))).toEqual([...texts(0, 120), 'null>failed', 'finished failed']);
     expect(run.pages.map(({ offset }) => offset)).toEqual([0, 49, 98]);
   });
 
-  it('has the messages that were written while it read the last ones', async () => {
+  it('includes messages that were written while it read the last ones', async () => {
     const run = new FakeRun();
     run.told = { status: 'running', messages: texts(0, 60), request: null };
     run.beforePage = (page, told) => void (page === 1 && told.messages.push(...texts(60, 130)));
@@ -120,7 +120,7 @@ describe('watching', () => {
     expect(inShort(await watched(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
   });
 
-  it('follows statuses it does not know', async () => {
+  it('continues through unknown statuses', async () => {
     const run = new FakeRun();
     const statuses = ['warming_up', 'running', 'hibernating', 'completed'];
     run.beforeLook = (look, told) => {
@@ -135,7 +135,7 @@ describe('watching', () => {
     ]);
   });
 
-  it('reads pages that are smaller than it asked for', async () => {
+  it('accepts pages that are smaller than requested', async () => {
     const run = new FakeRun();
     run.largestPage = 7;
     run.told = { status: 'completed', messages: texts(0, 40), request: null };
@@ -144,7 +144,7 @@ describe('watching', () => {
 });
 
 describe('a list of messages that changes', () => {
-  /** The reported messages if the list is first one, then the other, and then the run ends. */
+  /** The reported messages when the list is replaced with another one, and then the run ends. */
   async function told(...lists: string[][]): Promise<string[]> {
     const run = new FakeRun();
     run.beforeLook = (look, now) =>
@@ -152,22 +152,22 @@ describe('a list of messages that changes', () => {
     return inShort(await watched(run)).filter((text) => !/[ >]/.test(text));
   }
 
-  it('may shrink and grow again', async () => {
+  it('can shrink and grow again', async () => {
     expect(await told(['a', 'b', 'c'], ['a'], ['a', 'd'])).toEqual(['a', 'b', 'c', 'd']);
     expect(await told(['a', 'b', 'c'], [], ['d', 'e'])).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('may be another one, even at the last look', async () => {
+  it('can be replaced, even at the last poll', async () => {
     expect(await told(['a', 'b', 'c'], ['x', 'y'])).toEqual(['a', 'b', 'c', 'x', 'y']);
     expect(await told(['a', 'b', 'c'], ['x', 'y', 'z'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z']);
     expect(await told(['a', 'b', 'c'], ['x', 'y', 'z', 'd'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z', 'd']);
   });
 
-  it('may have its last message replaced', async () => {
+  it('can have its last message replaced', async () => {
     expect(await told(['a', 'b1'], ['a', 'b2', 'c'])).toEqual(['a', 'b1', 'b2', 'c']);
   });
 
-  it('that is another one for every page does not keep it for ever', async () => {
+  it('does not keep polling busy forever when it changes for every page', async () => {
     const run = new FakeRun();
     run.beforePage = (page, now) => {
       now.messages = texts(0, 120, `${page}-`);
@@ -196,7 +196,7 @@ describe('a list of messages that changes', () => {
           run.beforePage = (page) => grow(pages[page] ?? 0);
           const seen = inShort(await watched(run)).filter((text) => text.startsWith('m'));
           expect(seen).toEqual(texts(0, seen.length));
-          // What was there when the end was seen has been told.
+          // Every message that existed when the end was read was reported.
           expect(seen.length).toBeGreaterThanOrEqual(looks.reduce((sum, by) => sum + by, 0));
         },
       ),
@@ -215,7 +215,7 @@ describe('human requests', () => {
     return inShort(await watched(run));
   }
 
-  it('are told once while they wait, and when they are answered', async () => {
+  it('are reported once while they are pending, and once when they are answered', async () => {
     expect(await told(['waiting', 'q1'], ['waiting', 'q1'], ['running', null], ['completed', null])).toEqual([
       'null>waiting',
       '?q1',
@@ -226,7 +226,7 @@ describe('human requests', () => {
     ]);
   });
 
-  it('may follow one another without a look in between', async () => {
+  it('can follow one another without a poll in between', async () => {
     expect(await told(['waiting', 'q1'], ['waiting', 'q2'], ['completed', null])).toEqual([
       'null>waiting',
       '?q1',
@@ -238,7 +238,7 @@ describe('human requests', () => {
     ]);
   });
 
-  it.each(['failed', 'interrupted'])('that a run leaves behind when it is %s were withdrawn', async (status) => {
+  it.each(['failed', 'interrupted'])('are withdrawn when the run is %s without an answer', async (status) => {
     expect(await told(['waiting', 'q1'], [status, null])).toEqual([
       'null>waiting',
       '?q1',
@@ -248,7 +248,7 @@ describe('human requests', () => {
     ]);
   });
 
-  it('that a person answered are answered, also when the run fails because of that', async () => {
+  it('are answered when a person answered them, even if the run then fails', async () => {
     const said = (at: string, role = 'user') => ({ id: at, type: 'human_response', role, timestamp: `2026-07-18T${at}.000Z` });
     const resolution = async (message: ReturnType<typeof said>): Promise<string | undefined> => {
       const run = new FakeRun();
@@ -258,19 +258,19 @@ describe('human requests', () => {
       };
       return inShort(await watched(run)).find((line) => line.startsWith('!'));
     };
-    // The question is of nine o'clock.
+    // The question was asked at nine o'clock.
     expect(await resolution(said('09:00:01'))).toBe('!q1 answered');
     expect(await resolution(said('08:59:59'))).toBe('!q1 withdrawn');
     expect(await resolution(said('09:00:01', 'assistant'))).toBe('!q1 withdrawn');
   });
 });
 
-describe('trouble', () => {
-  it('of a moment neither loses nor repeats a message', async () => {
+describe('a failure of the service', () => {
+  it('neither loses nor repeats a message when it is short', async () => {
     const page = (ids: string[], total: number) => json(200, { messages: ids.map((id) => ({ id })), total, limit: 50, offset: 0 });
     const look = (status: string) => json(200, { run: { id: 'r1', status }, pending_human_request: null });
     const server = await scripted(
-      // The stream of events is not offered.
+      // The service does not offer an event stream.
       json(404, { error: 'route_not_found' }),
       look('running'),
       page(['a', 'b'], 2),
@@ -291,7 +291,7 @@ describe('trouble', () => {
     ]);
   });
 
-  it('that lasts ends the stream with its error', async () => {
+  it('ends the stream with its error when it lasts', async () => {
     const run = new FakeRun();
     run.beforeLook = () => {
       throw new Error('gone');
@@ -299,7 +299,7 @@ describe('trouble', () => {
     expect(await failureOf(watched(run))).toMatchObject({ message: 'gone' });
   });
 
-  it('Ctrl-C ends the stream with its reason', async () => {
+  it('is different from Ctrl-C, which ends the stream with its reason', async () => {
     const run = new FakeRun();
     const controller = new AbortController();
     run.beforeLook = (look) => void (look === 2 && controller.abort(new Error('enough')));
@@ -311,7 +311,7 @@ describe('trouble', () => {
 });
 
 describe('the pace', () => {
-  it('slows down while nothing happens and speeds up when something does', async () => {
+  it('becomes slower while nothing happens and faster when something does', async () => {
     const clock = sleepingClock();
     const run = new FakeRun();
     run.beforeLook = (look, now) => {
@@ -326,7 +326,7 @@ describe('the pace', () => {
     ]);
   });
 
-  it('can be hurried, during a pause and before one', async () => {
+  it('can be hurried during a pause and before one', async () => {
     const clock: Clock = {
       now: () => 0,
       sleep: (_, signal) =>

@@ -3,7 +3,7 @@ import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import { Pace } from '../../watch/pace.ts';
-import { callAtPace, patient } from '../../watch/polled.ts';
+import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { runChanges } from '../../watch/stream-changes.ts';
 import type { Context } from '../kit/context.ts';
 import { runRequester } from './requester.ts';
@@ -56,7 +56,7 @@ async function watchRequest(
 ): Promise<void> {
   const pace = new Pace(clock, { minimum: 1_000 });
   const polling = { call: callAtPace(client, pace, over) } as Pick<Client, 'call'>;
-  const look = patient(() => requestOf(polling, runId), { clock, signal: over });
+  const look = retryThroughOutages(() => requestOf(polling, runId), { clock, signal: over });
   runChanges(client, runId, { clock, signal: over }).hurry(pace);
   try {
     while ((await look())?.id === request.id) await pace.pause(false, over, client.allowance);

@@ -1,6 +1,6 @@
 /** Reports an outage of the service while something is watched: once when it starts, and once when it is over. */
 import { formatDuration } from '../../base/duration.ts';
-import { longestAbsence, type Outage } from '../../watch/absence.ts';
+import { maxOutageMilliseconds, type Outage } from '../../watch/outage-tracker.ts';
 import type { Context } from '../kit/context.ts';
 
 /** The local time of day: `14:03:27`. */
@@ -24,7 +24,7 @@ export function outageNotes({ terminal, clock, format }: Context): (outage: Outa
     const { since, reason } = outage;
     report(
       { event: 'service.unreachable', since: new Date(since).toISOString(), reason },
-      `${reason}\nThe service has not answered since ${clockTime(since)}. Retrying for up to ${formatDuration(longestAbsence)}.`,
+      `${reason}\nThe service has not answered since ${clockTime(since)}. Retrying for up to ${formatDuration(maxOutageMilliseconds)}.`,
     );
   };
 }

@@ -54,7 +54,13 @@ export async function followArtifact(
   let lastReply: string | undefined;
   try {
     const onOutage = outageNotes(context);
-    for await (const event of watchArtifact(client, id, since, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
+    for await (const event of watchArtifact(client, id, since, {
+      clock: context.clock,
+      signal,
+      pace,
+      onOutage,
+      waitsIndefinitely: asking.busy,
+    })) {
       if (event.type === 'artifact.message' && event.data.message.role === 'assistant') lastReply = event.data.message.content;
       if (event.type === 'artifact.asking') asking.pending(event.data.questions);
       if (event.type === 'artifact.answered') await asking.resolved(true);

@@ -9,7 +9,7 @@ import { type CaseCounts, countShape, countsShown, describeCounts, type ShownCou
 import type { CaseStatusFilter } from '../../interface/types.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { Pace } from '../../watch/pace.ts';
-import { patient } from '../../watch/polled.ts';
+import { retryThroughOutages } from '../../watch/polling.ts';
 import { heldUp, heldUpOperations } from './held-up.ts';
 import { countAgain, noneIs, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
@@ -41,7 +41,7 @@ export default defineCommand({
     const pace = new Pace(clock);
     const spinner = startSpinner(terminal, 'Waiting for cases', clock);
     let initial: CaseCounts | undefined = selection.counts;
-    const poll = patient(async () => {
+    const poll = retryThroughOutages(async () => {
       const counts = initial ?? (await countAgain(client, selection));
       initial = undefined;
       const ended = open.every((status) => counts[status] === 0) && (await noneIs(client, selection, open));

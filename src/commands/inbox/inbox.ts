@@ -11,7 +11,7 @@ import { agentId } from '../../cli/names/resolve.ts';
 import { runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { Pace } from '../../watch/pace.ts';
-import { callAtPace, patient } from '../../watch/polled.ts';
+import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { teamChanges } from '../../watch/stream-changes.ts';
 import { eventLine, watchInbox } from './events.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests } from './pending.ts';
@@ -68,7 +68,11 @@ export default defineCommand({
     }
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
-    const load = patient(() => pendingRequests(polling, teamId, agent, onUnreadable), { clock, signal, onOutage: outageNotes(context) });
+    const load = retryThroughOutages(() => pendingRequests(polling, teamId, agent, onUnreadable), {
+      clock,
+      signal,
+      onOutage: outageNotes(context),
+    });
     // Ctrl-C at a prompt ends the command without aborting its signal; the stream would keep it from ending.
     const over = new AbortController();
     teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, over.signal]) }).hurry(pace);

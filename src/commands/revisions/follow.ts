@@ -71,7 +71,13 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   let reviewing = false;
   try {
     const onOutage = outageNotes(context);
-    for await (const event of watchBuilderRun(client, ids, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
+    for await (const event of watchBuilderRun(client, ids, {
+      clock: context.clock,
+      signal,
+      pace,
+      onOutage,
+      waitsIndefinitely: asking.busy,
+    })) {
       await sink.event(event);
       if (event.type === 'builder_run.asking') asking.pending(event.data.questions);
       if (event.type === 'builder_run.answered') await asking.resolved(true);

@@ -6,7 +6,7 @@ import { documentOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
-import { patient } from '../../watch/polled.ts';
+import { retryThroughOutages } from '../../watch/polling.ts';
 import { agentAndRun } from './agent-run.ts';
 import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet.ts';
 
@@ -73,7 +73,7 @@ const interval = 500;
 
 async function read(context: Context, params: { agentId: string; runId: string }, wait: boolean): Promise<Evaluation> {
   const client = await context.client();
-  const look = patient(() => client.call('getRunDetail', { params }), context);
+  const look = retryThroughOutages(() => client.call('getRunDetail', { params }), context);
   for (;;) {
     const { status, eval_summaries: summaries } = await look();
     const evaluation = summaries as Partial<Evaluation>;

@@ -15,8 +15,8 @@ import { PromptCancelled } from '../../terminal/prompts.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Styles } from '../../terminal/style.ts';
 import { widthFor, wrapWords } from '../../terminal/width.ts';
-import type { Outage } from '../../watch/absence.ts';
 import type { RunEvent } from '../../watch/events.ts';
+import type { Outage } from '../../watch/outage-tracker.ts';
 import { Pace } from '../../watch/pace.ts';
 import { watchRun } from '../../watch/watch-run.ts';
 import { readRun } from './read.ts';
@@ -41,7 +41,7 @@ export async function followRun(context: Context, followed: NamedRun, options: F
       note(outage);
       sink.outage(outage);
     };
-    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, endures: asking.busy })) {
+    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: asking.busy })) {
       await sink.event(event);
       await observe(asking, event);
       if (event.type === 'run.finished') return event.data.run;

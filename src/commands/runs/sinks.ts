@@ -8,8 +8,8 @@ import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import type { Styles } from '../../terminal/style.ts';
-import type { Outage } from '../../watch/absence.ts';
 import type { RunEvent } from '../../watch/events.ts';
+import type { Outage } from '../../watch/outage-tracker.ts';
 
 export interface Sink extends HeldSink {
   event(event: RunEvent): Promise<void>;

@@ -1,17 +1,17 @@
-/** What a credential may do (src/interface/scopes.ts), and the refusal of what it may not (RFC 6750 section 3.1). */
+/** The permissions of credentials (src/interface/scopes.ts), and the refusals without permission (RFC 6750 section 3.1). */
 import type { OperationId } from '../../interface/operations.ts';
 import { isScope, operationAccess, type Scope } from '../../interface/scopes.ts';
 import { ServiceError } from '../errors.ts';
 
 /** The rights of a caller. */
 export interface Rights {
-  /** What it is limited to; null has full access to its team. */
+  /** The scopes to which it is limited; null means full access to its team. */
   readonly scopes: ReadonlySet<Scope> | null;
-  /** Whether it is the credential of the data directory, not limited to scopes: it alone manages teams and credentials. */
+  /** Whether it is the unlimited credential of the data directory: only that one manages teams and credentials. */
   readonly isOwner: boolean;
 }
 
-/** The scopes of a column; null has full access. */
+/** The scopes in a column; null means full access. */
 export const scopeSet = (words: string | null): ReadonlySet<Scope> | null =>
   words === null ? null : new Set(words.split(' ').filter(isScope));
 
@@ -23,7 +23,7 @@ export function isPermitted({ scopes, isOwner }: Rights, id: OperationId): boole
   return isScope(access) && scopes.has(access);
 }
 
-/** Throws 403 `insufficient_scope`, which names the scope that is missing, or 403 `owner_only`. */
+/** Throws 403 `insufficient_scope`, which names the missing scope, or 403 `owner_only`. */
 export function requirePermission(rights: Rights, id: OperationId): void {
   if (isPermitted(rights, id)) return;
   const access = operationAccess[id];
@@ -42,17 +42,17 @@ export function requirePermission(rights: Rights, id: OperationId): void {
 }
 
 /**
- * For the URL of a run: the events of the run go there with what it says, so it is for those who may read that anyway.
+ * For the webhook URL of a run: the run's events are sent there with its messages, so this requires permission to read them.
  * Throws 403 `insufficient_scope`.
  */
 export function requireRunEvents(rights: Rights): void {
   const { scopes } = rights;
   if (scopes === null || scopes.has('runs:read') || scopes.has('webhooks:manage')) return;
-  const why = 'webhook_url is sent what the run says, so it needs the scope runs:read or webhooks:manage';
+  const why = "webhook_url receives the run's messages, so it needs the scope runs:read or webhooks:manage";
   throw scopeMissing('runs:read', `${why}, and the credential is limited: ${limitOf(rights)}.`);
 }
 
-const limitOf = ({ scopes }: Rights): string => (scopes?.size ? `it has ${[...scopes].join(' ')}` : 'it has none');
+const limitOf = ({ scopes }: Rights): string => (scopes?.size ? `it has ${[...scopes].join(' ')}` : 'it has no scopes');
 
 const scopeMissing = (scope: Scope, message: string): ServiceError =>
   new ServiceError(403, 'insufficient_scope', message, {

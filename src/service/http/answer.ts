@@ -23,8 +23,8 @@ export const jsonAnswer = (status: number, body: unknown, headers: Record<string
 });
 
 /**
- * The answer to a failure: `{error, message, scope?, details?}` (interface part 7). Trouble of the host is a 503 with its name, and what
- * is not known a 500 that tells nothing.
+ * The answer to a failure: `{error, message, scope?, details?}` (interface part 7). Trouble of the host is a 503 with its name, and an
+ * unknown error is a 500 without details.
  */
 export function errorAnswer(error: unknown): Answer {
   if (error instanceof DamagedDataError) return jsonAnswer(500, { error: error.code, message: error.message });
@@ -39,11 +39,11 @@ export function errorAnswer(error: unknown): Answer {
   return jsonAnswer(error.status, errorBody(error), error.headers);
 }
 
-/** Whether a part of the program that is loaded when it is first needed is not there any more. */
+/** Whether a part of the program that is loaded on first use no longer exists. */
 const isProgramGone = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'].includes(String(error.code));
 
-/** What the interface shows of a failure. */
+/** The body of an error as in the interface. */
 export const errorBody = ({ error, message, scope, details }: ServiceError) => ({
   error,
   message,
@@ -51,7 +51,7 @@ export const errorBody = ({ error, message, scope, details }: ServiceError) => (
   ...(details === undefined ? {} : { details }),
 });
 
-/** A whole response as text, for a socket whose request could not be read. */
+/** A complete response as text, for a socket whose request could not be read. */
 export function rawResponse(status: number, answer: Answer, headers: Record<string, string>): string {
   const body = typeof answer.body === 'string' ? answer.body : '';
   const all = { ...headers, ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };

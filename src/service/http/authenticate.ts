@@ -1,4 +1,4 @@
-/** Who calls: the credential behind the Bearer token (interface part 5). */
+/** Identifies the caller: the credential behind the Bearer token (interface part 5). */
 import { ServiceError } from '../errors.ts';
 import { isSameHash, secretHash } from '../secret-hash.ts';
 import type { Tokens } from '../store/access/known-tokens.ts';
@@ -7,7 +7,7 @@ import { type Rights, scopeSet } from './access.ts';
 
 export interface Caller extends Rights {
   readonly credentialId: string;
-  /** Team of the credential; what belongs to another does not exist for it. */
+  /** Team of the credential; resources of other teams do not exist for it. */
   readonly teamId: string;
   readonly kind: CredentialKind;
 }
@@ -15,7 +15,7 @@ export interface Caller extends Rights {
 /** The caller of a request. Throws 401 `invalid_token` (RFC 6750 section 3). */
 export async function authenticate(tokens: Tokens, authorization: string | undefined, now: number): Promise<Caller> {
   const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
-  // Without a well-formed token there is nothing to report about it, so the challenge contains no error.
+  // Without a well-formed token the challenge contains no error.
   if (token === undefined) throw invalidToken('Send a token in the header "Authorization: Bearer <token>".', 'Bearer');
   const hash = secretHash(token);
   const found = await tokens.find(hash, now);

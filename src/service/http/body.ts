@@ -1,29 +1,29 @@
-/** Request bodies: read up to a limit, then parsed as what their operation takes. */
+/** Request bodies: read up to a limit, then parsed as their operation requires. */
 import { Buffer } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { ServiceError } from '../errors.ts';
 
 export const jsonLimit = 1024 * 1024;
-/** A file of 10 MB, and what multipart puts around it. */
+/** A file of 10 MB, plus the overhead of multipart. */
 export const uploadLimit = 10 * 1024 * 1024 + 64 * 1024;
-/** So much of a body that nobody wants is read and thrown away: who is still writing does not read the answer. */
+/** How much of an unwanted body is read and discarded: a client that is still writing does not read the answer. */
 const drainLimit = 64 * 1024 * 1024;
-const deepest = 64;
+const maxDepth = 64;
 
-/** Requests that wait for "100 Continue" before they send their body, and how it is told to them (RFC 9110 section 10.1.1). */
-const waiting = new WeakMap<IncomingMessage, () => void>();
+/** Requests that wait for "100 Continue" before they send their body, and how to send it to them (RFC 9110 section 10.1.1). */
+const heldBodies = new WeakMap<IncomingMessage, () => void>();
 
-/** Notes that the body of a request comes only when it is asked for. */
-export const holdBody = (request: IncomingMessage, proceed: () => void): void => void waiting.set(request, proceed);
+/** Records that a client sends the body of a request only when it is invited to. */
+export const holdBody = (request: IncomingMessage, proceed: () => void): void => void heldBodies.set(request, proceed);
 
-/** Asks for a body that is held back. Whoever reads a body calls it first. */
+/** Invites the client to send a body that it holds back. Call this before reading a body. */
 export function inviteBody(request: IncomingMessage): void {
-  waiting.get(request)?.();
-  waiting.delete(request);
+  heldBodies.get(request)?.();
+  heldBodies.delete(request);
 }
 
-/** Whether the request has a body of which some may still arrive, wanted or not. */
+/** Whether more of the request's body may still arrive. */
 export function hasUnreadBody(request: IncomingMessage): boolean {
   if (request.complete) return false;
   return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
@@ -32,10 +32,10 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
 /** The bytes of a body. Throws 413 `body_too_large`, 408 `request_timeout`, 400 when the client leaves before it is read. */
 export async function readBody(request: IncomingMessage, limit: number, milliseconds: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-  // The received part was discarded with the connection, and no further event will be emitted.
+  // The received bytes are lost with the connection, and there will be no further events.
   if (request.destroyed) throw cutOff();
   inviteBody(request);
-  // By hand: an iterator and a sleep for each request take longer than most bodies do.
+  // With listeners: an iterator and a sleep for each request take longer than most bodies do.
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -64,11 +64,11 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
 }
 
 /**
- * The bytes of a body, piece by piece. While a piece is used nothing more is asked of the connection, so that what has not been
- * used yet waits with the client. A caller that stops early leaves the connection open for the response. Throws 413 `body_too_large`,
- * 408 `request_timeout`, 400 when the client leaves before it is read.
+ * The bytes of a body in chunks. While a chunk is processed, nothing more is read from the connection, so that the rest waits at the
+ * client. A reader that stops early leaves the connection open for the answer. Throws 413 `body_too_large`, 408 `request_timeout`,
+ * 400 when the client disconnects before the end.
  * @param limit bytes
- * @param milliseconds how long the client may take; the time in which its bytes are used is not its own
+ * @param milliseconds how long the client may take, not counting the time in which its bytes are processed
  */
 export async function* bodyChunks(request: IncomingMessage, limit = Infinity, milliseconds?: number): AsyncGenerator<Buffer, void> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
@@ -88,10 +88,10 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
   const onEnd = (): void => finish({});
   const onError = (error: unknown): void => finish({ error });
   const onClose = (): void => onError(cutOff());
-  // By hand: the iterator of a request that is left early closes the connection.
+  // With listeners: leaving the iterator of a request early closes the connection.
   request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   if (request.destroyed) onClose();
-  let left = milliseconds;
+  let remaining = milliseconds;
   let size = 0;
   try {
     for (;;) {
@@ -100,7 +100,7 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
           wake = resolve;
         });
         request.resume();
-        left = await withinTime(woken, left, () => finish({ error: tooSlow(milliseconds as number) }));
+        remaining = await withinTime(woken, remaining, () => finish({ error: tooSlow(milliseconds as number) }));
       }
       const chunk = arrived.shift();
       if (chunk !== undefined) {
@@ -118,7 +118,7 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
   }
 }
 
-/** Waits, and returns how many of the milliseconds remain; calls `late` when none remain. Without a number there is no limit. */
+/** Waits and returns the remaining milliseconds; calls `late` when they have passed. Without a number there is no limit. */
 async function withinTime(awaited: Promise<void>, milliseconds: number | undefined, late: () => void): Promise<number | undefined> {
   if (milliseconds === undefined) {
     await awaited;
@@ -133,18 +133,18 @@ async function withinTime(awaited: Promise<void>, milliseconds: number | undefin
 
 const tooLarge = (limit: number): ServiceError => new ServiceError(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
 
-/** Nobody is there to read it. */
+/** No client is left to read this error. */
 const cutOff = (): ServiceError => new ServiceError(400, 'invalid_request', 'The connection ended before the body did.');
 
 const tooSlow = (milliseconds: number): ServiceError =>
   new ServiceError(408, 'request_timeout', `The body did not arrive within ${milliseconds / 1_000} seconds.`);
 
 /**
- * Reads and discards the rest of a body, within limits of time and size. A connection that is closed while bytes
- * arrive is reset, and the answer that was sent may be lost with it.
+ * Reads and discards the rest of an unwanted body, within limits of time and size. A connection that is closed while bytes
+ * arrive is reset, and the answer that was sent may be lost.
  */
 export async function drainBody(request: IncomingMessage, milliseconds: number): Promise<void> {
-  if (waiting.has(request) || request.destroyed) return;
+  if (heldBodies.has(request) || request.destroyed) return;
   const timeout = new AbortController();
   let size = 0;
   const drained = new Promise<void>((resolve) => {
@@ -159,7 +159,7 @@ export async function drainBody(request: IncomingMessage, milliseconds: number):
   timeout.abort();
 }
 
-/** What a Content-Type is without its parameters. */
+/** A Content-Type without its parameters. */
 export const contentEssence = (contentType: string | undefined): string => (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
 /** The JSON value of a body; undefined for an empty one. Throws 400 `invalid_request`. */
@@ -174,11 +174,11 @@ export function parseJson(bytes: Buffer, contentType: string | undefined): unkno
   } catch (error) {
     throw new ServiceError(400, 'invalid_request', `The body is not valid JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (isDeeperThan(value, deepest)) throw new ServiceError(400, 'invalid_request', `The body is nested deeper than ${deepest} levels.`);
+  if (isDeeperThan(value, maxDepth)) throw new ServiceError(400, 'invalid_request', `The body is nested deeper than ${maxDepth} levels.`);
   return value;
 }
 
-/** Level by level, since recursion would end where the stack does. */
+/** Checks level by level, because recursion would be limited by the stack. */
 function isDeeperThan(value: unknown, levels: number): boolean {
   let level = [value];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,19 +1,19 @@
-/** Bounds that the interface does not name and queries have all the same. */
+/** Limits of queries that are not part of the interface. */
 import { ServiceError } from '../errors.ts';
 
-/** Characters of a text that is searched for: databases limit their patterns. */
-const longestSearch = 1_000;
-/** Labels that a new case is given, or that a filter names. */
-const mostLabels = 100;
+/** Maximum length of a search text in characters, because databases limit their patterns. */
+const maxSearchLength = 1_000;
+/** Maximum number of labels of a new case or in a filter. */
+const maxLabels = 100;
 
-/** Throws 400 `invalid_request` for a text that is too long to be searched for. */
+/** Throws 400 `invalid_request` for a search text that is too long. */
 export function requireSearchable(text: string | undefined): void {
-  if ((text?.length ?? 0) > longestSearch) throw tooMuch('search', `must not be longer than ${longestSearch} characters`);
+  if ((text?.length ?? 0) > maxSearchLength) throw tooMuch('search', `must not be longer than ${maxSearchLength} characters`);
 }
 
-/** Throws 400 `invalid_request` for more labels than a new case may be given, or a filter may name. */
+/** Throws 400 `invalid_request` for too many labels of a new case or in a filter. */
 export function requireFewLabels(path: string, count: number): void {
-  if (count > mostLabels) throw tooMuch(path, `must not have more than ${mostLabels} items`);
+  if (count > maxLabels) throw tooMuch(path, `must not have more than ${maxLabels} items`);
 }
 
 const tooMuch = (path: string, message: string): ServiceError =>

@@ -1,7 +1,6 @@
 /**
- * The address that a request came from, for rate limits, for shares of connections and for the log, and for nothing else: an
- * address does not prove anyone's identity. It is the peer's, unless the peer is a proxy that the operator trusts; then it is the
- * one that the proxy reports.
+ * The address that a request came from, only for rate limits, connection limits and the log: an address does not prove an
+ * identity. It is the peer's address, or the one that the peer reports if it is a proxy that the operator trusts.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { UsageError } from '../../base/errors.ts';
@@ -12,13 +11,13 @@ export interface Received {
   headers?: IncomingHttpHeaders;
 }
 
-/** Peers that are remembered, so that their addresses need not be parsed for each request. */
-const keptPeers = 1_000;
+/** Number of peers to cache, so that their addresses need not be parsed for each request. */
+const maxPeers = 1_000;
 
 interface Peer {
-  /** In the usual form. */
+  /** In canonical form. */
   address: string;
-  /** The network that one client has all addresses of; see `holderOf`. */
+  /** The network whose addresses all belong to one client; see `holderOf`. */
   holder: string;
   isTrusted: boolean;
 }
@@ -32,22 +31,22 @@ export class TrustedProxies {
     this.#networks = words.map(networkOf);
   }
 
-  /** Whether connections from this address carry the requests of others, so that they need not be shared out by address. */
+  /** Whether connections from this address carry requests of many clients, so that they are not limited by address. */
   trusts(address: string | undefined): boolean {
     return this.#peer(address ?? '').isTrusted;
   }
 
-  /** The address of whoever sent a request; `unknown` when its connection is gone already. */
+  /** The address of the client that sent a request; `unknown` when its connection is already closed. */
   clientAddress({ socket, headers = {} }: Received): string {
     const { address: peer, isTrusted } = this.#peer(socket.remoteAddress ?? '');
     if (!isTrusted) return peer;
     const lists = [xForwardedFor(headers['x-forwarded-for']), forwardedFor(headers.forwarded)].filter((list) => list !== undefined);
     const [first, second] = lists.map((hops) => this.#lastUntrusted(peer, hops));
-    // A proxy sets one of the two headers and may pass on the other as the client wrote it, so neither is believed when they disagree.
+    // A proxy sets one of the two headers and may pass on the client's value of the other, so neither is trusted when they differ.
     return first === undefined || (second !== undefined && second !== first) ? peer : first;
   }
 
-  /** The client as its limits count it: the network that one client has all addresses of. See `holderOf`. */
+  /** The client as counted by limits: the network whose addresses all belong to one client. See `holderOf`. */
   client(request: Received): string {
     return this.#peer(this.clientAddress(request)).holder;
   }
@@ -55,7 +54,7 @@ export class TrustedProxies {
   #peer(text: string): Peer {
     let peer = this.#peers.get(text);
     if (peer === undefined) {
-      if (this.#peers.size >= keptPeers) this.#peers.clear();
+      if (this.#peers.size >= maxPeers) this.#peers.clear();
       peer = this.#parse(text);
       this.#peers.set(text, peer);
     }
@@ -69,7 +68,7 @@ export class TrustedProxies {
     return { address: parsed.toString(), holder: holderOf(parsed), isTrusted };
   }
 
-  /** Walks back from the peer, hop by hop, as long as the one that reports the next is trusted. */
+  /** Walks back from the peer, hop by hop, as long as the hop that reports the next one is trusted. */
   #lastUntrusted(peer: string, hops: readonly string[]): string {
     let current = peer;
     for (const hop of hops.toReversed()) {
@@ -86,7 +85,7 @@ function networkOf(word: string): Network {
   if (network !== undefined) return network;
   throw new UsageError(
     `"${word}" is not the address of a proxy.`,
-    'Give an address (127.0.0.1, ::1) or a range of addresses (10.0.0.0/8).',
+    'Pass an address (127.0.0.1, ::1) or a range of addresses (10.0.0.0/8).',
     'trusted_proxy_invalid',
   );
 }
@@ -95,13 +94,13 @@ function networkOf(word: string): Network {
 const xForwardedFor = (header: string | string[] | undefined): string[] | undefined =>
   header === undefined ? undefined : [header].flat().join(',').split(',');
 
-/** The `for` parameters of a Forwarded header (RFC 7239 section 4), the nearest one last; '' for an element that has none. */
+/** The `for` parameters of a Forwarded header (RFC 7239 section 4), the nearest one last; '' for an element without it. */
 function forwardedFor(header: string | undefined): string[] | undefined {
   if (header === undefined) return undefined;
   return elementsOf(header).map(forParameter);
 }
 
-/** A parameter and the semicolon after it. What is quoted belongs to its value: a proxy may report the Host that a client made up. */
+/** A parameter and the semicolon after it. A quoted value may contain anything: a proxy may report the Host header that a client invented. */
 const parameter = /\s*([^\s=;"]+)=(?:"((?:\\.|[^"\\])*)"|([^;"\s]*))\s*(?:;|$)/gy;
 
 function forParameter(element: string): string {
@@ -111,8 +110,8 @@ function forParameter(element: string): string {
 }
 
 /**
- * Elements of a list with quoted strings. Read from its end: what the proxy has added there is well-formed, but a quote that the
- * client has left open before it would swallow it.
+ * The elements of a list with quoted strings. It is parsed from the end: the proxy's addition there is well-formed, but an open
+ * quote in the client's part before it would swallow it.
  */
 function elementsOf(list: string): string[] {
   const elements: string[] = [];
@@ -127,7 +126,7 @@ function elementsOf(list: string): string[] {
   return [...elements, list.slice(0, end)].reverse();
 }
 
-/** A hop may have a port, and an IPv6 address brackets (RFC 7239 section 6). Names such as `unknown` and `_hidden` are no addresses. */
+/** A hop may have a port, and an IPv6 address brackets (RFC 7239 section 6). Names such as `unknown` and `_hidden` are not addresses. */
 function addressOfHop(hop: string): string | undefined {
   const [, bracketed, four] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop.trim()) ?? [];
   return parseAddress(bracketed ?? four ?? hop.trim())?.toString();

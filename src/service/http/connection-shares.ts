@@ -1,42 +1,42 @@
 /**
- * How many connections each address may hold, so that one client leaves some for the others. Not counted are those of this machine,
- * where a proxy may be that nobody has named, and those of proxies that are trusted: they carry the requests of many.
+ * Limits the number of connections per address, so that one client leaves some for the others. Connections from this machine, which
+ * may run a proxy that is not configured, and from trusted proxies are not counted: they carry the requests of many clients.
  */
 import type { Socket } from 'node:net';
 import { holderOf, parseAddress } from '../addresses.ts';
 
-/** Where proxies of the same machine connect from. */
+/** The addresses from which proxies on the same machine connect. */
 const own = new Set(['127.0.0.1', '::1']);
 
 export class ConnectionShares {
-  readonly #most: number;
+  readonly #limit: number;
   readonly #isProxy: (address: string) => boolean;
-  readonly #held = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
 
-  /** @param most connections of one address at the same time */
-  constructor(most: number, isProxy: (address: string) => boolean) {
-    this.#most = most;
+  /** @param limit maximum number of simultaneous connections from one address */
+  constructor(limit: number, isProxy: (address: string) => boolean) {
+    this.#limit = limit;
     this.#isProxy = isProxy;
   }
 
-  /** Counts a new connection until it closes; closes it at once when its address holds its share already. */
+  /** Counts a new connection until it closes; closes it immediately if its address has reached the limit. */
   admit(socket: Pick<Socket, 'remoteAddress' | 'destroy' | 'once'>): void {
     const address = parseAddress(socket.remoteAddress ?? '');
-    // One that has gone already holds nothing.
+    // A connection that is already closed does not count.
     if (address === undefined || own.has(address.toString()) || this.#isProxy(address.toString())) return;
     const holder = holderOf(address);
-    const held = this.#held.get(holder) ?? 0;
-    if (held >= this.#most) {
+    const held = this.#counts.get(holder) ?? 0;
+    if (held >= this.#limit) {
       socket.destroy();
       return;
     }
-    this.#held.set(holder, held + 1);
+    this.#counts.set(holder, held + 1);
     socket.once('close', () => this.#free(holder));
   }
 
   #free(holder: string): void {
-    const held = (this.#held.get(holder) ?? 1) - 1;
-    if (held > 0) this.#held.set(holder, held);
-    else this.#held.delete(holder);
+    const held = (this.#counts.get(holder) ?? 1) - 1;
+    if (held > 0) this.#counts.set(holder, held);
+    else this.#counts.delete(holder);
   }
 }

@@ -1,4 +1,4 @@
-/** What handlers are given, and what they give back. */
+/** The input and the results of handlers. */
 import type { Buffer } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationId, operationGroups } from '../../interface/operations.ts';
@@ -13,18 +13,18 @@ import type { Answer } from './answer.ts';
 import type { Caller } from './authenticate.ts';
 import type { Lifetime } from './lifetime.ts';
 
-/** A request that has been let in. */
+/** An authenticated request. */
 export interface RequestContext extends Caller {
   readonly engine: Engine;
   readonly signer: UrlSigner;
   readonly requestId: string;
-  /** Where the caller reached the service: `http://127.0.0.1:4000`. */
+  /** The address at which the caller reached the service: `http://127.0.0.1:4000`. */
   readonly baseUrl: string;
-  /** How long it makes sense to work on what changes nothing. */
+  /** How long it makes sense to work on a request that changes nothing. */
   readonly lifetime: Lifetime;
 }
 
-/** An answer with another status than the operation's own, or with headers. */
+/** An answer with a status other than the operation's default, or with headers. */
 export class Reply<T> {
   readonly status: number;
   readonly body: T;
@@ -37,14 +37,14 @@ export class Reply<T> {
   }
 }
 
-/** An answer that is no JSON, with its headers: a page, a file. */
+/** An answer that is not JSON, such as a page or a file, with its headers. */
 export class MediaReply<T> extends Reply<T> {
   constructor(body: T, headers: Record<string, string>) {
     super(200, body, headers);
   }
 }
 
-/** Query values that have a default are there, whether the caller sent them or not. */
+/** Query values with a default are always present. */
 export interface HandlerInput<Id extends OperationId> {
   readonly params: Params<Id>;
   readonly query: Query<Id>;
@@ -61,30 +61,30 @@ export type GroupRoutes<Group extends keyof typeof operationGroups> = {
   readonly [Id in keyof (typeof operationGroups)[Group] & OperationId]: Handler<Id>;
 };
 
-/** Calls an operation as the caller of a request, its input checked as one over HTTP. Throws ServiceError. */
+/** Calls an operation as the caller of a request, validating its input as for a request over HTTP. Throws ServiceError. */
 export type CallOperation = <Id extends OperationId>(
   id: Id,
   input: { params?: Record<string, string>; query?: Record<string, string | number | boolean | undefined>; body?: unknown },
 ) => Promise<Response<Id>>;
 
-/** A request of an operation that speaks a protocol of its own over HTTP: it gets the bytes, and gives the whole answer. */
+/** A request to an operation that uses its own protocol over HTTP: its handler gets the bytes and returns the whole answer. */
 export interface RawRequest {
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
   readonly search: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Whether the request has an Idempotency-Key: only an answer that is no stream can be kept under it. */
+  /** Whether the request has an Idempotency-Key: only an answer that is not a stream can be stored under it. */
   readonly keyed: boolean;
-  /** Aborted when the client has left, or the service ends. */
+  /** Aborted when the client disconnects or the service stops. */
   readonly signal: AbortSignal;
   readonly call: CallOperation;
-  /** Whether the caller may still do this: its token may expire, or be revoked, while it is answered. */
+  /** Whether the caller still has permission: its token may expire or be revoked while it is answered. */
   readonly allowed: () => Promise<boolean>;
   readonly streams: Streams;
 }
 
-/** What streams of events share. */
+/** Shared by all event streams. */
 export interface Streams {
   readonly feed: ChangeFeed;
   readonly slots: StreamSlots;
@@ -94,20 +94,20 @@ export interface Streams {
 
 export type RawHandler = (context: RequestContext, request: RawRequest) => Promise<Answer>;
 
-/** A URL that allows its bearer something for a while. */
+/** A URL that grants its bearer access for a limited time. */
 export function signedUrl(context: RequestContext, grant: Grant): { url: string; expiresAt: string } {
   const { token, expiresAt } = context.signer.sign(grant, context.engine.clock.now());
-  const room = grant.kind === 'upload' ? 'uploads' : 'files';
-  return { url: `${context.baseUrl}/${room}/${token}`, expiresAt: new Date(expiresAt).toISOString() };
+  const section = grant.kind === 'upload' ? 'uploads' : 'files';
+  return { url: `${context.baseUrl}/${section}/${token}`, expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** The URL of a run file. It ends with the file's name, so that saving it uses that name. */
+/** The URL of a run file. It ends with the file's name, which is used when the file is saved. */
 export function fileUrl(context: RequestContext, file: RunFileRow): { url: string; expiresAt: string } {
   const { url, expiresAt } = signedUrl(context, { kind: 'run_file', runId: file.run_id, fileId: file.id });
   return { url: `${url}/${encodeURIComponent(file.name)}`, expiresAt };
 }
 
-/** The URLs of all files of a run, by their ids. */
+/** The URLs of all files of a run, by their IDs. */
 export async function runPictures(context: RequestContext, runId: string): Promise<Map<string, { signedUrl: string; expiresAt: string }>> {
   const files = await listRunFiles(context.engine.store, runId);
   return new Map(

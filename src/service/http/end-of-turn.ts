@@ -1,10 +1,10 @@
-/** When the event loop has seen everything that had arrived. */
+/** Waits until the event loop has processed everything that had arrived. */
 
 let turn: Promise<void> | undefined;
 
 /**
- * Resolves at the end of this turn of the event loop, at the same moment for all who ask in it. Answers that are written then
- * find a client awake after the first of them; to wake it for each takes the kernel longer than all the rest of a short answer.
+ * Resolves at the end of this turn of the event loop, at the same moment for all callers in it. Answers are written together then:
+ * waking up the client for each of them takes the kernel longer than everything else about a short answer.
  */
 export function endOfTurn(): Promise<void> {
   turn ??= new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** A request on its way through the pipeline, and what the parts of the pipeline need to answer it. */
+/** A request in the pipeline, and the collaborators that the pipeline needs to answer it. */
 import type { IncomingMessage } from 'node:http';
 import type { OperationId } from '../../interface/operations.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -24,66 +24,66 @@ export interface HttpParts {
   limits: HttpLimits;
   checkOrigin: OriginCheck;
   limiter: RateLimiter;
-  /** Who is believed when it reports the address of a client. */
+  /** The proxies that are trusted to report the addresses of clients. */
   proxies: TrustedProxies;
-  /** Counts wrong client secrets and sign-in codes. */
+  /** Counts invalid client secrets and sign-in codes. */
   attempts: RateLimiter;
   keys: IdempotencyKeys;
   router: Router;
   tokens: Tokens;
-  /** Where others reach the service, when it is not where it listens. Without a slash at the end. */
+  /** The address at which others reach the service, if it differs from where it listens. Without a trailing slash. */
   publicUrl: string | undefined;
   streams: Streams;
   metrics: ServiceMetrics;
-  /** Who has it may read the figures; without one, this machine may. */
+  /** The token for reading metrics; without one, only this machine can read them. */
   metricsToken: string | undefined;
   readiness: Readiness;
 }
 
-/** A request on its way through the pipeline. */
+/** A request in the pipeline. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly requestId: string;
   readonly method: string;
   readonly segments: string[];
   readonly search: URLSearchParams;
-  /** Where the caller reaches the service, without a slash at the end. */
+  /** The address at which the caller reaches the service, without a trailing slash. */
   readonly baseUrl: string;
   readonly lifetime: Lifetime;
 }
 
-/** Whether a caller is an address and no credential. */
+/** Whether a caller is an address rather than a credential. */
 export const isAddress = (caller: string): boolean => caller.startsWith('address ');
 
-/** Where a request came from, as the caller that its limits count. */
+/** The address of a request, as the caller for limits. */
 export const addressOf = ({ proxies }: Pick<HttpParts, 'proxies'>, request: Received): string => `address ${proxies.client(request)}`;
 
 /** A handler whose input has been checked against the operation's schemas. */
 export type AnyHandler = (context: RequestContext, input: { params: unknown; query: unknown; body: unknown }) => Promise<unknown>;
 
-/** An answer, and the caller where it is known. */
+/** An answer, and the caller if it is known. */
 export type OpenAnswer = Answer | { answer: Answer; caller: string };
 
 /** A route that needs no Bearer token. */
 export interface OpenRoute {
-  /** What it is called in logs and metrics. */
+  /** Its name in logs and metrics. */
   name: string;
   methods: string[];
   answer: (parts: HttpParts, exchange: Exchange, rest: string) => OpenAnswer | Promise<OpenAnswer>;
 }
 
-/** An open route and what it was asked with. */
+/** An open route and the rest of the path. */
 export interface OpenMatch {
   route: OpenRoute;
   rest: string;
 }
 
-/** What the transport knows of the handlers. It is handed in, because handlers build on the transport. */
+/** The transport's view of the handlers. It is passed in, because handlers build on the transport. */
 export interface ServiceApi {
   handlerOf(id: OperationId): AnyHandler;
-  /** The handler of an operation that speaks a protocol of its own; undefined for all others. */
+  /** The handler of an operation with its own protocol; undefined for all others. */
   rawHandlerOf(id: OperationId): RawHandler | undefined;
-  /** The open route of a request; undefined when its path is not one. @throws ServiceError 405 */
+  /** The open route of a request; undefined if its path is not open. @throws ServiceError 405 */
   openRoute(exchange: Exchange): OpenMatch | undefined;
   openAnswer(parts: HttpParts, exchange: Exchange, match: OpenMatch): Promise<{ answer: Answer; caller?: string }>;
 }

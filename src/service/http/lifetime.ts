@@ -1,4 +1,4 @@
-/** How long it makes sense to work on a request: until its client has left, or the service ends. */
+/** How long it makes sense to work on a request: until its client disconnects or the service stops. */
 import type { ServerResponse } from 'node:http';
 
 export class Lifetime {
@@ -11,7 +11,7 @@ export class Lifetime {
     this.#closing = closing;
   }
 
-  /** Aborted at its end. Made when somebody asks for it: most requests are answered before anybody does. */
+  /** Aborted at the end of the lifetime. Created on first use, because most requests are answered without it. */
   get signal(): AbortSignal {
     this.#signal ??= this.#watch();
     return this.#signal;
@@ -24,7 +24,7 @@ export class Lifetime {
       ended.abort();
     };
     this.#closing.addEventListener('abort', end, { once: true });
-    // Also after the last byte: whoever listens then has nothing left to end.
+    // This also happens after the last byte, when listeners have nothing left to end.
     this.#response.once('close', end);
     if (this.#closing.aborted || this.#response.closed) end();
     return ended.signal;

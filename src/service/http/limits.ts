@@ -1,22 +1,22 @@
-/** What a connection may take: times in milliseconds, and how many there may be. */
+/** Limits of connections: times in milliseconds, and numbers. */
 export interface HttpLimits {
-  /** For all headers of a request, also its first byte. */
+  /** For receiving all headers of a request, including its first byte. */
   readonly headersMilliseconds: number;
-  /** For a whole body, except that of a signed upload, which may take as long as it moves. */
+  /** For receiving a whole body, except that of a signed upload, which may take any time as long as data arrives. */
   readonly bodyMilliseconds: number;
   /** Without a byte in either direction. */
   readonly idleMilliseconds: number;
   /** Between two requests. */
   readonly keepAliveMilliseconds: number;
-  /** How long a body is still read and thrown away after its request was refused. */
+  /** How long a body is read and discarded after its request was refused. */
   readonly lingerMilliseconds: number;
-  /** How often the first of these is looked at. */
+  /** How often the limit for headers is checked. */
   readonly checkMilliseconds: number;
-  /** At once; further ones are closed. */
+  /** Maximum number of simultaneous connections; further ones are closed. */
   readonly connections: number;
-  /** Of these, those from one address; further ones are closed. */
+  /** The same for one address. */
   readonly connectionsPerAddress: number;
-  /** Streams of events at once, of all callers and of one credential; further ones are refused. */
+  /** Maximum number of simultaneous event streams, in total and per credential; further ones are refused. */
   readonly streams: number;
   readonly streamsPerCredential: number;
   /** Between the comments that keep a quiet stream open. */

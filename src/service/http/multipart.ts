@@ -1,6 +1,6 @@
 /**
- * Reads multipart/form-data (RFC 7578) as it comes, in pieces of any size. What belongs to no part is skipped, and so is a part that
- * does not say that it is form data. The parser is loaded with the first form: most services never get one.
+ * Reads multipart/form-data (RFC 7578) incrementally, in chunks of any size. Bytes outside of parts are skipped, and so are parts that
+ * are not form data. The parser is loaded with the first form, because most services never receive one.
  */
 import { Buffer } from 'node:buffer';
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy';
@@ -10,24 +10,24 @@ import { contentEssence } from './body.ts';
 /** The beginning of a part. */
 export interface PartHead {
   readonly name: string;
-  /** Whether it has a file name, be it an empty one. */
+  /** Whether it has a file name, which may be empty. */
   readonly isFile: boolean;
 }
 
-/** Some of the content of a part; the first one of a part is empty. Parts begin in their order, the content of two may mix. */
+/** A piece of the content of a part; the first piece of a part is empty. Parts start in order, but their contents may be interleaved. */
 export type PartContent = readonly [part: PartHead, bytes: Buffer];
 
 const partLimit = 16;
-/** Bytes of the headers of one part that are looked at. */
+/** Maximum size of the headers of one part, in bytes. */
 const headLimit = 16 * 1024;
 const nothing = Buffer.alloc(0);
 
-/** A boundary has 1 to 70 characters, and does not end in a blank (RFC 2046 section 5.1.1). */
+/** A boundary has 1 to 70 characters and does not end with a space (RFC 2046 section 5.1.1). */
 const namesBoundary = /;[ \t]*boundary=(?:"[ !#-~]{0,69}[!#-~]"|[!#-:<-~]{1,70})[ \t]*(?:;|$)/i;
 
 export class MultipartReader {
   readonly #parser: BusboyInstance;
-  /** The parser has seen the last boundary, or that it is missing. This can happen before the end of the body. */
+  /** Resolves when the parser has found the last boundary, or that it is missing. This may happen before the end of the body. */
   readonly #over: Promise<unknown>;
   #found: PartContent[] = [];
   #problem: ServiceError | undefined;
@@ -42,7 +42,7 @@ export class MultipartReader {
     this.#over = new Promise<unknown>((resolve) => parser.once('finish', () => resolve(undefined)).once('error', resolve));
   }
 
-  /** Begins a form of that Content-Type. Throws 400 `invalid_request`. */
+  /** Starts to read a form with this Content-Type. Throws 400 `invalid_request`. */
   static async open(contentType: string | undefined): Promise<MultipartReader> {
     if (contentType === undefined || contentEssence(contentType) !== 'multipart/form-data')
       throw new ServiceError(400, 'invalid_request', 'The body must be multipart/form-data.');
@@ -51,28 +51,28 @@ export class MultipartReader {
     const options = {
       headers: { 'content-type': contentType },
       limits: { parts: partLimit, headerSize: headLimit },
-      // Its streams must not wait for one another: it hangs where a part that is skipped is larger than they hold. How much is
-      // in memory is bounded by the piece that is read.
+      // The parser's streams must not wait for one another: it would hang if a skipped part were larger than their buffers. Memory is
+      // limited by the size of the chunks that are read.
       highWaterMark: Number.MAX_SAFE_INTEGER,
       fileHwm: Number.MAX_SAFE_INTEGER,
-      // Text comes in pieces, too: its limit is one for all fields, and it is UTF-8 whatever a part says.
+      // Text is streamed too: its limit applies to all fields together, and it is UTF-8 whatever a part declares.
       isPartAFile: () => true,
     };
     try {
       return new MultipartReader(new Busboy(options));
     } catch {
-      // What looks like a boundary may lie within another parameter.
+      // The match may be inside another parameter, so that there is no boundary.
       throw unreadable();
     }
   }
 
-  /** What was found in the body up to the end of its next piece. Throws 400 `invalid_request`. */
+  /** The contents found in the next chunk of the body. Throws 400 `invalid_request`. */
   async read(piece: Buffer): Promise<PartContent[]> {
     await new Promise<unknown>((resolve) => this.#parser.write(piece, resolve));
     return this.#take();
   }
 
-  /** What was found since. Throws 400 `invalid_request` when the last boundary has not come. */
+  /** The remaining contents. Throws 400 `invalid_request` when the last boundary is missing. */
   async end(): Promise<PartContent[]> {
     this.#parser.end();
     await this.#over;
@@ -89,7 +89,7 @@ export class MultipartReader {
     const part = { name: unescaped(name ?? ''), isFile: filename !== undefined };
     this.#found.push([part, nothing]);
     content.on('data', (bytes: Buffer) => this.#found.push([part, bytes]));
-    // A truncated part is reported for the form as well.
+    // A truncated part is also reported for the whole form.
     content.on('error', () => undefined);
   }
 
@@ -98,8 +98,12 @@ export class MultipartReader {
   }
 }
 
-/** As the HTML standard escapes names in form data. */
+/** Reverses the escaping of names in form data by the HTML standard. */
 const unescaped = (text: string): string => text.replaceAll(/%22/g, '"').replaceAll(/%0d/gi, '\r').replaceAll(/%0a/gi, '\n');
 
 const unreadable = (): ServiceError =>
-  new ServiceError(400, 'invalid_request', 'The multipart body could not be read; is its boundary right, and is it complete?');
+  new ServiceError(
+    400,
+    'invalid_request',
+    'The multipart body could not be read. Check that its boundary is correct and that it is complete.',
+  );

@@ -1,10 +1,10 @@
-/** Answers that are pages and files, not JSON. A page that was made for somebody never runs anything on the service's origin. */
+/** Answers that are pages and files rather than JSON. A generated page never runs anything on the service's origin. */
 import type { Buffer } from 'node:buffer';
 import { pagePolicy } from '../artifacts/render/render.ts';
 import { MediaReply } from './context.ts';
 import { contentDisposition } from './range.ts';
 
-/** For whoever looks at it in a browser all the same: no scripts, no forms, no frames, an origin of its own. */
+/** In case it is opened in a browser: no scripts, no forms, no frames, and an origin of its own. */
 const guarded = {
   'Content-Security-Policy': `${pagePolicy}; frame-ancestors 'none'; sandbox`,
   'X-Content-Type-Options': 'nosniff',
@@ -30,7 +30,7 @@ export const pdfExport = (bytes: Buffer, title: string): MediaReply<unknown> =>
     'Content-Disposition': contentDisposition(fileName(title, 'pdf')),
   });
 
-/** A title as the name of a file: no separators, nothing that hides it, and short. */
+/** A title as a file name: short, without separators, and not hidden. */
 function fileName(title: string, extension: string): string {
   const plain = title
     .replace(/[\p{Cc}\p{Cf}/\\:*?"<>|]+/gu, ' ')

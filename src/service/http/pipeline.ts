@@ -1,6 +1,6 @@
 /**
- * What every request passes, in this order: Host and Origin, authentication, rate limit, route, scope, Idempotency-Key,
- * body, earlier responses, validation, handler. Nothing before the earlier responses is ever kept under a key.
+ * The stages of every request, in this order: Host and Origin, authentication, rate limit, route, scope, Idempotency-Key,
+ * body, earlier responses, validation, handler. No result of the stages before the earlier responses is stored under a key.
  */
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
@@ -26,9 +26,9 @@ import { type Match, pathSegments, routeNotFound } from './router.ts';
 
 export interface Outcome {
   answer: Answer;
-  /** Whose rate limit the response tells. */
+  /** The caller whose rate limit is reported in the response. */
   caller: string;
-  /** The operation, or what an open route is called. */
+  /** The operation, or the name of an open route. */
   operation?: string;
 }
 
@@ -59,7 +59,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
   }
 }
 
-/** Whether the token that a request was let in with would let it in now. */
+/** Whether the token of a request is still valid and permits the operation. */
 async function isStillAllowed({ tokens, engine }: HttpParts, authorization: string | undefined, { id }: Match): Promise<boolean> {
   try {
     requirePermission(await authenticate(tokens, authorization, engine.clock.now()), id);
@@ -70,14 +70,14 @@ async function isStillAllowed({ tokens, engine }: HttpParts, authorization: stri
   }
 }
 
-/** A refusal by the MCP endpoint says where clients find out how to be authorized. */
+/** A refusal by the MCP endpoint tells clients where to find out how to be authorized. */
 function challenging(answer: Answer, exchange: Exchange | undefined): Answer {
   const { 'WWW-Authenticate': challenge, ...headers } = answer.headers;
   if (challenge === undefined || exchange?.segments.join('/') !== 'v2/mcp') return answer;
   return { ...answer, headers: { ...headers, 'WWW-Authenticate': challengeWithMetadata(challenge, exchange.baseUrl, '/v2/mcp') } };
 }
 
-/** Attempts without a valid token count against the address they come from. */
+/** Authenticates the caller. Attempts without a valid token count against their address. */
 async function letIn(parts: HttpParts, request: IncomingMessage, address: string): Promise<Caller> {
   try {
     return await authenticate(parts.tokens, request.headers.authorization, parts.engine.clock.now());
@@ -157,7 +157,7 @@ async function callHandler(
   return reply instanceof MediaReply ? mediaAnswer(reply) : jsonAnswer(reply.status, reply.body, reply.headers);
 }
 
-/** Text is written with its length; bytes say theirs in the headers. */
+/** Text is written with its length; for bytes the headers contain it. */
 const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => ({
   status,
   headers,
@@ -165,7 +165,7 @@ const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => 
 });
 
 function readRequestLine(request: IncomingMessage, about: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
-  // A proxy's form of the request line begins with the origin.
+  // In requests to a proxy, the target starts with the origin.
   const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const [path = '', ...query] = target.split('?');
   if (!path.startsWith('/')) throw routeNotFound();
@@ -179,7 +179,7 @@ function readRequestLine(request: IncomingMessage, about: Pick<Exchange, 'reques
 }
 
 function failed(parts: HttpParts, error: unknown, request: IncomingMessage, requestId: string): Answer {
-  // A client that went away in the middle of its body is nobody's failure here, and nobody reads the answer.
+  // A client that disconnected while sending its body is not a failure of the service, and will not read the answer.
   if (request.destroyed && !request.complete) {
     return errorAnswer(new ServiceError(400, 'invalid_request', 'The connection ended before the body did.'));
   }

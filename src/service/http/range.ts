@@ -2,13 +2,13 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Both ends included. */
+/** A range of bytes, including both ends. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** The part that is asked for; undefined for the whole, also when several parts are asked for or the file is another by now. */
+/** The requested part; undefined for the whole file, also when several parts are requested or the file has changed. */
 export function requestedRange(
   headers: IncomingHttpHeaders,
   file: { size: number; etag: string },
@@ -24,16 +24,16 @@ export function requestedRange(
   return start > end ? 'unsatisfiable' : { start, end };
 }
 
-/** Whether the caller has the file already. */
+/** Whether the caller already has the current file. */
 export function isNotModified(headers: IncomingHttpHeaders, etag: string): boolean {
   const tags = headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   return tags?.some((tag) => tag === etag || tag === '*') ?? false;
 }
 
-/** A header that makes browsers save the file, under its name in ASCII and as it is (RFC 6266). */
+/** A header that makes browsers save the file under its name, both reduced to ASCII and in full (RFC 6266). */
 export function contentDisposition(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  // Through bytes and back: half a surrogate pair cannot be encoded.
+  // Converted to bytes and back, because half a surrogate pair cannot be encoded.
   const encoded = encodeURIComponent(Buffer.from(name).toString()).replace(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

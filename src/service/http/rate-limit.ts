@@ -1,9 +1,9 @@
-/** A fixed window of whole seconds for each caller; what every response says of it in its RateLimit headers. */
+/** A rate limit with fixed windows of whole seconds for each caller, which every response reports in its RateLimit headers. */
 import type { Clock } from '../../base/clock.ts';
 import { ServiceError } from '../errors.ts';
 
 export interface RateLimit {
-  /** Requests in a window. */
+  /** Requests per window. */
   limit: number;
   windowSeconds: number;
 }
@@ -12,7 +12,7 @@ export class RateLimiter {
   readonly #limit: number;
   readonly #windowSeconds: number;
   readonly #clock: Clock;
-  /** Requests in the current window, by caller. All windows begin together, so that old ones are forgotten at once. */
+  /** Requests in the current window, by caller. All windows start at the same time, so that old counts are dropped together. */
   #counts = new Map<string, number>();
   #window = -1;
 
@@ -22,13 +22,13 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** Counts a request. Throws 429 `rate_limited` when the caller has none left. */
+  /** Counts a request. Throws 429 `rate_limited` when the caller has reached the limit. */
   take(caller: string): void {
     this.require(caller);
     this.#counts.set(caller, (this.#counts.get(caller) ?? 0) + 1);
   }
 
-  /** Throws 429 `rate_limited` when the caller has none left, and counts nothing. Its headers are those of this limit. */
+  /** Throws 429 `rate_limited` with the headers of this limit when the caller has reached it. Counts nothing. */
   require(caller: string): void {
     const now = this.#turnWindow();
     const count = this.#counts.get(caller) ?? 0;
@@ -45,7 +45,7 @@ export class RateLimiter {
     }
   }
 
-  /** The three headers, as they stand for the caller. */
+  /** The three headers with the caller's current values. */
   headers(caller: string): Record<string, string> {
     this.#turnWindow();
     return {
@@ -55,7 +55,7 @@ export class RateLimiter {
     };
   }
 
-  /** The time in whole seconds, after forgetting a window that is over. */
+  /** The time in whole seconds, after starting a new window if the last one is over. */
   #turnWindow(): number {
     const now = Math.floor(this.#clock.now() / 1_000);
     const window = Math.floor(now / this.#windowSeconds);

@@ -1,4 +1,4 @@
-/** The body of a request once it has arrived: JSON in memory, a form with its files on the disk. */
+/** A received request body: JSON in memory, or a form with its files on the disk. */
 import { Buffer } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -8,24 +8,24 @@ import { type FingerprintedRequest, fingerprint, startFingerprint } from './idem
 import { MultipartReader, type PartContent, type PartHead } from './multipart.ts';
 import { ReceivedFile } from './received-file.ts';
 
-/** Bytes of text that the fields of a form may have together. */
+/** Maximum size of all text fields of a form together, in bytes. */
 const textLimit = 64 * 1024;
 
 export interface ReceivedBody {
-  /** As it came; nothing of a form. */
+  /** The raw bytes; empty for a form. */
   readonly bytes: Buffer;
-  /** What it says. Throws 400 `invalid_request`. */
+  /** The parsed value. Throws 400 `invalid_request`. */
   value(): unknown;
-  /** What tells it from another request. */
+  /** Distinguishes the request from others. */
   fingerprint(): string;
-  /** To be called when it is not needed any more. */
+  /** Call this when the body is no longer needed. */
   close(): Promise<void>;
 }
 
 const nothing = Buffer.alloc(0);
 const noClose = async (): Promise<void> => undefined;
 
-/** A body of JSON, or of anything that its operation reads by itself. Throws 413 `body_too_large`, 408 `request_timeout`. */
+/** A JSON body, or any body that its operation parses itself. Throws 413 `body_too_large`, 408 `request_timeout`. */
 export async function receiveBytes(
   request: IncomingMessage,
   about: FingerprintedRequest,
@@ -41,9 +41,9 @@ export async function receiveBytes(
 }
 
 /**
- * A form. Its text fields are strings and its files a `ReceivedFile`; of fields with one name the last counts. What is wrong with
- * it is said when it is asked for its value: all of it has to be seen to tell whether it is a request that came before. Throws 413
- * `body_too_large`, 408 `request_timeout`.
+ * A form. Its text fields are strings and each file is a `ReceivedFile`; of fields with the same name the last one is used. Problems are
+ * only reported by `value`, because the whole form has to be read to know whether the request is a repeat of an earlier one.
+ * Throws 413 `body_too_large`, 408 `request_timeout`.
  */
 export async function receiveForm(
   request: IncomingMessage,
@@ -84,7 +84,7 @@ export async function receiveForm(
   };
 }
 
-/** A form while it comes. */
+/** A form while it is being received. */
 class Form {
   readonly #openDisk: () => Promise<FileHandle>;
   #reader: MultipartReader | undefined;

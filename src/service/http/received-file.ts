@@ -1,8 +1,8 @@
-/** A file that came with a request: a small one in memory, a larger one on the disk, so that many at once take little memory. */
+/** A file received with a request: in memory if it is small, otherwise on the disk, so that many uploads at once need little memory. */
 import { Buffer } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 
-/** Bytes of a file that are kept in memory. */
+/** Maximum size of a file in memory, in bytes. */
 const memoryLimit = 256 * 1024;
 const pieceLength = 64 * 1024;
 
@@ -13,7 +13,7 @@ export class ReceivedFile implements AsyncIterable<Uint8Array> {
   #disk: FileHandle | undefined;
   readonly #openDisk: () => Promise<FileHandle>;
 
-  /** @param openDisk opens an empty file that is gone when it is closed */
+  /** @param openDisk opens an empty file that is deleted when it is closed */
   constructor(openDisk: () => Promise<FileHandle>) {
     this.#openDisk = openDisk;
   }
@@ -29,7 +29,7 @@ export class ReceivedFile implements AsyncIterable<Uint8Array> {
     for (const piece of [...this.#pieces.splice(0), bytes]) await this.#disk.writeFile(piece);
   }
 
-  /** Its bytes. A piece is good until the next one is asked for. */
+  /** The bytes of the file. A chunk is valid until the next one is requested. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     yield* this.#pieces;
     if (this.#disk === undefined) return;

@@ -10,7 +10,7 @@ export interface Match {
 interface Node {
   readonly fixed: Map<string, Node>;
   parameter: Node | undefined;
-  /** Operations of which a parameter takes all that is left, by method. */
+  /** Operations whose last parameter is the rest of the path, by method. */
   readonly rest: Map<string, { id: OperationId; names: string[] }>;
   /** By method. Operations that share a path may name its parameters differently. */
   readonly operations: Map<string, { id: OperationId; names: string[] }>;
@@ -59,7 +59,7 @@ export class Router {
   }
 }
 
-/** Fixed segments win over parameters; when they lead nowhere, parameters are tried, and one that takes all that is left at last. */
+/** Fixed segments take precedence over parameters; if they lead nowhere, parameters are tried, and last a parameter for the rest of the path. */
 function walk(
   node: Node,
   segments: readonly string[],
@@ -70,19 +70,19 @@ function walk(
   const fixed = node.fixed.get(segment);
   const found = fixed && walk(fixed, rest, values);
   if (found !== undefined) return found;
-  // An empty parameter and a path that climbs name nothing.
+  // Empty parameters, `.` and `..` do not name anything.
   const named = (part: string): boolean => part !== '' && part !== '.' && part !== '..';
   const below = node.parameter && named(segment) ? walk(node.parameter, rest, [...values, segment]) : undefined;
   if (below !== undefined) return below;
   return node.rest.size > 0 && segments.every(named) ? { operations: node.rest, values: [...values, segments.join('/')] } : undefined;
 }
 
-/** The decoded segments of a path, which begins with a slash. Throws 400 for a broken escape. */
+/** The decoded segments of a path, which starts with a slash. Throws 400 for an invalid escape. */
 export function pathSegments(path: string): string[] {
   try {
     return path.slice(1).split('/').map(decodeURIComponent);
   } catch {
-    throw new ServiceError(400, 'invalid_request', 'The path has a broken percent escape.');
+    throw new ServiceError(400, 'invalid_request', 'The path contains an invalid percent escape.');
   }
 }
 
@@ -91,5 +91,5 @@ export const routeNotFound = (): ServiceError => new ServiceError(404, 'route_no
 export function methodNotAllowed(methods: string[]): ServiceError {
   const allowed = methods.includes('GET') ? ['HEAD', ...methods] : methods;
   const Allow = [...new Set(allowed)].sort().join(', ');
-  return new ServiceError(405, 'method_not_allowed', `This path takes ${Allow}.`, { headers: { Allow } });
+  return new ServiceError(405, 'method_not_allowed', `This path supports ${Allow}.`, { headers: { Allow } });
 }

@@ -1,4 +1,4 @@
-/** The HTTP server: sockets, time limits, and writing what the pipeline answers. */
+/** The HTTP server: sockets, time limits, and writing the answers of the pipeline. */
 import { Buffer } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -28,9 +28,9 @@ import type { TlsPair } from './tls.ts';
 
 export interface HttpServer {
   readonly port: number;
-  /** Presents another certificate to clients that connect from now on. */
+  /** Presents another certificate to new connections. */
   setTls(pair: TlsPair): void;
-  /** Stops accepting, waits for what is being handled but not longer than `milliseconds`, and closes every connection. */
+  /** Stops accepting connections, waits at most `milliseconds` for requests in progress, and closes every connection. */
   close(milliseconds: number): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface HttpServer {
 export async function listen(parts: HttpParts, address: { host: string; port: number; tls?: TlsPair | undefined }): Promise<HttpServer> {
   const handling = new Handling();
   const closing = new AbortController();
-  // Each stream of events listens for the end.
+  // Each event stream listens for it.
   setMaxListeners(0, closing.signal);
   const sockets = new Set<Socket>();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
@@ -48,18 +48,18 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   const { headersMilliseconds, checkMilliseconds, keepAliveMilliseconds, idleMilliseconds, connections } = parts.limits;
   const { server, setTls } = await createSocketServer(address.tls, {
     headersTimeout: headersMilliseconds,
-    // Bodies have a limit of their own, and an upload may take as long as it moves.
+    // Bodies have a limit of their own, and an upload may take any time as long as data arrives.
     requestTimeout: 0,
     connectionsCheckingInterval: checkMilliseconds,
     keepAliveTimeout: keepAliveMilliseconds,
-    // The pipeline says it in the shape of all errors.
+    // The pipeline reports it in the form of all errors.
     requireHostHeader: false,
   });
   server.timeout = idleMilliseconds;
   server.maxConnections = connections;
   const shares = new ConnectionShares(parts.limits.connectionsPerAddress, (peer) => parts.proxies.trusts(peer));
   server.on('connection', (socket: Socket) => shares.admit(socket));
-  // The bytes of the headers are limited; by default those beyond a number would be left out without a word.
+  // The size of the headers is limited; by default, headers beyond a maximum number would be dropped silently.
   server.maxHeadersCount = 0;
   server.on('request', accept);
   server.on('connection', (socket) => {
@@ -70,7 +70,7 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
     holdBody(request, () => response.writeContinue());
     accept(request, response);
   });
-  // "Expect" knows one word (RFC 9110 section 10.1.1); the body of another comes all the same.
+  // "Expect" has only one defined value (RFC 9110 section 10.1.1); with another one, the body is sent nevertheless.
   server.on('checkExpectation', accept);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(parts, error, socket));
   const port = await bind(server, address);
@@ -84,10 +84,10 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
       const limit = new AbortController();
       const settled = handling.over().then(() => {
         server.closeIdleConnections();
-        // Node does not count those as idle on which nothing was ever sent, and clients keep some ready.
+        // Node does not count unused connections as idle, and clients keep some ready.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       });
-      // Handlers go on when their client has left, so connections alone do not tell.
+      // Handlers continue when their client has disconnected, so waiting for connections is not enough.
       await Promise.race([Promise.all([closed, settled]), systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
       limit.abort();
       server.closeAllConnections();
@@ -95,7 +95,7 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   };
 }
 
-/** A server that speaks TLS when it is given a certificate. node:https is loaded for that alone. */
+/** A server that uses TLS if it has a certificate. node:https is loaded only for that. */
 async function createSocketServer(
   tls: TlsPair | undefined,
   options: ServerOptions,
@@ -115,21 +115,21 @@ async function bind(server: Server, { host, port }: { host: string; port: number
       throw new AopsError(`Port ${port} on ${host} is in use.`, {
         code: 'port_in_use',
         exit: exitCodes.usage,
-        hint: 'Choose another one with --port, or 0 for any that is free.',
+        hint: 'Choose another port with --port, or 0 for any free port.',
         cause: error,
       });
     }
     if (error.code === 'EACCES') {
       throw new UsageError(
-        `Port ${port} on ${host} is not allowed to this user.`,
-        'Choose one from 1024 on with --port, and a proxy in front for others; or allow the port to this user.',
+        `This user is not allowed to listen on port ${port} of ${host}.`,
+        'Choose a port of 1024 or higher with --port, if needed behind a proxy, or give this user permission for the port.',
         'cannot_listen',
       );
     }
     if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN') {
       throw new UsageError(
         `The service cannot listen on ${host}: this machine has no such address.`,
-        'Choose another --host: 127.0.0.1 for this machine alone, 0.0.0.0 for all of its addresses.',
+        'Choose another --host: 127.0.0.1 for this machine only, 0.0.0.0 for all of its addresses.',
         'cannot_listen',
       );
     }
@@ -143,7 +143,7 @@ async function bind(server: Server, { host, port }: { host: string; port: number
 /** The latest response on each connection. */
 const responses = new WeakMap<Duplex, ServerResponse>();
 
-/** How many requests are being handled. */
+/** Counts the requests in progress. */
 class Handling {
   #count = 0;
   #over = deferred();
@@ -159,7 +159,7 @@ class Handling {
     this.#over = deferred();
   }
 
-  /** Resolves once none is. */
+  /** Resolves when there are none. */
   over(): Promise<void> {
     return this.#count === 0 ? Promise.resolve() : this.#over.promise;
   }
@@ -187,7 +187,7 @@ async function serve(
       const unread = hasUnreadBody(request);
       // A body that was not read would be taken for the next request.
       if (unread) response.shouldKeepAlive = false;
-      // A 429 brings the figures of the limit that it is about.
+      // The headers of a 429 describe the limit that it is about.
       const headers: OutgoingHttpHeaders = Object.assign(limiter.headers(caller), answer.headers);
       const body = typeof answer.body === 'string' ? bytesToSend(answer.body) : answer.body;
       if ((typeof body === 'string' || body instanceof Buffer) && answer.status !== 304)
@@ -195,7 +195,7 @@ async function serve(
       headers.Date = httpDate(clock.now());
       headers['X-Request-Id'] = requestId;
       response.writeHead(answer.status, headers);
-      // How long its reader stays says nothing about the service.
+      // How long a client reads a stream says nothing about the service.
       if (isEventStream(answer)) milliseconds = steadyTime(clock) - startedAt;
       if (typeof body !== 'string' && !(body instanceof Buffer)) await pipeline(body, response);
       else if (!unread) response.end(body);
@@ -205,7 +205,7 @@ async function serve(
         response.end();
       }
     } catch (error) {
-      // The client has left, or the file under a download has; headers are out, so the connection is all that can say so.
+      // The client has disconnected, or the file of a download was removed. The headers are sent, so only closing the connection can report it.
       response.destroy();
       if (typeof answer.body !== 'string') answer.body.destroy();
       log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
@@ -226,7 +226,7 @@ async function serve(
   }
 }
 
-/** What watches the service, or watches runs, asks every few seconds: the log would be full of it. */
+/** Operations that monitoring, or clients watching runs, request every few seconds: they would fill the log. */
 const probes: ReadonlySet<string> = new Set(['healthz', 'readyz', 'metrics']);
 const polls: ReadonlySet<string> = new Set(['getRun', 'listRuns', 'listRunMessages', 'streamRunEvents', 'streamTeamEvents']);
 
@@ -235,14 +235,14 @@ function levelOf(status: number, operation = ''): LogLevel {
   return status >= 500 ? 'error' : 'info';
 }
 
-/** A long text is encoded once, outside the heap. As a string, the socket would make a copy of several times its length. */
+/** A long text is encoded once, outside of the heap: written as a string, the socket would copy several times its length. */
 const bytesToSend = (text: string): string | Buffer => (text.length > longText ? Buffer.from(text) : text);
 const longText = 64 * 1024;
 const isEventStream = ({ headers }: Answer): boolean => headers['Content-Type']?.startsWith('text/event-stream') === true;
 
-/** Answers what never became a request. */
+/** Answers invalid input that never became a request. */
 function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex): void {
-  // A response that has begun cannot be taken back, and what follows it would be read as part of it.
+  // A response that has started cannot be undone, and anything sent after it would be read as part of it.
   if (error.code === 'ECONNRESET' || !socket.writable || hasBegun(socket)) {
     socket.destroy();
     return;
@@ -261,7 +261,7 @@ function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex):
   );
 }
 
-/** Whether a response on the connection has been sent in part. */
+/** Whether a response on the connection has been partly sent. */
 function hasBegun(socket: Duplex): boolean {
   const current = responses.get(socket);
   return current?.headersSent === true && !current.writableFinished;
@@ -276,7 +276,7 @@ function unreadable(code: string | undefined): [number, Answer] {
 
 let lastDate = { second: Number.NaN, text: '' };
 
-/** Made once a second. */
+/** Formatted at most once a second. */
 function httpDate(milliseconds: number): string {
   const second = Math.floor(milliseconds / 1_000);
   if (second !== lastDate.second) lastDate = { second, text: new Date(milliseconds).toUTCString() };

@@ -1,10 +1,10 @@
-/** Checks what an operation is called with against its schemas, and says in words what does not fit. */
+/** Validates the input of operations against their schemas, and describes the problems in words. */
 import type { TObject, TSchema } from 'typebox';
 import { schemaProblems } from '../../interface/schema-problems.ts';
 import { Compile, type Validator } from '../../interface/validator.ts';
 import { ServiceError } from '../errors.ts';
 
-// Compiled when an operation is first called: compiling all at the start would delay it.
+// Compiled when an operation is first called: compiling all schemas would delay the start.
 const validators = new WeakMap<TSchema, Validator>();
 
 function validator(schema: TSchema): Validator {
@@ -16,7 +16,7 @@ function validator(schema: TSchema): Validator {
   return compiled;
 }
 
-/** Throws 400 `invalid_request` whose details name each field that does not fit. */
+/** Throws 400 `invalid_request` whose details name each invalid field. */
 export function check(schema: TSchema, value: unknown, what: 'body' | 'query' | 'tool'): void {
   const compiled = validator(schema);
   if (compiled.Check(value)) return;
@@ -26,18 +26,18 @@ export function check(schema: TSchema, value: unknown, what: 'body' | 'query' | 
   throw new ServiceError(400, 'invalid_request', `${message}.`, { details });
 }
 
-/** The query as its schema wants it: numbers where it has numbers, defaults where it has defaults. */
+/** The query in the form of its schema: with numbers converted and defaults filled in. */
 export function readQuery(schema: TObject | undefined, search: URLSearchParams): unknown {
   if (schema === undefined) return undefined;
   const values: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties) as [string, { type?: string; default?: unknown }][]) {
-    const given = search.getAll(name);
-    if (given.length > 1) {
-      throw new ServiceError(400, 'invalid_request', `${name} is given more than once.`, {
-        details: [{ path: name, message: 'is given more than once' }],
+    const texts = search.getAll(name);
+    if (texts.length > 1) {
+      throw new ServiceError(400, 'invalid_request', `${name} appears more than once.`, {
+        details: [{ path: name, message: 'appears more than once' }],
       });
     }
-    const text = given[0];
+    const text = texts[0];
     if (text !== undefined) values[name] = property.type === 'integer' || property.type === 'number' ? numberOrText(text) : text;
     else if (property.default !== undefined) values[name] = property.default;
   }
@@ -45,6 +45,6 @@ export function readQuery(schema: TObject | undefined, search: URLSearchParams):
   return values;
 }
 
-/** A number that JavaScript and the database can hold exactly; the schema refuses what stays a text. */
+/** A number that JavaScript and the database can represent exactly; the schema rejects values that stay text. */
 const numberOrText = (text: string): number | string =>
   /^-?\d+(\.\d+)?$/.test(text) && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER ? Number(text) : text;

@@ -159,7 +159,7 @@ describe('aops serve', () => {
     expect(served.code).toBe(0);
     expect(served.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
     expect(served.stderr).toMatch(/^The TLS certificate was read again\.$/m);
-    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The private key is not that of the TLS certificate\.$/m);
+    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The private key does not belong to the TLS certificate\.$/m);
     expect(served.stderr).not.toContain('PRIVATE KEY');
   });
 
@@ -201,7 +201,7 @@ describe('aops serve', () => {
     [
       'what is no certificate',
       ['--tls-cert', 'short', '--tls-key', 'short'],
-      'The file given with --tls-cert holds no certificate in PEM.',
+      'The file specified with --tls-cert does not contain a PEM certificate.',
     ],
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
     ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],

@@ -1,4 +1,4 @@
-/** The job that forgets stored answers 24 hours after their first request, even on a service that nobody writes to: some contain a secret. */
+/** The job that removes stored answers 24 hours after their first request, even on an idle service, because some contain secrets. */
 import type { HasClock, HasStore } from '../../engine/engine.ts';
 import { defineJob, type Job } from '../../engine/jobs/job.ts';
 import type { IdempotencyKeys } from '../../store/idempotency/idempotency-keys.ts';

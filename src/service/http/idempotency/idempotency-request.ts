@@ -1,10 +1,10 @@
-/** What a request says of its idempotency: its key, and what makes it the same request as another. Pure. */
+/** The idempotency key of a request, and a fingerprint that identifies repeats of the same request. Pure. */
 import { Buffer } from 'node:buffer';
 import { createHash, type Hash, hash } from 'node:crypto';
 import { ServiceError } from '../../errors.ts';
 import { contentEssence } from '../body.ts';
 
-/** The key of a request, from its headers as received; undefined without a key. Throws 400 `invalid_idempotency_key`. */
+/** The key of a request, from its raw headers; undefined when there is none. Throws 400 `invalid_idempotency_key`. */
 export function idempotencyKey(rawHeaders: readonly string[]): string | undefined {
   // node:http joins repeated headers with a comma, which would make one key of two.
   const keys: string[] = [];
@@ -18,7 +18,7 @@ export function idempotencyKey(rawHeaders: readonly string[]): string | undefine
   return key;
 }
 
-/** The parts of a request that identify it, besides its body. */
+/** The parts of a request's identity in addition to its body. */
 export interface FingerprintedRequest {
   method: string;
   segments: readonly string[];
@@ -26,11 +26,11 @@ export interface FingerprintedRequest {
   contentType: string | undefined;
 }
 
-/** What makes two requests the same: method, decoded path, sorted query, content type and the very bytes of the body. */
+/** Equal for the same requests: it covers the method, decoded path, sorted query, content type and the exact bytes of the body. */
 export const fingerprint = (request: FingerprintedRequest, body: Buffer): string =>
   hash('sha256', Buffer.concat([Buffer.from(headOf(request)), body]));
 
-/** The same for a body that comes in pieces: they are to be added. */
+/** The same for a body that arrives in chunks, which the caller adds. */
 export const startFingerprint = (request: FingerprintedRequest): Hash => createHash('sha256').update(headOf(request));
 
 function headOf({ method, segments, search, contentType }: FingerprintedRequest): string {

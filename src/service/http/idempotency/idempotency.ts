@@ -1,9 +1,8 @@
 /**
  * Requests with an Idempotency-Key (interface part 8): executed at most once, then answered as before. 2xx and 4xx are stored for
- * 24 hours from the first request. A redirect is not, because it is followed with the same key. After a 5xx nothing was done.
- * Keys are opaque: quotes in them are part of them.
+ * 24 hours from the first request. A redirect is not, because it is followed with the same key. After a 5xx nothing was carried out.
+ * Keys are opaque: quotes are part of a key.
  */
-
 import { ServiceError } from '../../errors.ts';
 import type { UnitOfWork } from '../../store/database/database.ts';
 import type { IdempotencyKeys, KeyedRequest, Verdict } from '../../store/idempotency/idempotency-keys.ts';
@@ -11,8 +10,8 @@ import type { KeyRow } from '../../store/idempotency/key-rows.ts';
 import type { Answer } from '../answer.ts';
 
 /**
- * The answer of `execute`, or the one it gave before. Throws 409 `idempotency_in_progress`, 400 `idempotency_key_reused`,
- * 503 `idempotency_store_full`; rejects when what was done did not reach the disk, and then nothing was done.
+ * The answer of `execute`, or its stored answer. Throws 409 `idempotency_in_progress`, 400 `idempotency_key_reused`,
+ * 503 `idempotency_store_full`; rejects when the changes did not reach the disk, in which case nothing was changed.
  */
 export async function answerOnce(
   keys: IdempotencyKeys,
@@ -53,7 +52,7 @@ const replay = (row: KeyRow): Answer => ({
 });
 
 const inProgress = (): ServiceError =>
-  new ServiceError(409, 'idempotency_in_progress', 'A request with this Idempotency-Key is being handled; try again in a moment.', {
+  new ServiceError(409, 'idempotency_in_progress', 'A request with this Idempotency-Key is in progress; try again in a moment.', {
     headers: { 'Retry-After': '1' },
   });
 
@@ -65,7 +64,7 @@ function storeFull(now: number, expiry: number | undefined): ServiceError {
   return new ServiceError(
     503,
     'idempotency_store_full',
-    'This credential has as many idempotency keys as the service keeps, and nothing was done. Keys end 24 hours after their first request.',
+    'This credential has reached the maximum number of stored idempotency keys, so nothing was done. Keys expire 24 hours after their first request.',
     { headers: { 'Retry-After': String(wait) } },
   );
 }

@@ -1,0 +1,98 @@
+/** Watches something: by its event stream if there is one, otherwise by polling, and through short outages of the service. */
+import type { Clock } from '../base/clock.ts';
+import type { Client } from '../client/client.ts';
+import type { Input, JsonOperationId, Response } from '../interface/types.ts';
+import type { WaitingBody } from './events.ts';
+import { type Outage, OutageTracker } from './outage-tracker.ts';
+import { isNearlyUsedUp, Pace } from './pace.ts';
+import { rateLimitWaiting, withWaits } from './rate-limit-waits.ts';
+import type { Streamed } from './streamed.ts';
+
+export interface WatchOptions {
+  clock: Clock;
+  signal: AbortSignal;
+  /** How often to poll; callers can use it to hurry the next poll. */
+  pace?: Pace;
+  /** Called once when the service cannot be reached, and once with undefined when it answers again. */
+  onOutage?: (outage: Outage | undefined) => void;
+  /** Whether to continue however long the outage lasts, because somebody is writing an answer here. */
+  waitsIndefinitely?: () => boolean;
+}
+
+/** Calls an operation as part of polling: it is tried once, and counts towards the pace unless it only catches up with existing data. */
+export type Call = <Id extends JsonOperationId>(id: Id, input: Input<Id>, options?: { catchesUp?: boolean }) => Promise<Response<Id>>;
+
+/**
+ * The events of a stream, or of one poll after the other; ends when its reader stops.
+ * @throws whatever a poll throws, and the signal's reason
+ */
+export async function* pollEvents<Body extends { type: string }>(
+  client: Pick<Client, 'onWaiting' | 'call' | 'allowance'>,
+  { clock, signal, pace = new Pace(clock), onOutage, waitsIndefinitely }: WatchOptions,
+  poll: (call: Call, pace: Pick<Pace, 'isQuick'>) => AsyncGenerator<Body, void, undefined>,
+  stream?: Streamed<Body>,
+): AsyncGenerator<Body | WaitingBody, void, undefined> {
+  const outages = new OutageTracker(clock, onOutage, waitsIndefinitely);
+  const call = callAtPace(client, pace, signal);
+  const answered = (): void => {
+    if (outages.answered()) stream?.retry();
+  };
+  for (;;) {
+    if (stream?.wait === 0) {
+      yield* withWaits(
+        client,
+        clock,
+        stream.read(signal, () => outages.answered()),
+      );
+    }
+    let hasNews = false;
+    try {
+      for await (const body of withWaits(client, clock, poll(call, pace))) {
+        // Events that a poll has found count even if it fails later.
+        if (body.type !== 'rate_limit.waiting') {
+          hasNews = true;
+          answered();
+        }
+        yield body;
+      }
+      answered();
+    } catch (error) {
+      if (!outages.tolerates(error)) throw error;
+    }
+    const { allowance } = client;
+    if (allowance !== undefined && isNearlyUsedUp(allowance)) yield rateLimitWaiting(clock, allowance.milliseconds);
+    await pace.pause(hasNews, signal, allowance);
+  }
+}
+
+/** Calls operations for polling at a pace, until the signal is aborted. */
+export const callAtPace =
+  (client: Pick<Client, 'call'>, pace: Pace, signal: AbortSignal): Call =>
+  (id, input, { catchesUp = false } = {}) => {
+    if (!catchesUp) pace.spend();
+    return client.call(id, input, { signal, once: true });
+  };
+
+/**
+ * The same poll, repeated during short outages of the service.
+ * @throws whatever the poll throws, and the signal's reason
+ */
+export function retryThroughOutages<Seen>(
+  poll: () => Promise<Seen>,
+  { clock, signal, onOutage }: Pick<WatchOptions, 'clock' | 'signal' | 'onOutage'>,
+): () => Promise<Seen> {
+  const outages = new OutageTracker(clock, onOutage);
+  return async () => {
+    const pace = new Pace(clock);
+    for (;;) {
+      try {
+        const seen = await poll();
+        outages.answered();
+        return seen;
+      } catch (error) {
+        if (!outages.tolerates(error)) throw error;
+      }
+      await pace.pause(false, signal);
+    }
+  };
+}
