@@ -1,4 +1,4 @@
-/** One request against a scripted fault, and everything there is to say of what became of it. */
+/** One request against a scripted fault, and everything about its outcome. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import path from 'node:path';
@@ -20,24 +20,24 @@ export const replayed = json(201, { run }, { 'idempotency-replayed': 'true' });
 export const getRun = { params: { run_id: 'r1' } };
 export const startRun = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 
-/** What became of a request. */
+/** The outcome of a request. */
 export interface Told {
-  /** What it returned. */
+  /** Its return value. */
   value?: unknown;
   error?: AopsError;
-  /** Exit code of its error; 0 for none. */
+  /** The exit code of its error; 0 if it succeeded. */
   exit: number;
   message: string;
   hint: string;
   /** Requests that the server read. */
   attempts: number;
-  /** The idempotency key of each of them. */
+  /** The idempotency key of each request. */
   keys: (string | undefined)[];
-  /** How many different ones. */
+  /** The number of different keys. */
   distinctKeys: number;
   /** Every wait, in milliseconds. */
   waits: number[];
-  /** All of the time that passed, in milliseconds. */
+  /** The total time that passed, in milliseconds. */
   elapsed: number;
   events: ClientEvent[];
   client: Client;
@@ -50,19 +50,19 @@ export const change: Ask = (client) => client.call('startRun', startRun);
 
 type Options = Partial<ClientOptions> & { hold?: boolean };
 
-/** Asks a server that answers with these steps. */
-export async function told(
+/** Sends a request to a server that answers with these steps. */
+export async function outcomeOf(
   ask: Ask,
   steps: readonly Step[] | RawServer,
   options: Options = {},
   make?: (all: ClientOptions) => Client,
 ): Promise<Told> {
   const server = Array.isArray(steps) ? await scripted(...(steps as Step[])) : (steps as RawServer);
-  return toldAt(ask, server.url, server, options, make);
+  return outcomeAt(ask, server.url, server, options, make);
 }
 
-/** Asks an address; `server` is what listens there, if anything does. */
-export async function toldAt(
+/** Sends a request to an address; `server` is what listens there, if anything. */
+export async function outcomeAt(
   ask: Ask,
   url: string,
   server: RawServer | undefined,
@@ -94,7 +94,7 @@ export async function toldAt(
   };
 }
 
-/** A client whose connections are made by this dispatcher. */
+/** A client that connects through this dispatcher. */
 export const connectedBy =
   (dispatcher: Dispatcher) =>
   (options: ClientOptions): Client => {
@@ -106,7 +106,7 @@ export const connectedBy =
     })(options);
   };
 
-/** The connections that requests go out on from now on, until the test ends. */
+/** The connections that requests use from now on, until the test ends. */
 export function connectionsUsed(): Socket[] {
   const sockets: Socket[] = [];
   const onSend = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket);
@@ -115,7 +115,7 @@ export function connectionsUsed(): Socket[] {
   return sockets;
 }
 
-/** Until the last of them has brought all that the step sends, whatever of it is missing. */
+/** Waits until the last of them has sent everything in its step, even if the answer is incomplete. */
 export async function untilReceived(sockets: readonly Socket[], step: Step, request: RecordedRequest): Promise<void> {
   const { length } = step.bytes(request);
   await eventually('the client has what was sent', () => sockets.at(-1)?.bytesRead === length);
@@ -123,7 +123,7 @@ export async function untilReceived(sockets: readonly Socket[], step: Step, requ
 
 export const cliKey = 'sk-live-0123456789abcdef';
 
-/** The real command line against the server; whatever it says, it never says the credential, and never shows a stack. */
+/** The real command line against the server. Its output never contains the credential or a stack trace. */
 export async function cli(server: RawServer | { url: string }, argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const folder = await temporaryFolder();
   const result = await runCli(argv, {

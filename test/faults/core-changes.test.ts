@@ -1,11 +1,11 @@
-/** Keys, credentials, redirects and Ctrl-C, by their numbers in the list of faults the core has to pass. */
+/** Keys, credentials, redirects and Ctrl-C, by their numbers in the list of faults that the core must handle. */
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { newClient, scripted } from '../client/harness.ts';
 import { Gate } from '../service/helpers/runtime.ts';
 import { eventually } from '../support/eventually.ts';
 import { promptly } from '../support/promptly.ts';
-import { type Ask, change, connectionsUsed, created, fine, read, replayed, told, untilReceived } from './cases.ts';
+import { type Ask, change, connectionsUsed, created, fine, outcomeOf, read, replayed, untilReceived } from './cases.ts';
 import { answer, json, nothing, partial, type RecordedRequest, raw, type Step } from './raw-server.ts';
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
@@ -15,34 +15,34 @@ describe('a key', () => {
   const stored = (status: number, error: string) => json(status, { error, message: 'Then.' }, { 'idempotency-replayed': 'true' });
 
   it('C38 409 in-progress twice, then 201 replayed', async () => {
-    const result = await told(change, [running(), running({ 'retry-after': '1' }), replayed]);
+    const result = await outcomeOf(change, [running(), running({ 'retry-after': '1' }), replayed]);
     expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waits: [250, 1050] });
   });
 
   it('C39 409 business conflict', async () => {
     const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
-    expect(await told(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waits: [] });
+    expect(await outcomeOf(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waits: [] });
   });
 
   it.each([429, 401])('C40 a stored %i that is replayed: one fresh key, once', async (status) => {
-    expect(await told(change, [stored(status, 'refused'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
+    expect(await outcomeOf(change, [stored(status, 'refused'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
     const hopeless = (await scripted()).always(stored(status, 'refused'));
-    expect(await told(change, hopeless)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
+    expect(await outcomeOf(change, hopeless)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
   });
 
   it('C41 a key that was used for another request is final', async () => {
     const reused = json(400, { error: 'idempotency_key_reused', message: 'Use a new key.' });
-    const result = await told(change, [reused], { idempotencyKey: 'mine' });
+    const result = await outcomeOf(change, [reused], { idempotencyKey: 'mine' });
     expect(result).toMatchObject({ exit: 2, attempts: 1, keys: ['mine'], error: { details: { idempotency_key: 'mine' } } });
   });
 
   it.each([400, 404])('C42 %i + replayed is final: the result of the earlier attempt', async (status) => {
-    const result = await told(change, [nothing('reset'), stored(status, 'no')]);
+    const result = await outcomeOf(change, [nothing('reset'), stored(status, 'no')]);
     expect(result).toMatchObject({ exit: status === 400 ? 2 : 3, message: 'Then.', attempts: 2, distinctKeys: 1 });
   });
 
-  it('C43 two retries of one command have one key, two commands two', async () => {
-    const [first, second] = [await told(change, [busy, busy, created]), await told(change, [busy, busy, created])];
+  it('C43 all attempts of one command have the same key, and two commands have two', async () => {
+    const [first, second] = [await outcomeOf(change, [busy, busy, created]), await outcomeOf(change, [busy, busy, created])];
     expect([first.distinctKeys, second.distinctKeys]).toEqual([1, 1]);
     expect(first.keys[0]).not.toBe(second.keys[0]);
   });
@@ -56,13 +56,13 @@ describe('a key', () => {
     },
   );
 
-  it('C44 the longest key there may be is sent, also for the second change', async () => {
+  it('C44 the longest valid key is sent, also for the second change', async () => {
     const idempotencyKey = 'k'.repeat(255);
     const ask: Ask = async (client) => {
       await change(client);
       return change(client);
     };
-    const result = await told(ask, [created, created], { idempotencyKey });
+    const result = await outcomeOf(ask, [created, created], { idempotencyKey });
     expect(result.keys[0]).toBe(idempotencyKey);
     expect(result.keys[1]?.length).toBeLessThanOrEqual(255);
   });
@@ -81,9 +81,9 @@ describe('a credential', () => {
     };
   };
 
-  it('C45 401 with a token, and a fresh one works: same key', async () => {
+  it('C45 401 with a token, and a new one works: same key', async () => {
     const server = await scripted(refused, created);
-    expect(await told(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
+    expect(await outcomeOf(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
       exit: 0,
       attempts: 2,
       distinctKeys: 1,
@@ -94,7 +94,7 @@ describe('a credential', () => {
 
   it('C46 401 again after the refresh', async () => {
     const server = (await scripted()).always(refused);
-    expect(await told(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
+    expect(await outcomeOf(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
       exit: 4,
       message: 'No.',
       attempts: 2,
@@ -102,12 +102,12 @@ describe('a credential', () => {
   });
 
   it('C46 static key 401: no retry', async () => {
-    expect(await told(change, [refused])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
+    expect(await outcomeOf(change, [refused])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
   });
 });
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('C50 %i is followed nowhere', async (status) => {
+  it.each([301, 302, 303, 307, 308])('C50 %i is not followed', async (status) => {
     const other = await scripted(fine);
     const targets = [
       `${other.url}/v2/x`,
@@ -118,7 +118,7 @@ describe('a redirect', () => {
     ];
     for (const location of targets) {
       for (const ask of [read, change]) {
-        const result = await told(ask, [answer(status, '', { location })]);
+        const result = await outcomeOf(ask, [answer(status, '', { location })]);
         expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'redirected' } });
         expect(result.message).not.toContain('pass');
       }
@@ -155,7 +155,7 @@ describe('Ctrl-C', () => {
         return thrown;
       }, 100);
       expect(error).toMatchObject({ exit: 130 });
-      // What was on its way may have been done, and says so.
+      // A change that was being sent may have been carried out, and is reported as such.
       expect(error.details.idempotency_key).toBe(ask === change && open ? server.header('idempotency-key')[0] : undefined);
       expect(server.requests).toHaveLength(1);
     }
@@ -179,19 +179,19 @@ describe('Ctrl-C', () => {
     }
   });
 
-  it('C51 abort in connect and in a token fetch: nothing was sent, nothing is in doubt', async () => {
+  it('C51 abort while connecting or fetching a token: nothing was sent, and the outcome is certain', async () => {
     const server = await scripted();
     const tls = server.url.replace('http:', 'https:');
-    const asked = new Gate();
+    const requested = new Gate();
     const hanging = {
       authorization: (signal?: AbortSignal) => {
-        asked.open();
+        requested.open();
         return new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
       },
     };
     for (const [url, options, begun] of [
       [tls, {}, () => server.until(({ connections }) => connections === 1)],
-      [server.url, { credential: hanging }, () => asked.opened],
+      [server.url, { credential: hanging }, () => requested.opened],
     ] as const) {
       const controller = new AbortController();
       const { client } = newClient(url, { ...options, hold: true, signal: controller.signal });
@@ -207,11 +207,11 @@ describe('Ctrl-C', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('C51 no timer stays behind', async () => {
+  it('C51 no timer is left behind', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();
     const { systemClock } = await import('../../src/base/clock.ts');
-    const result = await told(read, [fine], { clock: systemClock });
+    const result = await outcomeOf(read, [fine], { clock: systemClock });
     await result.client.close();
     expect(timers()).toBeLessThanOrEqual(before);
   });

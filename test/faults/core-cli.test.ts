@@ -1,4 +1,4 @@
-/** The faults whose effect a user sees, through the real command line: exit code, both streams, and what the server saw. */
+/** Faults with an effect that users see, through the real command line: exit code, both streams, and the requests. */
 import { describe, expect, it } from 'vitest';
 import { scripted } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
@@ -9,7 +9,7 @@ import { answer, json, nothing, partial, type RecordedRequest, type Step } from 
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
 const jsonType = { 'content-type': 'application/json' };
-/** One request each: ids need no look-up. */
+/** Commands with one request each, because IDs need no look-up. */
 const id = '00000000-0000-4000-8000-000000000001';
 const get = ['runs', 'get', id];
 const stop = ['runs', 'stop', id];
@@ -18,7 +18,7 @@ const replayed = json(200, { success: true, message: 'It was stopped.' }, { 'ide
 const shown = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
 
 describe('aops', () => {
-  it('C2 refused for ever: one line that names the address, and what to do', async () => {
+  it('C2 always refused: one line with the address, and a hint', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const { code, stdout, stderr } = await cli({ url }, get);
     expect([code, stdout]).toEqual([8, '']);
@@ -33,7 +33,7 @@ describe('aops', () => {
     expect(stderr).toMatch(/error: Not done (in time: the connection was refused\. The next attempt would be in \S+, but|within 20ms)/);
   });
 
-  it('C6 and C7 a lost answer is found again with the same key, and reported once', async () => {
+  it('C6 and C7 a lost answer is recovered with the same key, and reported once', async () => {
     const server = await scripted(nothing('close'), nothing('reset'), replayed);
     const { code, stdout } = await cli(server, [...stop, '--json']);
     expect(code).toBe(0);
@@ -41,7 +41,7 @@ describe('aops', () => {
     expect([server.requests.length, new Set(server.header('idempotency-key')).size]).toEqual([3, 1]);
   });
 
-  it('C13 a cut answer is never printed', async () => {
+  it('C13 a truncated answer is never printed', async () => {
     const server = await scripted(partial(200, 100, '{"run":{"id":"half', 'close'), shown);
     const { code, stdout, stderr } = await cli(server, [...get, '--json']);
     expect(code).toBe(0);
@@ -49,7 +49,7 @@ describe('aops', () => {
     expect(stdout + stderr).not.toContain('half');
   });
 
-  it('C16 valid JSON of another shape: said plainly, not dumped', async () => {
+  it('C16 valid JSON of another shape: reported clearly, not dumped', async () => {
     for (const body of ['[]', '{"password":"hunter2"}']) {
       const { code, stdout, stderr } = await cli(await scripted(answer(200, body, jsonType)), get);
       expect([code, stdout]).toEqual([1, '']);
@@ -58,7 +58,7 @@ describe('aops', () => {
     }
   });
 
-  it('C21 an error page of HTML: the status, not the page', async () => {
+  it('C21 an HTML error page: the status, not the page', async () => {
     const server = await scripted(answer(404, '<html>\u001b[31mnginx</html>', { 'content-type': 'text/html' }));
     const { code, stdout, stderr } = await cli(server, get);
     expect([code, stdout]).toEqual([3, '']);
@@ -66,7 +66,7 @@ describe('aops', () => {
     expect(stderr).not.toContain('nginx');
   });
 
-  it('C23 500 for ever on a change: exit 13, the key, and how to settle it', async () => {
+  it('C23 always 500 for a change: exit 13, the key, and how to settle it', async () => {
     const server = (await scripted()).always(busy);
     const { code, stdout, stderr } = await cli(server, [...stop, '--json']);
     const [key] = server.header('idempotency-key');
@@ -80,7 +80,7 @@ describe('aops', () => {
     });
   });
 
-  it('C27 Retry-After: 3600: exit 7 at once, with the time', async () => {
+  it('C27 Retry-After: 3600: exit 7 immediately, with the time', async () => {
     const server = await scripted(json(429, { error: 'rate_limited', message: 'Slow down.' }, { 'retry-after': '3600' }));
     const { code, stderr } = await cli(server, [...get, '--json']);
     expect([code, server.requests.length]).toEqual([7, 1]);
@@ -104,7 +104,7 @@ describe('aops', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("C42 a stored refusal, asked for with the user's key, is shown as what it is", async () => {
+  it("C42 a stored refusal for the user's key is shown as a stored one", async () => {
     const server = await scripted(json(404, { error: 'run_not_found', message: 'No run.' }, { 'idempotency-replayed': 'true' }));
     const { code, stderr } = await cli(server, [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(3);
@@ -113,13 +113,13 @@ describe('aops', () => {
     expect(server.header('idempotency-key')).toEqual(['mine']);
   });
 
-  it("C42 a stored success, asked for with the user's key, says that nothing was done now", async () => {
+  it("C42 a stored success for the user's key is reported without a new change", async () => {
     const { code, stderr } = await cli(await scripted(replayed), [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(0);
     expect(stderr).toContain('The key mine was used before, so nothing was changed now');
   });
 
-  it('C44 a bad key is refused here, and never shown', async () => {
+  it('C44 an invalid key is rejected locally, and never shown', async () => {
     for (const key of ['a b-secret', 'sk\nsecret', 'k'.repeat(256), 'schlüssel-secret']) {
       const server = await scripted();
       const { code, stdout, stderr } = await cli(server, [...stop, '--idempotency-key', key]);
@@ -128,14 +128,14 @@ describe('aops', () => {
     }
   });
 
-  it('C46 a refused key: exit 4 after one request', async () => {
+  it('C46 a rejected API key: exit 4 after one request', async () => {
     const server = await scripted(json(401, { error: 'unauthorized', message: 'The token is not valid.' }));
     const { code, stderr } = await cli(server, stop);
     expect([code, server.requests.length]).toEqual([4, 1]);
-    expect(stderr).toContain('hint: Sign in with `aops auth login`');
+    expect(stderr).toContain('hint: Correct AOPS_API_KEY');
   });
 
-  it('C50 a redirect is not followed, and its target hears nothing', async () => {
+  it('C50 a redirect is not followed, and its target receives nothing', async () => {
     const other = await scripted(fine);
     const server = await scripted(answer(307, '', { location: `${other.url}/v2/x?token=abc` }));
     const { code, stderr } = await cli(server, stop);
@@ -172,7 +172,7 @@ describe('aops', () => {
     }, 250);
   });
 
-  it('C53 text of the service cannot steer the terminal, nor break JSON', async () => {
+  it('C53 text from the service can neither control the terminal nor break JSON', async () => {
     const evil = 'x\u001b[2J\u001b]52;c;ZXZpbA==\u0007\rgone\u009b31m\u202eabc';
     const clean = (text: string): void => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for

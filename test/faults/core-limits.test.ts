@@ -1,9 +1,9 @@
-/** Rate limits, by their numbers in the list of faults the core has to pass. The clock of the service is the harness's, plus its skew. */
+/** Rate limits, by their numbers in the list of faults that the core must handle. The service's clock is that of the harness, plus a skew. */
 import { describe, expect, it } from 'vitest';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { newClient, scripted, type WaitClock } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Ask, change, created, fine, read, run, told } from './cases.ts';
+import { type Ask, change, created, fine, outcomeOf, read, run } from './cases.ts';
 import { json, type RawServer, reply } from './raw-server.ts';
 
 type Headers = Record<string, string | string[]>;
@@ -11,7 +11,7 @@ const limited = (headers: Headers = {}) => json(429, { error: 'rate_limited', me
 const good = (headers: Headers) => json(200, { run, pending_human_request: null }, headers);
 const unavailable = (headers: Headers) => json(503, { error: 'unavailable' }, headers);
 
-/** Where the harness's clock begins. */
+/** The initial time of the harness's clock. */
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const date = (offset = 0) => new Date(now + offset).toUTCString();
 const seconds = (offset: number) => String((now + offset) / 1_000);
@@ -21,12 +21,12 @@ const twice: Ask = async (client) => {
 };
 
 describe('Retry-After', () => {
-  it('C24 503 + Retry-After: 2 waits two seconds, and at most a tenth more', async () => {
+  it('C24 503 with Retry-After: 2 waits two seconds, and at most a tenth longer', async () => {
     for (const [random, wait] of [
       [0, 2_000],
       [1, 2_200],
     ] as const) {
-      expect(await told(read, [unavailable({ 'retry-after': '2' }), fine], { random: () => random })).toMatchObject({
+      expect(await outcomeOf(read, [unavailable({ 'retry-after': '2' }), fine], { random: () => random })).toMatchObject({
         exit: 0,
         attempts: 2,
         waits: [wait],
@@ -34,22 +34,22 @@ describe('Retry-After', () => {
     }
   });
 
-  it.each([-3_600_000, 0, 3_600_000])('C25 429 Retry-After HTTP-date, our clock off by %i ms', async (skew) => {
+  it.each([-3_600_000, 0, 3_600_000])('C25 429 with an HTTP date in Retry-After, local clock off by %i ms', async (skew) => {
     const step = limited({ 'retry-after': date(skew + 10_000), date: date(skew) });
-    expect(await told(change, [step, created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [10_500] });
+    expect(await outcomeOf(change, [step, created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [10_500] });
   });
 
   it.each([
     ['RFC 850', 'Saturday, 18-Jul-26 09:00:10 GMT'],
     ['asctime', 'Sat Jul 18 09:00:10 2026'],
-  ])('C25 the old form of %s', async (_, value) => {
-    expect(await told(read, [limited({ 'retry-after': value, date: date() }), fine])).toMatchObject({ waits: [10_500] });
+  ])('C25 the obsolete format %s', async (_, value) => {
+    expect(await outcomeOf(read, [limited({ 'retry-after': value, date: date() }), fine])).toMatchObject({ waits: [10_500] });
   });
 
   it.each(['garbage', 'later 1', '-5', '1e20', '99999999999', '', ' ', '0x10', 'NaN', 'Infinity', date(-60_000), '2026-07-18'])(
     'C26 Retry-After: %j is a back-off of our own',
     async (value) => {
-      const result = await told(read, [limited({ 'retry-after': value, date: date() }), fine]);
+      const result = await outcomeOf(read, [limited({ 'retry-after': value, date: date() }), fine]);
       expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [525] });
     },
   );
@@ -59,12 +59,12 @@ describe('Retry-After', () => {
     ['duplicated', { 'retry-after': ['4', '60'] }, 4_200],
     ['duplicated in one line', { 'retry-after': '4, 60' }, 4_200],
   ])('C26 Retry-After: %s', async (_, headers, wait) => {
-    expect(await told(read, [limited(headers), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [wait] });
+    expect(await outcomeOf(read, [limited(headers), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [wait] });
   });
 
   it('C27 Retry-After: 3600 does not sleep, and never retries early', async () => {
     for (const ask of [read, change]) {
-      const result = await told(ask, [limited({ 'retry-after': '3600' })]);
+      const result = await outcomeOf(ask, [limited({ 'retry-after': '3600' })]);
       expect(result).toMatchObject({
         exit: 7,
         attempts: 1,
@@ -73,11 +73,11 @@ describe('Retry-After', () => {
       });
       expect(result.hint).toContain('--max-wait 3601s');
     }
-    expect(await told(read, [unavailable({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waits: [] });
+    expect(await outcomeOf(read, [unavailable({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waits: [] });
   });
 
-  it('C27 Retry-After beyond the deadline fails at once, and says how long it would have been', async () => {
-    const result = await told(read, [limited({ 'retry-after': '30' })], { deadline: now + 10_000 });
+  it('C27 Retry-After beyond the deadline fails immediately, and reports the wait', async () => {
+    const result = await outcomeOf(read, [limited({ 'retry-after': '30' })], { deadline: now + 10_000 });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
     expect(result.message).toBe(
       'Not done in time: the rate limit is used up. The next attempt would be in 31s, but --timeout leaves only 10s.',
@@ -85,7 +85,7 @@ describe('Retry-After', () => {
   });
 
   it('C28 429 without headers backs off and ends', async () => {
-    const result = await told(change, (await scripted()).always(limited()));
+    const result = await outcomeOf(change, (await scripted()).always(limited()));
     expect(result).toMatchObject({ exit: 7, message: 'Slow down.', attempts: 4, distinctKeys: 1, waits: [525, 1050, 2100] });
   });
 });
@@ -94,8 +94,8 @@ describe('the gate', () => {
   const usedUp = (skew = 0, more: Headers = {}) =>
     good({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(skew + 5_000), date: date(skew), ...more });
 
-  it('C29 Remaining: 0 on a 200 holds the next request, though nothing failed', async () => {
-    const result = await told(twice, [usedUp(), fine]);
+  it('C29 Remaining: 0 on a 200 delays the next request, although nothing failed', async () => {
+    const result = await outcomeOf(twice, [usedUp(), fine]);
     expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
     expect(result.events.filter(({ type }) => type.startsWith('rate_limit'))).toEqual([
       { type: 'rate_limit.waiting', waitMilliseconds: 6_300 },
@@ -103,16 +103,16 @@ describe('the gate', () => {
     ]);
   });
 
-  it.each([-600_000, 600_000])('C30 the same with our clock off by %i ms', async (skew) => {
-    expect(await told(twice, [usedUp(skew), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
+  it.each([-600_000, 600_000])('C30 the same with the local clock off by %i ms', async (skew) => {
+    expect(await outcomeOf(twice, [usedUp(skew), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
   });
 
-  it('C30 without Date our own clock is taken, and a second more', async () => {
+  it('C30 without Date the local clock is used, plus one second', async () => {
     const step = good({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(5_000) });
-    expect(await told(twice, [step, fine])).toMatchObject({ waits: [7_350] });
+    expect(await outcomeOf(twice, [step, fine])).toMatchObject({ waits: [7_350] });
   });
 
-  it('C31 the clock is set while we wait: nothing changes', async () => {
+  it('C31 setting the clock during a wait changes nothing', async () => {
     const server = await scripted(usedUp(), fine);
     const { client, clock } = newClient(server.url, { hold: true });
     let set = 0;
@@ -143,10 +143,10 @@ describe('the gate', () => {
     ['right, but Limit is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-limit': 'many' }, []],
   ])('C32 Reset %s', async (_, headers, waits) => {
     const step = good({ 'ratelimit-remaining': '0', 'ratelimit-limit': '100', date: date(), ...headers });
-    expect(await told(twice, [step, fine])).toMatchObject({ exit: 0, attempts: 2, waits });
+    expect(await outcomeOf(twice, [step, fine])).toMatchObject({ exit: 0, attempts: 2, waits });
   });
 
-  it('C33 Remaining positive, but 429 anyway: the gate closes, also for the others', async () => {
+  it('C33 a 429 although Remaining is positive closes the gate for all requests', async () => {
     const server = await scripted(
       limited({ 'retry-after': '3', 'ratelimit-remaining': '7', 'ratelimit-reset': seconds(60_000), date: date() }),
     );
@@ -163,7 +163,7 @@ describe('the gate', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('C34 answers out of order across the edge of a window', async () => {
+  it('C34 answers out of order at the end of a window', async () => {
     const late = { resetAt: now + 5_000, sentAt: now, remaining: 0 };
     const { RateGate } = await import('../../src/client/limits/rate-gate.ts');
     const { ManualClock } = await import('../service/helpers/clock.ts');
@@ -176,21 +176,21 @@ describe('the gate', () => {
         clock.now(),
       );
     observe(1, late.resetAt, now);
-    // Newer answers may come first: the smallest number is the newest.
+    // Newer answers may arrive first: the smallest number is the newest.
     observe(3, late.resetAt, now);
     expect([gate.enter().next, gate.enter().next]).toEqual(['go', 'busy']);
     gate.leave();
     observe(0, late.resetAt, now);
     expect(gate.enter()).toEqual({ next: 'hold', milliseconds: 6_000, asked: 6_000 });
     clock.advance(6_000);
-    // The window is over: one goes ahead. An answer of the old window that comes now opens nothing.
+    // The window has ended: one request goes ahead. An answer of the old window that arrives now does not open the gate.
     expect(gate.enter().next).toBe('go');
     observe(4, late.resetAt, now + 4_000);
     expect(gate.enter().next).toBe('busy');
     observe(2, now + 65_000, now + 6_000);
     gate.leave();
     expect([gate.enter().next, gate.enter().next, gate.enter().next]).toEqual(['go', 'go', 'busy']);
-    // Nor does one of an older window close it again, or hold it longer.
+    // Nor does an answer of an older window close it again, or delay it.
     observe(0, late.resetAt, now);
     gate.leave();
     expect(gate.enter().next).toBe('go');
@@ -207,15 +207,15 @@ describe('the gate', () => {
         const name = `${headers.authorization} ${window}`;
         const count = (windows.get(name) ?? 0) + 1;
         windows.set(name, count);
-        const told = {
+        const limitHeaders = {
           'ratelimit-limit': String(limit),
           'ratelimit-remaining': String(Math.max(0, limit - count)),
           'ratelimit-reset': String((window + 1) * 10),
           date: new Date(time).toUTCString(),
         };
-        if (count <= limit) return good(told);
+        if (count <= limit) return good(limitHeaders);
         refused += 1;
-        return limited({ ...told, 'retry-after': '10' });
+        return limited({ ...limitHeaders, 'retry-after': '10' });
       }),
     );
     return { refused: () => refused, windows };
@@ -228,7 +228,7 @@ describe('the gate', () => {
     await Promise.all(Array.from({ length: 20 }, () => read(client)));
     expect(refused()).toBe(0);
     expect([...windows.values()]).toEqual([5, 5, 5, 5]);
-    // Told once for each wait, not once for each request.
+    // Reported once for each wait, not once for each request.
     expect(events.filter(({ type }) => type === 'rate_limit.waiting')).toHaveLength(3);
     expect(events.filter(({ type }) => type === 'rate_limit.resumed')).toHaveLength(3);
   });
@@ -238,12 +238,12 @@ describe('the gate', () => {
     server.always(fine);
     const { client, clock } = newClient(server.url);
     await Promise.all(Array.from({ length: 10 }, () => read(client)));
-    // Had all of them come back at once, the second 429 would have met nine more.
+    // If all of them had been sent at the same time, the second 429 would have affected nine more.
     expect(clock.waits).toHaveLength(2);
     expect(server.requests).toHaveLength(12);
   });
 
-  it('C37 two credentials in parallel: one that is limited does not hold the other', async () => {
+  it('C37 two credentials in parallel: a limited one does not delay the other', async () => {
     const server = await scripted();
     const one = newClient(server.url, { credential: bearerCredential('one'), hold: true });
     windowed(server, () => one.clock, 1);

@@ -1,4 +1,4 @@
-/** Faults of the network and of answers, by their numbers in the list of faults the core has to pass. */
+/** Faults of the network and of answers, by their numbers in the list of faults that the core must handle. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { AopsError } from '../../src/base/errors.ts';
@@ -9,7 +9,7 @@ import { newClient, scripted } from '../client/harness.ts';
 import { closedPort } from '../support/ports.ts';
 import { afterTest } from '../support/temporary.ts';
 import { type CertificateName, startHttps } from '../support/tls.ts';
-import { change, connectedBy, created, fine, read, replayed, run, told, toldAt } from './cases.ts';
+import { change, connectedBy, created, fine, outcomeAt, outcomeOf, read, replayed, run } from './cases.ts';
 import { answer, json, nothing, partial, RawServer, raw, type Step } from './raw-server.ts';
 
 const busy = json(500, { error: 'internal', message: 'Sorry.' });
@@ -17,7 +17,7 @@ const unavailable = json(503, { error: 'unavailable' });
 const unknown = { exit: 13, message: expect.stringContaining('The outcome is unknown') };
 const jsonType = { 'content-type': 'application/json' };
 
-/** A dispatcher whose name lookups fail like this. */
+/** A dispatcher whose name lookups fail with this error. */
 const lookupFails = (code: string) =>
   connectedBy(
     new Agent({
@@ -28,7 +28,7 @@ const lookupFails = (code: string) =>
     }),
   );
 
-/** A dispatcher that never gets a connection: it fails after a while like this, or hangs. */
+/** A dispatcher that never connects: it fails after a while with this error, or hangs. */
 const neverConnects = (code?: string) =>
   connectedBy(
     new Agent({
@@ -41,31 +41,31 @@ const neverConnects = (code?: string) =>
 describe('connecting', () => {
   it('C1 connection refused twice, then 200', async () => {
     const port = await closedPort();
-    let asked = 0;
+    let requests = 0;
     let server: RawServer | undefined;
     const authorization = async (): Promise<string> => {
-      asked += 1;
-      if (asked === 3) server = await RawServer.startAt(port, created);
+      requests += 1;
+      if (requests === 3) server = await RawServer.startAt(port, created);
       return 'Bearer secret-token';
     };
-    const result = await toldAt(change, `http://127.0.0.1:${port}`, undefined, { credential: { authorization } });
+    const result = await outcomeAt(change, `http://127.0.0.1:${port}`, undefined, { credential: { authorization } });
     afterTest(async () => server?.close());
     expect(result).toMatchObject({ exit: 0, value: { run }, waits: [250, 500], elapsed: 750 });
     expect(server?.requests).toHaveLength(1);
   });
 
-  it('C2 refused for ever', async () => {
+  it('C2 always refused', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     for (const ask of [read, change]) {
-      const result = await toldAt(ask, url, undefined);
+      const result = await outcomeAt(ask, url, undefined);
       expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: `Could not reach ${url}: the connection was refused.` });
     }
   });
 
-  it('C2 refused for ever, with a deadline that the next wait would pass', async () => {
+  it('C2 always refused, with a deadline before the end of the next wait', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const deadline = Date.parse('2026-07-18T09:00:01.000Z');
-    const result = await toldAt(read, url, undefined, { deadline });
+    const result = await outcomeAt(read, url, undefined, { deadline });
     expect(result).toMatchObject({
       exit: 9,
       waits: [250, 500],
@@ -73,8 +73,8 @@ describe('connecting', () => {
     });
   });
 
-  it('C3 DNS ENOTFOUND is tried once more', async () => {
-    const result = await toldAt(change, 'http://agents.invalid', undefined, {}, lookupFails('ENOTFOUND'));
+  it('C3 DNS ENOTFOUND is retried once', async () => {
+    const result = await outcomeAt(change, 'http://agents.invalid', undefined, {}, lookupFails('ENOTFOUND'));
     expect(result).toMatchObject({
       exit: 8,
       waits: [250],
@@ -83,16 +83,16 @@ describe('connecting', () => {
   });
 
   it('C3 DNS EAI_AGAIN is retried', async () => {
-    const result = await toldAt(change, 'http://agents.invalid', undefined, {}, lookupFails('EAI_AGAIN'));
+    const result = await outcomeAt(change, 'http://agents.invalid', undefined, {}, lookupFails('EAI_AGAIN'));
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('http://agents.invalid') });
   });
 
-  it('C4 SYN black hole: the change was certainly not sent', async () => {
-    const result = await toldAt(change, 'http://192.0.2.1', undefined, {}, neverConnects('UND_ERR_CONNECT_TIMEOUT'));
+  it('C4 SYN packets that are dropped: the change was certainly not sent', async () => {
+    const result = await outcomeAt(change, 'http://192.0.2.1', undefined, {}, neverConnects('UND_ERR_CONNECT_TIMEOUT'));
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('could not be made in time') });
   });
 
-  it('C4 a connection that never comes about ends with the attempt, and is no doubt either', async () => {
+  it('C4 a connection that is never established ends with the attempt, and the outcome is certain', async () => {
     const { client, clock, events } = newClient('http://192.0.2.1', { hold: true }, neverConnects());
     const failed = change(client).catch((error: AopsError) => error);
     for (let attempt = 0; attempt < 4; attempt += 1) {
@@ -115,7 +115,7 @@ describe('connecting', () => {
       const server = await startHttps(name, (_, response) => response.end());
       afterTest(server.close);
       const trusting = { certificates: { authorities: (await import('../support/tls.ts')).authority } };
-      const result = await toldAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trusting });
+      const result = await outcomeAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trusting });
       expect(result).toMatchObject({
         exit: 8,
         waits: [],
@@ -126,63 +126,63 @@ describe('connecting', () => {
     10_000,
   );
 
-  it('C5 TLS: the handshake breaks off', async () => {
+  it('C5 TLS: the handshake is interrupted', async () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     afterTest(() => new Promise((resolve) => server.close(resolve)));
     const { port } = server.address() as { port: number };
-    const result = await toldAt(change, `https://127.0.0.1:${port}`, undefined);
+    const result = await outcomeAt(change, `https://127.0.0.1:${port}`, undefined);
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000] });
   });
 
-  it('C5 TLS: plain HTTP where the service speaks TLS', async () => {
+  it('C5 TLS: plain HTTP to a service that uses TLS', async () => {
     const server = await startHttps('server', (_, response) => response.end());
     afterTest(server.close);
-    const result = await toldAt(read, `http://127.0.0.1:${server.port}`, undefined);
+    const result = await outcomeAt(read, `http://127.0.0.1:${server.port}`, undefined);
     expect(result).toMatchObject({ exit: 8, hint: expect.stringContaining('starts with https://') });
   });
 
-  it('C6 accept then close before headers, keyed write', async () => {
-    expect(await told(change, [nothing('close'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
+  it('C6 the connection closes before the response headers of a keyed write', async () => {
+    expect(await outcomeOf(change, [nothing('close'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
   });
 
-  it('C6 close as soon as the head of a keyed write was read', async () => {
-    expect(await told(change, [nothing('close', 'head'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
+  it('C6 the connection closes as soon as the headers of a keyed write were read', async () => {
+    expect(await outcomeOf(change, [nothing('close', 'head'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
   });
 
   it('C6 a used connection that turns out closed gets one more attempt immediately, in addition to the retries', async () => {
     const server = await scripted(fine, nothing('close'), nothing('close'), nothing('close'), nothing('close'), created);
     const ask = async (client: Client): Promise<unknown> => {
       await read(client);
-      // The connection is free for another request a moment after the answer.
+      // The connection can be reused a moment after the answer.
       await new Promise((resolve) => setImmediate(resolve));
       return change(client);
     };
-    const result = await told(ask, server);
-    // The read, the attempt on its connection, the one at once, and three retries.
+    const result = await outcomeOf(ask, server);
+    // The read, the attempt on its connection, the immediate one, and three retries.
     expect(result).toMatchObject({ exit: 0, attempts: 6, waits: [0, 250, 500, 1000] });
     expect(new Set(result.keys.slice(1)).size).toBe(1);
   });
 
-  it('C6 a fresh connection gets no extra attempt', async () => {
+  it('C6 a new connection gets no extra attempt', async () => {
     const server = (await scripted()).always(nothing('close'));
-    expect(await told(change, server)).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
+    expect(await outcomeOf(change, server)).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
   });
 
-  it('C7 reset after full request read, the service had done it already', async () => {
-    const result = await told(change, [nothing('reset'), replayed]);
+  it('C7 a reset after the complete request, which the service had carried out already', async () => {
+    const result = await outcomeOf(change, [nothing('reset'), replayed]);
     expect(result).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1, waits: [250] });
     expect(result.events.some(({ type }) => type === 'replayed')).toBe(false);
   });
 
-  it('C8 resets for ever leave the outcome unknown', async () => {
-    const result = await told(change, (await scripted()).always(nothing('reset')));
+  it('C8 endless resets leave the outcome unknown', async () => {
+    const result = await outcomeOf(change, (await scripted()).always(nothing('reset')));
     expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, hint: expect.stringContaining('--idempotency-key') });
     expect(result.hint).toContain(result.keys[0]);
   });
 });
 
-describe('an answer that does not come', () => {
+describe('an answer that does not arrive', () => {
   const slow: [string, Step, ((tick: number) => string) | undefined][] = [
     ['C9 headers never arrive', nothing('stall'), undefined],
     ['C10 headers drip one byte a second', raw('HTTP/1.1 200 OK\r\nx-long: ', 'stall'), () => 'x'],
@@ -214,13 +214,13 @@ describe('an answer that does not come', () => {
       ]);
       const [first, second] = server.header('idempotency-key');
       expect(second).toBe(first);
-      // The connection of the attempt that was given up is closed.
+      // The connection of the abandoned attempt is closed.
       await server.until(({ open }) => open === 1);
     }
   });
 });
 
-describe('an answer that is not whole', () => {
+describe('an incomplete answer', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
   const cut: [string, Step][] = [
     ['C13 Content-Length 100, 40 sent, FIN', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'close')],
@@ -231,28 +231,28 @@ describe('an answer that is not whole', () => {
     ['C15 nothing at all after the head, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n', 'close')],
   ];
   it.each(cut)('%s', async (_, step) => {
-    expect(await told(read, [step, fine])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
-    // For a change the replay decides.
-    expect(await told(change, [step, replayed])).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1 });
-    expect(await told(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+    expect(await outcomeOf(read, [step, fine])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
+    // For a change, the replayed answer counts.
+    expect(await outcomeOf(change, [step, replayed])).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1 });
+    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
   });
 
   it('C15 truncated, and the replay is a refusal', async () => {
     const refused = json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' });
-    const result = await told(change, [answer(201, '{"run"', jsonType), refused]);
+    const result = await outcomeOf(change, [answer(201, '{"run"', jsonType), refused]);
     expect(result).toMatchObject({ exit: 3, message: 'No such agent.', attempts: 2, distinctKeys: 1 });
   });
 });
 
 describe('an answer of another kind', () => {
   it.each(['[]', 'null', '"ok"', '7', '{}', '{"data":[]}'])('C16 valid JSON, wrong shape: %s', async (body) => {
-    const result = await told(read, [answer(200, body, jsonType)]);
+    const result = await outcomeOf(read, [answer(200, body, jsonType)]);
     expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
     expect(result.message).not.toContain(body);
   });
 
-  it('C16 no run, where one is asked for', async () => {
-    expect(await told(read, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
+  it('C16 no run in the answer to a request for one', async () => {
+    expect(await outcomeOf(read, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
       exit: 3,
       attempts: 1,
       error: { code: 'run_not_shown' },
@@ -268,61 +268,62 @@ describe('an answer of another kind', () => {
     ['bytes that are no UTF-8', answer(200, Buffer.from('{"run":"\xff"}', 'latin1'), jsonType), 'the answer was not UTF-8'],
     ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
   ])('C17 misencoded: %s', async (_, step, reason) => {
-    expect(await told(read, [step, fine])).toMatchObject({ exit: 0, attempts: 2 });
-    expect(await told(read, (await scripted()).always(step))).toMatchObject({
+    expect(await outcomeOf(read, [step, fine])).toMatchObject({ exit: 0, attempts: 2 });
+    expect(await outcomeOf(read, (await scripted()).always(step))).toMatchObject({
       exit: 8,
       attempts: 4,
       message: expect.stringContaining(reason),
     });
-    expect(await told(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
   });
 
   it.each<[string, Step, string]>([
     ['HTML', answer(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }), 'the answer was text/html, not JSON'],
     ['a text', answer(201, 'OK', { 'content-type': 'text/plain' }), 'the answer was text/plain, not JSON'],
     ['no type', answer(200, '{}'), 'the answer was of an unknown type, not JSON'],
-  ])('C17 of another type is final: something else answers there: %s', async (_, step, reason) => {
-    expect(await told(read, [step, fine])).toMatchObject({
+  ])('C17 of another type is final, because another program answers: %s', async (_, step, reason) => {
+    expect(await outcomeOf(read, [step, fine])).toMatchObject({
       exit: 8,
       attempts: 1,
       message: expect.stringMatching(new RegExp(`^Something other than the service answers at http://127\\.0\\.0\\.1:\\d+: ${reason}\\.$`)),
       error: { code: 'service_unavailable', hint: expect.stringContaining('aops config explain') },
     });
-    expect(await told(change, [step, replayed])).toMatchObject({ ...unknown, attempts: 1, distinctKeys: 1 });
+    expect(await outcomeOf(change, [step, replayed])).toMatchObject({ ...unknown, attempts: 1, distinctKeys: 1 });
   });
 
   it('C17 501 is final, and nothing was done', async () => {
     const step = json(501, { error: 'not_implemented', message: 'Not here.' });
-    for (const ask of [read, change]) expect(await told(ask, [step, fine])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
+    for (const ask of [read, change])
+      expect(await outcomeOf(ask, [step, fine])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
   });
 
   it('C17 a byte order mark is not part of the JSON, and identity is not an encoding', async () => {
     const step = answer(200, `\ufeff${JSON.stringify({ run })}`, { ...jsonType, 'content-encoding': 'identity' });
-    expect(await told(read, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
+    expect(await outcomeOf(read, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
   });
 
-  it('C17 no encoding is asked for', async () => {
+  it('C17 no encoding is requested', async () => {
     const server = await scripted(fine);
-    await told(read, server);
+    await outcomeOf(read, server);
     expect(server.header('accept-encoding')).toEqual(['identity']);
   });
 
-  it('C18 204 and an empty body, where JSON is expected', async () => {
+  it('C18 204 and an empty body when JSON is expected', async () => {
     for (const step of [raw('HTTP/1.1 204 No Content\r\n\r\n'), answer(200, '', jsonType), answer(201, '')]) {
-      expect(await told(change, [step])).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
+      expect(await outcomeOf(change, [step])).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
     }
   });
 
-  it('C18 204 and an empty body, where none is', async () => {
+  it('C18 204 and an empty body when no JSON is expected', async () => {
     const remove = { method: 'DELETE', path: '/v2/things/1', headers: {}, mutates: true };
     for (const step of [raw('HTTP/1.1 204 No Content\r\n\r\n'), answer(200, '')]) {
-      expect(await told((client) => client.send(remove), [step])).toMatchObject({ exit: 0, attempts: 1, distinctKeys: 1 });
+      expect(await outcomeOf((client) => client.send(remove), [step])).toMatchObject({ exit: 0, attempts: 1, distinctKeys: 1 });
     }
   });
 
-  it('C19 10 GB on a JSON route, declared: refused before any of it is read', async () => {
+  it('C19 10 GB on a JSON route, declared: rejected before it is read', async () => {
     const server = await scripted(partial(200, 1e10, '{', 'stall'));
-    expect(await told(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
+    expect(await outcomeOf(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
     await server.until(({ open }) => open === 0);
   });
 
@@ -340,12 +341,12 @@ describe('an answer of another kind', () => {
       socket.on('drain', more);
       socket.once('data', () => setImmediate(more));
     };
-    expect(await told(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
+    expect(await outcomeOf(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
     expect(written).toBeLessThan(60);
   });
 
-  it('C20 an answer that is no HTTP', async () => {
-    expect(await told(read, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
+  it('C20 an answer that is not HTTP', async () => {
+    expect(await outcomeOf(read, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
       exit: 8,
       attempts: 1,
       message: expect.stringContaining('not valid HTTP'),
@@ -359,20 +360,20 @@ describe('an answer of another kind', () => {
     ['an error that is no word', '{"error":123}'],
     ['5 MB', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
   ])('C21 error body is %s', async (_, body) => {
-    const result = await told(read, [answer(404, body)]);
+    const result = await outcomeOf(read, [answer(404, body)]);
     expect(result).toMatchObject({ exit: 3, attempts: 1, error: { code: 'http_404', details: { status: 404 } } });
     expect(result.message.length).toBeLessThan(200);
   });
 
-  it('C21 an error body without end still reports the status', async () => {
+  it('C21 an endless error body still reports the status', async () => {
     const server = await scripted(partial(404, 1e10, ' '.repeat(2_000_000), 'stall'));
-    expect(await told(read, server)).toMatchObject({ exit: 3, attempts: 1 });
+    expect(await outcomeOf(read, server)).toMatchObject({ exit: 3, attempts: 1 });
   });
 });
 
 describe('an error status', () => {
   it('C22 500, 503, 200 on GET', async () => {
-    expect(await told(read, [busy, unavailable, fine])).toMatchObject({
+    expect(await outcomeOf(read, [busy, unavailable, fine])).toMatchObject({
       exit: 0,
       attempts: 3,
       waits: [250, 500],
@@ -385,13 +386,13 @@ describe('an error status', () => {
       [0, [25, 25, 25]],
       [0.999, [500, 999, 1998]],
     ] as const) {
-      const result = await told(read, (await scripted()).always(busy), { random: () => random });
+      const result = await outcomeOf(read, (await scripted()).always(busy), { random: () => random });
       expect(result).toMatchObject({ exit: 8, message: 'Sorry.', attempts: 4, waits });
     }
   });
 
-  it('C23 500 for ever on keyed write', async () => {
-    const result = await told(change, (await scripted()).always(busy));
+  it('C23 always 500 for a keyed write', async () => {
+    const result = await outcomeOf(change, (await scripted()).always(busy));
     expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000], elapsed: 1750 });
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
     expect(result.error?.details).toMatchObject({ idempotency_key: result.keys[0] });
@@ -399,28 +400,28 @@ describe('an error status', () => {
 
   it('C23 500 on a keyed write, and a deadline before the next attempt', async () => {
     const deadline = Date.parse('2026-07-18T09:00:00.200Z');
-    const result = await told(change, [busy], { deadline });
+    const result = await outcomeOf(change, [busy], { deadline });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [] });
     expect(result.message).toContain('The change may have been carried out.');
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
   });
 
-  it('C24 the budget of the process ends retries that every request would have on its own', async () => {
+  it('C24 the budget of the process limits the retries of all requests', async () => {
     const server = (await scripted()).always(busy);
     const retryBudget = new RetryBudget();
     const ask = async (client: Client) => {
       for (let page = 0; page < 60; page += 1) await read(client).catch(() => undefined);
       return change(client);
     };
-    const result = await told(ask, server, { retryBudget });
+    const result = await outcomeOf(ask, server, { retryBudget });
     // 61 requests; each of 100 retries costs 5 of 500.
     expect(result).toMatchObject({
       exit: 13,
       attempts: 161,
       message: expect.stringContaining('this command has no retries left'),
     });
-    expect(await told(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 8, attempts: 1 });
-    for (let count = 0; count < 5; count += 1) expect(await told(read, [fine], { retryBudget })).toMatchObject({ exit: 0 });
-    expect(await told(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 0, attempts: 2 });
+    expect(await outcomeOf(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 8, attempts: 1 });
+    for (let count = 0; count < 5; count += 1) expect(await outcomeOf(read, [fine], { retryBudget })).toMatchObject({ exit: 0 });
+    expect(await outcomeOf(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 0, attempts: 2 });
   });
 });

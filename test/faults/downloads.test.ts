@@ -1,4 +1,4 @@
-/** C54: what can go wrong with a download, seen through the command line. Nothing of it leaves a part of a file, or a file elsewhere. */
+/** C54: faults of downloads, through the command line. None of them leaves a partial file, or a file in the wrong place. */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile as put, readdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,14 +20,14 @@ interface Entry {
   size?: number;
 }
 
-/** What the service says of a file: its text, or where its bytes are. */
+/** The answer of the service for a file: its text, or the URL of its bytes. */
 interface Content {
   text?: string;
   url?: string;
   size?: number;
 }
 
-/** A service with these listings, by folder, and these files, by path. */
+/** A service with these listings by folder, and these files by path. */
 async function fakeService(folders: Record<string, Entry[]>, files: Record<string, Content> = {}): Promise<RawServer> {
   const entryOf = ({ path: file, size }: Entry) => ({
     name: path.posix.basename(file),
@@ -39,17 +39,17 @@ async function fakeService(folders: Record<string, Entry[]>, files: Record<strin
   });
   const route = ({ path: target }: { path: string }): Step => {
     const { pathname, searchParams } = new URL(target, 'http://localhost');
-    const asked = searchParams.get('path') ?? '';
+    const place = searchParams.get('path') ?? '';
     if (pathname === `/v2/runs/${run}/sandbox/files`) {
-      const entries = folders[asked];
-      if (entries === undefined) return json(400, { error: 'not_a_directory', message: `${asked} is not a directory.` });
-      return json(200, { data: { sandboxStatus: 'running', path: asked, entries: entries.map(entryOf) } });
+      const entries = folders[place];
+      if (entries === undefined) return json(400, { error: 'not_a_directory', message: `${place} is not a directory.` });
+      return json(200, { data: { sandboxStatus: 'running', path: place, entries: entries.map(entryOf) } });
     }
-    const file = pathname === `/v2/runs/${run}/sandbox/files/content` ? files[asked] : undefined;
-    if (file === undefined) return json(404, { error: 'file_not_found', message: `There is no ${asked}.` });
+    const file = pathname === `/v2/runs/${run}/sandbox/files/content` ? files[place] : undefined;
+    if (file === undefined) return json(404, { error: 'file_not_found', message: `There is no ${place}.` });
     const { text = null, url = null, size = Buffer.byteLength(text ?? '') } = file;
     return json(200, {
-      data: { sandboxStatus: 'running', path: asked, isTextFile: text !== null, content: text, size, truncated: false, download_url: url },
+      data: { sandboxStatus: 'running', path: place, isTextFile: text !== null, content: text, size, truncated: false, download_url: url },
     });
   };
   return (await scripted()).always(reply(route));
@@ -63,7 +63,7 @@ const oneFile = (storage: RawServer): Promise<RawServer> =>
   );
 
 interface Pulled extends CliResult {
-  /** Everything below the target folder, by path, links as `-> target`. */
+  /** The contents of the target folder by path; links as `-> target`. */
   files: Record<string, string>;
 }
 
@@ -90,7 +90,7 @@ async function pull(
   return { ...result, files };
 }
 
-/** What is in a folder: the texts of files, and arrows for links. Node 26 would follow them when asked for the folders within. */
+/** The contents of a folder: the texts of files, and arrows for links, which a recursive listing in Node 26 would follow. */
 async function written(folder: string, prefix = ''): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const entry of await readdir(folder, { withFileTypes: true })) {
@@ -139,16 +139,16 @@ describe('C54: a download', () => {
     const pulled = await pull(await oneFile(storage), { argv: ['--json'] });
     expect(pulled.files).toEqual({});
     expect(pulled.code).not.toBe(0);
-    // Events about attempts come before it.
+    // Events about attempts precede it.
     expect(JSON.parse(pulled.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({ error: { code } });
   });
 
-  it('of text that is shorter than it should be is an error', async () => {
+  it('of text that is shorter than its size is an error', async () => {
     const service = await fakeService({ '/workspace': [{ path: '/workspace/a', size: 5 }] }, { '/workspace/a': { text: 'abc', size: 5 } });
     expect(await pull(service)).toMatchObject({ code: 8, files: {}, stderr: expect.stringContaining('not the 5') });
   });
 
-  it('is given up at Ctrl-C', async () => {
+  it('is interrupted by Ctrl-C', async () => {
     const storage = await scripted(partial(200, 10, '01234', 'stall', tagged));
     const service = await oneFile(storage);
     let took = (): number => Number.NaN;
@@ -165,7 +165,7 @@ describe('C54: a download', () => {
     expect(pulled).toMatchObject({ code: 130, files: {} });
   });
 
-  it('of a URL elsewhere without https is refused', async () => {
+  it('from another host without https is rejected', async () => {
     const service = await fakeService(
       { '/workspace': [{ path: '/workspace/a', size: 5 }] },
       { '/workspace/a': { url: 'http://storage.test/a?signature=s3cr3t', size: 5 } },
@@ -192,7 +192,7 @@ describe('C54: a tree', () => {
     ['another normal form', ['/workspace/caf\u00e9', '/workspace/cafe\u0301']],
     ['the same name twice', ['/workspace/a', '/workspace/a']],
     ['a file and a folder of one name', ['/workspace/a', '/workspace/A/b']],
-  ])('with %s is refused whole', async (_, paths) => {
+  ])('with %s is rejected completely', async (_, paths) => {
     const service = await fakeService(
       { '/workspace': [fine, ...paths.map((file) => ({ path: file, size: 3 }))] },
       { '/workspace/fine': text },
@@ -205,9 +205,9 @@ describe('C54: a tree', () => {
     expect(service.requests.filter((request) => request.path.includes('/content'))).toEqual([]);
   });
 
-  it('with folders that lead into themselves ends', async () => {
+  it('with folders that contain themselves ends', async () => {
     const service = await fakeService({ '/workspace': [{ path: '/workspace/a' }], '/workspace/a': [{ path: '/workspace' }, fine] });
-    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('inside one another') });
+    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('more than 64 levels of folders') });
     expect(service.requests.length).toBeLessThan(5);
   });
 
@@ -215,7 +215,7 @@ describe('C54: a tree', () => {
     const folder = (depth: number): string => `/workspace${'/d'.repeat(depth)}`;
     const folders = Object.fromEntries(Array.from({ length: 80 }, (_, depth) => [folder(depth), [{ path: folder(depth + 1) }]]));
     const service = await fakeService(folders);
-    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('Pull a folder further down') });
+    expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('Pull a deeper folder') });
     expect(service.requests.length).toBeLessThan(70);
   });
 
@@ -237,7 +237,7 @@ describe('C54: a tree', () => {
       },
       { 'sub/b': '->' },
     ],
-  ])('where %s is not written, with --force either', async (_, prepare, left) => {
+  ])('where %s is not written, even with --force', async (_, prepare, left) => {
     const service = await fakeService(
       { '/workspace': [fine, { path: '/workspace/sub' }], '/workspace/sub': [{ path: '/workspace/sub/b', size: 3 }] },
       { '/workspace/fine': text, '/workspace/sub/b': text },
@@ -249,19 +249,19 @@ describe('C54: a tree', () => {
     }
   });
 
-  it('leaves a file that is there, before it writes any other', async () => {
+  it('keeps an existing file, and writes no others', async () => {
     const service = await fakeService(
       { '/workspace': [fine, { path: '/workspace/b', size: 3 }] },
       { '/workspace/fine': text, '/workspace/b': text },
     );
     const prepare = (out: string): Promise<unknown> => put(path.join(out, 'b'), 'mine');
-    const kept = await pull(service, { prepare });
-    expect(kept).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') });
-    expect(kept.files).toEqual({ b: 'mine' });
+    const outcome = await pull(service, { prepare });
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('--force') });
+    expect(outcome.files).toEqual({ b: 'mine' });
     expect((await pull(service, { prepare, argv: ['--force'] })).files).toEqual({ b: 'abc', fine: 'abc' });
   });
 
-  it('that breaks off says what is there and how to go on', async () => {
+  it('that is interrupted reports what exists and how to continue', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `/workspace/f${String(index).padStart(2, '0')}`);
     const files = Object.fromEntries(names.slice(0, -1).map((name) => [name, text]));
     const service = await fakeService({ '/workspace': names.map((name) => ({ path: name, size: 3 })) }, files);

@@ -1,6 +1,6 @@
 /**
- * A proxy before a real service that treats each request as it was told: passes it on, loses it, or loses the answer.
- * It knows the truth: everything the service answered.
+ * A proxy in front of a real service that handles each request as configured: forwards it, loses it, or loses the answer.
+ * It records everything that the service answered.
  */
 import http from 'node:http';
 import net from 'node:net';
@@ -11,17 +11,17 @@ export type Fault =
   | { kind: 'pass' }
   /** The connection breaks before the service sees anything. */
   | { kind: 'reset-at-head' | 'reset-before' | 'close-before' }
-  /** The service has done it, and the connection breaks. */
+  /** The service has carried it out, and the connection breaks. */
   | { kind: 'reset-after' | 'close-after' }
-  /** The service has done it, and only so much of the answer arrives: a share of its bytes. */
+  /** The service has carried it out, and only this share of the answer's bytes arrives. */
   | { kind: 'truncate'; share: number }
-  /** The service has done it, and the client has lost patience before the answer. */
+  /** The service has carried it out, and the client gives up before the answer. */
   | { kind: 'late' }
-  /** The client has lost patience, and the service is still at it. */
+  /** The client gives up while the service is still executing it. */
   | { kind: 'overtaken' }
-  /** The service gets it twice at once; the client gets either answer. */
+  /** The service receives it twice at the same time; the client gets either answer. */
   | { kind: 'twice'; answer: 0 | 1 }
-  /** The proxy answers by itself, after the service has done it or instead. */
+  /** The proxy answers itself, after or instead of the service. */
   | { kind: 'answer'; status: 500 | 502 | 503 | 429; after: boolean; retryAfter?: string };
 
 /** An answer of the service. */
@@ -31,14 +31,14 @@ export interface ServiceAnswer {
   body: string;
 }
 
-/** What a client's requests meet, in turn; and how to make it lose patience. */
+/** The faults of a client's requests, in order, and how to make the client give up. */
 export interface Plan {
   faults: Fault[];
   losePatience: () => void;
 }
 
 export class FaultProxy {
-  /** By the value of the header `user-agent`. */
+  /** By the value of the `user-agent` header. */
   readonly plans = new Map<string, Plan>();
   readonly #truth = new Map<string, ServiceAnswer[]>();
   requests = 0;
@@ -63,12 +63,12 @@ export class FaultProxy {
     return `http://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}`;
   }
 
-  /** What the service answered to changes of the client with this `user-agent`. */
+  /** The service's answers to changes by the client with this `user-agent`. */
   truthOf(client: string): ServiceAnswer[] {
     return this.#truth.get(client) ?? [];
   }
 
-  /** Resolves when the service has answered everything that it got. */
+  /** Resolves when the service has answered all requests that it received. */
   async settled(): Promise<void> {
     while (this.#forwards.size > 0) await Promise.all(this.#forwards);
   }
@@ -138,7 +138,7 @@ export class FaultProxy {
     }
   }
 
-  /** Gets the service's answer, and the bytes to pass on. */
+  /** Gets the service's answer, and the bytes to forward. */
   #forward(request: RecordedRequest): Promise<{ bytes: Buffer }> {
     const done = this.#ask(request);
     this.#forwards.add(done);

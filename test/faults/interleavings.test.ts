@@ -1,6 +1,6 @@
 /**
- * A thousand interleavings of faults between the client and a real service, by seed. Whatever happens, a change is
- * carried out at most once, and what is reported of it is the truth, or says that it is not known.
+ * A thousand interleavings of faults between the client and a real service, by seed. Whatever happens, a change is carried out at
+ * most once, and its reported outcome is correct, or unknown.
  */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const seed = 20_261_120;
 const interleavings = 1_000;
 const workers = 8;
 
-/** Waits pass at once; the time limit of an attempt passes when the test says so. */
+/** Waits end immediately; the time limit of an attempt passes when the test decides. */
 class ImpatientClock implements Clock {
   #now = Date.parse('2026-07-18T09:00:00.000Z');
   #expire = (): void => undefined;
@@ -58,7 +58,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
     weight: 3,
     arbitrary: fc
       .tuple(fc.constantFrom<500 | 502 | 503 | 429>(500, 502, 503, 429), fc.boolean(), fc.constantFrom('0', '1', 'soon', '3600'))
-      // A 429 says that nothing was done; whoever sends one afterwards lies.
+      // A 429 means that nothing was done, so it is never sent after a change was carried out.
       .map(([status, after, retryAfter]): Fault => ({ kind: 'answer', status, after: after && status !== 429, retryAfter })),
   },
 );
@@ -105,7 +105,7 @@ function clientFor(userAgent: string, baseUrl: string, clock?: Clock): Client {
   return new Client({ baseUrl, credential: bearerCredential(service.token), userAgent, random: () => 0.5, ...(clock ? { clock } : {}) });
 }
 
-/** The id of what a change made. */
+/** The ID of what a change created. */
 async function make(client: Client, change: Change, name: string): Promise<string> {
   if (change === 'createSandbox') return (await client.call('createSandbox', {})).sandbox_id;
   if (change === 'createAgent')
@@ -141,7 +141,7 @@ async function play(number: number, change: Change, faults: Fault[]): Promise<Re
 }
 
 describe('a thousand interleavings of faults', () => {
-  it('carry every change out at most once, and report the truth or that it is unknown', { timeout: 300_000 }, async () => {
+  it('carry out every change at most once, and report the correct outcome or that it is unknown', { timeout: 300_000 }, async () => {
     const queue = fc.sample(plans, { seed, numRuns: interleavings }).entries();
     const reports: Report[] = [];
     const work = async (): Promise<void> => {
@@ -170,7 +170,7 @@ describe('a thousand interleavings of faults', () => {
         expect(id, where).toBe(idIn(change, executions[0]?.body ?? ''));
       }
     }
-    // Otherwise it would not say much.
+    // Otherwise the test would prove little.
     expect(tally.done).toBeGreaterThan(500);
     expect(tally.unknown).toBeGreaterThan(100);
     expect(tally.refused).toBeGreaterThan(10);
@@ -193,7 +193,7 @@ describe('a thousand interleavings of faults', () => {
   });
 });
 
-/** How many agents and messages of each name the service has, asked past the proxy. */
+/** The number of agents and messages of each name in the service, without the proxy. */
 async function everythingMade(): Promise<Map<string, number>> {
   const client = clientFor('truth', service.url);
   const counts = new Map<string, number>();

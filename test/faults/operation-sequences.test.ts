@@ -1,7 +1,7 @@
 /**
- * Random sequences of operations over all groups, several at a time, by seed: agents and queues go while runs and cases use them, the
- * clock jumps, runs are removed while they are read, the service is killed in between. Nothing is ever answered with a 5xx, and in the
- * end everything that can be counted in two ways counts the same.
+ * Random sequences of operations of all groups, several at a time, by seed: agents and queues are deleted while runs and cases use them,
+ * the clock jumps, runs are removed while they are read, the service is killed in between. The service never answers with a 5xx, and in
+ * the end everything that can be counted in two ways has the same count.
  */
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
@@ -60,7 +60,7 @@ const behaviours: Record<string, Behaviour> = {
 };
 const words = ['done', ...Object.keys(behaviours)];
 
-/** Ids that have been seen, of each kind. Those that are gone stay: they are asked for, too. */
+/** The IDs of each kind so far. Those of deleted objects are kept, and requested too. */
 type Known = Record<string, string[]>;
 
 class Player {
@@ -91,13 +91,13 @@ class Player {
 type Step = (player: Player, api: Api) => Promise<Answer>;
 type Move = [weight: number, step: Step];
 
-/** A call, of which something may be learned. */
+/** A call from whose answer IDs can be learned. */
 const call =
   (id: OperationId, input: (player: Player) => CallInput, learn?: (player: Player, body: never) => void): Step =>
   async (player, api) => {
-    const given = input(player);
-    player.trail.push(`${id} ${JSON.stringify(given)}`);
-    const answer = await api.call(id, given);
+    const parameters = input(player);
+    player.trail.push(`${id} ${JSON.stringify(parameters)}`);
+    const answer = await api.call(id, parameters);
     if (answer.status < 300) learn?.(player, answer.body as never);
     return answer;
   };
@@ -395,7 +395,7 @@ function nextMove(player: Player): Step {
   return moves[0]?.[1] as Step;
 }
 
-/** Several at a time, until the round is over. Fails with what was done before when something fails. */
+/** Several at a time until the round ends. A failure shows what was done before. */
 async function play(player: Player, api: Api, clock: ManualClock): Promise<void> {
   let left = stepsInRound;
   const work = async (): Promise<void> => {
@@ -410,10 +410,10 @@ async function play(player: Player, api: Api, clock: ManualClock): Promise<void>
 
 /** Waits until nothing is in progress. */
 async function settle(api: Api, clock: ManualClock): Promise<void> {
-  let looks = 0;
+  let polls = 0;
   for (;;) {
-    // What was queued while the clock was ahead for a moment, before anybody looked, waits until it shows that time again.
-    if (++looks % 100 === 0) clock.advance(10 * minute);
+    // Jobs that were queued while the clock was ahead for a moment wait until it shows that time again.
+    if (++polls % 100 === 0) clock.advance(10 * minute);
     const count = async (status: 'pending' | 'starting' | 'running') =>
       (await api.ok('listRuns', { query: { status, count_only: 'true' } })).total;
     // A run that sleeps is running for as long as the clock stands still.
@@ -434,7 +434,7 @@ async function pages<Row>(read: (query: { limit: number; offset: number }) => Pr
   }
 }
 
-/** Holds what can be counted in two ways against each other, at a moment at which nothing moves. */
+/** Compares everything that can be counted in two ways while nothing changes. */
 async function check(api: Api): Promise<void> {
   for (;;) {
     const before = await snapshot(api);
@@ -448,7 +448,7 @@ async function check(api: Api): Promise<void> {
   }
 }
 
-/** What moves by itself: runs, and cases with them. */
+/** Changes without requests: of runs, and of their cases. */
 async function snapshot(api: Api): Promise<string> {
   const { data, total: runs } = await api.ok('listRuns', { query: { limit: 100 } });
   const { deliveries, total: sent } = await api.ok('listWebhookDeliveries');
@@ -498,7 +498,7 @@ async function consistent(api: Api): Promise<void> {
     for (const label of labels) expect(label.case_count).toBe(cases.filter((one) => one.labels.some(({ id }) => id === label.id)).length);
     for (const one of cases) {
       const { runs: worked } = await api.ok('listCaseRuns', { params: { case_id: one.id } });
-      // Never two at a time: whoever took the case before has ended, or lost it.
+      // Never two at a time: the previous run of the case has ended, or lost it.
       const holding = worked.filter(
         ({ id, status }) => id === one.claimed_by_run_id && ['pending', 'starting', 'running', 'waiting'].includes(status),
       );
@@ -515,7 +515,7 @@ async function consistent(api: Api): Promise<void> {
   expect(new Set(deliveries.map(({ id }) => id)).size).toBe(deliveries.length);
 }
 
-/** What no answer shows: rows of what is gone, and jobs for it. */
+/** What no answer shows: rows and jobs of deleted objects. */
 function checkFile(directory: string): void {
   const file = new Libsql(`${directory}/aops.db`);
   const rows = (text: string): unknown[] => file.prepare(text).all();
@@ -535,7 +535,7 @@ function checkFile(directory: string): void {
     const left = rows(
       `select subject_id from jobs where kind = '${kind}' and status in ('queued', 'running') and subject_id not in (select id from ${table})`,
     );
-    // A queue's job finds that there is nothing, and ends; when it does is its own affair.
+    // A queue's job ends by itself when it finds no work, at any time.
     if (left.length > 0 && kind !== 'dispatch_cases') orphans.push(`${kind}: ${left.length}`);
   }
   for (const table of ['messages', 'journal', 'human_requests', 'evaluations', 'run_files', 'tool_executions'])
@@ -545,7 +545,7 @@ function checkFile(directory: string): void {
 }
 
 describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed) => {
-  it('never fail the service, and leave everything consistent, also when it is killed in between', { timeout: 180_000 }, async () => {
+  it('never make the service fail, and leave everything consistent, even if it is killed in between', { timeout: 180_000 }, async () => {
     const clock = new ManualClock();
     const options = {
       clock,
@@ -563,10 +563,10 @@ describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed)
         await settle(api, clock);
         await check(api);
       }
-      // Killed in every other round, ended in the others.
+      // Killed in every second round, stopped in the others.
       const image = round % 2 === 0 ? api.dataDirectory : await crashImage(api);
       await api.service.close();
-      // A copy: who reads a database keeps it open for a while.
+      // A copy, because a reader keeps the database open for a while.
       checkFile(await crashImage({ dataDirectory: image }));
       api = await started({ ...options, dataDirectory: image });
     }

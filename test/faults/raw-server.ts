@@ -1,6 +1,6 @@
 /**
- * A TCP server that answers HTTP by script, one step for each request, and may do so badly: wrong lengths, half
- * answers, resets, silence. It records every request it has read.
+ * A TCP server that answers HTTP with a script of one step for each request, and can misbehave: wrong lengths, partial answers,
+ * resets, silence. It records every request that it has read.
  */
 import net from 'node:net';
 
@@ -10,7 +10,7 @@ export interface RecordedRequest {
   /** Names in lower case. */
   headers: Record<string, string>;
   body: Buffer;
-  /** Number of the connection it came on, from 1. */
+  /** The number of its connection, from 1. */
   connection: number;
 }
 
@@ -19,7 +19,7 @@ export type Ending = 'keep' | 'close' | 'reset' | 'stall';
 
 /** One step of the script. */
 export interface Step {
-  /** When it acts: as soon as the head of a request is read, or after its body. */
+  /** When it acts: as soon as the headers of a request are read, or after its body. */
   after: 'head' | 'request';
   bytes: (request: RecordedRequest) => Uint8Array | string;
   ending: Ending;
@@ -39,19 +39,19 @@ const head = (status: number, headers: Record<string, string | readonly string[]
   return `HTTP/1.1 ${status} ${words[status] ?? 'Status'}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
 };
 
-/** A whole answer with a JSON body. */
+/** A complete answer with a JSON body. */
 export function json(status: number, body: unknown, headers: Record<string, string | readonly string[]> = {}): Step {
   const text = JSON.stringify(body);
   return answer(status, text, { 'content-type': 'application/json', ...headers });
 }
 
-/** A whole answer with the body as given. */
+/** A complete answer with this body. */
 export function answer(status: number, body: string | Uint8Array, headers: Record<string, string | readonly string[]> = {}): Step {
   const content = Buffer.from(body as string);
   return raw(Buffer.concat([Buffer.from(head(status, { 'content-length': String(content.length), ...headers })), content]));
 }
 
-/** The head of an answer that promises `length` bytes, and some of its body. */
+/** The headers of an answer that announces `length` bytes, and a part of its body. */
 export function partial(
   status: number,
   length: number,
@@ -63,7 +63,7 @@ export function partial(
   return raw(Buffer.concat([Buffer.from(start), Buffer.from(body as string)]), ending);
 }
 
-/** These bytes, whatever they mean. */
+/** These bytes, unchanged. */
 export const raw = (bytes: Uint8Array | string, ending: Ending = 'keep'): Step => ({ after: 'request', bytes: () => bytes, ending });
 
 /** An answer that depends on the request. */
@@ -73,13 +73,13 @@ export const reply = (choose: (request: RecordedRequest) => Step): Step => ({
   ending: 'keep',
 });
 
-/** No answer, and the end of the connection or nothing more at all; `after: 'head'` acts before the body is read. */
+/** No answer; the connection ends or stays silent. `after: 'head'` acts before the body is read. */
 export const nothing = (ending: Exclude<Ending, 'keep'>, after: Step['after'] = 'request'): Step => ({ after, bytes: () => '', ending });
 
 export class RawServer {
   readonly requests: RecordedRequest[] = [];
   connections = 0;
-  /** What a connection meets before it can send anything. */
+  /** What happens to a connection before it can send anything. */
   onConnection: (socket: net.Socket) => void = () => undefined;
   readonly #server: net.Server;
   readonly #sockets = new Set<net.Socket>();
@@ -96,7 +96,7 @@ export class RawServer {
     return RawServer.startAt(0, ...steps);
   }
 
-  /** The same on a port of the caller's choice. */
+  /** The same on a specific port. */
   static async startAt(port: number, ...steps: Step[]): Promise<RawServer> {
     const server = new RawServer();
     server.plan(...steps);
@@ -104,7 +104,7 @@ export class RawServer {
     return server;
   }
 
-  /** Connections that are open now. */
+  /** The open connections. */
   get open(): number {
     return this.#sockets.size;
   }
@@ -123,7 +123,7 @@ export class RawServer {
     return this;
   }
 
-  /** What every request gets once the script has run out. */
+  /** The step for all requests after the end of the script. */
   always(step: Step): this {
     this.#otherwise = step;
     return this;
@@ -134,7 +134,7 @@ export class RawServer {
     return this.requests.map(({ headers }) => headers[name]);
   }
 
-  /** Resolves when the condition holds; it is looked at whenever a request is read, or a connection made or closed. */
+  /** Resolves when the condition is true; it is checked whenever a request is read, or a connection is opened or closed. */
   async until(condition: (server: RawServer) => boolean): Promise<void> {
     while (!condition(this)) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
@@ -165,7 +165,7 @@ export class RawServer {
     this.#changed();
   }
 
-  /** The step that acts on a request's head is taken then; every other one when the request is whole. True when no more is read. */
+  /** Takes a step that acts on a request's headers immediately, and any other step when the request is complete. True if no more is read. */
   #happened(socket: net.Socket, { kind, request }: ReaderEvent): boolean {
     const step = this.#script[0] ?? this.#otherwise;
     if (kind === 'head' && step?.after !== 'head') return false;
@@ -181,13 +181,13 @@ export class RawServer {
   }
 }
 
-/** A request whose head, or all of it, has been read. */
+/** A request of which the headers, or everything, have been read. */
 export interface ReaderEvent {
   kind: 'head' | 'request';
   request: RecordedRequest;
 }
 
-/** Takes a connection's bytes apart into requests; bodies have a content-length. */
+/** Splits a connection's bytes into requests, whose bodies have a content-length. */
 export class RequestReader {
   readonly #connection: number;
   #pending: Buffer[] = [];

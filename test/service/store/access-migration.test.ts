@@ -1,4 +1,4 @@
-/** A database from before scopes: what its credentials may do, and what its idempotency keys take up. */
+/** A database from before scopes: the access of its credentials, and the size of its idempotency keys. */
 import { join } from 'node:path';
 import { Kysely, sql } from 'kysely';
 import Libsql from 'libsql';

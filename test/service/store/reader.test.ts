@@ -1,4 +1,4 @@
-/** Reading a database in a thread of its own. */
+/** Reading a database in a separate thread. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -9,7 +9,7 @@ import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts
 import { openForReading } from '../../../src/service/store/database/sqlite/reader/open.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
-/** A file as a service leaves it, with one team, opened for reading. */
+/** A database file of a service with one team, opened for reading. */
 async function reading() {
   const directory = await temporaryDirectory();
   const db = await openDatabase(directory);
@@ -21,11 +21,11 @@ async function reading() {
   return { file, reader };
 }
 
-/** Counts to a million, which takes SQLite a while. */
+/** Counts to a million, which takes SQLite some time. */
 const slow = sql<{ count: number }>`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
   select count(*) as count from n`;
 
-it('a query that takes long leaves this thread free', async () => {
+it('a long query does not block this thread', async () => {
   const { reader } = await reading();
   let answered = false;
   const counting = slow.execute(reader).finally(() => {
@@ -64,7 +64,7 @@ it('a damaged text fails the query that reads it', async () => {
   expect(await reader.selectFrom('teams').select('id').execute()).toEqual([{ id: 't' }]);
 });
 
-it('the copy of a database in a backup is checked there, however long that takes', async () => {
+it('the copy of a database for a backup is checked in the thread, however long that takes', async () => {
   const { file } = await reading();
   let turned = false;
   const turn = setImmediate().then(() => {

@@ -12,7 +12,7 @@ import { migrate } from '../../../../src/service/store/database/sqlite/migrate.t
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
-/** A database that accepts cases without the queues, agents and runs they belong to. */
+/** A database that accepts cases without their queues, agents and runs. */
 async function looseDatabase() {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());
@@ -104,8 +104,8 @@ it('reads a few entries of an index, and sorts nothing', async () => {
   expect((await nextCase(db, { queueId: 'q', agentId: 'a', ownOnly: false }))?.id).toBe('1');
   await nextPostponed(db, 'q', '2026-01-02');
   await delegatedAgents(db, 'q');
-  const plans = queries.map(({ sql: asked, parameters }) =>
-    (file.prepare(`explain query plan ${asked}`).all([...parameters]) as { detail: string }[]).map(({ detail }) => detail).join('\n'),
+  const plans = queries.map(({ sql: statement, parameters }) =>
+    (file.prepare(`explain query plan ${statement}`).all([...parameters]) as { detail: string }[]).map(({ detail }) => detail).join('\n'),
   );
   expect(plans).toEqual([
     'SEARCH cases USING INDEX cases_postponed (queue_id=? AND postponed_to<?)',
@@ -118,7 +118,7 @@ it('reads a few entries of an index, and sorts nothing', async () => {
   ]);
 });
 
-it('keeps the line of a database from before', async () => {
+it('keeps the order of waiting cases of an earlier database', async () => {
   const directory = await temporaryDirectory();
   const before = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
   const older = Object.entries(migrations).filter(([name]) => name < '0018-case-line');

@@ -7,7 +7,7 @@ import { LibsqlDialect } from '../../../../src/service/store/database/sqlite/dia
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
-/** The plan of the query for the cases. Whether the queue is a long one may be found out before it. */
+/** The plan of the query for the cases, which may be preceded by one for the length of the queue. */
 async function planOf(query: (db: Kysely<Database>) => Promise<unknown>): Promise<string> {
   const directory = await temporaryDirectory();
   await (await openDatabase(directory)).destroy();
@@ -44,7 +44,7 @@ it.each<[Partial<CaseFilter>]>([[{}], [{ statuses: ['failed'] }], [{ createdFrom
   },
 );
 
-it('labels are looked for once, not case by case', async () => {
+it('labels are looked up once, not case by case', async () => {
   const plan = await planOf((db) => countCases(db, filterOf({ labels: [{ key: 'kind', values: ['a', 'b'] }] })));
   expect(plan).toContain('LIST SUBQUERY');
   expect(plan).not.toContain('CORRELATED');

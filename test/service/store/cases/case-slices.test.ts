@@ -1,4 +1,4 @@
-/** Lists of the cases of a long queue that no index serves: complete, in order, and in pieces between which others are served. */
+/** Lists of a long queue's cases without an index: complete, in order, and in slices between which other requests are answered. */
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   whenDone(() => opened.destroy());
   db = opened;
   await sql`pragma foreign_keys = off`.execute(db);
-  // Two neighbours have the same moment, and what was changed last was created first.
+  // Two neighbours have the same time, and the case that was changed last was created first.
   await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(cases)})
     insert into cases (id, queue_id, number, title, data, search_text, status, priority, postponed_to, created_at, updated_at)
     select printf('case-%d', i), 'q', i, 'Case', '', case when i % 10 = 0 then 'blue' else 'plain' end,
@@ -82,7 +82,7 @@ it.each<[string, () => Promise<unknown>]>([
   ['a count', () => countCases(db, filterOf({ search: 'none' }))],
   ['a page', () => listed({ search: 'none' }, {})],
   ['a page in the order of changes', () => listed({ search: 'none' }, { sortBy: 'updated_at' })],
-])('others have their turn during %s', async (_, read) => {
+])('other requests are answered during %s', async (_, read) => {
   let done = false;
   const reading = read().finally(() => {
     done = true;

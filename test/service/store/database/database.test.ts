@@ -22,7 +22,7 @@ async function opened() {
   return { db, directory };
 }
 
-/** A database as the first version left it, which takes rows without what they belong to. */
+/** A database of the first version that accepts rows without those they refer to. */
 async function firstVersion() {
   const directory = await temporaryDirectory();
   const db = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
@@ -44,7 +44,7 @@ describe('migrations', () => {
     await migrate(db, directory, { ...migrations, '9999-extra': second });
   });
 
-  it('give a screenshot of before an execution of its own, with its picture after it', async () => {
+  it('give an earlier screenshot an execution of its own, with the screenshot as the one after it', async () => {
     const { db, directory } = await firstVersion();
     for (const [id, started_at, input] of [
       ['f2', '2026-01-01T00:00:02.000Z', null],
@@ -67,7 +67,7 @@ describe('migrations', () => {
     await db.destroy();
   });
 
-  it('put the runs that wait to be executed into the line of their team', async () => {
+  it('put the runs that wait to be executed into the lane of their team', async () => {
     const { db, directory } = await firstVersion();
     const at = '2026-01-01T00:00:00.000Z';
     await sql`insert into teams (id, name, created_at) values ('t', 'Local', ${at})`.execute(db);
@@ -102,7 +102,7 @@ describe('migrations', () => {
     expect(await tables(db)).not.toContain('half');
   });
 
-  it('of a newer version are refused, and the file is left as it is', async () => {
+  it('of a newer version are rejected, and the file is not changed', async () => {
     const { db, directory } = await opened();
     await sql`insert into kysely_migration (name, timestamp) values ('9999-future', '')`.execute(db);
     await expect(migrate(db, directory)).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('the file', () => {
   it('is written through to the disk', async () => {
     const { db } = await opened();
     const pragma = async (name: string) => Object.values((await sql.raw(`pragma ${name}`).execute(db)).rows[0] as object)[0];
-    // Which leaves the sync of a commit to the driver.
+    // In this mode the driver syncs commits.
     expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual(['wal', 1, 1]);
   });
 
@@ -142,23 +142,23 @@ describe('the file', () => {
     const { db } = await opened();
     const goOn = new Gate();
     const sync = await heldDisk(goOn);
-    let told = false;
+    let acknowledged = false;
     const written = db
       .insertInto('settings')
       .values({ name: 'a', value: '' })
       .execute()
       .then(() => {
-        told = true;
+        acknowledged = true;
       });
     while (sync.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toBe(false);
+    expect(acknowledged).toBe(false);
     goOn.open();
     await written;
     expect(sync).toHaveBeenCalledOnce();
   });
 
-  it('refuses what would end the process or be cut without a word', async () => {
+  it('rejects values that would end the process or be truncated silently', async () => {
     const { db } = await opened();
     await expect(
       db

@@ -11,7 +11,7 @@ async function opened() {
   return db;
 }
 
-it('a prepared query is built once, and takes its values anew each time', async () => {
+it('a prepared query is built once, and executed with new values each time', async () => {
   const db = await opened();
   let built = 0;
   const insert = prepared((db, { name, value }: { name: string; value: string }) => {
@@ -28,7 +28,7 @@ it('a prepared query is built once, and takes its values anew each time', async 
   ]);
 });
 
-it('a prepared query keeps what is the same, and has a plan for each shape', async () => {
+it('a prepared query contains its constant values, and has a plan for each shape', async () => {
   const db = await opened();
   const shapes: string[] = [];
   const find = prepared(
@@ -54,7 +54,7 @@ it('a prepared query keeps what is the same, and has a plan for each shape', asy
   expect(shapes).toEqual(['', 'name', 'name,value', 'value']);
 });
 
-it('columns that are not given are left as they are', async () => {
+it('columns without a value are not changed', async () => {
   const db = await opened();
   const change = prepared(
     (db, parameters: { of: string; name?: string; value?: string | undefined }, { of: _, ...columns }) =>

@@ -1,4 +1,4 @@
-/** At most one execution for each key, and what a key, its changes, and its answer have in common: one transaction. */
+/** At most one execution for each key, and one transaction for the key, its changes, and its answer. */
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
@@ -74,7 +74,7 @@ describe('a request with a key', () => {
     expect(await names(store)).toEqual(['one', 'two']);
   });
 
-  it('is executed by one of fifty callers, however slow that one is', async () => {
+  it('is executed for one of fifty callers, however slow it is', async () => {
     const { once, store, clock } = await opened();
     const goOn = new Gate();
     let executed = 0;
@@ -95,7 +95,7 @@ describe('a request with a key', () => {
     expect([executed, await names(store)]).toEqual([1, ['done']]);
   });
 
-  it('does not keep others waiting before its first change', async () => {
+  it('does not delay other requests before its first change', async () => {
     const { once, store } = await opened();
     const goOn = new Gate();
     const slow = once({}, async () => {
@@ -119,7 +119,7 @@ describe('a request with a key', () => {
     expect([await names(store), await storedKeys(store)]).toEqual([['a', 'b'], []]);
   });
 
-  it('leaves nothing behind when it is taken back, and can be repeated', async () => {
+  it('leaves nothing behind when it is rolled back, and can be repeated', async () => {
     const { once, store } = await opened();
     const execute = (verdict: Verdict) => async (unit: UnitOfWork) => {
       await put(unit.store, 'done');
@@ -140,13 +140,13 @@ describe('a request with a key', () => {
     const other = { store: { ...created, body: 'again' } };
     expect(await once({}, async () => other)).toMatchObject({ state: 'executed' });
     expect(await storedKeys(store)).toEqual([{ key: 'k', status: 201, body: 'again' }]);
-    // The place of the expired answer was counted once.
+    // The expired answer was subtracted only once.
     expect(await once({ key: 'second' }, async () => 'free')).toMatchObject({ state: 'full' });
   });
 });
 
 describe('a commit that fails', () => {
-  it('rejects the request, leaves nothing behind, and frees the key and its place', async () => {
+  it('rejects the request, leaves nothing behind, and frees the key and its capacity', async () => {
     const { once, store, commits } = await opened({ records: 1, bytes: 1_000 });
     const execute = async (unit: UnitOfWork) => {
       await put(unit.store, 'done');

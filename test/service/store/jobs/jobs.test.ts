@@ -31,13 +31,13 @@ async function claimed(db: Store, now: number): Promise<JobRow> {
 const by = (now: number) => ({ owner: 'me', now, lease: 100 });
 
 describe('a job', () => {
-  it('is claimed by one, when it is due', async () => {
+  it('is claimed by one worker when it is due', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 10, payload: { a: 1 } });
     expect(await claimJob(db, 'k', by(9))).toBeUndefined();
     expect(await claimJob(db, 'other', by(10))).toBeUndefined();
     expect(await nextDueTime(db, 'k', 9)).toBe(10);
-    // Due already: it waits for nothing but somebody to claim it.
+    // It is due already, and only waits to be claimed.
     expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
     const job = await claimJob(db, 'k', by(10));
     expect(job).toMatchObject({ subject_id: 's', status: 'running', owner: 'me', due_at: 110, epoch: 1, attempts: 1, payload: '{"a":1}' });
@@ -62,7 +62,7 @@ describe('a job', () => {
     });
   });
 
-  it('is taken over when its lease has ended; the former owner can do nothing with it', async () => {
+  it('is taken over when its lease has ended, after which the former owner cannot change it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
     const first = await claimed(db, 0);
@@ -90,7 +90,7 @@ describe('a job', () => {
     expect(await claimJob(db, 'k', by(0))).toBeDefined();
   });
 
-  it('whose owner is silent comes before work that has waited longer', async () => {
+  it('without heartbeats comes before work that has waited longer', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 'lost', dueAt: 0 });
     await claimJob(db, 'k', by(0));
@@ -99,7 +99,7 @@ describe('a job', () => {
     expect((await claimJob(db, 'k', by(100)))?.subject_id).toMatch('backlog');
   });
 
-  it('of a process that is gone is free at once for the only one there is', async () => {
+  it('of a process that has ended is available immediately to the only other process', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
     await claimJob(db, 'k', by(0));
@@ -107,12 +107,12 @@ describe('a job', () => {
     expect(await claimJob(db, 'k', { ...by(5), owner: 'next' })).toMatchObject({ interrupted: true });
   });
 
-  it('says whether somebody ended in the middle of it', async () => {
+  it('reports whether a process ended in the middle of it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
     const first = await claimJob(db, 'k', by(0));
     expect(first).toMatchObject({ interrupted: false });
-    // Its own, after a pause of the process.
+    // Claimed again by the same process, after a pause.
     const own = await claimJob(db, 'k', by(1_000_000));
     expect(own).toMatchObject({ interrupted: false });
     await yieldJob(db, own as JobRow, 1_000_000);

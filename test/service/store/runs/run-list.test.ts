@@ -12,7 +12,7 @@ import { countRuns, listRunRows } from '../../../../src/service/store/runs/run-l
 import { changeRun, insertRun } from '../../../../src/service/store/runs/runs.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
-/** A database, and the plans of the queries that are made of it. */
+/** A database, and the plans of the queries on it. */
 async function watched() {
   const directory = await temporaryDirectory();
   await (await openDatabase(directory)).destroy();
@@ -48,7 +48,7 @@ it.each<[Partial<RunFilter>, string]>([
   for (const plan of plans()) {
     const found = plan.slice(plan.indexOf('LIST SUBQUERY'));
     expect(found).toContain(`SEARCH runs USING ${index}`);
-    // Sorted is the page alone, once it is found.
+    // Only the page is sorted, after it was found.
     expect(plan).toMatch(/^SEARCH runs USING INDEX sqlite_autoindex_runs_1 \(id=\?\)/);
     expect(plan.match(/TEMP B-TREE/g)).toHaveLength(1);
     expect(plan).toMatch(/USE TEMP B-TREE FOR ORDER BY$/);
@@ -112,7 +112,7 @@ it.each<[Partial<RunFilter>, string]>([
 
 const statuses = ['not_started', 'pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'] as const;
 
-/** A database that takes runs without what they belong to, but for their agents. */
+/** A database that accepts runs without the rows they refer to, except their agents. */
 async function withAgents() {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());

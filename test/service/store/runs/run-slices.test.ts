@@ -1,4 +1,4 @@
-/** Searches and far pages of many runs: complete, in order, and in pieces between which others are served. */
+/** Searches and far pages of many runs: complete, in order, and in slices between which other requests are answered. */
 import { setImmediate } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -9,11 +9,11 @@ import type { RunFilter } from '../../../../src/service/store/runs/run-filter.ts
 import { countRuns, listRunRows } from '../../../../src/service/store/runs/run-list.ts';
 import { temporaryFolder, whenDone } from '../../../support/temporary.ts';
 
-/** Every tenth run is called Blue, every 4,000th one Rare; two neighbours each have the same moment. */
+/** Every tenth run is called Blue, every 4,000th one Rare; each two neighbours have the same time. */
 const runs = skippedSlice * 2 + 2_500;
 const isRare = (number: number): boolean => number % 4_000 === 0;
 const isBlue = (number: number): boolean => number % 10 === 0 && !isRare(number);
-/** More runs with issues than are looked at in one go; of some of them the issue is critical. */
+/** More runs with issues than one query reads; some of the issues are critical. */
 const hasIssues = (number: number): boolean => number % 5 === 0;
 const isCritical = (number: number): boolean => number % 1_000 === 0;
 const isScheduled = (number: number): boolean => number % 700 === 0;
@@ -49,7 +49,7 @@ const failed = (number: number): boolean => number % 3 === 0;
 const found: [string, Partial<RunFilter>, (number: number) => boolean][] = [
   ['a common word', { search: 'blue' }, isBlue],
   ['a rare word', { search: 'RARE' }, isRare],
-  ['a word that is nowhere', { search: 'none' }, () => false],
+  ['a word that does not occur', { search: 'none' }, () => false],
   ['a word among the failed ones', { search: 'blue', statuses: ['failed'] }, (number) => isBlue(number) && failed(number)],
   ['a word among those of two statuses', { search: 'rare', statuses: ['failed', 'completed'] }, isRare],
   ['a word of a time', { search: 'rare', since: '2026-01-01T00004000' }, (number) => isRare(number) && number >= 8_000],
@@ -113,7 +113,7 @@ it.each<[string, number, () => Promise<unknown>]>([
   ],
   ['counting runs since a moment', 2, () => countRuns(db, { teamId: 't', since: '2026' })],
   ['a page far down', 2, () => listRunRows(db, { teamId: 't' }, { limit: 5, offset: skippedSlice * 2 + 1, order: 'desc' })],
-])('others have their turn during %s', async (_, atLeast, read) => {
+])('other requests are answered during %s', async (_, atLeast, read) => {
   let done = false;
   const reading = read().finally(() => {
     done = true;

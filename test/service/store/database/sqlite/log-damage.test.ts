@@ -1,4 +1,4 @@
-/** Write-ahead logs as bad disks and power cuts leave them. */
+/** Write-ahead logs after disk failures and power cuts. */
 import { copyFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -35,7 +35,7 @@ const readBack = async (directory: string): Promise<number> => {
 };
 
 describe('a write-ahead log', () => {
-  it('that is whole has no damage, and neither has one that was just emptied', async () => {
+  it('that is complete has no damage, and neither has one that was just emptied', async () => {
     const { directory, log } = await killed(50);
     expect(await logDamage(log)).toBeUndefined();
     expect(await readBack(directory)).toBe(50);
@@ -43,7 +43,7 @@ describe('a write-ahead log', () => {
     expect(await logDamage(log)).toBeUndefined();
   });
 
-  it('that is damaged in the middle loses as many transactions as it says', async () => {
+  it('that is damaged in the middle loses as many transactions as reported', async () => {
     const { directory, log } = await killed(50);
     const { size } = await stat(log);
     await flip(log, size - 60_000);
@@ -53,17 +53,17 @@ describe('a write-ahead log', () => {
     expect(await readBack(directory)).toBe(50 - (damage?.transactions ?? 0));
   });
 
-  it('that is cut off in the middle of a frame says so', async () => {
+  it('that is cut off in the middle of a frame is reported', async () => {
     const { log } = await killed(50);
     await truncate(log, (await stat(log)).size - 1_000);
     expect(await logDamage(log)).toEqual({ frames: 0, transactions: 0, cutOff: true });
   });
 
-  it('whose last transaction was being written is as good as whole', async () => {
+  it('whose last transaction was incomplete counts as undamaged', async () => {
     const { log } = await killed(50);
     const bytes = await readFile(log);
     const frame = bytes.subarray(-4_120);
-    // A frame of the same log that ends no transaction, as of one that a crash has cut off.
+    // A frame of the same log that does not end a transaction, as after a crash.
     frame.writeUInt32BE(0, 4);
     await writeFile(log, Buffer.concat([bytes, frame]));
     expect((await logDamage(log))?.transactions ?? 0).toBe(0);

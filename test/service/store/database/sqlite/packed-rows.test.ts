@@ -18,7 +18,7 @@ async function opened() {
   return { db, file };
 }
 
-// No lone surrogates: they are not text, and are replaced when they are stored.
+// No lone surrogates: they are not valid text, and are replaced when they are stored.
 const text = fc.string({ unit: 'grapheme', maxLength: 12 }).map((value) => value.replaceAll('\0', ''));
 
 it('rows are read as they were stored', async () => {
@@ -38,7 +38,7 @@ it('rows are read as they were stored', async () => {
   );
 });
 
-it('expressions keep their types, and columns of one name the last of them', async () => {
+it('expressions keep their types, and of columns with the same name the last one counts', async () => {
   const { db } = await opened();
   await db.insertInto('mixed').values({ id: 1, a: '', b: 2, c: 'tea' }).execute();
   const found = await db
@@ -80,7 +80,7 @@ it.each([
   ['invalid', "cast(x'41ff42' as text)", '"c" of a row of mixed (id 2) is not valid text'],
   ['cut off', "cast(x'41e282' as text)", '"c" of a row of mixed (id 2) is not valid text'],
   ['interrupted by a NUL character', "cast(x'410042' as text)", 'a text in mixed contains a NUL character'],
-])('a text that is %s fails the query that reads it, and no other', async (_, value, message) => {
+])('a text that is %s fails only the query that reads it', async (_, value, message) => {
   const { db, file } = await opened();
   for (const id of [1, 2, 3]) await db.insertInto('mixed').values({ id, a: 'a', b: 1, c: 'c' }).execute();
   file.exec(`update mixed set c = ${value} where id = 2`);
@@ -93,7 +93,7 @@ it.each([
   expect(await db.selectFrom('mixed').select(['id', 'a']).execute()).toHaveLength(3);
 });
 
-it('something else in a column of numbers fails the query that reads it', async () => {
+it('a value of another type in a column of numbers fails the query that reads it', async () => {
   const { db, file } = await opened();
   await db.insertInto('mixed').values({ id: 1, a: 'a', b: 1, c: 'c' }).execute();
   file.exec("update mixed set b = cast(x'ff' as text)");
