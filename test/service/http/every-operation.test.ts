@@ -1,5 +1,5 @@
 /**
- * Every operation of the contract, with everything that can be wrong with a request: who asks, how often, for what, and with which
+ * Every operation of the contract, with everything that can be wrong with a request: its caller, its frequency, its target, and its
  * body. A new operation is tested by this file as soon as it has a row in the contract.
  */
 import Libsql from 'libsql';
@@ -25,8 +25,8 @@ import { fullBody, hostileBodies } from '../helpers/hostile.ts';
 
 const withJson = plainOperations.filter((id) => schemasOf(id).body !== undefined && operation(id).request === undefined);
 
-describe('S20, S26: a refusal', () => {
-  it('of every operation has the shape and the headers of all: 401, 404, 405, 429', async () => {
+describe('a refusal', () => {
+  it('has the common shape and headers for every operation: 401, 404, 405, 429', async () => {
     const api = await fillable();
     const of = await filled(api);
     await each(operationIds, async (id) => {
@@ -48,7 +48,7 @@ describe('S20, S26: a refusal', () => {
     });
   });
 
-  it('above the rate limit says until when, and nothing is done', async () => {
+  it('above the rate limit says when to retry, and nothing is done', async () => {
     const clock = new ManualClock();
     const api = await fillable({ clock, rateLimit: { limit: 1, windowSeconds: 60 } });
     await api.send('GET', '/v2/nowhere');
@@ -60,7 +60,7 @@ describe('S20, S26: a refusal', () => {
     });
   });
 
-  it('of a service that is broken tells nothing, is logged, and is not kept under a key', async () => {
+  it('by a broken service reveals nothing, is logged, and is not stored under a key', async () => {
     const intact = await fillable();
     const of = await filled(intact);
     await intact.service.close();
@@ -82,13 +82,13 @@ describe('S20, S26: a refusal', () => {
         id,
       ).toBe(true);
     });
-    // All but those that need nothing of what is gone.
+    // All operations except those that do not need what was removed.
     expect(failed.length).toBeGreaterThan(plainOperations.length * 0.8);
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 });
 
-/** Takes away what the service needs to answer, and leaves what it needs to start. */
+/** Removes what the service needs to answer requests, but not what it needs to start. */
 function breakTables(directory: string): void {
   const file = new Libsql(`${directory}/aops.db`);
   const kept = ['teams', 'credentials', 'tokens', 'settings', 'jobs', 'plans', 'idempotency_keys'];
@@ -99,7 +99,7 @@ function breakTables(directory: string): void {
   file.close();
 }
 
-describe('S23: the body of every operation that has one', () => {
+describe('the body of every operation that has one', () => {
   it('is refused if it is not JSON of the right kind, or too large', async () => {
     const api = await fillable();
     const of = await filled(api);
@@ -118,7 +118,7 @@ describe('S23: the body of every operation that has one', () => {
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 
-  it('harms nothing, whatever its texts, numbers and lists are', { timeout: 120_000 }, async () => {
+  it('does no harm, whatever its texts, numbers, and lists contain', { timeout: 120_000 }, async () => {
     const api = await fillable({ rateLimit: { limit: 1e9, windowSeconds: 60 } });
     const of = await filled(api);
     await each(withJson, async (id) => {
@@ -128,7 +128,7 @@ describe('S23: the body of every operation that has one', () => {
       }
     });
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
-    // What was taken can be read.
+    // Whatever was accepted can be read.
     const reads = plainOperations.filter((id) => operation(id).method === 'GET' && operation(id).produces !== 'application/pdf');
     await each(reads, async (id) => {
       const answer = await api.call(id, requestFor(id, of));
@@ -138,8 +138,8 @@ describe('S23: the body of every operation that has one', () => {
   });
 });
 
-describe('S27: the path and the query of every operation', () => {
-  it('mean themselves alone: no slash more, no letter else', async () => {
+describe('the path and the query of every operation', () => {
+  it('are matched exactly: no additional slash, no other case', async () => {
     const api = await fillable();
     const of = await filled(api);
     await each(operationIds, async (id) => {
@@ -157,7 +157,7 @@ describe('S27: the path and the query of every operation', () => {
     });
   });
 
-  it('may name anything: what is not there is not found', async () => {
+  it('can contain any ID: unknown ones are not found', async () => {
     const api = await fillable();
     const of = await filled(api);
     const names = ['a%00b', '%F0%9F%A7%A8', '..%2fa', "'%20or%201=1--", '%25', '%5C', 'x'.repeat(10_000), '-1', '__proto__'];
@@ -177,7 +177,7 @@ describe('S27: the path and the query of every operation', () => {
     });
   });
 
-  it('may ask for anything: it is refused or answered', async () => {
+  it('can contain any parameters: they are rejected or answered', async () => {
     const api = await fillable();
     const of = await filled(api);
     const values = ['', 'a%00b', '%ff', '%F0%9F%A7%A8', '%25%27_', '-1', '1e999', 'x'.repeat(10_000), '__proto__', ...times, ...words];
@@ -195,5 +195,5 @@ describe('S27: the path and the query of every operation', () => {
 });
 
 const times = ['9999-99-99T99:99:99Z', '%2B275760-09-13T00:00:00.001Z', '0000-01-01T00:00:00Z'];
-/** As many as fit a request line. */
+/** As many as fit into a request line. */
 const words = [Array(1_500).fill('pending').join(','), Array(2_500).fill('low').join(',')];

@@ -40,7 +40,7 @@ async function begun(api: Api, message: unknown, headers: Record<string, string 
   return response;
 }
 
-/** The same, and all that is answered. */
+/** The same, with the whole response. */
 async function post(api: Api, message: unknown, headers?: Record<string, string | undefined>, signal?: AbortSignal): Promise<Posted> {
   const response = await begun(api, message, headers, signal);
   const text = await response.body.text();
@@ -58,7 +58,7 @@ const handshake = (protocolVersion = '2025-11-25') =>
   rpc('initialize', { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } }, 0);
 
 const modernVersion = '2026-07-28';
-/** A request of the modern era, with the headers it needs. */
+/** A request of the current protocol version, with the required headers. */
 function modern(method: string, params: Record<string, unknown> = {}, id: string | number = 1): [unknown, Record<string, string>] {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': modernVersion,
@@ -76,14 +76,14 @@ interface ToolResult {
   isError?: boolean;
 }
 
-/** Calls a tool in the era before. */
+/** Calls a tool with an earlier protocol version. */
 async function tool(api: Api, name: string, args: Record<string, unknown> = {}): Promise<ToolResult> {
   const { status, body, text } = await post(api, rpc('tools/call', { name, arguments: args }));
   expect(status, text).toBe(200);
   return body.result as unknown as ToolResult;
 }
 
-/** Asks for an approval, and is done with it. */
+/** Asks for an approval, and completes when it is answered. */
 const asking: Behaviour = async (host) =>
   host.answer('q') === undefined
     ? { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Pay it?' } }
@@ -93,7 +93,7 @@ const asking: Behaviour = async (host) =>
 const stuck: Behaviour = ({ signal }) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
 
-/** What comes of a call that waits, once it does. */
+/** The result of a waiting call, once it waits. */
 async function whileTimePasses<Value>(clock: WatchedClock, work: Promise<Value>): Promise<Value> {
   let over = false;
   void work.finally(() => {
@@ -114,14 +114,14 @@ const questioning: Behaviour = async () => ({
   request: { type: 'question', title: 'Which?', questions: [{ question: 'Which?' }] },
 });
 
-/** Changes the data of a service behind its back. */
+/** Changes the data of a service without its knowledge. */
 function alter(api: Api, sql: string): void {
   const database = new Database(join(api.dataDirectory, 'aops.db'));
   database.exec(sql);
   database.close();
 }
 
-/** Knows of the pauses of `wait_for_run`: the first of a call has 50 ms. */
+/** Observes the pauses of `wait_for_run`: the first pause of a call takes 50 ms. */
 class WatchedClock extends ManualClock {
   pauses = 0;
   pausing = 0;
@@ -136,7 +136,7 @@ class WatchedClock extends ManualClock {
   }
 }
 
-describe('S39: the transport, in both eras', () => {
+describe('the transport, in both generations of the protocol', () => {
   it('is an operation of the interface', async () => {
     const api = await started();
     const answer = await api.call('callMcp', { body: rpc('ping', undefined, 0), headers: { accept: both } });
@@ -146,7 +146,7 @@ describe('S39: the transport, in both eras', () => {
     expect(got.body).toMatchObject({ error: 'method_not_allowed' });
   });
 
-  it('begins with initialize, in every version of the era before', async () => {
+  it('starts with initialize in every earlier version', async () => {
     const api = await started();
     for (const version of ['2025-03-26', '2025-06-18', '2025-11-25']) {
       const { status, body, headers } = await post(api, handshake(version));
@@ -156,11 +156,11 @@ describe('S39: the transport, in both eras', () => {
       const told = await post(api, { jsonrpc: '2.0', method: 'notifications/initialized' }, { 'mcp-protocol-version': version });
       expect([told.status, told.text, told.headers['content-type']]).toEqual([202, '', undefined]);
     }
-    // A version that nobody knows is answered with the newest there is.
+    // An unknown version is answered with the newest one.
     expect((await post(api, handshake('1999-01-01'))).body.result?.protocolVersion).toBe('2025-11-25');
   });
 
-  it('needs no beginning in the modern era', async () => {
+  it('needs no initialization in the current version', async () => {
     const api = await started();
     const discovered = await post(api, ...modern('server/discover'));
     expect(discovered.body.result).toMatchObject({ supportedVersions: [modernVersion], capabilities: { tools: {} } });
@@ -171,14 +171,14 @@ describe('S39: the transport, in both eras', () => {
     expect([told.status, told.text]).toEqual([202, '']);
   });
 
-  it('answers many at once', async () => {
+  it('answers many messages at the same time', async () => {
     const api = await started();
     const ids = Array.from({ length: 10 }, (_, id) => id);
     const answers = await Promise.all(ids.map((id) => post(api, rpc('tools/list', undefined, id))));
     expect(answers.map(({ status, body }) => [status, body.id])).toEqual(ids.map((id) => [200, id]));
   });
 
-  it('answers ids as they came', async () => {
+  it('returns IDs unchanged', async () => {
     const api = await started();
     for (const id of [0, -1, 1, '1', '0', 'a b']) {
       expect((await post(api, rpc('ping', undefined, id))).body).toEqual({ jsonrpc: '2.0', id, result: {} });
@@ -186,7 +186,7 @@ describe('S39: the transport, in both eras', () => {
     }
   });
 
-  it('wants an Accept for both kinds of answers', async () => {
+  it('requires an Accept header with both content types', async () => {
     const api = await started();
     for (const accept of [undefined, 'application/json', 'text/event-stream', 'text/html', 'application/json, text/event-stream;q=0']) {
       const [message, headers] = modern('tools/list');
@@ -197,7 +197,7 @@ describe('S39: the transport, in both eras', () => {
       expect((await post(api, rpc('ping'), { accept })).status).toBe(200);
   });
 
-  it('wants JSON', async () => {
+  it('requires JSON', async () => {
     const api = await started();
     for (const type of [undefined, 'text/plain', 'application/x-www-form-urlencoded'])
       expect((await post(api, rpc('ping'), { 'content-type': type })).status).toBe(415);
@@ -226,7 +226,7 @@ describe('S39: the transport, in both eras', () => {
     expect([unnamed.status, unnamed.body.error?.code]).toEqual([400, -32_020]);
   });
 
-  it('has no sessions: one that is named is unknown, and ignored in the modern era', async () => {
+  it('has no sessions: a session ID is unknown, or ignored in the current version', async () => {
     const api = await started();
     const unknown = await post(api, rpc('tools/list', undefined, 'a'), { 'mcp-session-id': 'of-another-service' });
     expect([unknown.status, unknown.body.id, unknown.body.error?.code]).toEqual([404, 'a', -32_001]);
@@ -234,7 +234,7 @@ describe('S39: the transport, in both eras', () => {
     expect((await post(api, message, { ...headers, 'mcp-session-id': 'x' })).status).toBe(200);
   });
 
-  it('takes batches from the one version that has them', async () => {
+  it('accepts batches only in the one version that has them', async () => {
     const api = await started();
     const batch = [rpc('ping', undefined, 0), { jsonrpc: '2.0', method: 'notifications/initialized' }, rpc('ping', undefined, 'b')];
     for (const headers of [{}, { 'mcp-protocol-version': '2025-03-26' }]) {
@@ -255,13 +255,13 @@ describe('S39: the transport, in both eras', () => {
     expect([now.status, now.body.error?.code]).toEqual([404, -32_601]);
   });
 
-  it('is spoken with POST alone', async () => {
+  it('only accepts POST', async () => {
     const api = await started();
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH'])
       expect((await api.send(method, '/v2/mcp', { headers: { accept: both } })).status).toBe(405);
   });
 
-  it('refuses other pages, other hosts and strangers', async () => {
+  it('refuses pages of other origins, other hosts, and requests without a credential', async () => {
     const api = await started();
     for (const origin of ['http://evil.example', 'http://localhost:6274']) {
       const { status, body } = await post(api, handshake(), { origin });
@@ -315,7 +315,7 @@ describe('tools', () => {
     ]);
   });
 
-  it('start, list, follow and stop runs', async () => {
+  it('start, list, follow, and stop runs', async () => {
     const api = await started({ behaviours: { asking, stuck } });
     const agent = await api.agent('asking', 'Asker');
     expect((await tool(api, 'list_agents')).content[0]?.text).toBe(`1 of 1 agents:\n- Asker (${agent})`);
@@ -328,7 +328,7 @@ describe('tools', () => {
     const listed = await tool(api, 'list_human_requests');
     expect(listed.structuredContent).toMatchObject({ total: 1, data: [{ id: run, pending_human_request: { id: request } }] });
 
-    // A message would be the answer, and nobody decided.
+    // A message would be the answer, although nobody has decided.
     const message = await tool(api, 'send_message', { run_id: run, message: 'looks good' });
     expect(message).toMatchObject({ isError: true, structuredContent: { error: 'human_request_pending' } });
     expect(message.content[0]?.text).toMatch(/^human_request_pending: .*Let a person decide, then call respond_to_human_request\.$/);
@@ -389,7 +389,7 @@ describe('tools', () => {
     });
   });
 
-  it('refuse in words: what is wrong, and what to do', async () => {
+  it('explain a refusal: what is wrong, and what to do', async () => {
     const api = await started();
     const refusals: [string, Record<string, unknown>, string, string?][] = [
       ['get_run', { run_id: nowhere }, 'run_not_found', 'list_runs'],
@@ -411,7 +411,7 @@ describe('tools', () => {
     expect(noObject.body.error?.code).toBe(-32_602);
   });
 
-  it('are no more than the credential may do', async () => {
+  it('are limited to the scopes of the credential', async () => {
     const api = await started();
     const limited = async (...scopes: string[]) => {
       const { secret } = await api.ok('createLocalToken', { body: { name: scopes.join(), scopes: scopes as never } });
@@ -451,7 +451,7 @@ describe('tools', () => {
     }
   });
 
-  it('end with their client, and hold nothing up when the service ends', async () => {
+  it('end with their client, and do not delay a shutdown', async () => {
     const clock = new WatchedClock();
     const api = await started({ clock, behaviours: { stuck } });
     const run = (await api.run('stuck')).id;
@@ -475,7 +475,7 @@ describe('tools', () => {
 });
 
 describe('under an Idempotency-Key', () => {
-  it('starts one run, however often it is asked', async () => {
+  it('starts one run, however often the call is repeated', async () => {
     const api = await started();
     const call = rpc('tools/call', { name: 'start_run', arguments: { agent_id: await api.agent() }, _meta: { progressToken: 1 } });
     const first = await post(api, call, { 'idempotency-key': 'k1' });
@@ -488,13 +488,13 @@ describe('under an Idempotency-Key', () => {
     expect([other.status, other.body.error]).toEqual([400, 'idempotency_key_reused']);
   });
 
-  it('never keeps a failure of the service', async () => {
+  it('never stores a failure of the service', async () => {
     const entries: LogEntry[] = [];
     const options = { log: (entry: LogEntry) => entries.push(entry), behaviours: { questioning } };
     const first = await started(options);
     const run = (await first.run('questioning')).id;
     await first.until(run, 'waiting');
-    /** Starts the service again, with other questions in its data. */
+    /** Starts the service again, with different questions in its data. */
     const startedWith = async (before: Api, questions: string): Promise<Api> => {
       await before.service.close();
       alter(before, `update human_requests set questions = '${questions}'`);
@@ -512,7 +512,7 @@ describe('under an Idempotency-Key', () => {
       expect(failed.text).not.toContain('JSON');
     }
     expect(entries.filter(({ level }) => level === 'error').map(({ message }) => message)).toContain('a tool failed');
-    // Where the answer is a stream, its status is out before.
+    // If the response is a stream, its status has already been sent.
     const streamed = await post(api, rpc('tools/call', { ...call, _meta: { progressToken: 1 } }));
     expect([streamed.status, streamed.text]).toEqual([200, expect.stringContaining('"isError":true')]);
     const repaired = await post(await startedWith(api, '[]'), rpc('tools/call', call), { 'idempotency-key': 'k' });
@@ -520,7 +520,7 @@ describe('under an Idempotency-Key', () => {
     expect(repaired.body.result).toMatchObject({ structuredContent: { run: { status: 'waiting' } } });
   });
 
-  it('keeps a refusal and an empty answer', async () => {
+  it('stores a refusal and an empty response', async () => {
     const api = await started();
     const refused = rpc('tools/call', { name: 'get_run', arguments: { run_id: nowhere } });
     await post(api, refused, { 'idempotency-key': 'k2' });

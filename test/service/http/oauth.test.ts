@@ -1,4 +1,4 @@
-/** S29: the token endpoint, against RFC 6749 and RFC 8414. */
+/** The token endpoint, according to RFC 6749 and RFC 8414. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scopes as allScopes, type Scope } from '../../../src/interface/scopes.ts';
@@ -25,7 +25,7 @@ const grant = 'grant_type=client_credentials';
 const ask = (api: Api, body: string, headers: Record<string, string> = {}) =>
   api.send('POST', '/oauth/token', { anonymous: true, headers: { ...formType, ...headers }, body });
 
-/** A success is one of RFC 6749 section 5.1. */
+/** Checks that a response is a success according to RFC 6749 section 5.1. */
 async function token(api: Api, client: TestClient, form = grant): Promise<{ access_token: string; expires_in: number; scope?: string }> {
   const answer = await ask(api, form, basic(client.id, client.secret));
   expect(answer.status, answer.text).toBe(200);
@@ -39,7 +39,7 @@ function expectUncached({ headers }: Answer): void {
   expect(headers['content-type']).toMatch(/^application\/json/);
 }
 
-/** A refusal is one of section 5.2, and holds nothing else. */
+/** Checks that a response is a refusal according to section 5.2, and contains nothing else. */
 function expectRefusal(answer: Answer, status: number, error: string, what?: string): void {
   expect([answer.status, (answer.body as { error: string }).error], what ?? answer.text).toEqual([status, error]);
   expect(Object.keys(answer.body as object)).toEqual(['error', 'error_description']);
@@ -48,7 +48,7 @@ function expectRefusal(answer: Answer, status: number, error: string, what?: str
 }
 
 describe('a token', () => {
-  it('is given to a client that authenticates with Basic or in the form', async () => {
+  it('is issued to a client that authenticates with Basic or in the form', async () => {
     const { api, client } = await withClient(['runs:read']);
     const byHeader = await token(api, client);
     expect(byHeader).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 3_600, scope: 'runs:read' });
@@ -59,7 +59,7 @@ describe('a token', () => {
     await api.as(byHeader.access_token).ok('listRuns');
   });
 
-  it('is given when every character of id, secret and form is escaped', async () => {
+  it('is issued if every character of the ID, the secret, and the form is escaped', async () => {
     const { api, client } = await withClient(['runs:read', 'files:read']);
     const escaped = (text: string) => [...Buffer.from(text)].map((byte) => `%${byte.toString(16)}`).join('');
     const answer = await ask(
@@ -70,12 +70,12 @@ describe('a token', () => {
     expect([answer.status, (answer.body as { scope: string }).scope]).toEqual([200, 'runs:read files:read']);
   });
 
-  it('ignores parameters it does not know, and those without a value', async () => {
+  it('is issued despite unknown parameters, and those without a value', async () => {
     const { api, client } = await withClient(['runs:read']);
     expect((await token(api, client, `${grant}&scope=&audience=x&__proto__=y&`)).scope).toBe('runs:read');
   });
 
-  it('has the scopes asked for, or all that the client may have', async () => {
+  it('has the requested scopes, or all scopes of the client', async () => {
     const { api, client } = await withClient(['runs:read', 'runs:write']);
     expect((await token(api, client)).scope).toBe('runs:read runs:write');
     const narrow = await token(api, client, `${grant}&scope=runs:read`);
@@ -84,7 +84,7 @@ describe('a token', () => {
     expect([refused.status, refused.body]).toMatchObject([403, { error: 'insufficient_scope', scope: 'runs:write' }]);
   });
 
-  it('of a client with full access has it when no scope is asked for, and else only what is', async () => {
+  it('of a client with full access has that if no scope is requested, and otherwise only the requested scopes', async () => {
     const { api, client } = await withClient();
     const full = await token(api, client);
     expect(full.scope).toBeUndefined();
@@ -94,7 +94,7 @@ describe('a token', () => {
     expect((await api.as(narrow.access_token).call('createAgent', { body: { name: 'B' } })).status).toBe(403);
   });
 
-  it('ends after an hour, or with its client', async () => {
+  it('expires after an hour, or with its client', async () => {
     const clock = new ManualClock();
     const { api, client } = await withClient(undefined, { clock }, { expires_in_seconds: 5_400 });
     const first = api.as((await token(api, client)).access_token);
@@ -114,7 +114,7 @@ describe('a token', () => {
     expectRefusal(await ask(api, grant, basic(client.id, client.secret)), 401, 'invalid_client');
   });
 
-  it('S7: that replaces another finds its idempotency keys and its rate limit', async () => {
+  it('that replaces another one shares its idempotency keys and its rate limit', async () => {
     const clock = new ManualClock();
     const { api, client } = await withClient(undefined, { clock });
     const create = async (access: string) =>
@@ -126,13 +126,13 @@ describe('a token', () => {
     const again = await create(fresh);
     expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([201, first.text, 'true']);
     const other = (await token(api, client)).access_token;
-    // The replay, the token and this request: one of each.
+    // One each for the replay, the token, and this request.
     expect(Number((await api.as(other).call('getTeam')).headers['ratelimit-remaining'])).toBe(before - 3);
   });
 });
 
 describe('a request is refused', () => {
-  it('invalid_client: without a client, with an unknown one, or with a wrong secret', async () => {
+  it('as invalid_client without a client, with an unknown one, or with a wrong secret', async () => {
     const { api, client } = await withClient();
     const { secret: otherSecret } = await api.ok('createLocalClient', { body: { name: 'other' } });
     const tokenId = (await (await api.withToken()).ok('getLocalCredential')).credential.id;
@@ -155,7 +155,7 @@ describe('a request is refused', () => {
     expectRefusal(await ask(api, grant, basic(client.id, client.secret)), 401, 'invalid_client');
   });
 
-  it('invalid_request: when it is no form, or says something twice or in two places', async () => {
+  it('as invalid_request if it is not a form, or contains something twice or in two places', async () => {
     const { api, client } = await withClient();
     const own = basic(client.id, client.secret);
     const cases: [string, string, Record<string, string>?][] = [
@@ -182,7 +182,7 @@ describe('a request is refused', () => {
     expect(inUrl.text).not.toContain(client.secret);
   });
 
-  it('unsupported_grant_type and invalid_scope: for what there is not', async () => {
+  it('as unsupported_grant_type or invalid_scope for anything unknown', async () => {
     const { api, client } = await withClient(['runs:read']);
     const own = basic(client.id, client.secret);
     for (const type of ['password', 'authorization_code', 'refresh_token', 'CLIENT_CREDENTIALS'])
@@ -191,7 +191,7 @@ describe('a request is refused', () => {
       expectRefusal(await ask(api, `${grant}&scope=${scope}`, own), 400, 'invalid_scope', scope);
   });
 
-  it('by other methods, and when it is too large', async () => {
+  it('with other methods, and if it is too large', async () => {
     const { api, client } = await withClient();
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
       const answer = await api.send(method, '/oauth/token', { anonymous: true });
@@ -201,7 +201,7 @@ describe('a request is refused', () => {
     expect([large.status, large.headers['cache-control']]).toEqual([413, 'no-store']);
   });
 
-  it('429: after ten wrong secrets for a client in a minute, while the right one is let through', async () => {
+  it('with 429 after ten wrong secrets for a client in a minute, while the right one is accepted', async () => {
     const clock = new ManualClock();
     const { api, client } = await withClient(undefined, { clock });
     for (let attempt = 0; attempt < 10; attempt++)
@@ -216,7 +216,7 @@ describe('a request is refused', () => {
     expectRefusal(await ask(api, grant, basic(client.id, 'wrong')), 401, 'invalid_client');
   });
 
-  it('429: above the rate limit, of the address for refusals and of the client for tokens', async () => {
+  it('with 429 above the rate limit, which is that of the address for refusals and of the client for tokens', async () => {
     const clock = new ManualClock();
     const { api, client } = await withClient(undefined, { clock, rateLimit: { limit: 2, windowSeconds: 60 } });
     const statuses = async (headers: Record<string, string>) =>
@@ -225,7 +225,7 @@ describe('a request is refused', () => {
     expect(await statuses(basic(client.id, client.secret))).toEqual([200, 200, 429]);
   });
 
-  it('429: counts wrong secrets for each client that a trusted proxy reports', async () => {
+  it('with 429 after wrong secrets, counted for each client that a trusted proxy reports', async () => {
     const { api, client } = await withClient(undefined, { clock: new ManualClock(), trustedProxies: ['127.0.0.1'] });
     const from = async (address: string) => (await ask(api, grant, { ...basic(client.id, 'wrong'), 'x-forwarded-for': address })).status;
     for (let attempt = 0; attempt < 10; attempt++) expect(await from('192.0.2.1')).toBe(401);
@@ -233,7 +233,7 @@ describe('a request is refused', () => {
   });
 });
 
-it('RFC 8414: the metadata says where tokens are had, and how', async () => {
+it('publishes where and how to get tokens (RFC 8414)', async () => {
   const api = await started();
   const metadata = await api.send('GET', '/.well-known/oauth-authorization-server', { anonymous: true });
   expect(metadata.body).toEqual({
@@ -247,8 +247,8 @@ it('RFC 8414: the metadata says where tokens are had, and how', async () => {
   expect((await api.send('POST', '/.well-known/oauth-authorization-server', { anonymous: true })).status).toBe(405);
 });
 
-describe('RFC 9728: the metadata of protected resources', () => {
-  it('says where tokens for the MCP endpoint come from, and for the service as a whole', async () => {
+describe('the metadata of protected resources (RFC 9728)', () => {
+  it('contains the token endpoint for the MCP endpoint, and for the service as a whole', async () => {
     const api = await started();
     const { url } = api.service;
     for (const resource of ['', '/v2/mcp']) {
@@ -265,7 +265,7 @@ describe('RFC 9728: the metadata of protected resources', () => {
     });
   });
 
-  it('is named by the refusals of the MCP endpoint, and of it alone', async () => {
+  it('is referred to by refusals of the MCP endpoint only', async () => {
     const api = await started();
     const limited = await api.withToken({ scopes: ['runs:read'] });
     const where = `resource_metadata="${api.service.url}/.well-known/oauth-protected-resource/v2/mcp"`;
@@ -280,7 +280,7 @@ describe('RFC 9728: the metadata of protected resources', () => {
     expect(await challenge(api, '/v2/sandboxes', true)).toEqual([401, 'Bearer']);
   });
 
-  it('other documents are not there, rather than not for everybody', async () => {
+  it('leaves other well-known documents not found, rather than forbidden', async () => {
     const api = await started();
     for (const name of ['openid-configuration', 'oauth-protected-resource/v2/runs', 'oauth-authorization-server/v2/mcp', 'x'])
       expect((await api.send('GET', `/.well-known/${name}`, { anonymous: true })).status, name).toBe(404);

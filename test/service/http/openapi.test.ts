@@ -32,13 +32,13 @@ it('describes every operation once, with all its parameters', () => {
   }
 });
 
-it('refers only to what it has', () => {
+it('only refers to schemas that it contains', () => {
   for (const [, section, name] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
     expect(document.components[section as string]).toHaveProperty([name as string]);
   expect(document.paths['/v2/sandboxes/{sandbox_id}/files']?.post?.requestBody?.content).toHaveProperty(['multipart/form-data']);
 });
 
-it('is served without a credential, and names the address it was read from, or the public one', async () => {
+it('is served without a credential, and contains the address it was read from, or the public one', async () => {
   const plain = await started();
   const answer = await plain.send('GET', '/v2/openapi.json', { anonymous: true });
   expect(answer.body).toEqual(JSON.parse(JSON.stringify(openApiDocument(plain.service.url))));

@@ -1,4 +1,4 @@
-/** The team page over HTTP: its files, the headers that keep what agents wrote from running, and how a browser signs in. */
+/** The team page over HTTP: its files, the headers that prevent texts of agents from running, and how a browser signs in. */
 import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { pageSessionLife } from '../../../src/service/page/sessions.ts';
@@ -14,14 +14,14 @@ const redeem = (api: Api, code: unknown, headers: Record<string, string> = json)
     Answer<{ token: string; expires_at: string }>
   >;
 
-/** The service as the page calls it. */
+/** Calls the service in the same way as the page. */
 async function signedIn(api: Api): Promise<Api> {
   const { code } = await api.ok('createPageCode');
   return api.as((await redeem(api, code)).body.token);
 }
 
 describe('the files of the page', () => {
-  it('are served without a credential, each with its type and a policy that lets nothing else run', async () => {
+  it('are served without a credential, each with its type and a policy that prevents any other script from running', async () => {
     const api = await started();
     const names = (await readdir(folder)).filter((name) => /\.(css|js|svg)$/.test(name));
     expect(names.length).toBeGreaterThan(10);
@@ -55,7 +55,7 @@ describe('the files of the page', () => {
     }
   });
 
-  it('hold no inline script or style, and name nothing outside', async () => {
+  it('contain no inline script or style, and refer to nothing outside', async () => {
     const api = await started();
     const { text } = await api.send('GET', '/');
     expect(text).not.toMatch(/<script(?![^>]* src="\/page\/)|<style|\son\w+=|\sstyle=|https?:\/\//);
@@ -66,7 +66,7 @@ describe('the files of the page', () => {
     }
   });
 
-  it('are sent once, and confirmed after that', async () => {
+  it('are sent once, and then only confirmed', async () => {
     const api = await started();
     const first = await api.send('GET', '/page/app.js');
     const etag = String(first.headers.etag);
@@ -78,7 +78,7 @@ describe('the files of the page', () => {
     expect([head.status, head.text, head.headers['content-type']]).toEqual([200, '', 'text/html; charset=utf-8']);
   });
 
-  it('are all there is', async () => {
+  it('are the only ones', async () => {
     const api = await started();
     const hidden = [
       '/page/',
@@ -98,7 +98,7 @@ describe('the files of the page', () => {
       expect(failure(await api.send(method, path)), path).toEqual([405, 'method_not_allowed']);
   });
 
-  it('are not for a page of another origin, nor for another name', async () => {
+  it('are not served to a page of another origin, or under another host name', async () => {
     const api = await started();
     expect(failure(await api.send('GET', '/', { headers: { origin: 'https://evil.example' } }))).toEqual([403, 'origin_not_allowed']);
     expect(failure(await api.send('GET', '/', { headers: { host: 'evil.example' } }))).toEqual([403, 'host_not_allowed']);
@@ -106,7 +106,7 @@ describe('the files of the page', () => {
 });
 
 describe('a code', () => {
-  it('signs in once, and the session may do what the page does and no more', async () => {
+  it('signs in once, and the session can only do what the page needs', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { code } = await api.ok('createPageCode');
@@ -118,7 +118,7 @@ describe('a code', () => {
     const { credential } = await page.ok('getLocalCredential');
     expect(credential).toMatchObject({ owner: false, scopes: ['runs:read', 'runs:write', 'approvals:write', 'files:read'] });
     await page.ok('listRuns');
-    // Not the owner's powers, though it is the owner's credential.
+    // The session lacks the permissions of the owner, although it belongs to the owner's credential.
     expect(failure(await page.call('createLocalToken', { body: { name: 'x' } }))).toEqual([403, 'owner_only']);
     expect(failure(await page.call('createPageCode'))).toEqual([403, 'owner_only']);
     expect(failure(await page.call('createAgent', { body: {} }))).toEqual([403, 'insufficient_scope']);
@@ -128,14 +128,14 @@ describe('a code', () => {
     expect(failure(await page.call('listRuns'))).toEqual([401, 'invalid_token']);
   });
 
-  it('is good for one of many who present it at once', async () => {
+  it('works for one of many browsers that use it at the same time', async () => {
     const api = await started();
     const { code } = await api.ok('createPageCode');
     const answers = await Promise.all(Array.from({ length: 6 }, () => redeem(api, code)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403, 403, 403]);
   });
 
-  it('is refused when it is too old, and wherever else it is shown', async () => {
+  it('is refused if it has expired, and on any other route', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { code } = await api.ok('createPageCode');
@@ -146,11 +146,11 @@ describe('a code', () => {
     clock.advance(120_000);
     expect(failure(await redeem(api, code))).toEqual([403, 'invalid_code']);
     for (const wrong of [undefined, 7, null]) expect(failure(await redeem(api, wrong))).toEqual([400, 'invalid_request']);
-    // A form of another page could send text, but not JSON.
+    // A form on another page could send text, but not JSON.
     expect(failure(await redeem(api, code, { 'content-type': 'text/plain' }))).toEqual([400, 'invalid_request']);
   });
 
-  it('cannot be guessed for long, and wrong ones lock nobody out', async () => {
+  it('cannot be guessed, and wrong guesses lock nobody out', async () => {
     const api = await started({ clock: new ManualClock() });
     const { code } = await api.ok('createPageCode');
     for (let index = 0; index < 10; index++) expect(failure(await redeem(api, `wrong ${index}`))).toEqual([403, 'invalid_code']);
@@ -158,7 +158,7 @@ describe('a code', () => {
     expect((await redeem(api, code)).status).toBe(200);
   });
 
-  it('signs in and out when requests without a token have used up the limit of the address', async () => {
+  it('signs in and out even if requests without a token have exhausted the limit of the address', async () => {
     const api = await started({ clock: new ManualClock(), rateLimit: { limit: 3, windowSeconds: 60 } });
     const { code } = await api.ok('createPageCode');
     const stranger = async () => (await api.send('GET', '/v2/local/credential', { anonymous: true })).status;
@@ -169,7 +169,7 @@ describe('a code', () => {
     expect(failure(await signOut())).toEqual([429, 'rate_limited']);
   });
 
-  it('and its session are never in the log', async () => {
+  it('never appears in the log, and neither does its session', async () => {
     const lines: string[] = [];
     const api = await started({ log: (entry) => lines.push(JSON.stringify(entry)) });
     const { code } = await api.ok('createPageCode');
@@ -183,7 +183,7 @@ describe('a code', () => {
 });
 
 describe('signing out', () => {
-  it('ends the session, and no other credential', async () => {
+  it('ends the session, but no other credential', async () => {
     const api = await started();
     const [page, other] = [await signedIn(api), await signedIn(api)];
     const end = (who: Api) => who.send('DELETE', '/page/session');

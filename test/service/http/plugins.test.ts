@@ -6,7 +6,7 @@ import { covers } from '../helpers/coverage.ts';
 
 const service = covers('plugins');
 
-it('lists the runtimes and what each of them can do', async () => {
+it('lists the runtimes and their capabilities', async () => {
   const plain: Runtime = { ...scriptRuntime, name: 'plain', description: 'Does nothing.', parts: [] };
   const api = await service({ runtimes: [scriptRuntime, plain], exec: 'host' });
   const { plugins } = await api.ok('listPluginCatalog');
@@ -20,7 +20,7 @@ it('lists the runtimes and what each of them can do', async () => {
   expect(new Set(plugins.map(({ name }) => name)).size).toBe(plugins.length);
 });
 
-it('leaves out what cannot be used', async () => {
+it('leaves out capabilities that cannot be used', async () => {
   const api = await service({ runtimes: [scriptRuntime], exec: 'off' });
   const names = (await api.ok('listPluginCatalog')).plugins.map(({ name }) => name);
   expect(names).toContain('script.say');
