@@ -35,11 +35,4 @@ export class Changes {
     for (const table of tables) sum += this.#counts.get(table) ?? 0;
     return sum;
   }
-
-  /** The same for all tables but these. */
-  except(tables: readonly string[]): number {
-    let sum = this.#everything;
-    for (const [table, count] of this.#counts) if (!tables.includes(table)) sum += count;
-    return sum;
-  }
 }

@@ -1,0 +1,49 @@
+/** Which responses are stored under a key, and what remains of a request whose response is not. */
+import { describe, expect, it } from 'vitest';
+import { type Answer, jsonAnswer } from '../../../../src/service/http/answer.ts';
+import { answerOnce } from '../../../../src/service/http/idempotency/idempotency.ts';
+import { insertCredential } from '../../../../src/service/store/access/credentials.ts';
+import { insertTeam } from '../../../../src/service/store/access/teams.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
+import { LocalIdempotencyKeys } from '../../../../src/service/store/idempotency/idempotency-keys.ts';
+import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+
+/** Sends the same request twice, each time with the number of its execution as its change. Returns both answers, and what is stored. */
+async function sentTwice(answer: (execution: number) => Answer) {
+  const store = await openDatabase(await temporaryDirectory());
+  afterTest(() => store.destroy());
+  await insertTeam(store, { id: 't', name: 'T', created_at: '' });
+  await insertCredential(store, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at: '', revoked_at: null });
+  const keys = new LocalIdempotencyKeys({ store, clock: new ManualClock() });
+  const request = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
+  let executions = 0;
+  const send = () =>
+    answerOnce(keys, request, async (unit) => {
+      executions += 1;
+      const change = { name: String(executions), value: '' };
+      await unit.store.transaction().execute((trx) => trx.insertInto('settings').values(change).execute());
+      return answer(executions);
+    });
+  const [first, second] = [await send(), await send()];
+  const stored = (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+  return { first, second, stored, isReplayed: second.headers['Idempotency-Replayed'] === 'true' };
+}
+
+describe('a request that is sent twice with its key', () => {
+  it.each([201, 404, 409])('is executed once when it is answered %i', async (status) => {
+    const { first, second, stored, isReplayed } = await sentTwice((execution) => jsonAnswer(status, { execution }, { Location: '/x' }));
+    expect([second.status, second.body, second.headers.Location]).toEqual([status, first.body, '/x']);
+    expect([isReplayed, stored]).toEqual([true, ['1']]);
+  });
+
+  it.each([500, 503])('is executed again, and nothing remains of the first time, when that is answered %i', async (status) => {
+    const { first, second, stored, isReplayed } = await sentTwice((execution) => jsonAnswer(execution === 1 ? status : 201, {}));
+    expect([first.status, second.status, isReplayed, stored]).toEqual([status, 201, false, ['2']]);
+  });
+
+  it('is executed again, with both changes, when it is answered with a redirect', async () => {
+    const { first, second, stored, isReplayed } = await sentTwice(() => jsonAnswer(308, {}, { Location: '/elsewhere' }));
+    expect([first.status, second.status, isReplayed, stored]).toEqual([308, 308, false, ['1', '2']]);
+  });
+});
