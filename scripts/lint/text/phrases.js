@@ -6,7 +6,7 @@
  */
 export const phrases = [
   { pattern: 'is there twice', instead: 'appears twice' },
-  { pattern: 'there (?:is|are|was|were) none', instead: 'there are no ... (name the thing)' },
+  { pattern: '(?<!(?:if|when|why) )there (?:is|are|was|were) none', instead: 'there are no ... (name the thing)' },
   { pattern: '(?<!there )is none', instead: 'is not a ...' },
   { pattern: '(?:for|to) who', instead: 'for whoever, to the client that' },
   { pattern: 'so many(?! \\w+ that)', instead: 'this many, the number of' },
@@ -25,7 +25,7 @@ export const phrases = [
   { pattern: 'what is left of', instead: 'the rest of, the remaining' },
   { pattern: 'where there is one', instead: 'if any' },
   { pattern: 'stands? (?:in(?! for)|on|at|there|alone)', instead: 'is in, is on' },
-  { pattern: 'of now', instead: 'current' },
+  { pattern: '(?<!instead )of now', instead: 'current' },
 ];
 
 const compiled = phrases.map(({ pattern, instead }) => ({

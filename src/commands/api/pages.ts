@@ -16,7 +16,7 @@ const barrenPages = 3;
  * Reads pages until the last one.
  * @param read reads the page at a place; undefined for the first, which is sent as it was asked for
  * @param start the offset of the first page
- * @throws UsageError when the answer is no list of pages; AopsError when the service repeats itself: the rest cannot be read
+ * @throws UsageError if the response is not a list of pages; AopsError when the service repeats itself: the rest cannot be read
  */
 export async function readPages(read: (place: Place | undefined) => Promise<unknown>, start: number): Promise<Json[]> {
   const pages: Json[] = [];
