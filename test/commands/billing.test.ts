@@ -77,5 +77,5 @@ it('says what to do when the limit of the plan is reached', async () => {
   expect(refused).toMatchObject({ code: 5, stdout: '' });
   const { error } = JSON.parse(refused.stderr) as { error: { code: string; hint: string; message: string } };
   expect(error).toMatchObject({ code: 'plan_limit_reached', hint: 'See your usage with `aops billing usage`.' });
-  expect(error.message).toMatch(/^The plan "trial" allows 4 runs a month, and they are exhausted until /);
+  expect(error.message).toMatch(/^The plan "trial" allows 4 runs a month, and that limit has been reached; more can be started from /);
 });

@@ -18,7 +18,7 @@ export async function requireRoomForRun(trx: Queries, teamId: string, now: numbe
   const period = billingPeriod(now);
   if ((await countRunsOf(trx, teamId, period, runCountingMode)) < limits.agentRuns) return;
   throw limitReached(
-    `The plan "${name}" allows ${pluralize(limits.agentRuns, 'run')} a month, and they are exhausted until ${period.end}.`,
+    `The plan "${name}" allows ${pluralize(limits.agentRuns, 'run')} a month, and that limit has been reached; more can be started from ${period.end}.`,
   );
 }
 

@@ -134,7 +134,7 @@ it('refuses a run above the monthly limit, and accepts it in the next month', as
   const refused = answers.find(({ status }) => status === 403) as Answer;
   expect(refused.body).toEqual({
     error: 'plan_limit_reached',
-    message: 'The plan "trial" allows 2 runs a month, and they are exhausted until 2027-01-01T00:00:00.000Z.',
+    message: 'The plan "trial" allows 2 runs a month, and that limit has been reached; more can be started from 2027-01-01T00:00:00.000Z.',
   });
   const usage = () => api.ok('getTeamUsage', { params: { teamId } });
   expect((await usage()).agentRuns).toEqual({ used: 2, limit: 2, remaining: 0 });

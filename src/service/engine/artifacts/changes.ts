@@ -92,7 +92,7 @@ export async function duplicateArtifact(engine: HasStore & HasClock, reader: Rea
   });
 }
 
-/** Makes a copy of an earlier revision the current one. All revisions are kept. Throws 404, 403, 409 `artifact_generating`. */
+/** Makes a copy of an earlier revision the current one. The other revisions stay unchanged. Throws 404, 403, 409 `artifact_generating`. */
 export async function restoreRevision(
   engine: HasStore & HasClock,
   reader: Reader,
