@@ -122,7 +122,7 @@ describe('aops doctor', () => {
     const result = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } });
     expect(result.code).toBe(1);
     expect(failing(result)).toEqual(['access']);
-    expect(checksOf(result).access?.hint).toContain('Check that the base URL is that of an agent operations service');
+    expect(checksOf(result).access?.hint).toContain('Check that the base URL belongs to an agent operations service');
     const answers = [{ team: { id: 'x', name: 'T' } }, JSON.parse(text)];
     const other = await serverWith({}, () => answers.shift());
     expect(checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: other } }))).toMatchObject({

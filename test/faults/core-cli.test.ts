@@ -144,6 +144,21 @@ describe('aops', () => {
     expect(stderr).not.toContain('token=abc');
   });
 
+  it('a second Ctrl-C ends the process without waiting for anything', async () => {
+    const server = await scripted(nothing('stall'));
+    let interrupt = (): void => undefined;
+    const running = cli(server, stop, {
+      onStart: (press) => {
+        interrupt = press;
+      },
+    });
+    await server.until(({ requests }) => requests.length === 1);
+    interrupt();
+    // Within the tests the process cannot be ended, which is reported as this error.
+    expect(interrupt).toThrow('tests in this process must not kill processes');
+    expect((await running).code).toBe(130);
+  });
+
   it.each([
     ['headers', nothing('stall'), ''],
     ['body', partial(200, 100, '{', 'stall'), ''],

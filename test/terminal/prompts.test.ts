@@ -104,6 +104,7 @@ describe('in a terminal', () => {
     // No part of the hostile texts reaches the terminal as an escape sequence.
     expect(shown).not.toContain('\u001b]0;');
     expect(shown).not.toContain('\u001b[2J');
+    expect(shown).not.toContain('\u001b[8m');
     expect(shown).not.toContain('Warning');
   });
 

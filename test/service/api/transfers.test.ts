@@ -32,6 +32,7 @@ describe('a download', () => {
       'content-length': '10',
       'accept-ranges': 'bytes',
       'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; sandbox",
       'content-disposition': `attachment; filename="zahlen ___.bin"; filename*=UTF-8''zahlen%20%22%C3%A4%22.bin`,
     });
     const etag = String(whole.headers.etag);
