@@ -88,7 +88,7 @@ export const tooManyFiles = (): AopsError =>
   });
 
 export const tooDeep = (): AopsError =>
-  new AopsError(`There are more than ${treeLimits.depth} levels of folders.`, {
+  new AopsError(`There are more than ${treeLimits.depth} levels of folders, or folders that contain one another.`, {
     code: 'too_deep',
     exit: exitCodes.failure,
     hint: 'Nothing was written. Pull a deeper folder: `aops sandbox pull RUN PATH --to DIR`.',
