@@ -7,9 +7,9 @@ import { BackupHolds } from '../../../../src/service/engine/backup/backup-hold.t
 import { RunLostError, RunSession, type SessionEngine } from '../../../../src/service/engine/runs/run-session.ts';
 import { FileStore } from '../../../../src/service/files/file-store.ts';
 import { SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
-import { fileCopies } from '../../../../src/service/store/database/file-hold.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { fileCopies } from '../../../../src/service/store/database/sqlite/file-hold.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { runById } from '../../../../src/service/store/runs/runs.ts';
 import { failureOf } from '../../../client/harness.ts';

@@ -1,8 +1,8 @@
 /** Which runs are removed, and what of them stays: nothing that is still in use is removed, and no number is assigned twice. */
 import { type Kysely, sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { endedRuns, firstRunEnd, removeRuns } from '../../../../src/service/store/runs/run-removal.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 

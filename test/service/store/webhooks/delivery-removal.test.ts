@@ -1,8 +1,8 @@
 /** Which deliveries are removed, and what goes with them: an event stays while any delivery of it does. */
 import { type Kysely, sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import { openDatabase } from '../../../../src/service/store/database/database.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import {
   oldDeliveries,
   removeDeletedWebhooks,
