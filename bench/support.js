@@ -15,9 +15,11 @@ export const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), 
  * certificates, which Node reads at every start (they double the time of bare Node, and would make every ratio look better than it is).
  */
 export function cleanEnvironment(folder) {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_|https?_proxy$|all_proxy$|no_proxy$|ssl_cert_)/i.test(name));
+  const harmless = Object.entries(process.env).filter(
+    ([name]) => !/^(AOPS_|NODE_|https?_proxy$|all_proxy$|no_proxy$|ssl_cert_)/i.test(name),
+  );
   const folders = ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]);
-  return { ...Object.fromEntries(kept), HOME: folder, ...Object.fromEntries(folders) };
+  return { ...Object.fromEntries(harmless), HOME: folder, ...Object.fromEntries(folders) };
 }
 
 /**
@@ -105,8 +107,8 @@ async function listening(stderr) {
   let text = '';
   for await (const chunk of stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
     text += chunk;
-    const said = /Listening on (?<url>\S+); team (?<team>\S+); token in (?<tokenFile>[^;]+);/.exec(text);
-    if (said) return said.groups;
+    const line = /Listening on (?<url>\S+); team (?<team>\S+); token in (?<tokenFile>[^;]+);/.exec(text);
+    if (line) return line.groups;
   }
   throw new Error(`The service did not start: ${text}`);
 }

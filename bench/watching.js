@@ -116,7 +116,7 @@ try {
       ...[p50_ms, p90_ms, max_ms].map((value) => `${Math.round(value)} ms`),
       `${goal} ms ${p50_ms <= goal ? 'met' : 'MISSED'}`,
     ]);
-    process.stdout.write(`${table([['written to printed', 'p50', 'p90', 'most', 'goal at p50'], ...rows])}\n\n${circumstances(1)}\n`);
+    process.stdout.write(`${table([['written to printed', 'p50', 'p90', 'maximum', 'goal at p50'], ...rows])}\n\n${circumstances(1)}\n`);
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

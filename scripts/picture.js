@@ -130,15 +130,15 @@ try {
     ready: (text) => text.includes('Which vendor') && text.includes('⏎ confirm'),
     until: (text) => text.includes('❯ Acme GmbH'),
   });
-  const shown = linesOf(terminal).map((line) => (line === undefined ? [] : piecesOf(line)));
-  while (shown.at(-1)?.length === 0) shown.pop();
+  const lines = linesOf(terminal).map((line) => (line === undefined ? [] : piecesOf(line)));
+  while (lines.at(-1)?.length === 0) lines.pop();
   const prompt = [
     { x: 0, style: { color: 2 }, text: '$' },
     { x: 2, style: { bold: true }, text: command },
   ];
   await mkdir(path.join(root, 'docs/images'), { recursive: true });
   for (const [name, theme] of Object.entries(themes))
-    await writeFile(path.join(root, `docs/images/watch-${name}.svg`), picture([prompt, ...shown], theme));
+    await writeFile(path.join(root, `docs/images/watch-${name}.svg`), picture([prompt, ...lines], theme));
   end();
 } finally {
   await onTerminal(['local', 'down']).catch(() => undefined);

@@ -27,7 +27,7 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   const cases = (...statuses) => list('cases', 'list', 'invoices', ...statuses.flatMap((status) => ['--status', status]));
   const worked = () => until('end of the work', async () => (await cases('pending', 'claimed')).length === 0);
 
-  chapter('An agent, what its runs are judged by, and when it adds up the day');
+  chapter('An agent, its rubrics, and the schedule that adds up the day');
   await must('local', 'up', '--ephemeral');
   await must('agents', 'create', 'payer', '--procedure', file('procedure.yaml'), '-o', 'id');
   await must('agents', 'rubrics', 'replace', 'payer', '--from', file('rubrics.yaml'), '--yes');
@@ -35,13 +35,13 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   await must('agents', 'schedules', 'create', 'payer', ...evening, '--task', 'How much was it?', '-o', 'id');
   await must('agents', 'schedules', 'next', 'payer', '--count', '3');
 
-  chapter('Somebody who is told when an invoice is done');
+  chapter('A receiver of events about completed invoices');
   const log = temporary('deliveries.ndjson');
   const listener = begin(log, 'webhooks', 'listen', '--subscribe', '--event', 'queue.case.completed', '--json');
   const received = async () => (await readFile(log, 'utf8')).match(/.+\n/g)?.map((line) => JSON.parse(line)) ?? [];
   await until('listener', async () => (await received()).length > 0);
 
-  chapter('A queue, and the agent that works it off');
+  chapter('A queue, and the agent that works through it');
   await must('queues', 'create', 'invoices', '-o', 'id');
   await must('agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '-o', 'id');
   for (const invoice of await invoices()) {
@@ -56,7 +56,7 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   if (!someoneIsHere) for (const { run_id } of asking) await must('runs', 'watch', run_id, '--answers', file('answers.yaml'));
   await worked();
 
-  chapter('What became of the invoices');
+  chapter('The outcome of each invoice');
   await must('cases', 'list', 'invoices');
   for (const { id } of await cases('failed')) await must('cases', 'get', id);
 
@@ -67,18 +67,18 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   const paid = await cases('completed');
   await must('runs', 'evaluation', paid[0].claimed_by_run_id, '--wait', '--fail-on', 'medium');
 
-  chapter('What the webhook was told, and a delivery checked as its receiver would');
-  const told = async () => (await received()).filter(({ type }) => type === 'delivery');
-  await until('delivery of each', async () => (await told()).length >= paid.length);
+  chapter('The deliveries of the webhook, and one verified as its receiver would');
+  const deliveries = async () => (await received()).filter(({ type }) => type === 'delivery');
+  await until('delivery of each', async () => (await deliveries()).length >= paid.length);
   await must('webhooks', 'deliveries');
-  const [delivery] = await told();
+  const [delivery] = await deliveries();
   await writeFile(temporary('body.json'), delivery.body);
   await into(temporary('secret.txt'), 'webhooks', 'secret', 'show', '--reveal', '--jq', '.secret');
   const headers = Object.entries(delivery.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   await must('webhooks', 'verify', ...headers, '--body', temporary('body.json'), '--secret', `@${temporary('secret.txt')}`);
   await listener.stop();
 
-  chapter('A page to show around');
+  chapter('A page to share');
   await must('artifacts', 'create', `@${file('page.txt')}`, '--watch');
   await must('artifacts', 'export', '@latest', '--html', page, '--force');
 });

@@ -30,11 +30,11 @@ try {
       (await aops('agents', 'create', 'web-check', '--procedure', neighbour(import.meta.url, 'procedure.yaml'))) ||
       (await aops('runs', 'start', '--agent', 'web-check', '--message', address, '--watch', '--pull', output));
     // Also for a run that failed, because the film strip is most useful then.
-    const shown = await aops('runs', 'screenshots', '@latest', '--html', strip, '--force');
+    const exported = await aops('runs', 'screenshots', '@latest', '--html', strip, '--force');
     if (code !== 0) return code;
     console.error('\nreport.md, as the run wrote it:\n');
     console.log(await readFile(path.join(output, 'report.md'), 'utf8'));
-    return shown;
+    return exported;
   });
 } finally {
   shop.closeAllConnections();

@@ -8,7 +8,7 @@ export interface ReaderOptions {
   readonly libsql: string;
 }
 
-export interface Asked {
+export interface ReaderRequest {
   readonly id: number;
   readonly sql: string;
   readonly parameters: readonly unknown[];
@@ -16,7 +16,7 @@ export interface Asked {
   readonly as: 'packed' | 'first packed' | 'rows';
 }
 
-export type Told = { readonly id: number } & (
+export type ReaderResponse = { readonly id: number } & (
   | { readonly columns: readonly ResultColumn[]; readonly bytes: Uint8Array | null }
   | { readonly columns: readonly ResultColumn[]; readonly rows: readonly unknown[][] }
   | { readonly problem: { readonly message: string; readonly code: string | undefined } }

@@ -7,7 +7,7 @@ import type { FirstRowQuery } from '../../prepared.ts';
 import { bindable } from '../../stored-values.ts';
 import { packing, type ResultColumn } from '../packed-rows.ts';
 import { kindOf } from '../statements.ts';
-import type { Asked, Told } from './messages.ts';
+import type { ReaderRequest, ReaderResponse } from './messages.ts';
 import { libsqlFile, readerProgram } from './worker-file.ts';
 
 interface Waiting {
@@ -37,7 +37,7 @@ export class Reader {
       this.#waiting.set(id, { sql, resolve, reject });
       const worker = this.#start();
       worker.ref();
-      worker.postMessage({ id, sql, parameters: parameters.map(bindable), as } satisfies Asked);
+      worker.postMessage({ id, sql, parameters: parameters.map(bindable), as } satisfies ReaderRequest);
     });
   }
 
@@ -53,7 +53,7 @@ export class Reader {
     if (this.#worker !== undefined) return this.#worker;
     const worker = new Worker(readerProgram.file, { env: {}, execArgv: [], workerData: { file: this.#file, libsql: libsqlFile() } });
     this.#worker = worker;
-    worker.on('message', (told: Told) => this.#told(worker, told));
+    worker.on('message', (response: ReaderResponse) => this.#receive(worker, response));
     worker.on('error', (error) => this.#fail(worker, error));
     this.#ended = new Promise((resolve) => {
       worker.once('exit', () => {
@@ -64,13 +64,14 @@ export class Reader {
     return worker;
   }
 
-  #told(worker: Worker, told: Told): void {
-    const waiting = this.#waiting.get(told.id);
-    this.#waiting.delete(told.id);
+  #receive(worker: Worker, response: ReaderResponse): void {
+    const waiting = this.#waiting.get(response.id);
+    this.#waiting.delete(response.id);
     if (this.#waiting.size === 0) worker.unref();
     try {
-      if ('problem' in told) throw damageIn(Object.assign(new Error(told.problem.message), { code: told.problem.code }));
-      const rows = 'rows' in told ? told.rows.map((values) => named(told.columns, values)) : unpacked(told.columns, told.bytes);
+      if ('problem' in response) throw damageIn(Object.assign(new Error(response.problem.message), { code: response.problem.code }));
+      const rows =
+        'rows' in response ? response.rows.map((values) => named(response.columns, values)) : unpacked(response.columns, response.bytes);
       waiting?.resolve({ rows: rows as never[] });
     } catch (error) {
       waiting?.reject(error);

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Database, Statement } from 'libsql';
 import { packing, type ResultColumn } from '../packed-rows.ts';
-import type { Asked, ReaderOptions, Told } from './messages.ts';
+import type { ReaderOptions, ReaderRequest, ReaderResponse } from './messages.ts';
 
 const { file, libsql } = workerData as ReaderOptions;
 const Libsql = createRequire(libsql)(libsql) as new (file: string, options?: object) => Database;
@@ -23,7 +23,7 @@ interface Prepared {
 const maxPrepared = 100;
 const prepared = new Map<string, Prepared>();
 
-function prepare({ sql, as }: Asked): Prepared {
+function prepare({ sql, as }: ReaderRequest): Prepared {
   const key = `${as} ${sql}`;
   let found = prepared.get(key);
   if (found === undefined) {
@@ -38,10 +38,10 @@ function prepare({ sql, as }: Asked): Prepared {
   return found;
 }
 
-function answer(asked: Asked): Told {
-  const { id, parameters, as } = asked;
+function answer(request: ReaderRequest): ReaderResponse {
+  const { id, parameters, as } = request;
   try {
-    const { statement, columns } = prepare(asked);
+    const { statement, columns } = prepare(request);
     if (as === 'rows') return { id, columns, rows: statement.all([...parameters]) as unknown[][] };
     const row = statement.get([...parameters]) as [Buffer | null] | undefined;
     return { id, columns, bytes: row?.[0] ?? null };
@@ -51,8 +51,8 @@ function answer(asked: Asked): Told {
   }
 }
 
-parentPort?.on('message', (asked: Asked | 'close') => {
-  if (asked !== 'close') return parentPort?.postMessage(answer(asked));
+parentPort?.on('message', (request: ReaderRequest | 'close') => {
+  if (request !== 'close') return parentPort?.postMessage(answer(request));
   // Open statements would keep the file open.
   prepared.clear();
   database.close();
