@@ -190,7 +190,7 @@ describe('after a change', () => {
     });
     const created = await cli(service, 'artifacts', 'create', 'runs of the last 7 days');
     expect([created.code, created.stdout]).toEqual([0, `ID\t${some}\n`]);
-    expect(created.stderr).toContain('The artifact was created, but it could not be read: Route GET:');
+    expect(created.stderr).toContain('The artifact was created, but it could not be read back: Route GET:');
     expect((await cli(service, 'artifacts', 'create', 'runs', '-o', 'id')).stdout).toBe(`${some}\n`);
   });
 });

@@ -58,7 +58,7 @@ describe('a missing run argument', () => {
     await kept.shows('Which active run?');
     await kept.shows('payer: delta');
     kept.type(keys.enter);
-    await kept.shows('Nothing was changed.');
+    await kept.shows('Nothing was changed, because no run was picked.');
     expect(await kept.exit).toBe(2);
     expect((await machine.getRun(run.id)).status).toBe('waiting');
     const stopped = machine.terminal('runs', 'stop');

@@ -321,7 +321,7 @@ it('keeps an answer that is given during an outage, and sends it once when the s
   await watch.asks('What changed?');
   expect((await other.aops('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
-  await watch.shows('The service cannot be reached. Your answer will be sent as soon as it is reachable again.');
+  await watch.shows('The service is unreachable. Your answer will be sent once it is back.');
   expect((await other.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
   await watch.shows('The service is reachable again. Your answer was sent.');
   await watch.shows('noted: a long answer');
@@ -337,7 +337,7 @@ it('saves an answer that cannot be sent when the person gives up', async () => {
   await watch.asks('What changed?');
   expect((await other.aops('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
-  await watch.shows('Your answer is kept');
+  await watch.shows('Your answer will be sent');
   watch.type(keys.ctrlC);
   await watch.shows('Your text was not sent. It is saved in');
   expect(await watch.exit).toBe(130);

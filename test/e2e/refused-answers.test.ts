@@ -24,7 +24,7 @@ it('saves an answer that is given during an outage in which another client answe
   await watch.asks('What changed?');
   proxy.goDown();
   watch.type('a long answer', keys.enter);
-  await watch.shows('Your answer will be sent as soon as it is reachable again.');
+  await watch.shows('Your answer will be sent once it is back.');
   expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
   proxy.up = true;
   await watch.shows('The request had already been answered, so your answer was not used.');

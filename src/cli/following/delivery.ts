@@ -25,7 +25,7 @@ export async function deliver(send: () => Promise<unknown>, { clock, note, withd
       return;
     } catch (error) {
       if (last || !isAway(error)) throw error;
-      if (attempt === 1) note('The service cannot be reached. Your answer will be sent as soon as it is reachable again.');
+      if (attempt === 1) note('The service is unreachable. Your answer will be sent once it is back.');
     }
     await clock.sleep(pauseMs, withdrawn).catch(() => undefined);
   }
