@@ -48,15 +48,15 @@ const resolve = (reference: string): unknown =>
     .reduce<unknown>((part, name) => (part as Json | undefined)?.[name.replace(/~1/g, '/').replace(/~0/g, '~')], document);
 
 describe('the OpenAPI document', () => {
-  it('is of the version of the interface', () => {
+  it('has the version of the interface', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { version: interfaceVersion } });
   });
 
-  it('is valid by the schema of OpenAPI 3.1', async () => {
+  it('is valid according to the schema of OpenAPI 3.1', async () => {
     expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true });
   });
 
-  it('has every operation once, where the table says', () => {
+  it('has every operation once, at its path', () => {
     expect(described.map(({ description }) => description.operationId).sort()).toEqual([...operationIds].sort());
     for (const { path, method, description } of described) {
       const row = operation(description.operationId as (typeof operationIds)[number]);
@@ -65,13 +65,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has only references that lead somewhere', () => {
+  it('has only references that resolve', () => {
     const references = [...everything(document)].filter(([, part]) => typeof part.$ref === 'string');
     expect(references.length).toBeGreaterThan(0);
     for (const [at, { $ref }] of references) expect(resolve($ref as string), `${at} -> ${$ref}`).toBeTypeOf('object');
   });
 
-  it('declares every parameter of a path, and no other, and no parameter twice', () => {
+  it('declares every parameter of a path exactly once, and no others', () => {
     for (const { path, description } of described) {
       const parameters = (description.parameters ?? []).filter((parameter) => 'name' in parameter);
       const names = (where: string) => parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('takes an idempotency key exactly where something changes', () => {
+  it('accepts an idempotency key exactly for operations that change something', () => {
     for (const { method, description } of described) {
       const takesKey = (description.parameters ?? []).some(
         (parameter) => '$ref' in parameter && parameter.$ref.endsWith('/IdempotencyKey'),
@@ -94,7 +94,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('gives every answer its rate-limit headers, and every operation all errors', () => {
+  it('has rate-limit headers for every response, and all errors for every operation', () => {
     for (const { description } of described) {
       for (const [status, answer] of Object.entries(description.responses)) {
         const whole = (typeof answer.$ref === 'string' ? resolve(answer.$ref) : answer) as {
@@ -111,7 +111,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has no body where nothing is sent, and says when one must be', () => {
+  it('has no body for operations without one, and says when a body is required', () => {
     for (const { method, description } of described) {
       const { body, optionalBody } = schemasOf(description.operationId as (typeof operationIds)[number]);
       expect(description.requestBody === undefined).toBe(body === undefined);
@@ -120,17 +120,17 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('names tags that it declares', () => {
+  it('uses only declared tags', () => {
     const tags = document.tags.map(({ name }) => name);
     expect(tags).toEqual(Object.keys(operationGroups));
     for (const { description } of described) expect(tags).toEqual(expect.arrayContaining(description.tags));
   });
 
-  it('is the same every time, and belongs to nobody', () => {
+  it('is always the same, and contains nothing about a team', () => {
     expect(JSON.stringify(openApiDocument('https://agents.example.com'))).toBe(JSON.stringify(document));
   });
 
-  it('says where the service is, also after it was saved', () => {
+  it('contains the address of the service, even after it was saved', () => {
     expect(document.servers).toEqual([{ url: 'https://agents.example.com' }]);
     expect(JSON.stringify(document)).toContain('"tokenUrl":"https://agents.example.com/oauth/token"');
   });
@@ -162,7 +162,7 @@ describe('the OpenAPI document', () => {
     expect(document.components.schemas.RunListItem).toMatchObject({ allOf: [{ $ref: '#/components/schemas/Run' }, { type: 'object' }] });
   });
 
-  it('describes no object twice that has three fields or more', () => {
+  it('does not describe an object with three or more fields twice', () => {
     const seen = new Map<string, string>();
     for (const [at, part] of everything(document)) {
       if (part.type !== 'object' || Object.keys((part.properties ?? {}) as Json).length < 3) continue;
@@ -172,7 +172,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('says what counts where nothing is given', () => {
+  it('contains the default values', () => {
     const defaultOf = (id: string, parameter: string): unknown => {
       const found = described.find(({ description }) => description.operationId === id)?.description.parameters ?? [];
       return (found.find((one) => 'name' in one && one.name === parameter) as { schema: Json } | undefined)?.schema.default;
@@ -184,14 +184,14 @@ describe('the OpenAPI document', () => {
     expect(defaultOf('exportArtifactHtml', 'theme')).toBe('light');
   });
 
-  it('leaves no trace of how its schemas are written, and has only formats that are registered', () => {
+  it('contains no internals of the schema library, and only registered formats', () => {
     for (const [at, part] of everything(document)) {
       expect(Object.keys(part), at).not.toContain('$id');
       if (typeof part.format === 'string') expect(['uuid', 'date-time', 'uri'], at).toContain(part.format);
     }
   });
 
-  it('refuses two different schemas of one name', () => {
+  it('rejects two different schemas with the same name', () => {
     const named = new NamedSchemas();
     named.referring(Named('Thing', { id: Uuid }));
     named.referring(Named('Thing', { id: Uuid }));
@@ -207,11 +207,11 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the table of operations', () => {
-  it('has schemas for each, and none besides', () => {
+  it('has schemas for each operation, and no others', () => {
     expect(Object.keys(schemas).sort()).toEqual([...operationIds].sort());
   });
 
-  it('has each id, and each method of a path, once', () => {
+  it('has each ID, and each method of a path, only once', () => {
     const rows = Object.values(operationGroups).flatMap((group) => Object.entries(group));
     expect(new Set(rows.map(([id]) => id)).size).toBe(rows.length);
     expect(rows.length).toBe(operationIds.length);
@@ -227,7 +227,7 @@ describe('the table of operations', () => {
     }
   });
 
-  it('has numbers with bounds in every paged read', () => {
+  it('has limits for the numbers of every paged read', () => {
     for (const id of operationIds) {
       const { limit, offset } = (schemasOf(id).query?.properties ?? {}) as Record<string, Json>;
       if (limit) expect(limit, id).toMatchObject({ type: 'integer', minimum: 1, maximum: expect.any(Number), default: expect.any(Number) });
@@ -237,7 +237,7 @@ describe('the table of operations', () => {
 });
 
 describe('the statuses of a run', () => {
-  it('can all be filtered by', () => {
+  it('can all be used as filters', () => {
     expect(runStatusFilters).toEqual(expect.arrayContaining([...runStatuses]));
     expect(new Set(runStatusFilters).size).toBe(runStatusFilters.length);
   });
