@@ -113,7 +113,7 @@ describe('agents create', () => {
     ['an empty procedure', '', /procedure/i],
     ['a template that cannot be read', 'version: 1\nsteps:\n  - say: "{{ answers.who"\n', /bad\.yaml:3/],
     ['a reference to an answer that nobody gives', 'version: 1\nsteps:\n  - say: "{{ answers.who }}"\n', /bad\.yaml:3.*who/],
-  ])('refuses %s', async (_, content, where) => {
+  ])('rejects %s', async (_, content, where) => {
     await service.file('bad.yaml', content);
     const agents = await service.countAgents();
     const refused = await service.cli(['agents', 'create', 'bad', '--procedure', 'bad.yaml']);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const api = (...argv: string[]) => service.cli(['api', ...argv]);
 
 describe('aops api', () => {
-  it('gets a path, whole or short', async () => {
+  it('gets a path with or without its prefix', async () => {
     for (const path of [`/v2/agents/${agent}`, `agents/${agent}`, `/agents/${agent}`]) {
       const got = await api(path);
       expect(got).toMatchObject({ code: 0, stderr: '' });
@@ -26,7 +26,7 @@ describe('aops api', () => {
     expect((await api('get', 'teams/{team}')).code).toBe(0);
   });
 
-  it('makes a query of fields for GET, a body for the others', async () => {
+  it('sends fields as the query for GET and as the body otherwise', async () => {
     const queried = await api('GET', 'teams/{team}/runs', '-f', 'status=waiting', '-F', 'limit=3');
     expect(queried).toMatchObject({ code: 0, stderr: '' });
     expect(queried.json()).toMatchObject({ data: [], total: 0 });
@@ -44,7 +44,7 @@ describe('aops api', () => {
     expect(piped.json()).toMatchObject({ agent: { name: 'piped' } });
   });
 
-  it('sends a JSON body unchanged, because parsing would change long numbers', async () => {
+  it('sends a JSON body unchanged, because parsing it would change large numbers', async () => {
     const text = '{ "c": 12345678901234567890, "d": 1.0 }\n';
     const server = await scripted(json(200, {}));
     const sent = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: text, env: { AOPS_BASE_URL: server.url } });
@@ -54,7 +54,7 @@ describe('aops api', () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Standard input is not valid JSON') });
   });
 
-  it('moves fields to the query when there is a body, as gh does', async () => {
+  it('sends fields as the query if there is a body, as gh does', async () => {
     const shown = await service.cli(['api', 'POST', 'sandboxes', '--input', '-', '-f', 'a=1', '-F', 'b[]=2', '-F', 'b[]=x', '--dry-run'], {
       stdin: '{"c":3}',
     });
@@ -64,7 +64,7 @@ describe('aops api', () => {
     expect(nested.stderr).toContain('"a" cannot be part of a query');
   });
 
-  it('builds typed, nested and listed fields like gh', async () => {
+  it('supports typed, nested and list fields like gh', async () => {
     await service.file('text.txt', 'from a file');
     const argv = [
       '-f',
@@ -100,7 +100,7 @@ describe('aops api', () => {
     });
   });
 
-  it('takes the id of an operation for its method and path, and fields for its placeholders', async () => {
+  it('accepts the ID of an operation, with fields for its placeholders', async () => {
     expect((await api('getAgent', '-f', `agent_id=${agent}`)).json()).toMatchObject({ agent: { id: agent } });
     expect((await api('listAgents', '-F', 'limit=1')).json()).toMatchObject({ limit: 1 });
     expect((await api('/v2/agents/{agent_id}', '-f', `agent_id=${agent}`)).json()).toMatchObject({ agent: { id: agent } });
@@ -112,13 +112,13 @@ describe('aops api', () => {
     });
   });
 
-  it('takes the method as -X', async () => {
+  it('accepts the method as -X', async () => {
     const shown = await api('-X', 'patch', `agents/${agent}`, '-f', 'name=n', '--dry-run');
     expect(shown.json()).toMatchObject({ method: 'PATCH', body: { name: 'n' } });
     expect((await api('-X', 'GET', 'teams/{team}/runs', '-F', 'limit=1')).json()).toMatchObject({ data: [{}] });
   });
 
-  it('sends headers and a body of another type unchanged', async () => {
+  it('sends headers, and bodies of other types unchanged', async () => {
     await service.file('body.bin', 'not json');
     const argv = ['POST', 'sandboxes', '--input', 'body.bin', '-H', 'Content-Type: text/plain', '-H', 'X-Mark: 1', '--dry-run'];
     const shown = (await api(...argv)).json<{ headers: Record<string, string>; body: unknown }>();
@@ -133,7 +133,7 @@ describe('aops api', () => {
     expect(included.stdout).not.toContain('greeter');
   });
 
-  it('reads all pages, and merges them before --jq', async () => {
+  it('reads all pages and merges them before --jq', async () => {
     for (const name of ['p1', 'p2', 'p3', 'p4']) await service.agent('- say: hi', name);
     const total = await service.countAgents();
     const merged = await api('listAgents', '-F', 'limit=2', '--paginate');
@@ -149,7 +149,7 @@ describe('aops api', () => {
     expect(later.json<{ agents: unknown[] }>().agents).toHaveLength(total - 3);
   });
 
-  it('reads a list backwards that is paged so, and puts it in its order', async () => {
+  it('reads a list with backward paging and restores its order', async () => {
     const rows = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id }));
     const server = (await scripted()).always(
       reply(({ path }) => {
@@ -165,14 +165,14 @@ describe('aops api', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('never takes a page that is repeated for the next one', async () => {
+  it('never takes a repeated page for the next one', async () => {
     const server = (await scripted()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
     const read = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
     expect(read).toMatchObject({ code: 1, stdout: '' });
     expect(JSON.parse(read.stderr)).toMatchObject({ error: { code: 'pages_repeated' } });
   });
 
-  it('prints the request as a curl command that does the same', async () => {
+  it('prints the request as an equivalent curl command', async () => {
     const read = await api('listRuns', '-f', 'status=waiting', '--curl');
     const { url, teamId, token } = service.service;
     expect(read.code).toBe(0);
@@ -203,33 +203,33 @@ describe('aops api', () => {
     expect(listed.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual(operationIds);
     expect((await api('--list')).stdout).toContain('GET\t/v2/teams/{teamId}\tgetTeam\t');
     expect((await api('--list', 'human-request')).stdout).toMatch(/^POST\t\S+\trespondToHumanRequest\t.*\n$/);
-    expect(await api('--list', 'nothing-like-it')).toMatchObject({ code: 0, stdout: '', stderr: 'No operation contains that word.\n' });
+    expect(await api('--list', 'nothing-like-it')).toMatchObject({ code: 0, stdout: '', stderr: 'No operations contain that word.\n' });
   });
 
   it.each([
-    ['no path', [], 'Which path?'],
-    ['a whole URL', ['https://example.com/v2/agents'], 'Give a path, not a whole URL'],
+    ['no path', [], 'No path was specified.'],
+    ['a whole URL', ['https://example.com/v2/agents'], 'Specify a path instead of a URL'],
     ['a path that climbs', ['/v2/agents/../teams'], '".." segments'],
     ['a path with a space', ['/v2/agents/a b'], 'percent-encoded'],
-    ['a method alone', ['GET'], 'Which path is GET for?'],
-    ['two methods', ['GET', '/v2/agents', '-X', 'POST'], 'The method is given twice.'],
-    ['an unknown operation', ['getAgnet'], 'Did you mean getAgent?'],
-    ['another method than the operation has', ['DELETE', 'getAgent'], 'getAgent is a GET, not a DELETE.'],
-    ['a placeholder without a value', ['getRun'], 'The path contains {run_id}, and there is no value for it.'],
-    ['a placeholder that climbs', ['getRun', '-f', 'run_id=..'], '".." cannot stand for {run_id}.'],
-    ['a body for GET', ['getTeam', '--input', 'broken.json'], 'GET has no body.'],
-    ['pages of what has none', ['getTeam', '--paginate'], 'This answer has no pages.'],
-    ['pages of a change', ['POST', '/v2/sandboxes', '--paginate'], '--paginate is for GET.'],
-    ['--slurp alone', ['getTeam', '--slurp'], '--slurp goes with --paginate.'],
-    ['--include with pages', ['listRuns', '-i', '--paginate'], '--include shows one answer'],
-    ['an unknown method', ['FETCH', '/v2/agents'], '"FETCH" is not a method.'],
-    ['an invalid header', ['/v2/agents/x', '-H', 'nonsense'], '--header takes'],
+    ['a method alone', ['GET'], 'No path was specified after GET.'],
+    ['two methods', ['GET', '/v2/agents', '-X', 'POST'], 'The method is specified twice.'],
+    ['an invalid operation', ['getAgnet'], 'Did you mean getAgent?'],
+    ['another method than the operation has', ['DELETE', 'getAgent'], 'getAgent is a GET operation, not DELETE.'],
+    ['a placeholder without a value', ['getRun'], 'The path contains {run_id}, but there is no value for it.'],
+    ['a placeholder that climbs', ['getRun', '-f', 'run_id=..'], '".." is not a valid value for {run_id}.'],
+    ['a body for GET', ['getTeam', '--input', 'broken.json'], 'A GET request has no body.'],
+    ['pages of what has none', ['getTeam', '--paginate'], 'The response is not a list with pages.'],
+    ['pages of a change', ['POST', '/v2/sandboxes', '--paginate'], '--paginate works only with GET.'],
+    ['--slurp alone', ['getTeam', '--slurp'], '--slurp requires --paginate.'],
+    ['--include with pages', ['listRuns', '-i', '--paginate'], '--include and --paginate cannot be combined.'],
+    ['an unknown method', ['FETCH', '/v2/agents'], '"FETCH" is not a supported method.'],
+    ['an invalid header', ['/v2/agents/x', '-H', 'nonsense'], '--header must have the form'],
     ['a header of its own', ['/v2/agents/x', '-H', 'Authorization: Bearer stolen'], '--header cannot set Authorization.'],
     ['an idempotency key as a header', ['POST', '/v2/sandboxes', '-H', 'Idempotency-Key: k'], 'Use --idempotency-key.'],
     ['an invalid field', ['POST', '/v2/sandboxes', '-f', 'nonsense'], '-f must be KEY=VALUE'],
-    ['a file that is not there', ['POST', '/v2/sandboxes', '--input', 'nowhere.json'], 'nowhere.json cannot be read'],
+    ['a missing file', ['POST', '/v2/sandboxes', '--input', 'nowhere.json'], 'nowhere.json cannot be read'],
     ['a file that is no JSON', ['POST', '/v2/sandboxes', '--input', 'broken.json'], 'broken.json is not valid JSON'],
-  ])('refuses %s', async (_, argv, message) => {
+  ])('rejects %s', async (_, argv, message) => {
     await service.file('broken.json', '{');
     const refused = await api(...argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -237,7 +237,7 @@ describe('aops api', () => {
     expect(refused.stderr).not.toContain('stolen');
   });
 
-  it('passes on what the service says', async () => {
+  it('reports the errors of the service', async () => {
     const missing = await api('/v2/agents/00000000-0000-4000-8000-000000000006');
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     const unknown = await api('/v2/nothing-here');

@@ -124,7 +124,7 @@ describe('--client-cert', () => {
     [['--client-key', tlsFile('client-key.pem')], '--client-key is set without --client-cert'],
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server-key.pem')], 'cannot be used with its key'],
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server.pem')], 'does not contain a PEM private key'],
-  ])('refuses %j', async (flags, message) => {
+  ])('rejects %j', async (flags, message) => {
     const refused = await status(trusted, ...flags);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(message);

@@ -141,7 +141,7 @@ describe('auth login --client-id', () => {
     [['--client-id', 'a', '--token-url', 'http://id.test/t'], 'must use https'],
     [['--client-id', 'a', '--token-url', 'https://u:p@id.test/t'], 'must not contain a user name'],
     [['--client-id', 'a', '--token-url', 'https://id.test/t', '--scope', 'a"b'], '--scope is not a valid scope'],
-  ])('refuses %j', async (flags, message) => {
+  ])('rejects %j', async (flags, message) => {
     const refused = await cli(['auth', 'login', ...target(), ...flags], { stdin: 'x' });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(message);

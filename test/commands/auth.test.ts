@@ -93,7 +93,7 @@ describe('auth login', () => {
     ['no key', ''],
     ['a key with a space', 'two words'],
     ['a key with a line break', 'two\nlines'],
-  ])('refuses %s', async (_, key) => {
+  ])('rejects %s', async (_, key) => {
     const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: key });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('The input is not a key');
@@ -233,7 +233,7 @@ describe('config', () => {
     [['config', 'get', 'colour'], 'hint: Did you mean color?'],
     [['config', 'get', 'nothing_like_it'], 'hint: Known settings: profile, base_url'],
     [['config', 'set', 'output', 'xml'], 'error: The setting output must be one of'],
-  ])('refuses %j', async (argv, message) => {
+  ])('rejects %j', async (argv, message) => {
     const refused = await cli(argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(message);

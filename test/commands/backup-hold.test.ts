@@ -1,4 +1,4 @@
-/** A backup of a running service, whose copy of the database takes long to check. */
+/** A backup of a running service whose database copy takes long to check. */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -11,12 +11,12 @@ import { ManualClock } from '../service/helpers/clock.ts';
 import { started } from '../service/helpers/service.ts';
 import { temporaryDirectory } from '../support/temporary.ts';
 
-it('keeps its hold while the copy is checked, for longer than the service waits for a command', async () => {
+it('keeps its hold while the copy is checked, even longer than the service waits for a command', async () => {
   const clock = new ManualClock();
   const api = await started({ clock });
   const copy = join(await temporaryDirectory(), 'copy.db');
   await copyFile(join(api.dataDirectory, 'aops.db'), copy);
-  // Enough to look at that the service's 30 seconds pass several times on the clock below.
+  // Large enough that the 30 seconds of the service pass several times on the clock below.
   const database = new Libsql(copy);
   database.exec(`create table filler (a integer primary key, b text unique);
     with recursive n(i) as (select 1 union all select i + 1 from n where i < 400000) insert into filler select i, hex(i * 7919) from n`);

@@ -1,4 +1,4 @@
-/** What every command that changes something shares: --dry-run and --idempotency-key. */
+/** The behaviour of all commands that change something: --dry-run and --idempotency-key. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { loadAllCommands } from '../../src/cli/program/describe.ts';
 import { commandTree } from '../../src/commands/index.ts';
@@ -30,7 +30,7 @@ async function json<Result>(...argv: string[]): Promise<Result> {
   return result.json<Result & Record<string, unknown>>();
 }
 
-/** A revision whose builder run proposes or asks something. */
+/** A revision whose builder run has a proposal or a question. */
 async function builderRun(name: string, prompt: string, shows: RegExp): Promise<string> {
   const id = await service.agent('- approve: { id: a, title: "A?" }\n- approve: { id: b, title: "B?" }', name);
   builds.push((await json<{ id: string }>('revisions', 'create', name)).id);
@@ -43,7 +43,7 @@ async function builderRun(name: string, prompt: string, shows: RegExp): Promise<
 
 type Listed = { id: string; name?: string; url?: string };
 
-/** What an operation reads, past the command line: it is done after every command. */
+/** Reads with an operation directly, without the command line, after every command. */
 const read = <Id extends OperationId>(id: Id, params: Partial<Params<Id>> = {}): Promise<Response<Id>> =>
   service.api(
     'GET',
@@ -54,7 +54,7 @@ const read = <Id extends OperationId>(id: Id, params: Partial<Params<Id>> = {}):
       ),
   );
 
-/** Everything that a command could change, without what changes by itself. */
+/** Everything that a command could change, except what changes by itself. */
 async function state(): Promise<unknown> {
   const agent_ids = Object.values(agents);
   const queue = { queue_id: queueId };
@@ -90,7 +90,7 @@ async function state(): Promise<unknown> {
 }
 
 beforeAll(async () => {
-  // What there is is read after every command.
+  // The state is read after every command.
   service = await startTestService({ rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
   webhook = (await json<{ id: string }>('webhooks', 'create', 'http://127.0.0.1:9/hook', '--event', 'run.failed')).id;
   await json('connections', 'create', 'crm', '--url', 'http://127.0.0.1:9/mcp');
@@ -118,7 +118,7 @@ beforeAll(async () => {
   untouched = await state();
 });
 
-/** A way to call each command that changes something, with the request that it would send first. */
+/** An invocation of each command that changes something, with the first request that it would send. */
 const changes = (): Record<string, { argv: string[]; method: string; path: string | RegExp; body?: unknown }> => {
   const team = `/v2/teams/${service.service.teamId}`;
   return {
@@ -285,7 +285,7 @@ const changing = commands.filter(({ command }) => command.mutates).map(({ path }
 const destroying = commands.filter(({ command }) => command.mutates && command.destructive).map(({ path }) => path.join(' '));
 
 describe.each(destroying)('aops %s', (id) => {
-  it('destroys nothing where nobody can be asked, unless --yes is given', async () => {
+  it('destroys nothing without a terminal unless --yes is used', async () => {
     const argv = (changes()[id]?.argv ?? []).filter((word) => word !== '--yes');
     for (const stdin of [undefined, 'y\ny\n']) {
       const refused = await service.cli([...id.split(' '), ...argv, '--json'], stdin === undefined ? {} : { stdin });
@@ -299,7 +299,7 @@ describe.each(destroying)('aops %s', (id) => {
 });
 
 describe.each(changing)('aops %s --dry-run', (id) => {
-  it('shows the request, and changes nothing', async () => {
+  it('prints the request and changes nothing', async () => {
     const change = changes()[id];
     if (change === undefined) throw new Error(`add a call of "${id}" to the list above`);
     const shown = await service.cli([...id.split(' '), ...change.argv, '--dry-run', '--quiet']);
@@ -317,7 +317,7 @@ describe.each(changing)('aops %s --dry-run', (id) => {
 });
 
 describe('--dry-run', () => {
-  it('prints the request in the form that is asked for', async () => {
+  it('prints the request in the requested format', async () => {
     const dry = (...flags: string[]) => service.cli(['runs', 'stop', waiting, '--dry-run', ...flags]);
     expect((await dry('--jq', '.method')).stdout).toBe('POST\n');
     expect((await dry('--fields', 'method', '--json')).json()).toEqual({ method: 'POST' });
@@ -332,7 +332,7 @@ describe('--dry-run', () => {
     expect(await state()).toEqual(untouched);
   });
 
-  it('still finds mistakes', async () => {
+  it('still reports mistakes', async () => {
     expect(await service.cli(['runs', 'start', '--agent', 'nobody', '--dry-run'])).toMatchObject({ code: 3, stdout: '' });
     expect(await service.cli(['runs', 'start', '--agent', 'greeter', '--upload', 'nowhere', '--dry-run'])).toMatchObject({
       code: 2,
@@ -342,7 +342,7 @@ describe('--dry-run', () => {
 });
 
 describe('--idempotency-key', () => {
-  it('twice is one run, and says so', async () => {
+  it('used twice starts one run and reports it', async () => {
     const runs = await service.countRuns();
     const argv = ['runs', 'start', '--agent', 'greeter', '--message', 'once', '--idempotency-key', 'nightly-2026-11-20', '--json'];
     const first = await service.cli(argv);
@@ -350,12 +350,12 @@ describe('--idempotency-key', () => {
     const second = await service.cli(argv);
     expect(second.code).toBe(0);
     expect(second.stderr).toContain('nightly-2026-11-20');
-    expect(second.stderr).toMatch(/used before; nothing was done now/);
+    expect(second.stderr).toMatch(/used before, so nothing was changed now/);
     expect(second.json()).toMatchObject({ id: first.json<{ id: string }>().id });
     expect(await service.countRuns()).toBe(runs + 1);
   });
 
-  it('covers every change of a command: a run with an upload is the same run again', async () => {
+  it('covers every change of a command: a run with an upload is not started twice', async () => {
     const runs = await service.countRuns();
     const file = await service.file('numbers.csv', 'a,b\n1,2\n');
     const argv = [
@@ -382,7 +382,7 @@ describe('--idempotency-key', () => {
     expect(await service.countRuns()).toBe(runs + 1);
   });
 
-  it('for something else is refused', async () => {
+  it('for another request is rejected', async () => {
     const key = ['--idempotency-key', 'one-thing'];
     expect((await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'a', ...key])).code).toBe(0);
     const runs = await service.countRuns();
@@ -392,7 +392,7 @@ describe('--idempotency-key', () => {
     expect(await service.countRuns()).toBe(runs);
   });
 
-  it('is a new one for each change that names none', async () => {
+  it('is new for each change without the flag', async () => {
     const runs = await service.countRuns();
     const results = await Promise.all(
       ['a', 'b'].map(() => service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'same', '-o', 'id'])),
@@ -407,7 +407,7 @@ describe('--idempotency-key', () => {
     ['a key with a line break', 'sk-secret\nX: y'],
     ['a key that is no ASCII', 'schlüssel'],
     ['a key that is too long', 'k'.repeat(256)],
-  ])('refuses %s, without repeating it', async (_, key) => {
+  ])('rejects %s, without repeating it', async (_, key) => {
     const runs = await service.countRuns();
     for (const format of [[], ['--json']]) {
       const refused = await service.cli(['runs', 'start', '--agent', 'greeter', '--idempotency-key', key, ...format]);

@@ -59,7 +59,7 @@ describe('connections create, list, get, update and delete', () => {
     ['a host that may not be reached', ['create', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
     ['a secret as an argument', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', `X-Key=${secret}`], 2, '@FILE'],
     ['a secret that nobody can be asked for', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key'], 2, '@FILE'],
-    ['a file that is not there', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key=@no.txt'], 2, 'no.txt'],
+    ['a missing file', ['create', 'a', '--url', 'http://127.0.0.1/', '--header', 'X-Key=@no.txt'], 2, 'no.txt'],
     ['an invalid header', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
     ['a header without a value', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X-Key'], 2, 'NAME=VALUE'],
     ['the same header twice', ['probe', '--url', 'http://127.0.0.1/', '--plain-header', 'A=1', '--header', 'a=@key.txt'], 2, 'twice'],
@@ -70,7 +70,7 @@ describe('connections create, list, get, update and delete', () => {
     ['nothing to try', ['probe'], 2, '--url'],
     ['two things to try', ['probe', 'a', '--url', 'http://127.0.0.1/'], 2, '--url'],
     ['headers of a connection', ['probe', 'a', '--plain-header', 'A=1'], 2, 'its own headers'],
-  ])('refuse %s', async (_, argv, code, word) => {
+  ])('reject %s', async (_, argv, code, word) => {
     const refused = await service.cli(['connections', ...argv]);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(word);
@@ -221,7 +221,7 @@ describe('connections check-oauth and authorize', () => {
     ['nothing', [], 2, 'Specify exactly one thing'],
     ['two things', ['a', '--provider', 'google'], 2, 'Specify exactly one thing'],
     ['a server without a name', ['--url', 'http://127.0.0.1:9/mcp'], 2, '--name'],
-    ['a provider that is not there', ['--provider', 'google'], 3, 'There is no provider google'],
+    ['a missing provider', ['--provider', 'google'], 3, 'There is no provider google'],
     ['an unknown connection', ['nobody'], 3, 'nobody'],
     ['a host that may not be reached', ['--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
   ])('reject authorizing %s', async (_, argv, code, word) => {

@@ -1,4 +1,4 @@
-/** `aops doctor`: what is right, what is not, and that it says what to do without telling a secret. */
+/** `aops doctor`: the result of every check, what to do about problems, and that no secret is shown. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -25,7 +25,7 @@ const checksOf = (result: CliResult): Record<string, Check> =>
 const failing = (result: CliResult): string[] =>
   Object.values(checksOf(result)).flatMap(({ id, status }) => (status === 'fail' ? [id] : []));
 
-/** Another service than ours, that says what it is told to. */
+/** A different service with configurable responses. */
 async function serverWith(headers: Record<string, string>, body: unknown): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json', ...headers });
@@ -40,7 +40,7 @@ async function serverWith(headers: Record<string, string>, body: unknown): Promi
 }
 
 describe('aops doctor', () => {
-  it('finds nothing wrong where nothing is', async () => {
+  it('finds no problems in a working setup', async () => {
     const result = await service.cli(['doctor', '--json']);
     expect(result).toMatchObject({ code: 0, stderr: '' });
     const { ok, checks } = result.json<{ ok: boolean; checks: Check[] }>();
@@ -49,10 +49,10 @@ describe('aops doctor', () => {
     expect(checksOf(result)).toMatchObject({
       address: { detail: expect.stringContaining(`${service.service.url} from AOPS_BASE_URL`) },
       credential: { detail: expect.stringContaining('from AOPS_API_KEY') },
-      service: { status: 'ok', detail: expect.stringContaining('answers in') },
+      service: { status: 'ok', detail: expect.stringContaining('responds in') },
       access: { status: 'ok' },
       clock: { status: 'ok' },
-      'rate limit': { status: 'ok', detail: expect.stringMatching(/^\d+ of \d+ requests left$/) },
+      'rate limit': { status: 'ok', detail: expect.stringMatching(/^\d+ of \d+ requests remaining$/) },
       interface: { status: 'ok', detail: '2026-07-18' },
       proxy: { detail: 'none' },
       'open changes': { detail: 'none' },
@@ -60,21 +60,23 @@ describe('aops doctor', () => {
     expect(result.stdout).not.toContain(service.service.token);
   });
 
-  it('shows people a line for each check, and what to do under it', async () => {
+  it('shows a line for each check on a terminal, with what to do below it', async () => {
     const result = await service.cli(['doctor', '--offline'], { tty: true, columns: 100, env: { SHELL: '/bin/bash', NO_COLOR: '1' } });
     expect(result).toMatchObject({ code: 0, stderr: '' });
-    expect(result.stdout).toMatch(/^Service: +skip {2}not asked$/m);
-    expect(result.stdout).toMatch(/^Completion: +warn {2}not set up for bash\n +See `aops completion --help`/m);
+    expect(result.stdout).toMatch(/^Service: +skip {2}not checked$/m);
+    expect(result.stdout).toMatch(/^Completion: +warn {2}not set up for bash\n +Add a line[\s\S]*see `aops completion --help`/m);
   });
 
-  it('tells programs a line of four cells for each check', async () => {
+  it('prints a line with four cells for each check in a pipe', async () => {
     const { stdout } = await service.cli(['doctor', '--offline'], { env: { SHELL: '/bin/bash' } });
     const lines = stdout.slice(0, -1).split('\n');
     expect(lines.every((line) => line.split('\t').length === 4)).toBe(true);
-    expect(lines).toContainEqual(expect.stringMatching(/^Completion\twarn\tnot set up for bash\tSee `aops completion --help`/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^Completion\twarn\tnot set up for bash\tAdd a line [^\t]*see `aops completion --help`/),
+    );
   });
 
-  it('says where to begin when nobody is signed in, and ends with 1', async () => {
+  it('says how to start when not signed in, and ends with 1', async () => {
     const env = folderEnv(await temporaryFolder());
     const result = await runCli(['doctor', '--json'], { env });
     expect(result.code).toBe(1);
@@ -83,11 +85,11 @@ describe('aops doctor', () => {
     expect(JSON.parse(result.stderr)).toMatchObject({ error: { code: 'doctor_failed', exit: 1 } });
   });
 
-  it('tells a refused key from a service that is not there', async () => {
+  it('distinguishes a rejected key from an unreachable service', async () => {
     const refused = await service.cli(['doctor', '--json'], { env: { AOPS_API_KEY: 'not-the-right-key' } });
     expect(refused.code).toBe(1);
     expect(failing(refused)).toEqual(['access']);
-    expect(checksOf(refused).service).toMatchObject({ status: 'ok', detail: 'answers' });
+    expect(checksOf(refused).service).toMatchObject({ status: 'ok', detail: 'responds' });
     expect(refused.stdout).not.toContain('not-the-right-key');
 
     const gone = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
@@ -97,7 +99,7 @@ describe('aops doctor', () => {
     expect(checksOf(gone).access).toMatchObject({ status: 'skip' });
   });
 
-  it('notices a clock that is wrong, an exhausted limit and another interface', async () => {
+  it('detects a wrong clock, an exhausted limit and another interface', async () => {
     const body = { team: { id: service.service.teamId, name: 'Far', role: 'member' }, info: { version: '2027-01-01' } };
     const date = new Date(Date.now() + 10 * 60_000).toUTCString();
     const AOPS_BASE_URL = await serverWith({ date, 'ratelimit-remaining': '7', 'ratelimit-limit': '50' }, body);
@@ -106,18 +108,18 @@ describe('aops doctor', () => {
     expect(checksOf(result)).toMatchObject({
       access: { status: 'ok', detail: 'team Far' },
       clock: { status: 'warn', detail: expect.stringMatching(/^(10m|9m 59s|10m 1s) behind the service$/) },
-      'rate limit': { status: 'ok', detail: '7 of 50 requests left' },
-      interface: { status: 'warn', detail: '2027-01-01; this aops is made for 2026-07-18' },
+      'rate limit': { status: 'ok', detail: '7 of 50 requests remaining' },
+      interface: { status: 'warn', detail: '2027-01-01; this version of aops supports 2026-07-18' },
     });
   });
 
-  it('says that a service does not tell, rather than that all is well', async () => {
+  it('skips what the service does not report instead of passing it', async () => {
     const AOPS_BASE_URL = await serverWith({ date: 'nonsense' }, { team: { id: 'x', name: 'T' } });
     const result = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } });
     expect(checksOf(result)).toMatchObject({ clock: { status: 'skip' }, 'rate limit': { status: 'skip' }, interface: { status: 'warn' } });
   });
 
-  it.each(['null', '[]', '{}', '{"team":null}'])('does not take %s for the answer of a service', async (text) => {
+  it.each(['null', '[]', '{}', '{"team":null}'])('does not accept %s as the response of a service', async (text) => {
     const AOPS_BASE_URL = await serverWith({}, JSON.parse(text));
     const result = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } });
     expect(result.code).toBe(1);
@@ -131,14 +133,14 @@ describe('aops doctor', () => {
     });
   });
 
-  it('says that something else answers, rather than to start what is there', async () => {
+  it('reports that something else responds instead of suggesting to start the service', async () => {
     const AOPS_BASE_URL = await serverWith({ 'content-type': 'text/html' }, '<html>');
     const { service: found } = checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } }));
     expect(found).toMatchObject({ status: 'fail', detail: expect.stringContaining('the answer was text/html, not JSON') });
     expect(found?.hint).toMatch(/^Check the base URL/);
   });
 
-  it('goes on after a broken configuration', async () => {
+  it('continues after a broken configuration', async () => {
     const folder = await temporaryFolder();
     const env = folderEnv(folder);
     const { mkdir, writeFile } = await import('node:fs/promises');
@@ -150,7 +152,7 @@ describe('aops doctor', () => {
     expect(checksOf(result)).toMatchObject({ credential: { status: 'skip' }, node: { status: 'ok' }, folders: { status: 'ok' } });
   });
 
-  it('names the proxy on the way, and one that cannot be used', async () => {
+  it('names the proxy in use, and a proxy that cannot be used', async () => {
     const env = { AOPS_BASE_URL: 'https://agents.example.com', HTTPS_PROXY: 'http://user:hush-hush-hush@proxy.example.com:3128' };
     const named = await service.cli(['doctor', '--offline', '--json'], { env });
     expect(checksOf(named).proxy).toMatchObject({ status: 'ok', detail: 'http://proxy.example.com:3128 from HTTPS_PROXY' });
@@ -159,7 +161,7 @@ describe('aops doctor', () => {
     expect(failing(bad)).toContain('proxy');
   });
 
-  it('refuses certificates that nobody verifies', async () => {
+  it('fails if certificates are not verified', async () => {
     const env = { AOPS_BASE_URL: 'https://agents.example.com', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     const result = await service.cli(['doctor', '--offline', '--json'], { env });
     expect(result.code).toBe(1);
@@ -178,7 +180,7 @@ describe('aops doctor', () => {
     expect(checksOf(other).completion).toMatchObject({ status: 'warn', hint: expect.stringContaining('aops completion --help') });
   });
 
-  it('notices a local service that is gone', async () => {
+  it('detects a local service that is gone', async () => {
     const gone = { pid: 1, url: 'http://127.0.0.1:9', data_dir: '/x', instance_id: 'gone' };
     await service.file(path.join(path.relative(service.folder, service.env.AOPS_DATA_DIR as string), 'local.json'), JSON.stringify(gone));
     const result = await service.cli(['doctor', '--offline', '--json']);
@@ -187,7 +189,7 @@ describe('aops doctor', () => {
   });
 });
 
-it('says how much space is left for the data of a service that runs here', async () => {
+it('shows the free disk space for the data of a local service', async () => {
   const result = await runCli(['doctor', '--json'], { env: folderEnv(await temporaryFolder()) });
   expect(checksOf(result).disk).toMatchObject({ detail: expect.stringMatching(/^[\d.]+ [kMGT]?B free for /) });
 });

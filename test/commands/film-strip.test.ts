@@ -14,7 +14,7 @@ type Shot = Omit<RuntimeEvent & { kind: 'screenshot' }, 'kind' | 'id' | 'toolNam
 const image = (red: number) => ({ name: 'shot.png', mimeType: 'image/png', bytes: png(64, 48, [red, 120, 200]) });
 const hostile = '<img src=x onerror=alert(1)></script>"\'&\u202e\u001b]0;x';
 
-/** What a run of each message shows. */
+/** The scene for each message. */
 const scenes: Record<string, Shot[]> = {
   none: [],
   few: [
@@ -43,7 +43,7 @@ const scenes: Record<string, Shot[]> = {
   })),
 };
 
-/** Shows the scene that the message names. */
+/** Plays the scene that the message specifies. */
 const showing: Runtime = {
   name: 'script',
   validate: () => undefined,
@@ -70,10 +70,10 @@ interface Seen {
   headings: number;
 }
 
-/** For the browser: what a reader would notice of the page. */
+/** Runs in the browser: the properties of the page that a reader would notice. */
 const look = `(async () => {
   const images = [...document.images];
-  // Lazy ones would wait until they are in view.
+  // Lazy pictures would wait until they are in view.
   for (const one of images) one.loading = 'eager';
   const decoded = await Promise.all(images.map((one) => one.decode().then(() => one.naturalWidth === 64 && one.alt !== '', () => false)));
   return {
@@ -103,7 +103,7 @@ async function strip(scene: string): Promise<string> {
 }
 
 describe('runs screenshots', () => {
-  it('is a timeline', async () => {
+  it('lists the timeline', async () => {
     const { stdout } = await service.cli(['runs', 'screenshots', runs.few as string], { tty: true, columns: 80, env: { NO_COLOR: '1' } });
     expect(stdout).toMatch(/^# {2}TIME +TOOL +ACTION +TOOK {2}PICTURES\n/);
     expect(stdout.split('\n').slice(1)).toEqual([
@@ -117,14 +117,14 @@ describe('runs screenshots', () => {
     expect((await shots('few', '--jq', '.data[3].error')).stdout).toBe('no element matches `#pay`\n');
   });
 
-  it('saves the pictures under their numbers', async () => {
+  it('saves the pictures with their numbers', async () => {
     const warnings: string[] = [];
     const onWarning = ({ message }: Error): unknown => warnings.push(message);
     process.on('warning', onWarning);
     afterTest(() => process.off('warning', onWarning));
     const saved = await shots('few', '--save', 'pictures');
     expect((await shots('many', '--save', 'all')).stderr).toContain('Saved 999 pictures');
-    // Such as of listeners that look like a leak: Node would print it.
+    // No warnings, such as those of Node about possible listener leaks.
     expect(warnings).toEqual([]);
     expect(saved).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Saved 6 pictures to /) });
     expect((await readFile(path.join(service.folder, 'pictures/004-before.png'))).equals(image(2).bytes)).toBe(true);
@@ -132,17 +132,17 @@ describe('runs screenshots', () => {
 });
 
 describe('a film strip', () => {
-  it('is one file with every picture, what was done and what became of it', async () => {
+  it('is a single file with every picture, action and result', async () => {
     const page = await strip('few');
     const pictures = page
       .split('src="data:image/png;base64,')
       .slice(1)
       .map((rest) => Buffer.from(rest.slice(0, rest.indexOf('"')), 'base64'));
-    // After 1; before and after 2; once for 3, where nothing changed; before 4.
+    // After 1; before and after 2; one for 3, which changed nothing; before 4.
     expect(pictures.map((bytes) => bytes.equals(image(1).bytes))).toEqual([true, true, false, false, false]);
     for (const text of [
       '<bdi>click #pay</bdi>',
-      'Before and after: nothing changed',
+      'Before and after: no change',
       '<b>Failed:</b> <bdi>no element matches `#pay`</bdi>',
       '2s after the first',
     ])
@@ -154,18 +154,18 @@ describe('a film strip', () => {
     expect(page).not.toMatch(/<script|javascript:| src="http/i);
   });
 
-  it('shows what others wrote as text', async () => {
+  it('shows untrusted content as text', async () => {
     const page = await strip('hostile');
     expect(page).not.toMatch(/<img src=x|<script|href="javascript:|"onclick=/);
     for (const steering of ['\u202e', '\u001b']) expect(page).not.toContain(steering);
     expect(page).toContain('&lt;img src=x onerror=alert(1)&gt;');
     expect(page).toContain('<span class="address"><bdi>javascript:alert(1)</bdi></span>');
-    // Only pictures get into the page, whatever the service calls them.
-    expect(page).toContain('There is no picture: it is no picture.');
-    expect((await shots('hostile', '--html', 'x.html')).stderr).toContain('1 picture could not be had; the film strip says which.');
+    // Only pictures are included, regardless of the content type.
+    expect(page).toContain('The picture is missing: it is not a picture.');
+    expect((await shots('hostile', '--html', 'x.html')).stderr).toContain('1 picture could not be downloaded; the film strip shows which.');
   });
 
-  it('does not replace a file without --force, and leaves no half of one', async () => {
+  it('does not overwrite a file without --force, and leaves no incomplete file', async () => {
     await service.file('mine.html', 'mine');
     const refused = await shots('few', '--html', 'mine.html');
     expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--force') });
@@ -177,17 +177,17 @@ describe('a film strip', () => {
     expect(await service.read('new/folder/strip.html')).toMatch(/<\/html>\n$/);
   });
 
-  it('says so where there is nothing to show', async () => {
+  it('says that there are no screenshots', async () => {
     expect(await strip('none')).toContain('The run has no screenshots.');
   });
 
-  it('goes on without a picture that the service has lost', async () => {
+  it('continues without a picture that the service has lost', async () => {
     const lost = await service.start(await service.agent('- say: x'), 'few');
     await service.until(lost, 'completed');
     await rm(path.join(service.dataDirectory, 'files', lost), { recursive: true });
     const written = await service.cli(['runs', 'screenshots', lost, '--html', 'lost.html']);
-    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be had') });
-    expect(await service.read('lost.html')).toContain('There is no picture: the service answered 404 when it was asked for.');
+    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be downloaded') });
+    expect(await service.read('lost.html')).toContain('The picture is missing: the service responded with status 404.');
   });
 });
 
@@ -199,7 +199,7 @@ describeWithChromium('a film strip in a browser', () => {
   });
   afterAll(() => browser.close());
 
-  /** Opens a strip and tells what a reader would notice. */
+  /** Opens a film strip and returns what a reader would notice. */
   async function opened(scene: string, options: { width: number; colorScheme: 'light' | 'dark' }) {
     await strip(scene);
     const file = path.join(service.folder, `${scene}.html`);
@@ -235,11 +235,11 @@ describeWithChromium('a film strip in a browser', () => {
     expect(papers.size).toBe(2);
   });
 
-  it('can be read with the keyboard', async () => {
+  it('can be used with the keyboard', async () => {
     const { page, end } = await opened('few', { width: 1280, colorScheme: 'light' });
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the pictures');
-    // Enlarged by a link, and closed by one.
+    // Links enlarge and close a picture.
     await page.locator('#s2-after .zoom').focus();
     await page.keyboard.press('Enter');
     const close = page.locator('#s2-after .close');
@@ -251,7 +251,7 @@ describeWithChromium('a film strip in a browser', () => {
     await end();
   });
 
-  it('is no larger than its pictures make it', async () => {
+  it('is not much larger than its pictures', async () => {
     const { file, end } = await opened('many', { width: 1280, colorScheme: 'light' });
     const pictures = 999 * Math.ceil(image(1).bytes.length / 3) * 4;
     expect((await stat(file)).size).toBeLessThan(pictures + 500 * 4_000);

@@ -258,7 +258,7 @@ describe('a run that the service does not show', () => {
       0,
       [expect.objectContaining({ run_id: other, title: 'Pay the invoice?' })],
     ]);
-    expect(inbox.stderr).toContain(`The run ${some} waits for a person, but what it asks cannot be read`);
+    expect(inbox.stderr).toContain(`Run ${some} is waiting for an answer, but its request cannot be read`);
   });
 
   it('can omit the null request, and its number in lists', async () => {

@@ -1,6 +1,6 @@
 /**
- * What people see of each command: on narrow, usual and wide terminals and in a pipe, for data that is ordinary, hostile, and
- * as bare as it may be. The texts are in golden/; look at the differences, then accept them with `npx vitest run test/commands/golden.test.ts -u`.
+ * The output of each command on narrow, normal and wide terminals and in a pipe, for data that is ordinary, hostile or minimal. The
+ * texts are in golden/; review the differences, then accept them with `npx vitest run test/commands/golden.test.ts -u`.
  */
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -32,7 +32,7 @@ const contextOf = (terminal: Terminal, format: OutputFormat, fields?: string): C
     config: () => ({ pager: { value: undefined } }),
   }) as unknown as Context;
 
-/** What a command prints of a result. */
+/** The output of a command for a result. */
 async function shown(
   command: AnyCommand,
   result: unknown,
@@ -51,7 +51,7 @@ async function shown(
 
 const isList = ({ output }: AnyCommand): boolean => output?.kind === 'list' || output?.kind === 'raw';
 
-/** Results to show, by what they are. */
+/** The results to print, by kind. */
 function results(command: AnyCommand): [string, unknown][] {
   const [ordinary, hostile, bare] = [sampleOf(command, 'ordinary', 1), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
   if (isList(command))
@@ -66,11 +66,11 @@ function results(command: AnyCommand): [string, unknown][] {
   ];
 }
 
-/** A list can be read once; each width reads its own. */
+/** A list can be read only once, so each width gets its own. */
 const wholeListTwice = (rows: unknown[]) => (): unknown => wholeList(rows);
 
 describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [words.join(' '), command]))('aops %s', (id, command) => {
-  it('looks as it did', async () => {
+  it('prints the expected output', async () => {
     const parts: string[] = [];
     for (const [what, make] of results(command)) {
       for (const columns of [...widths, undefined]) {
@@ -78,14 +78,14 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
         parts.push(
           `=== ${what}, ${columns === undefined ? 'in a pipe' : `${columns} columns`}\n${stdout}${stderr && `(stderr) ${stderr}`}`,
         );
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them
         expect(stdout + stderr, `${what} at ${columns}`).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
       }
     }
     await expect(`${parts.join('\n')}`).toMatchFileSnapshot(path.join(folder, `${id.replaceAll(' ', '-')}.txt`));
   });
 
-  it('is the same data in every other format', async () => {
+  it('prints the same data in every other format', async () => {
     const [ordinary, hostile, bare] = [sampleOf(command, 'ordinary', 1), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
     const rows = isList(command) ? [ordinary, hostile, bare] : [hostile];
     const result = (): unknown => (isList(command) ? wholeList(rows) : hostile);
@@ -103,12 +103,12 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
     expect(csv.startsWith(`${field}\r\n`)).toBe(true);
     for (const format of ['json', 'ndjson', 'yaml', 'csv', 'table'] as const) {
       const { stdout } = await shown(command, result(), 80, { format, ...(format === 'table' ? { fields: field } : {}) });
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: on a terminal, they are what must not be there
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the output on a terminal must not contain them
       expect(stdout, format).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
     }
   });
 
-  it('ends silently when nobody reads', async () => {
+  it('ends silently when its output is closed', async () => {
     const broken = Object.assign(new PassThrough(), { isTTY: false });
     broken._write = (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     const fake = fakeTerminal({ stdout: broken });
@@ -118,7 +118,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
   });
 
   if (isList(command))
-    it('says on stderr that there is nothing, and ends well', async () => {
+    it('reports an empty list on stderr and succeeds', async () => {
       for (const columns of [80, undefined]) {
         const { stdout, stderr } = await shown(command, wholeList([]), columns);
         expect(stdout).toBe('');
@@ -127,7 +127,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
     });
 
   if (isList(command))
-    it('keeps one row a line in a pipe, whatever is in it', async () => {
+    it('prints one row per line in a pipe, whatever it contains', async () => {
       const rows = [sampleOf(command, 'ordinary'), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
       const { stdout } = await shown(command, wholeList(rows));
       expect(stdout.match(/\n/g)).toHaveLength(3);
@@ -138,14 +138,14 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
       expect(new Set(cells).size).toBe(1);
     });
 
-  // Sentences are left to the terminal to break, and so are documents, such as trees and diffs.
+  // The terminal wraps sentences and documents, such as trees and diffs.
   if (isList(command) || command.output?.kind === 'record')
-    it('fits the terminal, as far as words and ids let it', async () => {
+    it('fits the terminal, except for long words and IDs', async () => {
       for (const columns of widths) {
         for (const [what, make] of results(command)) {
           const { stdout } = await shown(command, (make as () => unknown)(), columns);
           for (const line of stdout.split('\n')) {
-            // A single word, such as an id, is not broken: it could not be copied any more.
+            // A single word, such as an ID, is not broken, so that it can be copied.
             const breakable = line
               .replace(/^ *[^:]{1,20}: +/, '')
               .trim()
@@ -158,7 +158,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
 });
 
 describe('golden texts', () => {
-  it('are there for commands that are there', () => {
+  it('exist only for existing commands', () => {
     const known = new Set(commands.map(({ path: words }) => `${words.join('-')}.txt`));
     expect(readdirSync(folder).filter((name) => !known.has(name))).toEqual([]);
   });

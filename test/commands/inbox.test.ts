@@ -1,4 +1,4 @@
-/** `aops inbox` where nobody sits: the list, and the stream of what is asked. The prompts are in test/e2e/inbox.test.ts. */
+/** `aops inbox` without a terminal: the list and the stream of requests. The prompts are tested in test/e2e/inbox.test.ts. */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
@@ -29,12 +29,12 @@ const waiting = async (of: string, message: string): Promise<string> => {
 };
 
 describe('aops inbox', () => {
-  it('says that nobody is asked', async () => {
+  it('says that nothing is waiting for an answer', async () => {
     expect(await service.cli(['inbox'])).toMatchObject({ code: 0, stdout: '', stderr: 'Nothing is waiting for an answer.\n' });
     expect((await service.cli(['inbox', '--json'])).json()).toMatchObject({ data: [], total: 0 });
   });
 
-  it('lists all requests, the oldest first, with the run that asks', async () => {
+  it('lists all requests with their runs, oldest first', async () => {
     const first = await waiting(agent, '1');
     const second = await waiting(other, '2');
     const listed = await service.cli(['inbox', '--json']);
@@ -60,13 +60,13 @@ describe('aops inbox', () => {
     expect((await service.cli(['inbox', '-o', 'id'])).stdout.trim().split('\n')).toHaveLength(2);
   });
 
-  it('is a table on a terminal where nobody may be asked', async () => {
+  it('prints a table on a terminal with --no-input', async () => {
     await waiting(agent, 'x');
     const shown = await service.cli(['inbox', '--no-input'], { tty: true, env: { NO_COLOR: '1' } });
     expect(shown.stdout).toMatch(/^RUN +ASKED +AGENT +REQUEST +TYPE\n\d+ +just now {2}payer {2}Pay x\? {3}approval/);
   });
 
-  it('looks at the run where the list does not tell the request', async () => {
+  it('reads the run if the list does not include its request', async () => {
     const run = await waiting(agent, 'quiet list');
     const { pending_human_request: request, run: seen } = await service.api<{ pending_human_request: unknown; run: { id: string } }>(
       'GET',
@@ -88,7 +88,7 @@ describe('aops inbox', () => {
     expect(found).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
   });
 
-  it('reports requests as they appear and disappear, as NDJSON', async () => {
+  it('prints requests as they arrive and are resolved, as NDJSON', async () => {
     const first = await waiting(agent, 'before');
     const state = { started: false, answered: false };
     let interrupt = (): void => undefined;
@@ -120,7 +120,7 @@ describe('aops inbox', () => {
     expect(events[2]).toMatchObject({ run_id: first, data: { title: 'Pay before?' } });
   });
 
-  it('goes on after a short absence of the service, and ends after a long one', async () => {
+  it('continues after a short outage of the service, and ends after a long one', async () => {
     const signal = new AbortController().signal;
     const away = new AopsError('away', { code: 'unreachable', exit: exitCodes.unavailable });
     let now = 0;
@@ -147,11 +147,11 @@ describe('aops inbox', () => {
     await expect(watching).rejects.toBe(away);
     expect(told).toEqual(['human_request.pending', 'human_request.resolved']);
     expect(now).toBeGreaterThan(60_000);
-    // One that never answered is not waited for.
+    // A service that has never responded is not waited for.
     await expect(retryThroughOutages(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);
   });
 
-  it('reports them as sanitised lines', async () => {
+  it('prints them as sanitised lines', async () => {
     const evil = await service.agent('- approve: { id: pay, title: "Pay \\e[31mred\\u202e" }', 'evil');
     const run = await waiting(evil, 'x');
     let interrupt = (): void => undefined;
@@ -165,7 +165,7 @@ describe('aops inbox', () => {
     expect(watched.stdout).toBe(`?\tevil\tPay ^[[31mred\\u{202e}\t${run}\n`);
   });
 
-  it('does not pretend that events are a result', async () => {
+  it('rejects output formats that do not support events', async () => {
     for (const flags of [['--json'], ['-o', 'yaml'], ['-o', 'ndjson', '--jq', '.'], ['--fields', 'id']]) {
       const refused = await service.cli(['inbox', '--watch', ...flags]);
       expect(refused).toMatchObject({ code: 2, stdout: '' });

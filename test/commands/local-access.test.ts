@@ -1,4 +1,4 @@
-/** Tokens, OAuth clients and teams of the local service from the command line, up to what signing in with them may do. */
+/** Tokens, OAuth clients and teams of the local service, from creating them to the permissions after signing in with them. */
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,7 +39,7 @@ const names = async (...argv: string[]): Promise<string[]> =>
 const unique = (what: string): string => `${what}-${Math.random().toString(36).slice(2)}`;
 
 describe('local token create', () => {
-  it('makes nothing when there is no place for the token, or the place is taken', async () => {
+  it('creates nothing if there is no destination for the token or it exists already', async () => {
     const before = await names('local', 'token', 'list');
     await writeFile(path.join(folder, 'taken'), 'mine');
     for (const [flags, code] of [
@@ -62,11 +62,11 @@ describe('local token create', () => {
     }
     expect(await names('local', 'token', 'list')).toEqual(before);
     expect(await readFile(path.join(folder, 'taken'), 'utf8')).toBe('mine');
-    // Neither does a file stay for a token that was not made.
+    // No file remains for a token that was not created.
     await expect(stat(path.join(folder, 'new'))).rejects.toThrow('ENOENT');
   });
 
-  it('saves it as a profile that may do what it says, and no more', async () => {
+  it('saves it as a profile with exactly the requested scopes', async () => {
     const name = unique('dash');
     const created = await ok(
       'local',
@@ -94,12 +94,12 @@ describe('local token create', () => {
     expect([managing.code, errorOf(managing)]).toMatchObject([5, { code: 'owner_only', hint: expect.stringContaining('--profile local') }]);
   });
 
-  it('that may send messages alone answers nothing by one: to a run that waits it would be the answer', async () => {
+  it('with only the scope for messages cannot answer a waiting run by sending a message', async () => {
     await service.agent('- ask: { id: who, questions: [{ question: "Who?" }] }', 'asker');
     const run = (await ok('runs', 'start', '--agent', 'asker', '-o', 'id')).stdout.trim();
     await service.until(run, 'waiting');
     await ok('local', 'token', 'create', unique('writer'), '--scope', 'runs:write', '--save-profile', 'writer');
-    // This credential may not read the run: the service itself refuses what would be an answer.
+    // This credential cannot read the run, so the service itself rejects a message that would be an answer.
     const refused = await cli(['runs', 'send', run, 'me', '--profile', 'writer', '--json']);
     expect([refused.code, errorOf(refused)]).toMatchObject([
       6,
@@ -119,7 +119,7 @@ describe('local token create', () => {
     await ok('runs', 'send', run, 'more', '--profile', 'writer');
   });
 
-  it('writes it to a new file for its owner alone', async () => {
+  it('writes it to a new file that only its owner can read', async () => {
     const created = await ok('local', 'token', 'create', unique('ci'), '--expires', '90d', '--to', 'ci.key');
     const file = path.join(folder, 'ci.key');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -132,14 +132,14 @@ describe('local token create', () => {
     expect(Date.parse(asJob.stdout.trim()) - Date.now()).toBeGreaterThan(89 * 86_400_000);
   });
 
-  it('prints it when it is asked to', async () => {
+  it('prints it with --reveal', async () => {
     const revealed = await ok('local', 'token', 'create', unique('job'), '--reveal', '--jq', '.token');
     expect(revealed.stdout).toMatch(/^aops_token_[\w-]{43}\n$/);
     expect(revealed.stderr).toBe('');
     expect((await ok('local', 'token', 'create', unique('job'), '--reveal')).stdout).toMatch(/Token\taops_token_/);
   });
 
-  it('sends nothing with --dry-run, and leaves no file', async () => {
+  it('sends nothing with --dry-run and leaves no file', async () => {
     const before = await names('local', 'token', 'list');
     expect((await ok('local', 'token', 'create', 'x', '--to', 'dry.key', '--dry-run')).json()).toMatchObject({
       body: { name: 'x' },
@@ -150,7 +150,7 @@ describe('local token create', () => {
 });
 
 describe('local token revoke', () => {
-  it('ends it, by id or name, when that is one', async () => {
+  it('revokes it by ID or by a unique name', async () => {
     const name = unique('twin');
     const [one, two] = [
       (await ok('local', 'token', 'create', name, '--save-profile', 'one', '-o', 'id')).stdout.trim(),
@@ -170,7 +170,7 @@ describe('local token revoke', () => {
 });
 
 describe('local client', () => {
-  it('is signed in with end to end: the service gives it tokens, and refuses it once it is revoked', async () => {
+  it('works end to end: the service issues tokens to it and rejects it once it is revoked', async () => {
     const name = unique('nightly');
     const created = await ok('local', 'client', 'create', name, '--scope', 'runs:read,runs:write', '--reveal', '--json');
     const { client_id, client_secret, token_url } = created.json<Record<string, string>>() as {
@@ -190,7 +190,7 @@ describe('local client', () => {
       credential: { access: { name, scopes: ['runs:read'] }, client_id, token_url, token: { scope: 'runs:read' } },
     });
     expect(status.stdout + status.stderr + login.stdout).not.toContain(client_secret);
-    // Narrowed by the client, though it could have both.
+    // The client requested fewer scopes than it has.
     const refused = await cli(['runs', 'start', '--agent', 'greeter', '--profile', 'nightly', '--json']);
     expect([refused.code, errorOf(refused).code]).toEqual([5, 'insufficient_scope']);
     const beyond = await cli(
@@ -218,7 +218,7 @@ describe('local client', () => {
     expect([ended.code, errorOf(ended).code]).toEqual([4, 'invalid_client']);
   });
 
-  it('signs in without a token URL: the service names it; one that names none is asked for', async () => {
+  it('signs in with the token URL that the service advertises, or requests one if it advertises none', async () => {
     const name = unique('found');
     const created = await ok('local', 'client', 'create', name, '--reveal', '--jq', '.client_id, .client_secret');
     const [id = '', secret = ''] = created.stdout.trimEnd().split('\n');
@@ -235,7 +235,7 @@ describe('local client', () => {
     const asked = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], { stdin: secret });
     expect(asked.code).toBe(2);
     expect(asked.stderr).toContain('Pass it with --token-url');
-    // Metadata of another issuer would send the secret to whom it likes.
+    // Metadata of another issuer could send the secret anywhere.
     silent.removeAllListeners('request');
     const metadata = { issuer: 'https://evil.test', token_endpoint: 'https://evil.test/token', response_types_supported: [] };
     silent.on('request', (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)));
@@ -247,7 +247,7 @@ describe('local client', () => {
     await new Promise((resolve) => silent.close(resolve));
   });
 
-  it('becomes a profile at once, of the team it is for', async () => {
+  it('is saved as a profile with its team', async () => {
     const team = unique('Finance');
     await ok('local', 'team', 'create', team);
     const created = await ok('local', 'client', 'create', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
@@ -264,7 +264,7 @@ describe('local client', () => {
 });
 
 describe('local team', () => {
-  it('is created, renamed, listed and deleted, by id or name', async () => {
+  it('is created, renamed, listed and deleted by ID or name', async () => {
     const [first, second] = [unique('A'), unique('B')];
     const id = (await ok('local', 'team', 'create', first, '-o', 'id')).stdout.trim();
     expect(errorOf(await cli(['local', 'team', 'create', first, '--json']))).toMatchObject({ code: 'team_name_taken', exit: 6 });

@@ -1,4 +1,4 @@
-/** `aops local logs`: what is in the log, for people and for programs. */
+/** `aops local logs`: the log for people and for programs. */
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -22,31 +22,31 @@ const logs = (argv: readonly string[] = [], options: CliOptions = {}) =>
   runCli(['local', 'logs', ...argv], { ...options, env: { ...folderEnv(folder), NO_COLOR: '1' } });
 
 describe('local logs', () => {
-  it('is the log as it is in a pipe, and lines to read on a terminal', async () => {
+  it('prints the log unchanged in a pipe, and as readable lines on a terminal', async () => {
     expect(await logs()).toMatchObject({ code: 0, stdout: `${entry('first')}\n${entry('second')}\nListening on it\n`, stderr: '' });
     const shown = await logs([], { tty: true });
     expect(shown.stdout).toBe('2026-07-18 09:00:00 info  first method=GET\n2026-07-18 09:00:00 info  second method=GET\nListening on it\n');
     expect((await logs(['--json'], { tty: true })).stdout).toContain(entry('first'));
   });
 
-  it('is JSON to the last line where that is asked for', async () => {
+  it('prints every line as JSON with --json', async () => {
     const { stdout } = await logs(['--json', '--tail', '2']);
     expect(stdout).toBe(`${entry('second')}\n{"message":"Listening on it"}\n`);
   });
 
-  it('begins with as many lines as it is told to', async () => {
+  it('starts with the number of lines from --tail', async () => {
     expect((await logs(['--tail', '1'])).stdout).toBe('Listening on it\n');
     expect((await logs(['--tail', '2'])).stdout).toBe(`${entry('second')}\nListening on it\n`);
     expect((await logs(['--tail', '0'])).code).toBe(2);
   });
 
-  it('does not cut a character that is read in two pieces', async () => {
+  it('does not break a character that is split between two chunks', async () => {
     await appendFile(file, `${'ä'.repeat(100_001)}\n`);
     expect((await logs(['--tail', '1'])).stdout).toBe(`${'ä'.repeat(100_001)}\n`);
   });
 });
 
-describe('a log file that has grown', () => {
+describe('a log file that is too large', () => {
   const newLog = async (): Promise<{ name: string; env: Record<string, string> }> => {
     const own = await temporaryFolder();
     const name = path.join(own, 'data', 'local', 'service.log');
@@ -54,7 +54,7 @@ describe('a log file that has grown', () => {
     return { name, env: { ...folderEnv(own), NO_COLOR: '1' } };
   };
 
-  it('is emptied, and its content moves to the file next to it', async () => {
+  it('is truncated, and its content is kept in the file next to it', async () => {
     const { name, env } = await newLog();
     await writeFile(name, 'one\ntwo\n');
     keepWithin(name, 100);
@@ -69,7 +69,7 @@ describe('a log file that has grown', () => {
     expect((await runCli(['local', 'logs'], { env })).stdout).toBe('three\nfour\n');
   });
 
-  it('is followed without a line lost or shown twice, whenever it is emptied', async () => {
+  it('is followed without losing or repeating a line, whenever it is truncated', async () => {
     const { name } = await newLog();
     await writeFile(earlierLog(name), 'zero\n');
     await writeFile(name, 'one\n');

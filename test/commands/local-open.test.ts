@@ -1,4 +1,4 @@
-/** `aops local open`: who gets the code, and in which way. */
+/** `aops local open`: how the sign-in code is delivered. */
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ let run: string;
 beforeAll(async () => {
   service = await startTestService();
   run = await service.run('- say: hi');
-  // As `local up` leaves it. Nobody is signed in: the code is made with the token of the data directory.
+  // The state after `local up`. Without a profile, the code is created with the token of the data directory.
   const folder = await temporaryFolder();
   env = folderEnv(folder);
   const { url, teamId, instanceId } = service.service;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 const open = (argv: readonly string[] = [], options: CliOptions = {}): Promise<CliResult> =>
   runCli(['local', 'open', ...argv], { ...options, env: { ...env, NO_COLOR: '1', ...options.env } });
 
-/** A folder with an `xdg-open` that notes what it is given, and ends with a code. */
+/** A folder with an `xdg-open` that records its argument and ends with an exit code. */
 async function opener(code: number): Promise<{ program: string; env: Record<string, string>; given: () => Promise<string> }> {
   const folder = await temporaryFolder();
   const note = path.join(folder, 'given');
@@ -47,7 +47,7 @@ const signIn = (url: string): Promise<Response> =>
   });
 
 describe('local open', () => {
-  it('prints a URL that works once where there is no terminal, with the code in the fragment', async () => {
+  it('prints a URL that works once without a terminal, with the code in the fragment', async () => {
     const result = await open(['--json']);
     expect([result.code, result.stderr]).toEqual([0, '']);
     const printed = result.json<{ url: string; opened: boolean; expires_at: string }>();
@@ -59,16 +59,16 @@ describe('local open', () => {
     expect((await open()).stdout).toMatch(/^URL\thttp.*#code=/);
   });
 
-  it('begins with a run or the inbox', async () => {
+  it('opens a run or the inbox', async () => {
     expect((await open(['@latest', '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
     expect((await open(['1', '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
     expect((await open([run.toUpperCase(), '--json'])).json<{ url: string }>().url).toContain(`&view=/runs/${run}`);
     expect((await open(['--inbox', '--json'])).json<{ url: string }>().url).toContain('&view=/inbox');
     expect((await open(['nonsense'])).code).toBe(2);
-    expect((await open(['@latest', '--inbox'])).stderr).toContain('A run and --inbox exclude each other.');
+    expect((await open(['@latest', '--inbox'])).stderr).toContain('A run and --inbox cannot be combined.');
   });
 
-  it('opens a browser on a terminal, and then tells the code to nobody else', async () => {
+  it('opens a browser on a terminal without printing the code', async () => {
     const browser = await opener(0);
     const result = await open([], { tty: true, env: browser.env });
     expect([result.code, result.stderr]).toEqual([0, '']);
@@ -81,7 +81,7 @@ describe('local open', () => {
     expect(await asked.given()).toContain('#code=');
   });
 
-  it('opens the browser that BROWSER names, also without a screen, and the next one when it fails', async () => {
+  it('opens the browser that BROWSER specifies, even without a display, and the next one if it fails', async () => {
     const [broken, working] = [await opener(3), await opener(0)];
     const programs = [broken, working].map(({ program }) => program);
     const { code, stderr } = await open([], { tty: true, env: { BROWSER: ['/nowhere', ...programs].join(':'), PATH: '/usr/bin:/bin' } });
@@ -90,19 +90,19 @@ describe('local open', () => {
     expect(await working.given()).toBe(await broken.given());
   });
 
-  it('prints the URL when no browser can be opened, and says why it does', async () => {
+  it('prints the URL with a note if no browser can be opened', async () => {
     const broken = await opener(3);
     for (const options of [{ env: broken.env }, { env: { PATH: '/nowhere', DISPLAY: ':99' } }, { env: { PATH: '/nowhere' } }]) {
       const result = await open([], { tty: true, columns: 140, ...options });
       expect(result.code).toBe(0);
       expect(result.stdout).toMatch(/URL: +http\S+#code=/);
-      expect(result.stderr).toContain('No browser could be opened here');
+      expect(result.stderr).toContain('No browser could be opened.');
     }
     const printed = await open(['--no-browser'], { tty: true, columns: 140, env: broken.env });
     expect([printed.stderr, printed.stdout]).toEqual(['', expect.stringContaining('#code=')]);
   });
 
-  it('says how to start a service that is not there', async () => {
+  it('says how to start the service if it is not running', async () => {
     const result = await runCli(['local', 'open', '--json'], { env: folderEnv(await temporaryFolder()) });
     expect(result.code).toBe(8);
     expect(JSON.parse(result.stderr)).toMatchObject({

@@ -1,4 +1,4 @@
-/** Files of the local service that are there and cannot be read, such as those of another user: they are not told to be absent. */
+/** Files of the local service that exist but cannot be read, such as those of another user, are not reported as missing. */
 import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-/** A folder in which `name` leads to itself, so that nobody can read it, whoever runs the tests. */
+/** A folder in which `name` is a link to itself, so that no user can read it. */
 async function withUnreadable(name: string): Promise<{ file: string; cli: (...argv: string[]) => Promise<CliResult> }> {
   const folder = await temporaryFolder();
   const file = path.join(folder, 'data', name);
@@ -17,8 +17,8 @@ async function withUnreadable(name: string): Promise<{ file: string; cli: (...ar
 
 const errorOf = ({ stderr }: CliResult) => (JSON.parse(stderr) as { error: unknown }).error;
 
-describe('what cannot be read', () => {
-  it('is said of the note of the service by every command that looks for it', async () => {
+describe('an unreadable file', () => {
+  it('is reported by every command that reads the state of the service', async () => {
     const { file, cli } = await withUnreadable('local.json');
     for (const command of [['status'], ['down'], ['logs'], ['reset', '--yes'], ['backup', 'x.tar.gz'], ['up']]) {
       const result = await cli('local', ...command, '--json');
@@ -29,7 +29,7 @@ describe('what cannot be read', () => {
     expect(checks.find(({ id }) => id === 'local service')).toMatchObject({ status: 'fail', detail: expect.stringContaining(file) });
   });
 
-  it('is reported, and the data is not reported as missing', async () => {
+  it('is reported for the data, which is not treated as missing', async () => {
     const { file, cli } = await withUnreadable('local');
     for (const [command, named] of [
       [['status'], path.join(file, 'service.json')],
@@ -43,7 +43,7 @@ describe('what cannot be read', () => {
     }
   });
 
-  it('is said of the log', async () => {
+  it('is reported for the log', async () => {
     const { file, cli } = await withUnreadable('local/service.log');
     expect(errorOf(await cli('local', 'logs', '--json'))).toMatchObject({
       code: 'not_readable',
@@ -51,7 +51,7 @@ describe('what cannot be read', () => {
     });
   });
 
-  it('does not keep a directory that is named from being looked at', async () => {
+  it('does not prevent commands from using another data directory', async () => {
     const { cli } = await withUnreadable('local.json');
     expect(await cli('local', 'status', '--data-dir', 'elsewhere')).toMatchObject({ code: 0 });
   });

@@ -1,4 +1,4 @@
-/** What holds for every command there is, and will hold for every command that is added. */
+/** Properties of every command, including those that are added later. */
 import { describe, expect, it } from 'vitest';
 import type { AnyCommand } from '../../src/cli/kit/command.ts';
 import { type Argument, flagName, type Option } from '../../src/cli/kit/flags.ts';
@@ -21,17 +21,17 @@ const aRun = '00000000-0000-4000-8000-000000000000';
 
 const controlStart = String.fromCharCode(27);
 
-/** Runs a command where nobody is signed in; whatever happens, nothing but plain text comes out. */
+/** Runs a command without a credential, and checks that its output is plain text. */
 async function run(argv: readonly string[]): Promise<CliResult> {
   const result = await runCli(argv, { env });
   expect(result.stdout + result.stderr).not.toContain(controlStart);
   return result;
 }
 
-/** Without the line breaks that fit a text to the width. */
+/** The text without line breaks. */
 const words = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
-/** The first of some likely values that is accepted. */
+/** The first of several likely values that is accepted. */
 function accepted(check: (value: string, name: string) => unknown): string {
   const found = ['x', aRun, 'https://example.com/hook', '1', 'x=y', '2026-07-18'].find((value) => {
     try {
@@ -45,7 +45,7 @@ function accepted(check: (value: string, name: string) => unknown): string {
   return found;
 }
 
-/** Values for everything that a command requires. */
+/** Values for all required arguments and options of a command. */
 function required(command: AnyCommand): string[] {
   const positional = Object.entries((command.arguments ?? {}) as Record<string, Argument>);
   const options = Object.entries(command.options ?? {}) as [string, Option][];
@@ -59,7 +59,7 @@ function required(command: AnyCommand): string[] {
   ];
 }
 
-/** Further input that some commands check before they look for a service. */
+/** Additional arguments that some commands check before they contact a service. */
 const alsoNeeded: Record<string, string[]> = {
   'agents update': ['--name', 'x'],
   'agents rubrics create': ['--description', 'x'.repeat(20)],
@@ -85,7 +85,7 @@ const alsoNeeded: Record<string, string[]> = {
   'local client create': ['--reveal'],
 };
 
-/** Operations that a command would be of no use for: the MCP endpoint answers GET with 405, and retired ones only redirect. */
+/** Operations without a command: the MCP endpoint responds to GET with 405, and retired operations only redirect. */
 const withoutCommand: ReadonlySet<string> = new Set(['getMcp', 'bulkDelegateCases', 'bulkRetryCases']);
 
 interface ErrorLine {
@@ -106,17 +106,17 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
       expect(line).toContain('aops');
     }
     expect(await run(['help', ...path])).toMatchObject({ code: 0, stdout: help.stdout });
-    // Prose fits the terminal; what is to be copied is left as it is.
+    // Prose fits the terminal; text that is meant to be copied is not wrapped.
     const [before = '', after = ''] = help.stdout.split(/^Examples:$/m);
     const prose = [...before.split('\n'), ...after.split('\n').filter((line) => /^[A-Z]/.test(line))];
     for (const line of prose) expect(line.length, line).toBeLessThanOrEqual(80);
   });
 
-  it('ends silently when nobody reads', async () => {
+  it('ends silently when its output is closed', async () => {
     expect(await runCli([...path, '--help'], { env, brokenPipe: true })).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('is described in the form of all others', () => {
+  it('has a description in the common format', () => {
     expect(command.summary).toMatch(/^[A-Z].*[^.]$/);
     const described = describeCommand({ path, aliases, command });
     expect(described.id).toBe(id);
@@ -129,7 +129,7 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
   });
 
   if (command.output)
-    it('says what its JSON is, in help too', async () => {
+    it('documents the fields of its JSON, also in help', async () => {
       const result = resultFields(command);
       if (!result) throw new Error(`add what "${id}" returns: \`result: returns(...)\` (src/cli/kit/result.ts)`);
       const names = Object.keys(result.fields);
@@ -141,7 +141,7 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
       expect(describeCommand({ path, aliases, command }).result).toEqual(result);
     });
 
-  it('lists in its help the words that an option takes, the form with no-, and only exit codes of its own', async () => {
+  it('lists the choices of options, their --no- forms, and only its own exit codes in help', async () => {
     const help = words((await run([...path, '--help'])).stdout);
     for (const [key, option] of Object.entries(optionsOf(command))) {
       if (option.hidden) continue;
@@ -159,7 +159,7 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
       for (const line of codes.split('\n')) expect(line.length, line).toBeLessThanOrEqual(columns);
   });
 
-  it('has no flag that means something else everywhere', () => {
+  it('has no flag with the name of a global one', () => {
     const everywhere = Object.entries(globalFlags) as [string, Option][];
     for (const [key, option] of Object.entries(optionsOf(command))) {
       expect(everywhere.map(([name]) => name)).not.toContain(key);
@@ -167,7 +167,7 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
     }
   });
 
-  it('refuses an unknown flag', async () => {
+  it('rejects an unknown flag', async () => {
     const refused = await run([...path, ...required(command), '--no-such-flag']);
     expect(refused.code).toBe(2);
     expect(refused.stdout).toBe('');
@@ -183,7 +183,7 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
   });
 
   if (required(command).length > 0)
-    it('says what is missing', async () => {
+    it('names the missing argument', async () => {
       const refused = await run(path);
       expect(refused.code).toBe(2);
       expect(refused.stdout).toBe('');
@@ -191,10 +191,10 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
       expect(refused.stderr).toContain(`aops ${id} --help`);
     });
 
-  // `auth login` is how one signs in, `doctor` looks at everything else as well, `local open` and `local backup` have the key of the data directory.
+  // `auth login` signs in, `doctor` also checks everything else, and `local open` and `local backup` use the key of the data directory.
   const signsIn = ['auth login', 'doctor', 'local open', 'local backup'].includes(id);
   if (command.operations?.length && !signsIn)
-    it('says how to sign in when nobody is', async () => {
+    it('says how to sign in without a credential', async () => {
       const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
       const refused = await run(argv);
       expect(refused.stdout).toBe('');
@@ -228,7 +228,7 @@ describe('the tree of commands', () => {
     },
   );
 
-  it('answers a mistyped word with what it may have meant', async () => {
+  it('suggests a command for a misspelt word', async () => {
     expect(await run(['rnus'])).toMatchObject({ code: 2, stdout: '' });
     expect((await run(['rnus'])).stderr).toContain('runs');
     const verb = await run(['runs', 'wacth']);
@@ -237,7 +237,7 @@ describe('the tree of commands', () => {
     expect(verb.stderr).toContain('aops runs --help');
   });
 
-  it('lists every group in the first help', async () => {
+  it('lists every group in the overview', async () => {
     for (const argv of [[], ['--help'], ['help']]) {
       const help = await run(argv);
       expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -246,7 +246,7 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('puts every group into a section of the first help, and the flags after them', async () => {
+  it('lists every group in a section of the overview, followed by the flags', async () => {
     for (const columns of [72, 80, 120]) {
       const help = (await runCli(['--help'], { env, tty: true, columns })).stdout;
       const titles = help.split('\n').filter((line) => /^[A-Z].*:$/.test(line));
@@ -255,7 +255,7 @@ describe('the tree of commands', () => {
     }
   });
 
-  it('has a command for every operation of the interface, besides `api`', () => {
+  it('has a command other than `api` for every operation of the interface', () => {
     const own = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
@@ -274,14 +274,14 @@ describe('the tree of commands', () => {
     expect(mistyped.stderr).toContain(`aops help ${topic}`);
   });
 
-  it('knows no help on what there is not', async () => {
+  it('reports an unknown help topic', async () => {
     expect(await run(['help', 'agnets'])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('`aops help agents`') });
     const refused = await run(['help', 'zzzzzzzz']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toBe('error: There is no help topic "zzzzzzzz".\nhint: See `aops --help` for the commands and the topics.\n');
   });
 
-  it('prints the version, alone', async () => {
+  it('prints only the version', async () => {
     for (const argv of [['--version'], ['-V'], ['version']]) {
       const result = await run(argv);
       expect(result).toMatchObject({ code: 0, stderr: '' });
@@ -291,7 +291,7 @@ describe('the tree of commands', () => {
 });
 
 describe('aops commands', () => {
-  it('describes all of them as JSON', async () => {
+  it('describes all commands as JSON', async () => {
     const result = await run(['commands', '--json']);
     expect(result).toMatchObject({ code: 0, stderr: '' });
     const { data, total } = result.json<{ data: { id: string; exit_codes: number[] }[]; total: number }>();

@@ -18,7 +18,7 @@ interface Refusal {
 const refusalOf = (stderr: string) => (JSON.parse(stderr) as Refusal).error;
 
 describe('mcp tools, describe', () => {
-  it('lists what there is: names, whether they only read, a sentence', async () => {
+  it('lists the tools with their names, whether they are read-only, and a summary', async () => {
     const listed = await service.cli(['mcp', 'tools', '--json']);
     expect(listed).toMatchObject({ code: 0, stderr: '' });
     const { data, total } = listed.json<{ data: { name: string; inputSchema: object }[]; total: number }>();
@@ -31,7 +31,7 @@ describe('mcp tools, describe', () => {
     expect((await service.cli(['mcp', 'tools'])).stdout).toMatch(/\nget_run\ttrue\tReturns a run/);
   });
 
-  it('describes one, with its arguments', async () => {
+  it('describes a tool with its arguments', async () => {
     const shown = await service.cli(['mcp', 'describe', 'respond_to_human_request'], { tty: true, env: { NO_COLOR: '1' } });
     expect(shown.stdout).toMatch(/Destructive: yes\n/);
     expect(shown.stdout).toMatch(/\nrequest_id +uuid +yes +Id of the human request/);
@@ -44,7 +44,7 @@ describe('mcp tools, describe', () => {
 });
 
 describe('mcp call', () => {
-  it('starts a run, answers it, and reads what it wrote', async () => {
+  it('starts a run, answers it and reads its files', async () => {
     const run = (
       await service.cli(['mcp', 'call', 'start_run', '-f', `agent_id=${agent}`, '-f', 'message=12', '--jq', '.run.id'])
     ).stdout.trim();
@@ -85,22 +85,26 @@ describe('mcp call', () => {
     expect((await service.cli(file)).stdout).toContain('data.content\tpaid\n');
   });
 
-  it('shows lists in a pipe as rows', async () => {
+  it('prints lists in a pipe as rows', async () => {
     const listed = await service.cli(['mcp', 'call', 'list_agents', '-F', 'limit=1']);
     expect(listed).toMatchObject({ code: 0, stderr: '' });
     expect(listed.stdout).toMatch(new RegExp(`^total\\t1\nlimit\\t1\noffset\\t0\n${agent}\tpayer\t`));
     expect((await service.cli(['mcp', 'call', 'list_agents'], { tty: true })).stdout).toBe(`1 of 1 agents:\n- payer (${agent})\n`);
   });
 
-  it('looks at the arguments before it sends them', async () => {
+  it('checks the arguments before it sends them', async () => {
     const before = await service.countRuns();
     const input = await service.file('list.json', '[1]');
     const cases: [string[], string, string][] = [
-      [['start_run', '-f', 'agent_id=x', '-f', 'mesage=y'], 'agent_id must be a UUID', 'start_run takes: agent_id, message, sandbox_id.'],
-      [['start_run', '-f', `agent_id=${agent}`, '-f', 'mesage=y'], 'mesage is not known', 'start_run takes:'],
-      [['start_run'], 'agent_id is required', 'start_run takes:'],
-      [['list_runs', '-f', 'limit=3'], 'limit must be an integer', '-F gives numbers'],
-      [['list_runs', '-f', 'status=odd'], 'status must be one of: not_started, pending', 'list_runs takes:'],
+      [
+        ['start_run', '-f', 'agent_id=x', '-f', 'mesage=y'],
+        'agent_id must be a UUID',
+        'The arguments of start_run are: agent_id, message, sandbox_id.',
+      ],
+      [['start_run', '-f', `agent_id=${agent}`, '-f', 'mesage=y'], 'mesage is not known', 'The arguments of start_run are:'],
+      [['start_run'], 'agent_id is required', 'The arguments of start_run are:'],
+      [['list_runs', '-f', 'limit=3'], 'limit must be an integer', '-F sends numbers'],
+      [['list_runs', '-f', 'status=odd'], 'status must be one of: not_started, pending', 'The arguments of list_runs are:'],
       [['list_runs', '--input', input], 'a JSON object', ''],
     ];
     for (const [argv, message, hint] of cases) {
@@ -113,7 +117,7 @@ describe('mcp call', () => {
     expect(await service.countRuns()).toBe(before);
   });
 
-  it('tells what the tool refuses, with the exit code of its words', async () => {
+  it('reports the error of the tool with its exit code', async () => {
     const missing = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`]);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect(missing.stderr).toBe(`error: There is no run ${nowhere}.\nhint: list_runs shows the runs there are.\n`);
@@ -122,7 +126,7 @@ describe('mcp call', () => {
     expect(json.json()).toMatchObject({ error: 'run_not_found', status: 404 });
   });
 
-  it('sends a change once under its key, and only shows it on a dry run', async () => {
+  it('sends a change once per key, and only prints it in a dry run', async () => {
     const before = await service.countRuns();
     const start = ['mcp', 'call', 'start_run', '-f', `agent_id=${agent}`];
     const dry = await service.cli([...start, '--dry-run']);
@@ -173,7 +177,7 @@ describe('mcp request', () => {
     expect(refusalOf(wrong.stderr)).toMatchObject({ code: 'invalid_params' });
   });
 
-  it('sends a whole message unchanged', async () => {
+  it('sends a complete message unchanged', async () => {
     const message = { jsonrpc: '2.0', id: 0, method: 'ping' };
     const answered = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(message) });
     expect(answered.json()).toEqual({ jsonrpc: '2.0', id: 0, result: {} });
@@ -188,7 +192,7 @@ describe('mcp request', () => {
 });
 
 describe('mcp config', () => {
-  it('names the program, and no secret', async () => {
+  it('contains the program, but no secret', async () => {
     const folders = Object.fromEntries(Object.entries(service.env).filter(([name]) => /_DIR$/.test(name)));
     const { mcpServers } = (await service.cli(['mcp', 'config'])).json<{ mcpServers: Record<string, unknown> }>();
     expect(mcpServers).toEqual({ aops: { command: 'aops', args: ['mcp', 'serve'], env: folders } });
@@ -198,7 +202,7 @@ describe('mcp config', () => {
     expect(absolute.mcpServers).toMatchObject({ ops: { command: process.execPath, args: ['aops', 'mcp', 'serve'] } });
   });
 
-  it('names the address, for clients that connect by themselves', async () => {
+  it('contains the address for clients that connect directly', async () => {
     const printed = await service.cli(['mcp', 'config', '--http']);
     expect(printed.json<{ mcpServers: { aops: object } }>().mcpServers.aops).toEqual({
       type: 'http',
@@ -210,7 +214,7 @@ describe('mcp config', () => {
   });
 });
 
-it('is settled by aops retry when an answer never came, as the request it was', async () => {
+it('a call without a response is settled by aops retry with the original request', async () => {
   const server = await RawServer.start(nothing('stall'));
   whenDone(() => server.close());
   const env = { AOPS_BASE_URL: server.url, AOPS_NO_RATE_SHARING: '1' };

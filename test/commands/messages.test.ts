@@ -1,4 +1,4 @@
-/** The messages of a run: which are shown, how they are counted, and how they are read when they are large. */
+/** The messages of a run: selection, paging, and large messages. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +30,7 @@ const lines = ({ data }: Listed): (string | null | undefined)[] => data.map(({ t
 const numbered = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
 
 describe('runs messages', () => {
-  it('shows the newest messages in reading order, and where they are in the conversation', async () => {
+  it('shows the latest messages in order, and their position in the conversation', async () => {
     const listed = await list(long);
     expect(lines(listed)).toEqual(numbered(11, 30));
     expect(listed).toMatchObject({ total: 30, limit: 20, offset: 10 });
@@ -45,7 +45,7 @@ describe('runs messages', () => {
     expect(listed).toMatchObject({ total: 30, limit: 3, offset: 27 });
   });
 
-  it('counts --offset from the beginning, and has all with --all', async () => {
+  it('counts --offset from the beginning, and shows all messages with --all', async () => {
     expect(lines(await list(long, '--offset', '0', '--limit', '2'))).toEqual(numbered(1, 2));
     expect(lines(await list(long, '--offset', '25'))).toEqual(numbered(26, 30));
     const all = await list(long, '--all');
@@ -53,27 +53,27 @@ describe('runs messages', () => {
     expect(all).toMatchObject({ total: 30, offset: 0 });
   });
 
-  it('shows a short conversation whole', async () => {
+  it('shows a short conversation completely', async () => {
     const listed = await list(short);
     expect(lines(listed)).toEqual(numbered(1, 2));
     expect(listed).toMatchObject({ total: 2, limit: 20, offset: 0 });
   });
 
-  it('says what is left out, and how to see it', async () => {
+  it('says which messages are not shown and how to see them', async () => {
     const shown = await service.cli(['runs', 'messages', long], { tty: true, env: { NO_COLOR: '1' } });
     expect(shown.stderr).toBe('Showing the last 20 of 30. See all with --all.\n');
     expect(shown.stdout).toMatch(/line 30\n$/);
     expect((await service.cli(['runs', 'messages', short], { tty: true })).stderr).toBe('');
   });
 
-  it.each([['--all'], ['--offset', '1'], ['--limit', '2']])('refuses --tail with %s', async (...argv) => {
+  it.each([['--all'], ['--offset', '1'], ['--limit', '2']])('rejects --tail with %s', async (...argv) => {
     const refused = await service.cli(['runs', 'messages', long, '--tail', '2', ...argv]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('--tail cannot be combined with');
   });
 });
 
-/** A service whose messages are all of one size, in bytes, and how many were asked for each time. */
+/** A service whose messages all have the same size, in bytes, and which records the requested numbers. */
 async function withLargeMessages(count: number, size: number) {
   const asked: number[] = [];
   const text_content = 'x'.repeat(size);
@@ -103,7 +103,7 @@ describe('messages that are too large for a page', () => {
     expect(newest.stdout.trim().split('\n')).toEqual(Array.from({ length: 40 }, (_, index) => `m${20 + index}`));
   });
 
-  it('are an error of their own when one alone is too large', async () => {
+  it('cause a specific error if a single message is too large', async () => {
     const { asked, ids } = await withLargeMessages(2, 34 * 1024 * 1024);
     const failed = await ids('--all');
     expect(failed).toMatchObject({ code: 1, stdout: '' });

@@ -1,4 +1,4 @@
-/** Groups within groups, on a tree of its own: parsing, help, suggestions, completion, description and manual. */
+/** Groups within groups, with a separate tree: parsing, help, suggestions, completion, description and manual. */
 import { describe, expect, it } from 'vitest';
 import { manualPages } from '../../scripts/generate/manual.ts';
 import { defineCommand, defineGroup } from '../../src/cli/kit/command.ts';
@@ -51,7 +51,7 @@ const tree: Entries = {
 const run = (...argv: string[]): Promise<CliResult> => runCli(argv, { env, tree });
 
 describe('a command in a group within a group', () => {
-  it('runs, with global flags anywhere, and loads no other', async () => {
+  it('runs with global flags anywhere, and loads no other command', async () => {
     loaded.length = 0;
     expect(await run('hooks', 'secret', 'show', 'X', '--colour', 'red')).toMatchObject({ code: 0, stdout: 'hooks secret show X red\n' });
     expect(loaded).toEqual(['hooks secret show']);
@@ -88,7 +88,7 @@ describe('a command in a group within a group', () => {
     [['hooks', 'secret', 'shwo', 'X'], 'show', 'aops hooks secret --help'],
     [['hooks', 'secret', 'deep', 'dvie'], 'dive', 'aops hooks secret deep --help'],
     [['hooks', 'secret', 'show', 'X', '--clour', 'red'], '--colour', 'aops hooks secret show --help'],
-  ])('%j is answered with what may have been meant', async (argv, meant, help) => {
+  ])('%j is reported with a suggestion', async (argv, meant, help) => {
     const refused = await run(...argv);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(meant);
@@ -107,7 +107,7 @@ describe('a command in a group within a group', () => {
     expect(await offers('hooks', 'nothing', '')).toEqual([]);
   });
 
-  it('is described by all its words, and has its place in the manual', async () => {
+  it('is described with its full path and included in the manual', async () => {
     const described = (await loadAllCommands(tree)).map((one) => describeCommand(one).id);
     expect(described).toEqual(['hooks get', 'hooks secret show', 'hooks secret rotate', 'hooks secret deep dive']);
     const pages = await manualPages(tree);

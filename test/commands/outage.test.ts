@@ -1,4 +1,4 @@
-/** What is said of an outage while something is followed: once that it began, and once that it is over. */
+/** Reporting an outage while watching: once when it begins, and once when it is over. */
 import { beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Transcript } from '../../src/cli/records/transcript.ts';
@@ -22,7 +22,7 @@ async function approve(run: string): Promise<void> {
   await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, { approved: true });
 }
 
-/** Takes the service away for a while in which the run is approved. */
+/** Makes the service unreachable for a while, during which the run is approved. */
 async function interrupted(proxy: Forwarder, run: string): Promise<void> {
   await eventually('it is followed', () => proxy.requests.some((path) => path.includes(run)));
   proxy.goDown();
@@ -31,7 +31,7 @@ async function interrupted(proxy: Forwarder, run: string): Promise<void> {
   proxy.up = true;
 }
 
-it('people are told in two sentences', async () => {
+it('people see two messages', async () => {
   const proxy = await Forwarder.to(service.service.url);
   const run = await service.waiting(waits);
   const watched = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy) });
@@ -45,7 +45,7 @@ it('people are told in two sentences', async () => {
   expect(stderr).not.toContain('Trying again in');
 });
 
-it('programs are told in two objects', async () => {
+it('programs receive two objects', async () => {
   const proxy = await Forwarder.to(service.service.url);
   const run = await service.waiting(waits);
   const waited = service.cli(['runs', 'wait', run, '--json'], { env: env(proxy) });
@@ -62,7 +62,7 @@ it('programs are told in two objects', async () => {
   ]);
 });
 
-it('a command that begins while the service is away waits for it', async () => {
+it('a command that starts during an outage waits for the service', async () => {
   const proxy = await Forwarder.to(service.service.url);
   const run = await service.waiting(waits);
   proxy.goDown();
@@ -72,7 +72,7 @@ it('a command that begins while the service is away waits for it', async () => {
   expect(await waited).toMatchObject({ code: 0, stdout: `${run}\n` });
 });
 
-it('the status line does not claim to know what the run does meanwhile', async () => {
+it('the status line does not show an outdated status during an outage', async () => {
   let headline = (): string => '';
   const start = (text: () => string): void => {
     headline = text;

@@ -29,14 +29,14 @@ describe('runs respond', () => {
     expect(await service.texts(run)).toContain('paid');
   });
 
-  it('denies it', async () => {
+  it('denies the pending request', async () => {
     const run = await service.waiting(pay);
     expect((await service.cli(['runs', 'respond', run, '--deny'])).code).toBe(0);
     const { run: failed } = await service.until(run, 'failed');
     expect(failed.error).toContain('Pay 3 invoices?');
   });
 
-  it('denies it with a reason, which the run is told', async () => {
+  it('denies the request with a reason, which the run receives', async () => {
     const run = await service.waiting(pay);
     const argv = ['runs', 'respond', run, '--deny', '--reason'];
     const answered = await service.cli([...argv, '-', '--json'], { stdin: 'The amount is wrong: 12 €\n' });
@@ -50,7 +50,7 @@ describe('runs respond', () => {
     );
   });
 
-  it('approves it with a reason, which the run receives', async () => {
+  it('approves the request with a reason, which the run receives', async () => {
     const run = await service.waiting(`${pay}\n- say: "because: {{ steps.pay.reason }}"`);
     const answered = await service.cli(['runs', 'respond', run, '--approve', '--reason', 'Within the budget', '--json']);
     expect(answered).toMatchObject({ code: 0, stderr: '' });
@@ -59,7 +59,7 @@ describe('runs respond', () => {
     expect(await service.texts(run)).toEqual(expect.arrayContaining(['paid', 'because: Within the budget']));
   });
 
-  it('reads an answer from a file or standard input, unless an option is called so', async () => {
+  it('reads an answer from a file or standard input, unless an option has that name', async () => {
     await service.file('note.md', 'first line\n\nlast = line\n');
     const run = await service.waiting(both);
     const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=-', '--answer', 'A note?=@note.md'], {
@@ -92,7 +92,7 @@ describe('runs respond', () => {
     await service.until(run, 'completed');
   });
 
-  it('answers several questions at once, by question or header', async () => {
+  it('answers several questions by question or header', async () => {
     const run = await service.waiting(both);
     const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=Acme Inc', '--answer', 'A note?=1=1, really']);
     expect(answered.code).toBe(0);
@@ -127,14 +127,14 @@ describe('runs respond', () => {
     ],
     ['an answer for one of two questions', both, ['--answer', 'Vendor=Acme Inc'], /An answer is missing for "A note\?"/],
     ['an empty answer', both, ['--answer', 'Vendor=Acme Inc', '--answer', 'A note?='], /"A note\?" needs an answer that is not empty/],
-    ['an approval of a question', vendor, ['--approve'], /"Which vendor\?" asks questions\.[\s\S]*--answer/],
+    ['an approval of a question', vendor, ['--approve'], /"Which vendor\?" is a question, not an approval\.[\s\S]*--answer/],
     ['an answer to an approval', pay, ['--answer', 'yes'], /"Pay 3 invoices\?" is an approval\.[\s\S]*--approve or --deny/],
-    ['both decisions', pay, ['--approve', '--deny'], /--approve and --deny cannot be used together\. Nothing was sent\./],
-    ['a decision and an answer', pay, ['--deny', '--answer', 'x'], /--deny and --answer cannot be used together\./],
-    ['a reason without a decision', pay, ['--reason', 'x'], /--reason needs --approve or --deny\./],
-    ['a reason with an answer', pay, ['--answer', 'x', '--reason', 'x'], /--reason needs --approve or --deny\./],
-    ['no decision', pay, [], /--approve, --deny, or --answer/],
-  ])('refuses %s, and leaves the request pending', async (_, steps, argv, message) => {
+    ['both decisions', pay, ['--approve', '--deny'], /--approve and --deny cannot be combined\. Nothing was sent\./],
+    ['a decision and an answer', pay, ['--deny', '--answer', 'x'], /--deny and --answer cannot be combined\./],
+    ['a reason without a decision', pay, ['--reason', 'x'], /--reason requires --approve or --deny\./],
+    ['a reason with an answer', pay, ['--answer', 'x', '--reason', 'x'], /--reason requires --approve or --deny\./],
+    ['no decision', pay, [], /No answer was specified\.[\s\S]*--approve, --deny or --answer/],
+  ])('rejects %s, and leaves the request pending', async (_, steps, argv, message) => {
     const run = await service.waiting(steps);
     const refused = await service.cli(['runs', 'respond', run, ...argv]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -145,7 +145,7 @@ describe('runs respond', () => {
     expect((await service.get(run)).request).not.toBeNull();
   });
 
-  it('refuses a second answer to the same request', async () => {
+  it('rejects a second answer to the same request', async () => {
     const run = await service.waiting(`${pay}\n- sleep: 1h`);
     const { request } = await service.get(run);
     expect((await service.cli(['runs', 'respond', run, request?.id ?? '', '--approve'])).code).toBe(0);
@@ -158,7 +158,7 @@ describe('runs respond', () => {
     await service.cli(['runs', 'stop', run]);
   });
 
-  it('does not find a request that is not there', async () => {
+  it('reports a missing request', async () => {
     const run = await service.waiting(pay);
     const missing = await service.cli(['runs', 'respond', run, noRun, '--approve']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });

@@ -1,4 +1,4 @@
-/** Revisions from the command line: compared, promoted, and changed by request. */
+/** The revisions commands: comparing, promoting and generating. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Build, BuilderRun } from '../../src/interface/types.ts';
 import type { BuilderRunEvent } from '../../src/watch/watch-builder-run.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 let names = 0;
-/** An agent with a live revision and, unless told otherwise, a draft of it. Returns its name. */
+/** An agent with a live revision and, by default, a draft. Returns its name. */
 async function agent(withDraft = true): Promise<string> {
   names += 1;
   const name = `revised-${names}`;
@@ -37,7 +37,7 @@ const proposed = (revision: string): Promise<BuilderRun> =>
   });
 
 describe.concurrent('revisions', () => {
-  it('are listed, shown, and found by what people call them', async () => {
+  it('are listed, shown, and found by ID, name or number', async () => {
     const name = await agent();
     const list = await service.cli(['revisions', 'list', name, '--color', 'never'], { tty: true });
     expect(list.stdout).toMatch(/REVISION +STATUS +NAME/);
@@ -70,7 +70,7 @@ describe.concurrent('revisions', () => {
     expect(errorOf(result).hint).toBeTruthy();
   });
 
-  it('are created from another, or with a procedure of their own', async () => {
+  it('are created as a copy or with a new procedure', async () => {
     const name = await agent(false);
     const own = await service.cli(['revisions', 'create', name, '--procedure', 'new.yaml', '--name', 'spring', '--json']);
     expect(own.json<Build & Record<string, unknown>>()).toMatchObject({ name: 'spring', status: 'draft', revision_number: 2 });
@@ -83,7 +83,7 @@ describe.concurrent('revisions', () => {
     expect(wrong.stderr).toContain('wrong.yaml:3:5: unknown step `sya`; did you mean `say`?');
   });
 
-  it('are changed and promoted, and an older one can be promoted again', async () => {
+  it('are changed and promoted, also to an older revision', async () => {
     const name = await agent();
     const updated = await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml', '--name', 'Newer', '--json']);
     expect(updated.json()).toMatchObject({
@@ -95,7 +95,7 @@ describe.concurrent('revisions', () => {
       stderr: expect.stringContaining('nothing to change'),
     });
     const promoted = await service.cli(['revisions', 'promote', `${name}@latest`]);
-    expect(promoted.stdout).toMatch(/^Revision [0-9a-f-]{36} is live: new runs follow it\.\n$/);
+    expect(promoted.stdout).toMatch(/^Revision [0-9a-f-]{36} is live: new runs use it\.\n$/);
     expect((await service.cli(['revisions', 'promote', `${name}@live`])).code).toBe(6);
     expect((await service.cli(['revisions', 'promote', `${name}@1`, '--name', 'Back'])).code).toBe(0);
     expect(await get(`${name}@live`)).toMatchObject({ revision_number: 1, revision_name: 'Back' });
@@ -104,7 +104,7 @@ describe.concurrent('revisions', () => {
   it('are compared', async () => {
     const name = await agent();
     const same = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
-    expect(same).toMatchObject({ code: 0, stdout: '', stderr: 'They are the same.\n' });
+    expect(same).toMatchObject({ code: 0, stdout: '', stderr: 'The revisions are the same.\n' });
     await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml']);
     const diff = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
     expect(diff.stdout).toBe(`--- revision 1 (live)
@@ -123,7 +123,7 @@ describe.concurrent('revisions', () => {
     expect(json.json()).toMatchObject({ same: false, before: { revision_number: 2 }, after: { revision_number: 1 }, config: [] });
   });
 
-  it('are compared in what they run with, too', async () => {
+  it('are compared including their settings', async () => {
     const name = await agent();
     const { config } = await get(`${name}@live`);
     const data = { ...(config?.data as object), files: ['a.csv'], options: { browserProvider: 'browserbase' } };
@@ -131,26 +131,26 @@ describe.concurrent('revisions', () => {
     expect((await service.cli(['revisions', 'update', `${name}@latest`, '--input', 'body.json'])).code).toBe(0);
     const diff = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
     expect(diff.stdout).toBe('data.files: (none) -> ["a.csv"]\ndata.options.browserProvider: (none) -> "browserbase"\n');
-    // A new procedure leaves them as they are.
+    // A new procedure does not change them.
     await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml']);
     expect((await get(`${name}@latest`)).config?.data).toMatchObject({ files: ['a.csv'], options: { browserProvider: 'browserbase' } });
   });
 });
 
 describe.concurrent('aops revisions generate', () => {
-  it('starts a builder run, and says how to follow it', async () => {
+  it('starts a builder run and shows how to watch it', async () => {
     const name = await agent();
     const started = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
     expect(started.code).toBe(0);
     const { id } = await proposed(`${name}@latest`);
     expect(started.stdout).toContain(id);
-    expect(started.stderr).toMatch(/^Follow it with: aops revisions watch [0-9a-f-]{36}\n$/);
+    expect(started.stderr).toMatch(/^Watch it with: aops revisions watch [0-9a-f-]{36}\n$/);
     const again = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--json']);
     expect([again.code, errorOf(again).code]).toEqual([6, 'builder_run_active']);
     expect((await service.cli(['revisions', 'promote', `${name}@latest`])).stderr).toContain('Accept, decline, or discard it first.');
   });
 
-  it('shows what is proposed and, where nobody can be asked, ends with 12 and the command that decides', async () => {
+  it('shows the proposal and, without a terminal, ends with 12 and the command to decide', async () => {
     const name = await agent();
     await service.file(`${name}.txt`, 'say "Bye" at the end.\nrun "sort < in.csv"\n');
     const result = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', `@${name}.txt`, '--watch']);
@@ -163,17 +163,17 @@ describe.concurrent('aops revisions generate', () => {
     const accepted = await service.cli(command.split(' ').slice(1));
     expect(accepted).toMatchObject({ code: 0, stderr: '' });
     expect(accepted.stdout).toBe(
-      'Accepted: the revision has what was proposed. A draft goes live with `aops revisions promote`.\nStill to set up: The file in.csv.\n',
+      'Accepted: the proposal was applied to the revision. Make a draft live with `aops revisions promote`.\nStill to set up: The file in.csv.\n',
     );
     expect(JSON.stringify((await get(`${name}@latest`)).config)).toContain('Bye');
   });
 
-  it('accepts or declines as it is told', async () => {
+  it('accepts or declines as the flags specify', async () => {
     const name = await agent();
     const accepted = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--accept', '--json']);
     expect(accepted.json()).toMatchObject({ status: 'completed', resolution: 'accepted', changes: ['Added a step (say): Bye'] });
     const declined = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1', '--decline']);
-    expect(declined).toMatchObject({ code: 0, stderr: expect.stringContaining('Declined: the revision stays as it was.') });
+    expect(declined).toMatchObject({ code: 0, stderr: expect.stringContaining('Declined: the revision is unchanged.') });
     expect(declined.stdout).toContain('Removed Step 1 (say): Hello');
     const text = (await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout;
     expect(text).toContain('Hello');
@@ -182,7 +182,7 @@ describe.concurrent('aops revisions generate', () => {
     expect(both.code).toBe(2);
   });
 
-  it('answers questions from a file, or ends with 12 and the command that answers', async () => {
+  it('answers questions from a file, or ends with 12 and the command to answer', async () => {
     const name = await agent();
     const prompt = ['--prompt', 'remove the approval'];
     const waits = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--watch', '--json']);
@@ -204,7 +204,7 @@ describe.concurrent('aops revisions generate', () => {
     expect((await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout).not.toContain('Book?');
   });
 
-  it('tells its events to programs', async () => {
+  it('prints its events for programs', async () => {
     const name = await agent();
     await service.file('pay.yaml', 'answers: { "Request 1*": "Step 2 (approve): Pay?" }\n');
     const args = [
@@ -228,7 +228,7 @@ describe.concurrent('aops revisions generate', () => {
     expect(events.at(-1)).toMatchObject({ v: 1, data: { builder_run: { status: 'completed', resolution: 'accepted' } } });
   });
 
-  it('is printed when it asks and nobody may be asked, and takes its questions with it when it is discarded', async () => {
+  it('prints the builder run if its question cannot be answered, and drops the question when it is discarded', async () => {
     const name = await agent();
     const asks = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove the approval', '--watch', '--json']);
     expect([asks.code, errorOf(asks).code]).toEqual([12, 'builder_run_waiting_for_input']);
@@ -255,7 +255,7 @@ describe.concurrent('aops revisions generate', () => {
     expect([json.code, errorOf(json).code, json.json().status]).toEqual([10, 'builder_run_failed', 'failed']);
   });
 
-  it('detaches on Ctrl-C, and says how to come back', async () => {
+  it('detaches on Ctrl-C and shows how to come back', async () => {
     const name = await agent();
     let interrupt = (): void => undefined;
     const args = ['revisions', 'generate', `${name}@latest`, '--prompt', 'remove the approval', '--watch', '--on-request', 'wait'];
@@ -270,10 +270,10 @@ describe.concurrent('aops revisions generate', () => {
       },
     });
     expect(result.code).toBe(130);
-    expect(result.stderr).toMatch(/Detached; the builder run goes on\. Come back with: aops revisions watch [0-9a-f-]{36}\n$/);
+    expect(result.stderr).toMatch(/Detached\. The builder run continues\. Come back with: aops revisions watch [0-9a-f-]{36}\n$/);
     expect((await builderRun(`${name}@latest`)).status).toBe('waiting_for_input');
     const discarded = await service.cli(['revisions', 'discard', `${name}@latest`]);
-    expect(discarded.stdout).toBe('Discarded: the builder run is cancelled, and the revision stays as it was.\n');
+    expect(discarded.stdout).toBe('Discarded: the builder run has ended, and the revision is unchanged.\n');
     expect((await service.cli(['revisions', 'watch', `${name}@latest`])).code).toBe(11);
     expect((await service.cli(['revisions', 'discard', `${name}@latest`])).code).toBe(6);
   });
@@ -287,18 +287,18 @@ describe.concurrent('aops revisions generate', () => {
 });
 
 describe.concurrent('a review', () => {
-  it('is of the builder run that is told', async () => {
+  it('applies to the builder run that is displayed', async () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
     await proposed(`${name}@latest`);
     const accepted = await service.cli(['revisions', 'accept', `${name}@latest`]);
-    expect(accepted).toMatchObject({ code: 0, stderr: 'The builder run was asked: say "Bye"\n- Added a step (say): Bye\n' });
+    expect(accepted).toMatchObject({ code: 0, stderr: 'Request: say "Bye"\n- Added a step (say): Bye\n' });
     const twice = await service.cli(['revisions', 'accept', `${name}@latest`]);
     expect(twice.code).toBe(6);
     expect(twice.stderr).toContain('error: The builder run was already accepted.\n');
   });
 
-  it('of one that failed is refused without repeating why', async () => {
+  it('of a failed builder run is rejected without repeating the reason', async () => {
     const name = await agent();
     expect((await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'write a poem', '--accept'])).code).toBe(10);
     const refused = await service.cli(['revisions', 'accept', `${name}@latest`]);
@@ -307,7 +307,7 @@ describe.concurrent('a review', () => {
     expect(refused.stderr).not.toContain('understands');
   });
 
-  it('is what following it afterwards tells', async () => {
+  it('is reported when the builder run is watched afterwards', async () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--decline']);
     const followed = await service.cli(['revisions', 'watch', `${name}@latest`]);
@@ -315,7 +315,7 @@ describe.concurrent('a review', () => {
     expect(followed.stderr).toContain('error: The builder run was declined.\n');
   });
 
-  it('is refused when another builder run has taken its place, and says which', async () => {
+  it('is rejected when another builder run has replaced it, with the new one in the error', async () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
     const first = await proposed(`${name}@latest`);
@@ -328,9 +328,9 @@ describe.concurrent('a review', () => {
       expect(refused.code).toBe(6);
       expect(refused.stderr).toContain('another builder run has taken its place');
       expect(refused.stderr).toContain(
-        `Another one is there now: ${second.id}, waiting_for_approve, started ${second.started_at}. Its request: remove step 1`,
+        `Another builder run has replaced it: ${second.id}, waiting_for_approve, started ${second.started_at}. Its request: remove step 1`,
       );
-      expect(refused.stderr).toMatch(/hint: Look at it with `aops revisions builder-run [0-9a-f-]{36}`; nothing was changed\./);
+      expect(refused.stderr).toMatch(/hint: Nothing was changed\. Show it with `aops revisions builder-run [0-9a-f-]{36}`\./);
     }
     const restarted = await service.cli([
       'revisions',

@@ -66,7 +66,7 @@ describe('agents rubrics', () => {
   });
 
   it.each<[string, string[], number, string]>([
-    ['a title that is too short', ['create', 'shop', 'ab', '--description', description], 2, 'TITLE takes'],
+    ['a title that is too short', ['create', 'shop', 'ab', '--description', description], 2, 'TITLE must have at least 3 characters'],
     ['a description that is too short', ['create', 'shop', 'abc', '--description', 'short'], 2, '--description'],
     ['nothing to change', ['update', 'shop', 'x'], 2, 'nothing to change'],
     ['a missing rubric', ['update', 'shop', 'says-pad', '--title', 'abc'], 3, 'no rubric "says-pad"'],
@@ -122,6 +122,6 @@ describe('runs evaluation', () => {
     const waiting = await service.waiting('- approve: { id: a, title: Go? }');
     const refused = await service.cli(['runs', 'evaluation', waiting]);
     expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('The run is waiting and has not been judged.');
+    expect(refused.stderr).toContain('its status is waiting.');
   });
 });

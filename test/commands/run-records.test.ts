@@ -8,8 +8,8 @@ beforeAll(async () => {
   service = await startTestService();
 });
 
-describe('what a run leaves behind', () => {
-  // A picture of one pixel.
+describe('the records of a run are listed and shown:', () => {
+  // A picture with a single pixel.
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   let run: string;
   beforeAll(async () => {
@@ -42,18 +42,18 @@ describe('what a run leaves behind', () => {
     expect((await service.cli(['runs', 'detail', run])).stdout).toContain('Status\tcompleted\n');
   });
 
-  it('detail and report as sheets on a terminal', async () => {
+  it('detail and report in sections on a terminal', async () => {
     const detail = await service.cli(['runs', 'detail', run], { tty: true, columns: 100, env: { NO_COLOR: '1' } });
     expect(detail).toMatchObject({ code: 0, stderr: '' });
     expect(detail.stdout).toMatch(/^Run\n {2}Number: +1\n {2}ID: +\S+\n {2}Status: +completed\n/);
     expect(detail.stdout).toMatch(/\n\nConversation\n {2}Messages: +\d+\n {2}Tool calls: +2\n {2}Prompts: +0\n {2}Resumed: +never\n/);
     expect(detail.stdout).toMatch(/\n\nSessions\n {2}Browser: +\S+\n$/);
-    // What there is nothing of has no section.
+    // Empty sections are omitted.
     expect(detail.stdout).not.toMatch(/Handover|Integrations/);
     const report = await service.cli(['runs', 'report', run], { tty: true, columns: 100, env: { NO_COLOR: '1' } });
     expect(report.stdout).toBe(`Outcome
   Completed:    yes
-  Stopped for:  completed
+  Stop reasons: completed
   Provider:     script
 
 Work
@@ -65,7 +65,7 @@ Work
 `);
   });
 
-  it('pages, as links where the terminal shows them', async () => {
+  it('pages, as links if the terminal supports them', async () => {
     const terminal = { tty: true, columns: 100 };
     const plain = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1' } });
     expect(plain.stdout).toContain('https://erp.example.test/invoices');
@@ -76,7 +76,7 @@ Work
     expect(piped.stdout).toMatch(/^The page\thttps:\/\/erp.example.test\/invoices\thttp:\S+\n$/);
   });
 
-  it('screenshots by the agent as well, and not by another', async () => {
+  it('screenshots by agent, but not by another agent', async () => {
     const { run: found } = await service.get(run);
     const shots = await service.cli(['runs', 'screenshots', run, '--agent', found.agent_id as string, '--json']);
     expect(shots).toMatchObject({ code: 0, stderr: '' });
@@ -86,7 +86,7 @@ Work
     expect(await service.cli(['runs', 'screenshots', run, '--agent', 'stranger'])).toMatchObject({ code: 3, stdout: '' });
   });
 
-  it('no pages, where there is no browser', async () => {
+  it('no pages without a browser', async () => {
     const quiet = await service.run('- say: done');
     await service.until(quiet, 'completed');
     const pages = await service.cli(['runs', 'pages', quiet, '--json']);
@@ -94,7 +94,7 @@ Work
     expect(pages.json()).toMatchObject({ data: [], total: 0 });
   });
 
-  it('screenshots, which can be saved once', async () => {
+  it('screenshots, which can be saved without overwriting files', async () => {
     const saved = await service.cli(['runs', 'screenshots', run, '--save', 'shots']);
     expect(saved.code).toBe(0);
     expect(saved.stderr).toMatch(/^Saved 1 picture to .*shots\n$/);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 describe('runs start', () => {
-  it('starts a run of the agent named', async () => {
+  it('starts a run of the specified agent', async () => {
     const started = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'World', '--json']);
     expect(started).toMatchObject({ code: 0, stderr: '' });
     const run = started.json<{ id: string; agent_id: string; status: string }>();
@@ -29,7 +29,7 @@ describe('runs start', () => {
     expect(await service.texts(run.id)).toContain('Hello World');
   });
 
-  it('prints only the id for a script, and a record for a reader', async () => {
+  it('prints only the ID with -o id, and a record otherwise', async () => {
     const id = await service.cli(['runs', 'start', '--agent', greeter, '-o', 'id']);
     expect(id).toMatchObject({ code: 0, stderr: '' });
     expect(id.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
@@ -56,13 +56,8 @@ describe('runs start', () => {
 
   it.each([
     ['an unknown agent', ['--agent', 'nobody'], 3, 'There is no agent "nobody".'],
-    ['an agent id that is not there', ['--agent', noRun], 3, 'agent'],
-    [
-      'a file that is not there',
-      ['--agent', 'greeter', '--upload', 'nowhere.csv'],
-      2,
-      'nowhere.csv cannot be read: there is no such file.',
-    ],
+    ['a missing agent id', ['--agent', noRun], 3, 'agent'],
+    ['a missing file', ['--agent', 'greeter', '--upload', 'nowhere.csv'], 2, 'nowhere.csv cannot be read: there is no such file.'],
     [
       'two files of one name',
       ['--agent', 'greeter', '--upload', 'same.txt', '--upload', 'other/same.txt'],
@@ -70,13 +65,13 @@ describe('runs start', () => {
       'Two of the files would be uploaded to /workspace/same.txt.',
     ],
     [
-      'an answers file that is not there',
+      'a missing answers file',
       ['--agent', 'greeter', '--answers', 'nowhere.yaml'],
       2,
       'nowhere.yaml cannot be read: there is no such file.',
     ],
     ['an invalid answers file', ['--agent', 'greeter', '--answers', 'same.txt'], 2, 'same.txt must be a map.'],
-    ['--on-request without --watch', ['--agent', 'greeter', '--on-request', 'fail'], 2, '--on-request goes with --watch.'],
+    ['--on-request without --watch', ['--agent', 'greeter', '--on-request', 'fail'], 2, '--on-request requires --watch.'],
     [
       'prompts without a terminal',
       ['--agent', 'greeter', '--watch', '--on-request', 'prompt'],
@@ -89,7 +84,7 @@ describe('runs start', () => {
       2,
       '--on-request must be prompt, wait or fail, not "shrug".',
     ],
-    ['a sandbox that is not there', ['--agent', 'greeter', '--sandbox', noRun], 3, 'sandbox'],
+    ['a missing sandbox', ['--agent', 'greeter', '--sandbox', noRun], 3, 'sandbox'],
     ['a webhook that is no URL', ['--agent', 'greeter', '--webhook-url', 'nonsense'], 2, '--webhook-url'],
     [
       'a broken duration',
@@ -114,7 +109,7 @@ describe('runs start', () => {
 });
 
 describe('runs get', () => {
-  it('is the run with its pending human request', async () => {
+  it('shows the run with its pending human request', async () => {
     const run = await service.waiting(vendor);
     const got = await service.cli(['runs', 'get', run, '--json']);
     expect(got).toMatchObject({ code: 0, stderr: '' });
@@ -132,7 +127,7 @@ describe('runs get', () => {
     expect((await service.cli(['runs', 'get', '@latest', '-o', 'id'])).stdout).toBe(`${run}\n`);
   });
 
-  it('does not find a run that is not there, and wants an id', async () => {
+  it('reports a missing run and an invalid ID', async () => {
     const missing = await service.cli(['runs', 'get', noRun]);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect(missing.stderr).toMatch(/^error: .*run/i);
@@ -141,19 +136,19 @@ describe('runs get', () => {
     expect(wrong.stderr).toContain('error: "my-run" does not name a run.');
   });
 
-  it('says so when there is no newest run', async () => {
+  it('reports that there is no newest run', async () => {
     const empty = await startTestService();
     const none = await empty.cli(['runs', 'get', '@latest']);
     expect(none).toMatchObject({ code: 3, stdout: '' });
     expect(none.stderr).toContain('error: There are no runs yet.');
     const list = await empty.cli(['runs', 'list']);
     expect(list).toMatchObject({ code: 0, stdout: '' });
-    expect(list.stderr).toContain('No runs.');
+    expect(list.stderr).toContain('There are no runs.');
   });
 });
 
 describe.each(['get', 'watch', 'wait', 'stop', 'messages', 'detail', 'report', 'pages', 'files', 'screenshots'])('runs %s', (verb) => {
-  it('does not find a run that is not there', async () => {
+  it('reports a missing run', async () => {
     const missing = await service.cli(['runs', verb, noRun]);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect(missing.stderr).toMatch(/^error: /);
@@ -178,7 +173,7 @@ describe('runs list', () => {
     );
   });
 
-  it('is tab-separated off a terminal, a table on one', async () => {
+  it('is tab-separated in a pipe and a table on a terminal', async () => {
     const run = await service.start(greeter);
     await service.until(run, 'completed');
     const piped = await service.cli(['runs', 'list', '--limit', '1']);
@@ -189,7 +184,7 @@ describe('runs list', () => {
     expect(table.stderr).toMatch(/Showing 1 of \d+/);
   });
 
-  it('asks the service for what the flags say', async () => {
+  it('sends the filters to the service', async () => {
     const urls: string[] = [];
     const server = createServer((request, response) => {
       urls.push(request.url ?? '');
@@ -226,7 +221,7 @@ describe('runs list', () => {
     expect(Date.now() - since - 7_200_000).toBeLessThan(60_000);
   });
 
-  it('counts alone', async () => {
+  it('prints only the count with --count', async () => {
     const counter = await service.agent('- say: hi', 'counter');
     for (let index = 0; index < 3; index++) await service.until(await service.start(counter), 'completed');
     const count = ['runs', 'list', '--agent', 'counter', '--since', 'today', '--count'];
@@ -238,12 +233,12 @@ describe('runs list', () => {
     expect(both.stderr).toContain('--count and --limit cannot be used together');
   });
 
-  it('does not say how many there are when they are not counted', async () => {
+  it('does not show a total with --no-total', async () => {
     const shown = await service.cli(['runs', 'list', '--limit', '1', '--no-total', '--color', 'never'], { tty: true, columns: 120 });
     expect(shown.stderr).toBe('Showing 1. See more with --all, --limit and --offset.\n');
   });
 
-  it('refuses filters that cannot be', async () => {
+  it('rejects invalid filters', async () => {
     const status = await service.cli(['runs', 'list', '--status', 'bored']);
     expect(status).toMatchObject({ code: 2, stdout: '' });
     expect(status.stderr).toContain('--status must be');
@@ -259,7 +254,7 @@ describe('runs list', () => {
 });
 
 describe('runs list --since --until', () => {
-  it('says that a range ends before it begins, before it asks the service', async () => {
+  it('rejects a range that ends before it begins without a request', async () => {
     for (const argv of [
       ['--since', '2d', '--until', '3d'],
       ['--since', '2026-07-02', '--until', '2026-07-01', '--count'],
@@ -284,7 +279,7 @@ describe('runs send', () => {
     expect(await service.texts(run)).toEqual(expect.arrayContaining(['Hello one', 'Hello two']));
   });
 
-  it('reads a long message from standard input, and refuses an empty one', async () => {
+  it('reads a long message from standard input and rejects an empty one', async () => {
     const run = await service.start(greeter, 'one');
     expect((await service.cli(['runs', 'send', run, '-'], { stdin: 'from a pipe' })).stdout).toContain('from a pipe');
     const empty = await service.cli(['runs', 'send', run, '']);
@@ -294,9 +289,9 @@ describe('runs send', () => {
 });
 
 describe('runs stop', () => {
-  it('ends a command that runs, within a second', async () => {
+  it('stops a running command within a second', async () => {
     const run = await service.run('- exec: { id: long, run: "echo $$ > pid; sleep 60" }');
-    // The call is told before the command has begun.
+    // The call is reported before the command has started.
     let pid = 0;
     await eventually('the command has said who it is', async () => {
       pid = Number((await service.cli(['sandbox', 'cat', run, 'pid'])).stdout);
@@ -311,7 +306,7 @@ describe('runs stop', () => {
     await eventually('the command is gone', () => !isAlive(pid));
   });
 
-  it.each(['- sleep: 1h', pay])('ends a run that does %s, and succeeds again', async (steps) => {
+  it.each(['- sleep: 1h', pay])('stops a run that executes %s, and succeeds when repeated', async (steps) => {
     const run = await service.run(steps);
     await service.until(run, 'running', 'waiting');
     expect((await service.cli(['runs', 'stop', run, '--json'])).json()).toMatchObject({ id: run, success: true });

@@ -44,7 +44,7 @@ describe('sandbox create, push, ls --sandbox', () => {
     );
   });
 
-  it('leaves links out, and says so', async () => {
+  it('skips symbolic links with a note', async () => {
     const sandbox = await newSandbox();
     const file = await service.file('linked/real.txt', 'x');
     await symlink('/etc/hostname', path.join(path.dirname(file), 'link.txt'));
@@ -59,7 +59,7 @@ describe('sandbox create, push, ls --sandbox', () => {
     expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/input/a.csv,4\r\n', stderr: '' });
   });
 
-  it('takes the sandbox by its flag, and then nothing but files', async () => {
+  it('accepts the sandbox as a flag, and then only files', async () => {
     const sandbox = await newSandbox();
     const pushed = await service.cli(['sandbox', 'push', 'in/a.csv', '--sandbox', sandbox, '-o', 'csv']);
     expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/a.csv,4\r\n', stderr: '' });
@@ -68,7 +68,7 @@ describe('sandbox create, push, ls --sandbox', () => {
     expect(missing.stderr).toContain('aops sandbox push in/a.csv --sandbox ID');
   });
 
-  it('gives the files to the run that takes the sandbox', async () => {
+  it('passes the files to the run that uses the sandbox', async () => {
     const sandbox = await newSandbox();
     await service.cli(['sandbox', 'push', sandbox, 'in/a.csv']);
     const agent = await service.agent('- exec: { run: "cp a.csv copy.csv" }');
@@ -79,9 +79,9 @@ describe('sandbox create, push, ls --sandbox', () => {
   });
 
   it.each([
-    ['a file that is not there', ['in/none.csv'], 2, 'in/none.csv cannot be read: there is no such file.'],
+    ['a missing file', ['in/none.csv'], 2, 'in/none.csv cannot be read: there is no such file.'],
     ['a target outside the workspace', ['in/a.csv', '--to', '/etc'], 2, '/etc'],
-  ])('refuses %s', async (_, argv, code, message) => {
+  ])('rejects %s', async (_, argv, code, message) => {
     const sandbox = await newSandbox();
     const refused = await service.cli(['sandbox', 'push', sandbox, ...argv]);
     expect(refused).toMatchObject({ code, stdout: '' });
@@ -89,7 +89,7 @@ describe('sandbox create, push, ls --sandbox', () => {
     expect((await service.cli(['sandbox', 'ls', '--sandbox', sandbox, '--json'])).json()).toMatchObject({ data: [] });
   });
 
-  it('does not find a sandbox that is not there', async () => {
+  it('reports a missing sandbox', async () => {
     for (const argv of [
       ['push', nowhere, 'in/a.csv'],
       ['ls', '--sandbox', nowhere],
@@ -117,7 +117,7 @@ describe('sandbox ls', () => {
     expect(deep.json<{ data: unknown[] }>().data).toMatchObject([{ name: 'x.txt', type: 'file', size: 1 }]);
   });
 
-  it('wants a run or a sandbox, and a folder that is there', async () => {
+  it('requires a run or a sandbox, and an existing folder', async () => {
     expect(await service.cli(['sandbox', 'ls'])).toMatchObject({ code: 2, stdout: '' });
     const missing = await service.cli(['sandbox', 'ls', run, 'none']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
@@ -133,7 +133,7 @@ describe('sandbox ls', () => {
 });
 
 describe('sandbox tree', () => {
-  it('shows everything with its totals', async () => {
+  it('shows all files with totals', async () => {
     const ascii = await service.cli(['sandbox', 'tree', run], { tty: true, env: { NO_COLOR: '1' } });
     expect(ascii).toMatchObject({ code: 0, stderr: '' });
     expect(ascii.stdout).toBe(`/workspace
@@ -150,7 +150,7 @@ describe('sandbox tree', () => {
     expect(drawn.stdout).toBe('/workspace/deep\n└── er/\n    └── x.txt  1 B\n\n1 folder, 1 file, 1 B\n');
   });
 
-  it('is paths and sizes in a pipe, and a resource in JSON', async () => {
+  it('prints paths and sizes in a pipe, and a resource as JSON', async () => {
     const piped = await service.cli(['sandbox', 'tree', run]);
     expect(piped.stdout.split('\n').slice(0, 4)).toEqual([
       '/workspace/big.txt\t200000',
@@ -163,11 +163,11 @@ describe('sandbox tree', () => {
     expect(tree.entries).toHaveLength(6);
   });
 
-  it('keeps to its bounds, and says so', async () => {
+  it('respects --depth and --limit, and reports that the list is incomplete', async () => {
     const shallow = await service.cli(['sandbox', 'tree', run, '--depth', '1', '--json']);
     expect(shallow.json()).toMatchObject({ directories: 1, files: 3, complete: false });
     const few = await service.cli(['sandbox', 'tree', run, '--limit', '2'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(few.stdout).toContain('\n1 folder, 1 file, 200 kB; there is more\n');
+    expect(few.stdout).toContain('\n1 folder, 1 file, 200 kB; the list is incomplete\n');
     expect((await service.cli(['sandbox', 'tree', run, '--limit', '6', '--json'])).json()).toMatchObject({ complete: true });
   });
 });
@@ -188,7 +188,7 @@ describe('sandbox diff', () => {
     await service.until(changed, 'completed');
   });
 
-  it('shows what the run made of the files', async () => {
+  it('shows what the run changed', async () => {
     const diff = await service.cli(['sandbox', 'diff', changed, 'base', 'base']);
     expect(diff).toMatchObject({ code: 0, stderr: '' });
     expect(diff.stdout).toBe(`--- base/a.txt
@@ -232,7 +232,7 @@ Differs: sub/raw.bin (3 B to 3 B)
     expect(stat.stdout).toMatch(/^changed\t14\t12\ta\.txt\nadded\t\t0\tempty\n/);
   });
 
-  it('fails for differences only when asked to', async () => {
+  it('fails for differences only with --exit-code', async () => {
     const differs = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--name-only', '--exit-code']);
     expect(differs.code).toBe(6);
     expect(differs.stdout).toContain('a.txt\n');
@@ -244,11 +244,11 @@ Differs: sub/raw.bin (3 B to 3 B)
   });
 
   it.each([
-    ['a folder that is not there', ['nowhere'], 2, 'nowhere cannot be read: there is no such file.'],
-    ['a file', ['base/a.txt'], 2, 'base/a.txt is no folder.'],
+    ['a missing folder', ['nowhere'], 2, 'nowhere cannot be read: there is no such file.'],
+    ['a file', ['base/a.txt'], 2, 'base/a.txt is not a folder.'],
     ['a folder that the sandbox has not', ['none', 'base'], 3, 'none'],
-    ['two ways to show it', ['base', '--stat', '--name-only'], 2, 'exclude each other'],
-  ])('refuses %s', async (_, argv, code, message) => {
+    ['two ways to show it', ['base', '--stat', '--name-only'], 2, 'cannot be combined'],
+  ])('rejects %s', async (_, argv, code, message) => {
     const refused = await service.cli(['sandbox', 'diff', changed, ...argv]);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(message);
@@ -256,7 +256,7 @@ Differs: sub/raw.bin (3 B to 3 B)
 });
 
 describe('--agent', () => {
-  it('reaches the files of the run by its agent, and not by another', async () => {
+  it('finds the files of a run by its agent, but not by another agent', async () => {
     const agent = (await service.get(run)).run.agent_id as string;
     await service.agent('- say: hi', 'bystander');
     const commands = [
@@ -285,13 +285,13 @@ describe('sandbox cat', () => {
     expect((await service.cli(['sandbox', 'cat', '@latest', 'report.md'])).code).not.toBe(1);
   });
 
-  it('does not garble a terminal', async () => {
+  it('does not print binary files on a terminal', async () => {
     const refused = await service.cli(['sandbox', 'cat', run, 'raw.bin'], { tty: true });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain('aops sandbox pull');
   });
 
-  it('does not find what is not there', async () => {
+  it('reports missing files', async () => {
     expect(await service.cli(['sandbox', 'cat', run, 'none.txt'])).toMatchObject({ code: 3, stdout: '' });
     const folder = await service.cli(['sandbox', 'cat', run, 'deep']);
     expect(folder).toMatchObject({ code: 2, stdout: '' });
@@ -318,14 +318,14 @@ describe('sandbox pull', () => {
     expect(await service.read('part/report.md')).toBe('# Report');
   });
 
-  it('asks for a single file once, and puts it into the current folder unless told where', async () => {
+  it('requests a single file once, and saves it in the current folder by default', async () => {
     const pulled = await service.cli(['sandbox', 'pull', run, 'deep/er/x.txt', '--debug']);
     expect(pulled).toMatchObject({ code: 0, stdout: 'x.txt\t1\n' });
     expect(await service.read('x.txt')).toBe('x');
     expect(pulled.stderr.match(/GET \S*\/sandbox\/files\/content/g)).toHaveLength(1);
   });
 
-  it('replaces nothing unless told to', async () => {
+  it('overwrites nothing without --force', async () => {
     await service.file('kept/report.md', 'mine');
     const refused = await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept']);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -336,7 +336,7 @@ describe('sandbox pull', () => {
     expect(await readdir(local('kept'))).toEqual(['report.md']);
   });
 
-  it('leaves nothing behind for what is not there', async () => {
+  it('leaves nothing behind for a missing file', async () => {
     const missing = await service.cli(['sandbox', 'pull', run, 'none', '--to', 'nothing']);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
     expect(await readdir(local('nothing')).catch(() => [])).toEqual([]);

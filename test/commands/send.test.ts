@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 const errorOf = (stderr: string) => (JSON.parse(stderr.trim().split('\n').at(-1) as string) as { error: Record<string, unknown> }).error;
 
-describe('runs send to a run that waits for a person', () => {
+describe('runs send to a waiting run', () => {
   it.each([
     ['an approval', deploy, 'Deploy?', ['--approve', '--deny --reason TEXT']],
     ['a question', vendor, 'Which vendor?', ["--answer 'Which vendor?=ANSWER'"]],
@@ -36,7 +36,7 @@ describe('runs send to a run that waits for a person', () => {
     expect(await service.messages(run)).toEqual(before);
   });
 
-  it('denies an approval with --as-answer, and says so', async () => {
+  it('denies an approval with --as-answer and reports it', async () => {
     const shown = await service.cli(['runs', 'send', await service.waiting(deploy), 'not on a Friday', '--as-answer']);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
     expect(shown.stdout).toMatch(/^Denied\tDeploy\?\nResponse\tnot on a Friday\n/);
@@ -51,7 +51,7 @@ describe('runs send to a run that waits for a person', () => {
     expect((await service.until(run, 'failed')).run.error).toContain('"Deploy?" was denied: not on a Friday');
   });
 
-  it('answers a question with --as-answer, and says so', async () => {
+  it('answers a question with --as-answer and reports it', async () => {
     const run = await service.waiting(vendor);
     const sent = await service.cli(['runs', 'send', run, 'Acme Inc', '--as-answer']);
     expect(sent).toMatchObject({ code: 0, stderr: '' });
@@ -60,7 +60,7 @@ describe('runs send to a run that waits for a person', () => {
     expect(await service.texts(run)).toContain('Acme Inc');
   });
 
-  it('refuses --as-answer where nothing is asked', async () => {
+  it('rejects --as-answer if nothing is pending', async () => {
     const run = await service.run('- say: done');
     await service.until(run, 'completed');
     const refused = await service.cli(['runs', 'send', run, 'yes', '--as-answer', '--json']);
@@ -70,12 +70,12 @@ describe('runs send to a run that waits for a person', () => {
     expect(sent.json()).toMatchObject({ text_content: 'again', human_request: null });
   });
 
-  it('names the command that answers in its help', async () => {
+  it('mentions the command for answering in its help', async () => {
     expect((await service.cli(['runs', 'send', '--help'])).stdout.replace(/\s+/g, ' ')).toContain('Answer with `aops runs respond`');
   });
 });
 
-describe('runs send to a service that was written by somebody else', () => {
+describe('runs send to another service', () => {
   const id = '00000000-0000-4000-8000-000000000001';
   const request = {
     id: '00000000-0000-4000-8000-000000000009',
@@ -93,7 +93,7 @@ describe('runs send to a service that was written by somebody else', () => {
     runCli(['runs', 'send', id, 'hello', ...flags], { env: { AOPS_API_KEY: 'k', AOPS_BASE_URL: server.url, AOPS_TEAM_ID: id } });
   const posts = (server: Awaited<ReturnType<typeof scripted>>) => server.requests.filter(({ method }) => method === 'POST');
 
-  it('says that nothing was sent when the run began to wait between the look and the message', async () => {
+  it('reports that nothing was sent if a request arrived just before the message', async () => {
     const conflict = json(409, { error: 'human_request_pending', message: 'It waits.' });
     const server = await scripted(running, conflict, waiting);
     const refused = await send(server, '--json');
@@ -106,14 +106,14 @@ describe('runs send to a service that was written by somebody else', () => {
     expect(posts(server).map(({ body }) => JSON.parse(String(body)))).toEqual([{ message: 'hello', expected_human_request_id: null }]);
   });
 
-  it('reports what is known where the service does not say what it did', async () => {
+  it('reports what is known if the service does not report the result', async () => {
     const server = await scripted(waiting, sent);
     const answered = await send(server, '--as-answer');
     expect(answered.stdout).toContain('Answered\tDeploy?\n');
     expect(JSON.parse(String(posts(server)[0]?.body))).toEqual({ message: 'hello', expected_human_request_id: request.id });
   });
 
-  it('takes a status of waiting for a request that it cannot see', async () => {
+  it('treats the status waiting as a pending request that it cannot read', async () => {
     const server = await scripted(json(200, { run: { id, status: 'waiting' } }));
     const refused = await send(server);
     expect(refused).toMatchObject({ code: 6, stdout: '' });
@@ -121,7 +121,7 @@ describe('runs send to a service that was written by somebody else', () => {
     expect(posts(server)).toEqual([]);
   });
 
-  it('sends nothing where the run may not be read and the service does not protect it', async () => {
+  it('sends nothing if the run cannot be read and the service does not detect pending requests', async () => {
     const server = await scripted(json(403, { error: 'forbidden', message: 'No.' }), json(404, { error: 'not_found' }));
     expect(await send(server)).toMatchObject({ code: 5, stdout: '' });
     expect(posts(server)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Words and flags of other tools, and what is said about them: the right command, and never one that changes what somebody wants to read. */
+/** Suggestions for words and flags of other tools: the right command, and never a changing command for a word that asks to see something. */
 import { describe, expect, it } from 'vitest';
 import { flagName } from '../../src/cli/kit/flags.ts';
 import { globalFlags } from '../../src/cli/kit/global-flags.ts';
@@ -27,7 +27,7 @@ const hintOf = async (...argv: string[]): Promise<string> => {
 };
 
 describe('the table of words', () => {
-  it('is about words that name nothing where they stand', () => {
+  it('contains only words that are not commands in their place', () => {
     expect(inTable.length).toBeGreaterThan(100);
     for (const [place, word] of inTable) {
       expect(places, place).toContain(place);
@@ -36,7 +36,7 @@ describe('the table of words', () => {
     }
   });
 
-  it('suggests commands that exist, with options that they have', () => {
+  it('suggests existing commands with existing options', () => {
     for (const [place, word, lines] of inTable)
       for (const line of lines) {
         expect(exists(commandTree, line), `${place} ${word}: ${line}`).toBe(true);
@@ -46,12 +46,12 @@ describe('the table of words', () => {
       }
   });
 
-  it('names, for every group, commands that some group has', () => {
+  it('contains only commands of existing groups for all groups', () => {
     const names = new Set(groupsOf(commandTree).flatMap(({ group }) => Object.keys(group.commands)));
     for (const candidates of Object.values(everywhere)) for (const name of candidates) expect(names).toContain(name);
   });
 
-  it('names flags that some command has', () => {
+  it('contains only existing flags', () => {
     const known = new Set(commands.flatMap(({ command }) => Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName)));
     for (const flag of ['--help', '--version']) known.add(flag);
     for (const [flag, meant] of Object.entries(flags)) {
@@ -83,7 +83,7 @@ describe('the table of words', () => {
       if (readingWords.has(word)) for (const line of lines) expect(await changes(commandTree, line), `${place} ${word}`).toBe(false);
   });
 
-  it('leads to a command that changes something from its own name with one slip alone', async () => {
+  it('suggests a changing command only for its own name with a single typo', async () => {
     const meant = (path: string[], word: string) => meantCommands({ tree: commandTree, path, word, rest: [] });
     expect(await meant(['runs'], 'stpo')).toEqual(['runs stop']);
     expect(await meant(['agents'], 'delet')).toEqual(['agents delete']);
@@ -135,7 +135,7 @@ describe('an unknown command', () => {
     expect(await hintOf(...argv)).toContain(hint);
   });
 
-  it('is reported with the word and the help that is near, also where help is asked for', async () => {
+  it('is reported with the word and the nearest help, also when help is requested', async () => {
     for (const argv of [
       ['runs', 'frobnicate'],
       ['runs', 'frobnicate', '--help'],
@@ -168,13 +168,13 @@ describe('an unknown flag', () => {
     expect(await hintOf(...argv)).toContain(hint);
   });
 
-  it('is not taken for one that replaces files', async () => {
+  it('is not mistaken for one that overwrites files', async () => {
     expect(await hintOf('sandbox', 'pull', 'RUN', '-f')).toBe('See `aops sandbox pull --help`.');
   });
 });
 
-describe('help inside a group', () => {
-  it('is that of the command', async () => {
+describe('the word help inside a group', () => {
+  it('shows the help of the command', async () => {
     const list = await runCli(['runs', 'list', '--help'], { env });
     expect(list.stdout).toContain('Usage: aops runs list');
     for (const argv of [
@@ -186,13 +186,13 @@ describe('help inside a group', () => {
     expect((await runCli(['agents', 'schedules', 'help', 'create'], { env })).stdout).toContain('Usage: aops agents schedules create');
   });
 
-  it('knows the words of other tools too', async () => {
+  it('also suggests commands for words of other tools', async () => {
     expect(await hintOf('help', 'login')).toBe('Did you mean `aops auth login`?');
     expect(await hintOf('help', 'scriptin')).toBe('Did you mean `aops help scripting`?');
     expect(await hintOf('help', 'frobnicate')).toBe('See `aops --help` for the commands and the topics.');
   });
 
-  it('leaves the word to commands that take words', async () => {
+  it('is passed to commands that accept any words', async () => {
     expect(await hintOf('runs', 'send', 'help', '--nope')).toContain('aops runs send --help');
   });
 });

@@ -1,4 +1,4 @@
-/** What `aops help TOPIC` promises, held against the program. */
+/** Compares the statements of `aops help TOPIC` with the program. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ const help = (topic: string): string => {
   return topicText(found);
 };
 
-/** Every variable that the sources read from an environment. */
+/** Every environment variable that the sources read. */
 function variablesRead(): Set<string> {
   const folder = path.join(project, 'src');
   const found = new Set<string>();
@@ -42,7 +42,7 @@ describe('aops help procedures', () => {
     service = await startTestService();
   });
 
-  it('has every step that a procedure may have', () => {
+  it('lists every kind of step', () => {
     const schema = JSON.parse(readFileSync(path.join(project, 'docs/procedure.schema.json'), 'utf8')) as {
       properties: { steps: { items: { anyOf: { required: string[] }[] } } };
     };
@@ -75,7 +75,7 @@ describe('aops help procedures', () => {
     expect([run.code, await service.read('out/paid.txt')]).toEqual([0, 'Bolt']);
   });
 
-  it('is where a mistake in a procedure points to', async () => {
+  it('is mentioned in the error for an invalid procedure', async () => {
     await service.file('wrong.yaml', 'steps: []\n');
     const refused = await service.cli(['agents', 'create', 'wrong', '--procedure', 'wrong.yaml']);
     expect(refused.stderr).toContain('hint: Nothing was changed. See `aops help procedures`.');

@@ -1,4 +1,4 @@
-/** The statuses in a log: they do not depend on when the watch happened to poll. */
+/** The statuses that a log contains do not depend on the times of the polls. */
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Transcript } from '../../src/cli/records/transcript.ts';
@@ -6,7 +6,7 @@ import { TranscriptSink } from '../../src/commands/runs/sinks.ts';
 import { plainStyles } from '../../src/terminal/style.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 
-it('tells that a run waits for its turn at the beginning, and not after each answer', async () => {
+it('reports that a run is queued at the beginning, but not after each answer', async () => {
   const lines: string[] = [];
   const write = async (line: string): Promise<void> => void lines.push(line);
   const sink = new TranscriptSink(write, new Transcript(plainStyles, 80), plainStyles, systemClock, undefined, false);

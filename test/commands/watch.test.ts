@@ -1,4 +1,4 @@
-/** Following runs where no person sits: the transcript, the events, who answers, and how it ends. */
+/** Watching runs without a terminal: the transcript, the events, the answers and the exit codes. */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -28,7 +28,7 @@ const json = (result: CliResult): Record<string, unknown> =>
   (JSON.parse(result.stderr.trimEnd().split('\n').at(-1) ?? '') as { error: Record<string, unknown> }).error;
 
 describe.concurrent('the transcript', () => {
-  it('is plain lines, tool calls folded to one, and ends with the outcome', async () => {
+  it('consists of plain lines, with tool calls on a single line, and ends with the outcome', async () => {
     const agent = await service.agent(whole, 'transcript');
     const watched = await service.cli(['runs', 'start', '--agent', agent, '--message', 'March', '--watch', '--answers', 'answers.yaml']);
     expect(watched.code).toBe(0);
@@ -58,23 +58,23 @@ describe.concurrent('the transcript', () => {
     expect(lines).toEqual(['one', '✗ erp.lookup  → no such invoice', 'two', expect.stringMatching(/^completed after/)]);
   });
 
-  it('cannot steer a terminal, whatever the run says', async () => {
+  it('cannot control the terminal, whatever the run prints', async () => {
     const run = await service.run('- say: "red \\e[31mred\\e[0m \\a\\e]0;title\\a\\r\\u202e"');
     await service.until(run, 'completed');
     const watched = await service.cli(['runs', 'watch', run, '--color', 'never'], { tty: true });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for control characters
     expect(watched.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
     expect(watched.stdout).toContain('red');
   });
 
-  it('with --quiet leaves only the transcript', async () => {
+  it('is the only output with --quiet', async () => {
     const run = await service.run(whole, 'x');
     const watched = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '--quiet']);
     expect(watched).toMatchObject({ code: 0, stderr: '' });
     expect(watched.stdout).toContain('Done: Acme Inc\n');
   });
 
-  it.each(['watch', 'start'])('of runs %s goes to stderr when the run itself is the result', async (verb) => {
+  it.each(['watch', 'start'])('of runs %s goes to stderr if the run itself is the result', async (verb) => {
     const agent = await service.agent('- say: one');
     const argv = verb === 'start' ? ['runs', 'start', '--agent', agent, '--watch'] : ['runs', 'watch', await service.start(agent)];
     const watched = await service.cli([...argv, '--json']);
@@ -84,7 +84,7 @@ describe.concurrent('the transcript', () => {
     expect(await service.cli([...argv, '--jq', '.status', '--quiet'])).toMatchObject({ code: 0, stdout: 'completed\n', stderr: '' });
   });
 
-  it('and the run is printed also when it failed', async () => {
+  it('and the run are also printed if the run failed', async () => {
     const run = await service.run('- fail: "no luck"');
     const watched = await service.cli(['runs', 'watch', run, '--json', '--quiet']);
     expect(watched.code).toBe(10);
@@ -94,7 +94,7 @@ describe.concurrent('the transcript', () => {
 });
 
 describe.concurrent('-o ndjson', () => {
-  it('is every event as an object on a line, counted, run.finished last', async () => {
+  it('prints every event as one numbered object per line, ending with run.finished', async () => {
     const run = await service.run(whole, 'April');
     const watched = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '-o', 'ndjson']);
     expect(watched.code).toBe(0);
@@ -121,7 +121,7 @@ describe.concurrent('-o ndjson', () => {
     ]);
   });
 
-  it('keeps errors out of the stream', async () => {
+  it('does not print errors in the stream', async () => {
     const run = await service.run('- fail: "no luck"');
     const watched = await service.cli(['runs', 'watch', run, '-o', 'ndjson']);
     expect(watched.code).toBe(10);
@@ -144,7 +144,7 @@ describe.concurrent('--on-request', () => {
     expect(command).toBe(`runs respond ${run} --answer 'Which vendor?=Acme GmbH'`);
     expect(watched.stderr).toContain(`aops runs watch ${run}`);
 
-    // The command is ready to be pasted.
+    // The command can be pasted.
     expect((await service.cli(['runs', 'respond', run, '--answer', 'Which vendor?=Acme GmbH'])).code).toBe(0);
     const next = await service.cli(['runs', 'watch', run, ...flags, '--json']);
     expect(next.code).toBe(12);
@@ -170,7 +170,7 @@ describe.concurrent('--on-request', () => {
     expect(watched.stdout).toContain('Done: Acme Inc\n');
   });
 
-  it('shows what is asked on a terminal, too, when somebody else is to answer', async () => {
+  it('shows the request on a terminal even if someone else will answer', async () => {
     const run = await service.run(pay);
     let answered: Promise<CliResult> | undefined;
     const watched = await service.cli(['runs', 'watch', run, '--on-request', 'wait'], {
@@ -184,7 +184,7 @@ describe.concurrent('--on-request', () => {
     expect((await answered)?.code).toBe(0);
   });
 
-  it('leaves what the answers file does not know to the others', async () => {
+  it('waits for someone else to answer requests that are not in the answers file', async () => {
     await service.file('half.yaml', 'answers: { "Which vendor?": Acme GmbH }\n');
     const run = await service.run(whole, 'x');
     const watched = await service.cli(['runs', 'watch', run, '--answers', 'half.yaml']);
@@ -195,7 +195,7 @@ describe.concurrent('--on-request', () => {
     await service.cli(['runs', 'stop', run]);
   });
 
-  it('refuses an answer of the file that does not fit, and leaves the request pending', async () => {
+  it('rejects an unsuitable answer from the file and leaves the request pending', async () => {
     await service.file('unfit.yaml', 'answers: { "Which vendor?": Globex }\n');
     const run = await service.run(whole, 'x');
     const watched = await service.cli(['runs', 'watch', run, '--answers', 'unfit.yaml']);
@@ -221,7 +221,7 @@ describe.concurrent('--on-request', () => {
   });
 });
 
-describe.concurrent('the exit code is the outcome, in every command that follows', () => {
+describe.concurrent('the exit code is the outcome in every command that watches a run', () => {
   const outcomes: [outcome: string, steps: string, code: number, word: string][] = [
     ['completed', '- say: fine', 0, ''],
     ['failed', '- fail: "no luck"', 10, 'no luck'],
@@ -271,21 +271,21 @@ describe.concurrent('the exit code is the outcome, in every command that follows
     });
   });
 
-  it('is 12 for a run that waits, and nobody may be asked', async () => {
+  it('is 12 for a waiting run that cannot be answered here', async () => {
     const agent = await service.agent(pay);
     const started = await service.cli(['runs', 'start', '--agent', agent, '--watch']);
     expect(started.code).toBe(12);
     const [, run = ''] = /^Run (\S+)\n/.exec(started.stderr) ?? [];
     expect((await service.cli(['runs', 'watch', run])).code).toBe(12);
     await service.cli(['runs', 'stop', run]);
-    // A script that parks it learns which one it is.
+    // A script that continues later learns the ID of the run.
     const parked = await service.cli(['runs', 'start', '--agent', agent, '--watch', '-o', 'id']);
     expect(parked.code).toBe(12);
     expect(parked.stderr).toContain(`Run ${parked.stdout}`);
     await service.cli(['runs', 'stop', parked.stdout.trim()]);
   });
 
-  it('is 9 when --timeout passes, and the run goes on', async () => {
+  it('is 9 when --timeout expires, and the run continues', async () => {
     const run = await service.waiting(pay);
     for (const argv of [
       ['watch', run, '--on-request', 'wait'],
@@ -301,7 +301,7 @@ describe.concurrent('the exit code is the outcome, in every command that follows
 });
 
 describe.concurrent('runs wait --for waiting', () => {
-  it('ends as soon as somebody is asked', async () => {
+  it('ends as soon as there is a human request', async () => {
     const run = await service.run(`- say: first\n${pay}`);
     const waited = await service.cli(['runs', 'wait', run, '--for', 'waiting', '--json']);
     expect(waited).toMatchObject({ code: 0, stderr: '' });
@@ -309,16 +309,16 @@ describe.concurrent('runs wait --for waiting', () => {
     await service.cli(['runs', 'stop', run]);
   });
 
-  it('is a conflict for a run that completes without asking', async () => {
+  it('is a conflict for a run that completes without a human request', async () => {
     const run = await service.run('- say: fine');
     const waited = await service.cli(['runs', 'wait', run, '--for', 'waiting']);
     expect(waited.code).toBe(6);
-    expect(waited.stderr).toContain('completed without asking anybody');
+    expect(waited.stderr).toContain('completed without a human request');
   });
 });
 
 describe.concurrent('Ctrl-C', () => {
-  it('detaches, says how to come back, and leaves the run alone', async () => {
+  it('detaches, shows how to come back, and does not affect the run', async () => {
     const run = await service.run('- say: started\n- sleep: 1h');
     let interrupt: (() => void) | undefined;
     const watched = await service.cli(['runs', 'watch', run], {
@@ -332,12 +332,12 @@ describe.concurrent('Ctrl-C', () => {
       },
     });
     expect(watched.code).toBe(130);
-    expect(watched.stderr).toBe(`Detached; the run goes on. Come back with: aops runs watch ${run}\n`);
+    expect(watched.stderr).toBe(`Detached. The run continues. Come back with: aops runs watch ${run}\n`);
     expect((await service.get(run)).run.status).toBe('running');
     await service.cli(['runs', 'stop', run]);
   });
 
-  it('ends runs wait at once', async () => {
+  it('ends runs wait immediately', async () => {
     const run = await service.run('- sleep: 1h');
     let interrupt = (): void => undefined;
     const waiting = service.cli(['runs', 'wait', run], {
@@ -353,7 +353,7 @@ describe.concurrent('Ctrl-C', () => {
 });
 
 describe.concurrent('runs start --pull', () => {
-  it('watches, then takes the files home', async () => {
+  it('watches the run, then downloads its files', async () => {
     const agent = await service.agent('- write: { path: out/a.txt, content: "A" }\n- write: { path: b.txt, content: "B" }');
     const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-1']);
     expect(pulled.code).toBe(0);
@@ -362,7 +362,7 @@ describe.concurrent('runs start --pull', () => {
     expect(await service.read('home-1/b.txt')).toBe('B');
   });
 
-  it('starts nothing when there is no place for the files', async () => {
+  it('starts nothing if the files cannot be saved', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }');
     await service.file('a-file', 'no folder');
     for (const place of ['a-file', 'a-file/below/it']) {
@@ -373,24 +373,24 @@ describe.concurrent('runs start --pull', () => {
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
   });
 
-  it('starts nothing when files are in the way, unless they may be replaced', async () => {
+  it('starts nothing if files exist, unless --force is used', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }');
     await service.file('home-3/other.txt', 'mine');
     const sent = ['runs', 'start', '--agent', agent, '--upload', 'home-3/other.txt', '--pull', 'home-3'];
     const refused = await service.cli(sent);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toBe(
-      'error: home-3 is not empty, and the run may write files with the same names. Nothing was started.\n' +
-        'hint: Choose a new folder for --pull, or let the files of the run replace what is there with --force.\n',
+      'error: home-3 is not empty, and the run might create files with the same names. Nothing was started.\n' +
+        'hint: Choose a new folder for --pull, or overwrite existing files with --force.\n',
     );
     expect((await service.cli([...sent, '--dry-run'])).code).toBe(2);
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
     expect((await service.cli([...sent, '--force'])).code).toBe(0);
     expect([await service.read('home-3/a.txt'), await service.read('home-3/other.txt')]).toEqual(['A', 'mine']);
-    expect((await service.cli(['runs', 'start', '--agent', agent, '--force'])).stderr).toContain('--force goes with --pull.');
+    expect((await service.cli(['runs', 'start', '--agent', agent, '--force'])).stderr).toContain('--force requires --pull.');
   });
 
-  it('starts nothing when a file to upload cannot be read', async () => {
+  it('starts nothing if a file to upload cannot be read', async () => {
     const agent = await service.agent('- say: hi');
     const pipe = path.join(service.folder, 'a-pipe');
     execFileSync('mkfifo', [pipe]);
@@ -399,7 +399,7 @@ describe.concurrent('runs start --pull', () => {
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
   });
 
-  it('loses neither the files nor the outcome when something came into the way during the run', async () => {
+  it('loses neither the files nor the outcome if files appear during the run', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- approve: { id: ok, title: "Go on?" }');
     const started = service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-4', '--on-request', 'wait']);
     const run = await eventually('the run waits', async () => {
@@ -410,7 +410,7 @@ describe.concurrent('runs start --pull', () => {
     await service.cli(['runs', 'respond', run, '--approve']);
     const pulled = await started;
     expect(pulled.code).toBe(0);
-    expect(pulled.stderr).toContain(`the files of the run go to home-4/run-${run}.`);
+    expect(pulled.stderr).toContain(`the files of the run are saved in home-4/run-${run}.`);
     expect([await service.read('home-4/a.txt'), await service.read(`home-4/run-${run}/a.txt`)]).toEqual(['mine', 'A']);
   });
 
@@ -434,7 +434,7 @@ describe.concurrent('runs start --pull', () => {
     expect(pulled.stderr).toContain(`aops sandbox pull ${run} --to ${place} --force`);
   });
 
-  it('takes them home from a failed run too, and still fails', async () => {
+  it('also downloads the files of a failed run, and still fails', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- fail: "no luck"');
     const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-2']);
     expect(pulled.code).toBe(10);

@@ -28,7 +28,7 @@ async function completed(): Promise<string> {
 }
 
 describe('webhooks create, list, get, update and delete', () => {
-  it('are the life of a webhook', async () => {
+  it('manage a webhook', async () => {
     const id = await created('--event', 'run.failed', '--event', 'run.completed', '--description', 'Mine');
     const shown = await service.cli(['webhooks', 'get', id, '--color', 'never'], { tty: true });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -58,20 +58,20 @@ describe('webhooks create, list, get, update and delete', () => {
     ['an unknown delivery', ['delivery', nothing], 3, nothing],
     ['an unknown delivery again', ['resend', nothing], 3, nothing],
     ['two filters that exclude each other', ['deliveries', '--failed', '--status', 'pending'], 2, '--failed'],
-  ])('refuse %s', async (_, argv, code, word) => {
+  ])('reject %s', async (_, argv, code, word) => {
     const refused = await service.cli(['webhooks', ...argv]);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(word);
   });
 
-  it('complete event kinds', async () => {
+  it('complete event types', async () => {
     const words = await service.cli(['__complete', '--', 'webhooks', 'create', '--event', 'run.f']);
     expect(words.stdout).toBe('run.failed\t\nrun.file.created\t\n');
   });
 });
 
 describe('webhooks deliveries, delivery and resend', () => {
-  it('show what was sent and what came back, and send it again', async () => {
+  it('show the request and the response, and send the event again', async () => {
     hook.answer = (response) => response.writeHead(410).end('\u001b[31mgone');
     const id = await created('--event', 'run.completed');
     const run = await completed();
@@ -115,7 +115,7 @@ describe('webhooks deliveries, delivery and resend', () => {
 });
 
 describe('webhooks secret', () => {
-  it('is masked unless it is asked for, also in JSON and in what --debug tells', async () => {
+  it('is masked without --reveal, also in JSON and with --debug', async () => {
     const secret = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout.trim();
     expect(secret).toMatch(/^whsec_.{44}$/);
     for (const flags of [[], ['--json'], ['--debug'], ['-o', 'yaml']]) {
@@ -126,7 +126,7 @@ describe('webhooks secret', () => {
     }
   });
 
-  it('is rotated with an overlap, once at a time', async () => {
+  it('is rotated with an overlap, one rotation at a time', async () => {
     const rotate = (...flags: string[]) => service.cli(['webhooks', 'secret', 'rotate', ...flags]);
     expect(await rotate()).toMatchObject({ code: 2, stdout: '' });
     const before = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
@@ -156,7 +156,7 @@ describe('webhooks verify', () => {
     await service.file('secret.txt', `${secret}\n`);
   });
 
-  it('needs no service, and takes what is genuine', async () => {
+  it('needs no service and accepts a valid delivery', async () => {
     const offline = { env: { AOPS_BASE_URL: 'http://127.0.0.1:9', AOPS_API_KEY: '' } };
     const good = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:04:00Z', '--json'], offline);
     expect(good).toMatchObject({ code: 0, stderr: '' });
@@ -167,7 +167,7 @@ describe('webhooks verify', () => {
     expect(wide.code).toBe(0);
   });
 
-  it('says why something is not', async () => {
+  it('explains why a delivery is not valid', async () => {
     await service.file('altered.json', `${body}\n`);
     const altered = await verify(['--body', 'altered.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:00:00Z']);
     expect(altered).toMatchObject({ code: 1, stdout: 'Valid\tfalse\nReason\tbody altered\n' });
@@ -180,13 +180,13 @@ describe('webhooks verify', () => {
   });
 
   it.each([
-    ['a secret on the command line', ['--body', 'body.json', '--secret', secret], 'can see secrets on a command line'],
-    ['no secret', ['--body', 'body.json'], 'Which secret?'],
+    ['a secret on the command line', ['--body', 'body.json', '--secret', secret], 'secrets on the command line are visible to other users'],
+    ['no secret', ['--body', 'body.json'], 'No secret was specified.'],
     ['an invalid secret', ['--body', 'body.json', '--secret', '@body.json'], 'not a webhook secret'],
-    ['a file that is not there', ['--body', 'nowhere', '--secret', '@secret.txt'], 'nowhere'],
-    ['one standard input for two', ['--body', '-', '--secret', '-'], 'not both'],
-    ['an invalid header', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header takes'],
-  ])('refuses %s', async (_, flags, word) => {
+    ['a missing file', ['--body', 'nowhere', '--secret', '@secret.txt'], 'nowhere'],
+    ['one standard input for two', ['--body', '-', '--secret', '-'], 'cannot be both'],
+    ['an invalid header', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header must have the form'],
+  ])('rejects %s', async (_, flags, word) => {
     const refused = await verify(flags);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toContain(word);
@@ -195,7 +195,7 @@ describe('webhooks verify', () => {
 });
 
 describe('webhooks listen', () => {
-  /** Listens, and does something once it does. */
+  /** Listens, and runs a function once it is listening. */
   async function listening(flags: string[], then: (url: string, interrupt: () => void) => Promise<void>) {
     let interrupt: () => void = () => undefined;
     let begun: Promise<void> | undefined;
@@ -212,7 +212,7 @@ describe('webhooks listen', () => {
     return result;
   }
 
-  it('subscribes, shows what is genuine, ends with the event, and leaves no webhook behind', async () => {
+  it('subscribes, prints valid deliveries, ends with the event, and leaves no webhook behind', async () => {
     const heard = await listening(['--subscribe', '--until', 'run.completed'], async () => void (await completed()));
     expect(heard.code).toBe(0);
     expect(heard.stdout).toMatch(/^\d\d:\d\d:\d\d {2}.*run\.started {2}[0-9a-f-]{36} {2}running$/m);
@@ -221,18 +221,18 @@ describe('webhooks listen', () => {
     expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
-  it('ends with Ctrl-C, also then without leaving a webhook', async () => {
+  it('ends with Ctrl-C without leaving a webhook behind', async () => {
     const heard = await listening(['--subscribe'], async (_, interrupt) => interrupt());
     expect(heard).toMatchObject({ code: 0, stdout: '' });
     expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
-  it('gives up after --timeout when the event does not come', async () => {
+  it('gives up after --timeout if the event does not arrive', async () => {
     const heard = await listening(['--until', 'run.failed', '--timeout', '300ms'], async () => undefined);
     expect(heard).toMatchObject({ code: 9, stdout: '' });
   });
 
-  it('refuses what is not genuine, tells repeats, and passes bodies on as they came', async () => {
+  it('rejects invalid deliveries, marks repeats, and forwards bodies unchanged', async () => {
     const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     await service.file('own.txt', secret);
     hook.received.length = 0;
@@ -262,14 +262,14 @@ describe('webhooks listen', () => {
     expect(hook.received[0]?.headers).toMatchObject({ 'webhook-id': 'e1' });
   });
 
-  it('does not share a port', async () => {
+  it('reports a port that is in use', async () => {
     const { port } = new URL(hook.url);
     expect(await service.cli(['webhooks', 'listen', '--port', port])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
 describe('a service without the extensions', () => {
-  it('is said not to offer them', async () => {
+  it('is reported not to offer them', async () => {
     const { createServer } = await import('node:http');
     const other = createServer((_, response) =>
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"route_not_found","message":"No such route."}'),

@@ -25,7 +25,7 @@ describeNeeding(needsProgram('mandoc', ['-T', 'ascii', '/dev/null']), 'man pages
     const { stdout } = spawnSync('mandoc', ['-T', 'ascii', path.join(root, 'man/aops-runs-list.1')], { encoding: 'utf8' });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: bold letters are overstruck
     const text = stdout.replaceAll(/.\u0008/g, '');
-    expect(text).toContain('aops-runs-list - List runs, the newest first');
+    expect(text).toContain('aops-runs-list - List runs, newest first');
     expect(text).toMatch(/--status STATUS\n/);
     expect(text).toMatch(/JSON FIELDS[\s\S]*agent_name\n +string/);
   });

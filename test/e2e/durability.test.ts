@@ -41,7 +41,7 @@ describe.concurrent('kill -9 of the service', () => {
     await eventually('the command runs', async () => (await cat(machine, run, 'steps.log')) === 'before\nlong\n');
     await killService(machine);
     await machine.file('gate', '');
-    expect(await machine.aops('local', 'up')).toMatchObject({ code: 0, stderr: 'The local service is up.\n' });
+    expect(await machine.aops('local', 'up')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
 
     const watched = await machine.aops('runs', 'watch', run);
     expect(watched).toMatchObject({ code: 0, stderr: '' });

@@ -28,36 +28,36 @@ describe('aops inbox', () => {
     const first = await asking('payer');
     const second = await asking('asker');
     const inbox = machine.terminal('inbox');
-    await inbox.shows('2 requests wait');
+    await inbox.shows('2 requests are waiting for an answer');
     await inbox.asks(/payer {2}Pay the invoices\?/);
     inbox.type(keys.enter);
     await inbox.asks('Approve');
     inbox.type(keys.down, keys.enter);
-    await inbox.shows('One request waits');
+    await inbox.shows('1 request is waiting for an answer');
     await inbox.asks(/asker {2}Which vendor\?/);
     inbox.type(keys.down, keys.enter);
-    await inbox.shows('Answered 1; 1 waits.');
+    await inbox.shows('Answered 1; 1 still pending.');
     expect(await inbox.exit).toBe(0);
     expect((await machine.aops('runs', 'wait', first)).code).toBe(0);
     expect(await statusOf(second)).toBe('waiting');
 
     const rest = machine.terminal('inbox');
-    await rest.asks('One request waits');
+    await rest.asks('1 request is waiting for an answer');
     rest.type(keys.enter);
     await rest.asks('Other');
     rest.type(keys.down, keys.down, keys.enter);
-    await rest.shows('Answered 1; nothing else is asked.');
+    await rest.shows('Answered 1; nothing else is pending.');
     expect(await rest.exit).toBe(0);
   });
 
   it('says so when somebody else was faster', async () => {
     const run = await asking('payer');
     const inbox = machine.terminal('inbox');
-    await inbox.asks('One request waits');
+    await inbox.asks('1 request is waiting for an answer');
     inbox.type(keys.enter);
     await inbox.shows('Leave it pending');
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
-    await inbox.shows('The run no longer asks: somebody else answered, or it was stopped.');
+    await inbox.shows('The request is no longer pending: someone else answered it, or the run was stopped.');
     await inbox.shows('Nothing is waiting for an answer.');
     expect(await inbox.exit).toBe(0);
   });

@@ -39,7 +39,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(noLog.stderr).toContain('hint: Start the local service with `aops local up`.');
 
     const up = await machine.aops('local', 'up');
-    expect(up).toMatchObject({ code: 0, stderr: 'The local service is up.\n' });
+    expect(up).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
     expect(up.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\trun as you/);
     const status = await machine.json<Status>('local', 'status');
     for (const key of ['running', 'url', 'pid', 'data_dir', 'profile', 'team_id', 'version']) expect(Object.keys(status)).toContain(key);
@@ -53,12 +53,12 @@ describe.concurrent('up, status, logs, down, reset', () => {
     const token = (await readFile(path.join(status.data_dir, 'token'), 'utf8')).trim();
 
     const again = await machine.aops('local', 'up');
-    expect(again).toMatchObject({ code: 0, stdout: up.stdout, stderr: 'The local service is up already.\n' });
+    expect(again).toMatchObject({ code: 0, stdout: up.stdout, stderr: 'The local service is already running.\n' });
     expect((await machine.json<Status>('local', 'status')).pid).toBe(status.pid);
     for (const flags of [['--ephemeral'], ['--data-dir', 'elsewhere'], ['--port', '1'], ['--exec', 'off']]) {
       const otherwise = await machine.aops('local', 'up', ...flags);
       expect(otherwise).toMatchObject({ code: 6, stdout: '' });
-      expect(otherwise.stderr).toContain('hint: Stop it with `aops local down`');
+      expect(otherwise.stderr).toContain('stop it with `aops local down`');
     }
 
     expect((await machine.json<{ data: unknown[] }>('profiles', 'list')).data).toMatchObject([
@@ -101,7 +101,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     });
     await eventually('the process is gone', () => !isAlive(pid));
     expect(existsSync(status.data_dir)).toBe(false);
-    expect((await machine.aops('local', 'reset', '--yes')).stdout).toBe(`There is nothing in ${status.data_dir}.\n`);
+    expect((await machine.aops('local', 'reset', '--yes')).stdout).toBe(`There is no data in ${status.data_dir}.\n`);
   });
 
   it('reset only the data of the service if the directory contains other files', async () => {
@@ -114,7 +114,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await machine.aops('runs', 'wait', await machine.startRun('pay'))).code).toBe(0);
     const { code, stdout, stderr } = await machine.aops('local', 'reset', ...at, '--yes');
     expect({ code, stdout }).toEqual({ code: 0, stdout: `Deleted the data in ${at[1]}.\n` });
-    expect(stderr).toMatch(/^What else is in \S+ was left there, such as \S+\.\n$/);
+    expect(stderr).toMatch(/^Other files in \S+ were kept, such as \S+\.\n$/);
     expect((await readdir(at[1] as string, { recursive: true })).sort()).toEqual(
       ['backups', 'backups/home.tgz', 'files', 'files/mine.txt', 'notes.txt'].map((name) => path.normalize(name)),
     );

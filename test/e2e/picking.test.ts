@@ -47,7 +47,7 @@ describe('a missing run argument', () => {
     await respond.asks('Leave it pending');
     respond.type(keys.down, keys.enter);
     await respond.shows(/Answered: Pay gamma\?/);
-    await respond.shows(`Follow the run with: aops runs watch ${run.run_number}`);
+    await respond.shows(`Watch the run with: aops runs watch ${run.run_number}`);
     expect(await respond.exit).toBe(0);
     expect((await machine.getRun(run.id)).status).not.toBe('waiting');
   });
@@ -119,7 +119,7 @@ describe('runs wait', () => {
     const wait = machine.terminal('runs', 'wait', String(run_number));
     await wait.shows('running');
     wait.type(keys.ctrlC);
-    await wait.shows(`Stopped waiting; the run goes on. Come back with: aops runs wait ${run_number}`);
+    await wait.shows(`Stopped waiting. The run continues. Come back with: aops runs wait ${run_number}`);
     expect(await wait.exit).toBe(130);
   });
 

@@ -11,7 +11,7 @@ const example = path.join(project, 'examples/invoice-check');
 let machine: Machine;
 beforeAll(async () => {
   machine = await Machine.create();
-  expect(await machine.aops('local', 'up', '--ephemeral')).toMatchObject({ code: 0, stderr: 'The local service is up.\n' });
+  expect(await machine.aops('local', 'up', '--ephemeral')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
 });
 
 const start = (agent: string, ...flags: string[]) => machine.aops('runs', 'start', '--agent', agent, '--watch', ...flags);
@@ -130,7 +130,7 @@ describeNeeding(needsPosix, 'a full disk', () => {
     const { code, stdout, stderr } = await limited('local token create lost --to lost.key');
     const { id } = await machine.json<{ id: string }>('local', 'token', 'list', '--jq', '.data[] | select(.name == "lost")');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain(`lost.key is too large for its file system.\nhint: The secret is shown only once, and is lost.`);
+    expect(stderr).toContain(`lost.key is too large for its file system.\nhint: The secret is shown only once and is now lost.`);
     expect(stderr).toContain(`aops local token revoke ${id}`);
     expect(await readdir(machine.folder)).not.toContain('lost.key');
   });

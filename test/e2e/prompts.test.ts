@@ -268,9 +268,9 @@ describe('Ctrl-Z and fg', () => {
     const run = await asking('writer');
     const screen = await shell();
     screen.type('aops inbox --agent writer', keys.enter);
-    await screen.asks('One request waits');
+    await screen.asks('1 request is waiting for an answer');
     await suspended(screen);
-    await screen.asks('One request waits');
+    await screen.asks('1 request is waiting for an answer');
     screen.type(keys.enter);
     await screen.asks('What changed?');
     screen.type('this', keys.enter);

@@ -22,10 +22,10 @@ describe('a builder run on a terminal', () => {
     await screen.shows('Removed Step 3 (approve): Book?');
     await screen.shows('+  - say: Bye');
     expect(screen.raw).toContain('\u001b[32m+  - say: Bye');
-    await screen.shows('What should become of it?');
+    await screen.shows('What do you want to do with this proposal?');
     await screen.asks('Leave it for later');
     screen.type(keys.down, keys.enter);
-    await screen.shows('Accepted: the revision has what was proposed.');
+    await screen.shows('Accepted: the proposal was applied to the revision.');
     expect(await screen.exit).toBe(0);
     expect((await machine.aops('revisions', 'get', 'clerk@latest', '--procedure')).stdout).toContain('- say: Bye');
   });
@@ -38,14 +38,14 @@ describe('a builder run on a terminal', () => {
     await screen.shows('Added a step (approve): Ship it?');
     await screen.asks('Leave it for later');
     screen.type(keys.up, keys.enter);
-    await screen.shows('waits for somebody to accept or decline it');
+    await screen.shows('is waiting for it to be accepted or declined');
     expect(await screen.exit).toBe(12);
     expect(screen.text).not.toContain('error:');
 
     const again = machine.terminal('revisions', 'watch', 'clerk@latest');
-    await again.shows('What should become of it?');
+    await again.shows('What do you want to do with this proposal?');
     again.type(keys.ctrlC);
-    await again.shows('Detached. The builder run waits for a decision; come back with: aops revisions watch');
+    await again.shows('Detached. The builder run is waiting for a decision. Come back with: aops revisions watch');
     expect(await again.exit).toBe(130);
     expect((await machine.aops('revisions', 'decline', 'clerk@latest')).code).toBe(0);
   });

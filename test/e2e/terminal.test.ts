@@ -25,7 +25,7 @@ function expectTidy({ raw }: Screen): void {
 describe('the main scenario', () => {
   it('starts a service, an agent and a run, and answers it', async () => {
     const up = machine.terminal('local', 'up', '--ephemeral');
-    await up.shows('The local service is up.');
+    await up.shows('The local service is running.');
     await up.shows(/URL: +http:\/\/127\.0\.0\.1:\d+/);
     await up.shows(/Data: +\S+/);
     await up.shows('Profile:');
@@ -88,7 +88,7 @@ describe('a prompt', () => {
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Leave it pending');
     expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
-    await watch.shows('The run no longer asks: Pay 3 invoices?');
+    await watch.shows('No longer pending: Pay 3 invoices?');
     await watch.shows(/interrupted/);
     expect(await watch.exit).toBe(11);
     expectTidy(watch);
@@ -99,7 +99,7 @@ describe('a prompt', () => {
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('Leave it pending');
     watch.type(keys.ctrlC);
-    await watch.shows(`Detached. The run waits for an answer; come back with: aops runs watch ${run}`);
+    await watch.shows(`Detached. The run is waiting for an answer. Come back with: aops runs watch ${run}`);
     expect(await watch.exit).toBe(130);
     expectTidy(watch);
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Pay 3 invoices?');
@@ -204,7 +204,7 @@ describe('Ctrl-C while a run works', () => {
     await watch.shows('started');
     await watch.shows('running');
     watch.type(keys.ctrlC);
-    await watch.shows(/Detached; the run goes on\. Come back with: aops runs watch \d+\n/);
+    await watch.shows(/Detached\. The run continues\. Come back with: aops runs watch \d+\n/);
     expect(await watch.exit).toBe(130);
     expectTidy(watch);
     expect((await machine.getRun('@latest')).status).toBe('running');
@@ -222,7 +222,7 @@ describe('aops auth login', () => {
     afterTest(() => new Promise((resolve) => server.close(resolve)));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const login = machine.terminal('auth', 'login', '--base-url', url, '--team', randomUUID(), '--client-id', 'nightly');
-    await login.shows(/Does\s+the\s+secret\s+belong\s+there\?/);
+    await login.shows(/Do\s+you\s+trust\s+this\s+address\?/);
     expect(login.text).toMatch(/127\.0\.0\.1:9\/token/);
     login.type('n', keys.enter);
     await login.shows('Nothing was sent');
@@ -234,7 +234,7 @@ describe('aops auth login', () => {
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const token = (await readFile(path.join(data_dir, 'token'), 'utf8')).trim();
     const login = machine.terminal('auth', 'login', '--profile', 'typed', '--base-url', url);
-    await login.shows('Team id');
+    await login.shows('Team ID');
     login.type(team_id, keys.enter);
     await login.shows('API key');
     login.type(token, keys.enter);

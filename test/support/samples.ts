@@ -30,7 +30,7 @@ const samples: Record<string, string> = {
 
 /** Exceptions, for fields that depend on each other, or that a command shows without declaring them. */
 const special: Readonly<Record<string, (way: Way) => object>> = {
-  'Verify a delivery, and say why when it is not genuine': ({ kind }) => (kind === 'bare' ? { reason: 'no_match' } : {}),
+  'Verify the signature of a delivery': ({ kind }) => (kind === 'bare' ? { reason: 'no_match' } : {}),
   'Show a case with its data and history': (way) => ({ events: fromSchema(schemaAt('getCase.events'), 'events', way) }),
 };
 

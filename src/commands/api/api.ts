@@ -13,20 +13,20 @@ import { buildRequest } from './request.ts';
 import { mediaAt } from './target.ts';
 
 const methodsAndPath = {
-  methodOrPath: optionalArgument('The method, the path, or the id of an operation'),
-  path: optionalArgument('The path, after a method'),
+  methodOrPath: optionalArgument('The method, the path or the ID of an operation'),
+  path: optionalArgument('The path, if the method comes first'),
 } as const;
 
 const options = {
-  method: text('METHOD', 'The method, as in gh; the same as the word before the path', { short: 'X' }),
+  method: text('METHOD', 'HTTP method; the same as the word before the path', { short: 'X' }),
   ...bodyFlags,
   header: texts('NAME: VALUE', 'Send this header', { short: 'H' }),
-  paginate: flag('Read all pages of a list and print them as one'),
-  slurp: flag('With --paginate: print the pages as they came, in a list'),
-  include: flag('Print status and headers before the body', { short: 'i' }),
-  silent: flag('Print no body'),
-  list: flag('List the operations of the interface, or those that contain the given word'),
-  curl: flag('Print the same request as a curl command, without the credential, and send nothing'),
+  paginate: flag('Read all pages of a list and merge them'),
+  slurp: flag('With --paginate: print an array of the original pages'),
+  include: flag('Also print the status and headers of the response', { short: 'i' }),
+  silent: flag('Do not print the body of the response'),
+  list: flag('List the operations of the interface, or those that contain a word'),
+  curl: flag('Print the request as a curl command without the credential, and send nothing'),
 } as const;
 
 const listing = listOutput<{ id: string; method: string; path: string; summary: string }>({
@@ -36,30 +36,30 @@ const listing = listOutput<{ id: string; method: string; path: string; summary: 
     column('OPERATION', (row) => row.id, { shrink: true }),
     column('SUMMARY', (row) => row.summary, { shrink: true }),
   ],
-  empty: 'No operation contains that word.',
+  empty: 'No operations contain that word.',
 });
 
 export default defineCommand({
   summary: 'Send an authenticated request to the service',
-  description: `PATH may leave out /v2. In it, {team} is the team, and another placeholder takes the field of its name. The id of an operation stands for its method and path. The method is GET, and POST as soon as there are fields or a body. Fields become the body; with GET or --input they become the query. A change carries an idempotency key like any other.`,
+  description: `The prefix /v2 of PATH is optional. In PATH, {team} is replaced with the ID of the team, and any other placeholder with the field of the same name. The ID of an operation can be used instead of its method and path. The default method is GET, or POST if there are fields or a body. Fields are sent as the body; with GET or --input, they are sent as the query. Changes are sent with an idempotency key.`,
   arguments: methodsAndPath,
   options,
   mutates: true,
   operations: operationIds,
   examples: [
-    { command: 'aops api GET teams/{team}/runs -f status=waiting', text: 'A list with a filter' },
-    { command: 'aops api getRun -f run_id=RUN', text: 'An operation by its id' },
-    { command: 'aops api POST runs/RUN/messages -f message=hello', text: 'A change' },
-    { command: "aops api listRuns --paginate --jq '.data | length'", text: 'All pages, merged before they are filtered' },
-    { command: 'aops api startRun -f agent_id=AGENT --curl', text: 'The same as a curl command' },
-    { command: 'aops api --list runs', text: 'What there is about runs' },
+    { command: 'aops api GET teams/{team}/runs -f status=waiting', text: 'List waiting runs' },
+    { command: 'aops api getRun -f run_id=RUN', text: 'Call an operation by its ID' },
+    { command: 'aops api POST runs/RUN/messages -f message=hello', text: 'Send a message' },
+    { command: "aops api listRuns --paginate --jq '.data | length'", text: 'Read all pages and filter the merged result' },
+    { command: 'aops api startRun -f agent_id=AGENT --curl', text: 'Print a request as a curl command' },
+    { command: 'aops api --list runs', text: 'List operations for runs' },
   ],
   result: returns({ id: 'string', method: 'string', path: 'string', summary: 'string' }),
   output: rawOutput(listing),
   async run(context, input) {
-    if (input.list) return listed(input.methodOrPath);
-    if (input.slurp && !input.paginate) throw new UsageError('--slurp goes with --paginate.');
-    if (input.include && input.paginate) throw new UsageError('--include shows one answer, and --paginate reads several.');
+    if (input.list) return matchingOperations(input.methodOrPath);
+    if (input.slurp && !input.paginate) throw new UsageError('--slurp requires --paginate.');
+    if (input.include && input.paginate) throw new UsageError('--include and --paginate cannot be combined.');
     const request = await buildRequest(context, input);
     if (input.curl) return printCurl(context, request, input);
     const { paginate, slurp, silent, include } = input;
@@ -70,18 +70,18 @@ export default defineCommand({
   },
 });
 
-function listed(word: string | undefined) {
-  const wanted = word?.toLowerCase() ?? '';
+function matchingOperations(word: string | undefined) {
+  const searched = word?.toLowerCase() ?? '';
   const rows = operationIds.map((id) => ({
     id,
     method: operations[id].method,
     path: operations[id].path,
     summary: operations[id].summary,
   }));
-  return wholeList(rows.filter((row) => Object.values(row).some((text) => text.toLowerCase().includes(wanted))));
+  return wholeList(rows.filter((row) => Object.values(row).some((text) => text.toLowerCase().includes(searched))));
 }
 
-/** The body of an operation that answers with no JSON, to stdout. */
+/** Prints the body of an operation whose response is not JSON. */
 async function printMedia(context: Context, { path }: ServiceRequest, id: MediaOperationId): Promise<undefined> {
   const [{ mediaBody }, { printContent }] = await Promise.all([
     import('../../client/transfers/media.ts'),
@@ -102,7 +102,7 @@ async function answer(context: Context, request: ServiceRequest, include: boolea
 }
 
 async function allPages(context: Context, request: ServiceRequest, slurp: boolean): Promise<unknown> {
-  if (request.method !== 'GET') throw new UsageError('--paginate is for GET.', 'Give the method: -X GET.');
+  if (request.method !== 'GET') throw new UsageError('--paginate works only with GET.', 'Specify the method: -X GET.');
   const { mergePages, readPages } = await import('./pages.ts');
   const url = new URL(request.path, 'http://service');
   const pages = await readPages(
@@ -125,5 +125,5 @@ async function printCurl(context: Context, request: ServiceRequest, { input }: I
   ]);
   const key = request.mutates ? (context.flags.idempotencyKey ?? newIdempotencyKey()) : undefined;
   await context.terminal.line(curlCommand(requireBaseUrl(context.config()), request, { key, bodyFile: input }));
-  if (!context.env.AOPS_API_KEY) context.terminal.note('Set the variable first: export AOPS_API_KEY=$(aops auth token)');
+  if (!context.env.AOPS_API_KEY) context.terminal.note('To run it, set the variable first: export AOPS_API_KEY=$(aops auth token)');
 }

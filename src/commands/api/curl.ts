@@ -1,11 +1,11 @@
-/** A request as a curl command line for a POSIX shell. The credential is a variable in it, never a value. */
+/** A request as a curl command line for a POSIX shell, with the credential as a variable. */
 import { shellQuoted } from '../../base/shell.ts';
 import type { ServiceRequest } from '../../client/request.ts';
 
 export interface CurlParts {
   /** The idempotency key, for a change. */
   key: string | undefined;
-  /** Where the body came from, when it came from a file or standard input. */
+  /** The source of the body, if it is a file or standard input. */
   bodyFile: string | undefined;
 }
 

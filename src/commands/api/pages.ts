@@ -1,29 +1,29 @@
 /**
- * All pages of a list that `aops api --paginate` reads, until the service has no more: by offset, or backwards from the latest
- * where the answer says whether there is more before it.
+ * Reads all pages of a list for `aops api --paginate`: by offset, or backwards from the latest page if the response reports whether
+ * there are earlier rows.
  */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 
 export type Json = Record<string, unknown>;
 
-/** What the query of the next page has to say. */
+/** The query parameters of the next page. */
 export type Place = { offset: number } | { before: string };
 
-/** Pages in a row that bring nothing new before it is clear that none will. */
-const barrenPages = 3;
+/** How many pages in a row can contain nothing new before reading stops. */
+const maxRepeatedPages = 3;
 
 /**
  * Reads pages until the last one.
- * @param read reads the page at a place; undefined for the first, which is sent as it was asked for
+ * @param read reads the page at a place; undefined for the first page, whose request is unchanged
  * @param start the offset of the first page
- * @throws UsageError if the response is not a list of pages; AopsError when the service repeats itself: the rest cannot be read
+ * @throws UsageError when the response is not a list with pages; AopsError when the service keeps repeating rows
  */
 export async function readPages(read: (place: Place | undefined) => Promise<unknown>, start: number): Promise<Json[]> {
   const pages: Json[] = [];
   const seen = new Set<unknown>();
   let place: Place | undefined;
   let offset = start;
-  let barren = 0;
+  let repeatedPages = 0;
   for (;;) {
     const page = (await read(place)) as Json;
     const rows = page[listKey(page)] as unknown[];
@@ -32,9 +32,9 @@ export async function readPages(read: (place: Place | undefined) => Promise<unkn
     const { total, has_more: more } = page;
     if (rows.length === 0) return pages;
     const ended = typeof more === 'boolean' ? !more : typeof total === 'number' && offset >= total;
-    barren = rows.filter((row) => isNew(row, seen)).length === 0 ? barren + 1 : 0;
-    // What others add in front pushes rows onto a later page, but never makes the last one of them alone.
-    if (barren >= barrenPages || (ended && barren > 0)) throw repeated();
+    repeatedPages = rows.filter((row) => isNew(row, seen)).length === 0 ? repeatedPages + 1 : 0;
+    // New rows at the front can push rows onto the next page, but the last page always contains at least one new row.
+    if (repeatedPages >= maxRepeatedPages || (ended && repeatedPages > 0)) throw repeated();
     if (ended) return pages;
     const first = idOf(rows[0]);
     place = typeof more === 'boolean' && first !== undefined ? { before: first } : { offset };
@@ -45,7 +45,7 @@ const repeated = (): AopsError =>
   new AopsError('The service repeats the same rows instead of the next page.', {
     code: 'pages_repeated',
     exit: exitCodes.failure,
-    hint: 'This list is not paged by offset: leave out --paginate, and ask for its pages as its operation has them.',
+    hint: 'This list does not support offsets. Omit --paginate and use the paging parameters of the operation.',
   });
 
 const idOf = (row: unknown): string | undefined => {
@@ -53,20 +53,20 @@ const idOf = (row: unknown): string | undefined => {
   return typeof id === 'string' ? id : undefined;
 };
 
-/** Rows without an id cannot be told apart, and count as new. */
+/** Rows without an ID cannot be distinguished, so they count as new. */
 function isNew(row: unknown, seen: Set<unknown>): boolean {
   const id = idOf(row);
   return id === undefined || (!seen.has(id) && seen.add(id) !== undefined);
 }
 
 /**
- * One answer out of all pages: the first, with the rows of all. A row that a change in between pushed onto a second page is not repeated.
+ * Merges all pages into the first. Rows that were pushed onto another page between two requests appear only once.
  */
 export function mergePages(pages: readonly Json[]): Json {
   const [first] = pages as [Json];
   const key = listKey(first);
   const seen = new Set<unknown>();
-  // Read backwards, in the order of the list.
+  // Pages that were read backwards are put into the order of the list.
   const inOrder = typeof first.has_more === 'boolean' ? pages.toReversed() : pages;
   const rows = inOrder.flatMap((page) => page[key] as unknown[]).filter((row) => isNew(row, seen));
   const { has_more: _, ...rest } = first;
@@ -83,5 +83,5 @@ function listKey(page: unknown): string {
   const paged = typeof page === 'object' && page !== null && ('total' in page || 'has_more' in page);
   const [only] = lists;
   if (only !== undefined && lists.length === 1 && paged) return only[0];
-  throw new UsageError('This answer has no pages.', 'Leave out --paginate.');
+  throw new UsageError('The response is not a list with pages.', 'Omit --paginate.');
 }

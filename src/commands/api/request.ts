@@ -1,14 +1,14 @@
-/** The request that the words and flags of `aops api` describe. */
+/** Builds the request from the arguments and flags of `aops api`. */
 import { UsageError } from '../../base/errors.ts';
 import { type BodyInput, bodyFromFlags, parseJson, readBytes, readText } from '../../cli/input/body.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import type { ServiceRequest } from '../../client/request.ts';
 import { fullPath, headersOf, type TargetInput, targetOf, withQuery } from './target.ts';
 
-/** @throws UsageError for what cannot be sent */
+/** @throws UsageError for a request that cannot be sent */
 export async function buildRequest(context: Context, input: TargetInput & BodyInput & { header: string[] }): Promise<ServiceRequest> {
   const fields = (await bodyFromFlags(context, { ...input, input: undefined })) as Record<string, unknown> | undefined;
-  // A field that fills a placeholder makes no body.
+  // Fields that fill a placeholder are not part of the body.
   const words = `${input.methodOrPath ?? ''} ${input.path ?? ''}`;
   const inBody = Object.keys(fields ?? {}).some((name) => !words.includes(`{${name}}`));
   const target = targetOf(input, inBody || input.input !== undefined);
@@ -17,14 +17,14 @@ export async function buildRequest(context: Context, input: TargetInput & BodyIn
   const headers = headersOf(input.header);
   const request: ServiceRequest = { method: target.method, path, headers, mutates: target.method !== 'GET' };
   if (target.method === 'GET' && input.input !== undefined)
-    throw new UsageError('GET has no body.', 'Leave out --input, or give another method.');
+    throw new UsageError('A GET request has no body.', 'Omit --input, or specify another method.');
   if (target.method === 'GET' || input.input !== undefined) request.path = withQuery(path, queryOf(rest));
   const body = await bodyOf(context, input, headers, rest);
   if (target.method === 'GET' || body === undefined) return request;
   return { ...request, headers: { 'content-type': 'application/json', ...headers }, body };
 }
 
-/** The file as it is, which has to be JSON unless the header of a content type says otherwise: read and written again, long numbers would be others. */
+/** The unchanged file, which must be JSON unless a header specifies another content type. Parsing and serialising it would change large numbers. */
 async function bodyOf(
   context: Context,
   { input }: BodyInput,

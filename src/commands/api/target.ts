@@ -1,4 +1,4 @@
-/** What `aops api` sends: method and path from words, flags, placeholders and operation ids; headers from the command line. */
+/** The target of `aops api`: method and path from arguments, flags, placeholders and operation IDs, and the headers from the command line. */
 import { UsageError } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -15,33 +15,33 @@ export interface TargetInput {
 
 export interface Target {
   method: string;
-  /** Begins with a slash; placeholders are still open. */
+  /** Begins with a slash; its placeholders are not replaced yet. */
   path: string;
 }
 
 /**
- * The method and path that the words mean: `[METHOD] PATH`, or the id of an operation with its own method.
- * @param hasBody whether there are fields or a body: the method is POST then, unless one is given
+ * The method and path from the arguments: `[METHOD] PATH`, or the ID of an operation.
+ * @param hasBody whether there are fields or a body, which makes POST the default method
  */
 export function targetOf({ methodOrPath, path, method: flag }: TargetInput, hasBody: boolean): Target {
   if (methodOrPath === undefined)
-    throw new UsageError('Which path?', 'For example: aops api /v2/teams/{team}. `aops api --list` lists the operations.');
+    throw new UsageError('No path was specified.', 'For example: aops api /v2/teams/{team}. `aops api --list` lists the operations.');
   const named = path === undefined ? undefined : methodOrPath;
-  if (named !== undefined && flag !== undefined) throw new UsageError('The method is given twice.', `Leave out ${named} or --method.`);
+  if (named !== undefined && flag !== undefined) throw new UsageError('The method is specified twice.', `Omit ${named} or --method.`);
   const method = checkedMethod(named ?? flag);
-  const given = path ?? methodOrPath;
-  if (methods.includes(given.toUpperCase()))
-    throw new UsageError(`Which path is ${given.toUpperCase()} for?`, 'For example: aops api GET /v2/teams/{team}.');
-  // Ids are of several words, in camel case; the paths of the interface are not.
-  if (!/^[a-z]+[A-Z][A-Za-z]*$/.test(given)) return { method: method ?? (hasBody ? 'POST' : 'GET'), path: given };
-  if (!operationIds.includes(given as OperationId)) throw unknownOperation(given);
-  const row = operation(given as OperationId);
+  const word = path ?? methodOrPath;
+  if (methods.includes(word.toUpperCase()))
+    throw new UsageError(`No path was specified after ${word.toUpperCase()}.`, 'For example: aops api GET /v2/teams/{team}.');
+  // IDs of operations consist of several words in camel case, unlike the paths of the interface.
+  if (!/^[a-z]+[A-Z][A-Za-z]*$/.test(word)) return { method: method ?? (hasBody ? 'POST' : 'GET'), path: word };
+  if (!operationIds.includes(word as OperationId)) throw unknownOperation(word);
+  const row = operation(word as OperationId);
   if (method !== undefined && method !== row.method)
-    throw new UsageError(`${given} is a ${row.method}, not a ${method}.`, 'Leave the method out.');
+    throw new UsageError(`${word} is a ${row.method} operation, not ${method}.`, 'Omit the method.');
   return { method: row.method, path: row.path };
 }
 
-/** The operation at a path, if it answers with something else than JSON. */
+/** The operation with this path, if its response is not JSON. */
 export function mediaAt({ method, path }: { method: string; path: string }): MediaOperationId | undefined {
   const segments = path.replace(/\?.*$/, '').split('/');
   return operationIds.find((id): id is MediaOperationId => {
@@ -54,34 +54,35 @@ export function mediaAt({ method, path }: { method: string; path: string }): Med
 
 function checkedMethod(word: string | undefined): string | undefined {
   if (word === undefined || methods.includes(word.toUpperCase())) return word?.toUpperCase();
-  throw new UsageError(`"${word}" is not a method.`, `Methods: ${methods.join(', ')}.`);
+  throw new UsageError(`"${word}" is not a supported method.`, `Supported methods: ${methods.join(', ')}.`);
 }
 
-function unknownOperation(given: string): UsageError {
-  const meant = nearest(given, operationIds);
+function unknownOperation(word: string): UsageError {
+  const meant = nearest(word, operationIds);
   return new UsageError(
-    `"${given}" is neither a path nor the id of an operation.`,
-    meant === undefined ? 'Paths have a slash; `aops api --list` lists the operations.' : `Did you mean ${meant}?`,
+    `"${word}" is neither a path nor the ID of an operation.`,
+    meant === undefined ? 'Paths contain a slash; `aops api --list` lists the operations.' : `Did you mean ${meant}?`,
   );
 }
 
 /**
- * The path as it is sent, below the base URL. `{team}`, `{teamId}` and `{team_id}` are the team; another placeholder is filled
- * by the field of its name, which is then taken out of `fields`.
- * @throws UsageError for a placeholder without a field, a whole URL, or a path that would be read as another one
+ * The path below the base URL. `{team}`, `{teamId}` and `{team_id}` are replaced with the team, and any other placeholder with the
+ * field of the same name, which is removed from `fields`.
+ * @throws UsageError for a placeholder without a field, an absolute URL, or a path that a server could interpret differently
  */
 export function fullPath(context: Context, path: string, fields: Record<string, unknown>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => {
     if (/^team(_?id)?$/i.test(name) && fields[name] === undefined) return encodeURIComponent(context.teamId());
     const value = fields[name];
     if (typeof value !== 'string' && typeof value !== 'number')
-      throw new UsageError(`The path contains ${placeholder}, and there is no value for it.`, `Pass it as a field: -f ${name}=VALUE.`);
-    if (/^\.{0,2}$/.test(String(value))) throw new UsageError(`"${value}" cannot stand for ${placeholder}.`);
+      throw new UsageError(`The path contains ${placeholder}, but there is no value for it.`, `Pass it as a field: -f ${name}=VALUE.`);
+    if (/^\.{0,2}$/.test(String(value))) throw new UsageError(`"${value}" is not a valid value for ${placeholder}.`);
     delete fields[name];
     return encodeURIComponent(value);
   });
-  if (/^https?:/i.test(filled)) throw new UsageError('Give a path, not a whole URL: the credential belongs to the service of the profile.');
-  if (/\s|[^\x21-\x7e]/.test(filled)) throw new UsageError('The path holds characters that must be percent-encoded.');
+  if (/^https?:/i.test(filled))
+    throw new UsageError('Specify a path instead of a URL: the credential is only sent to the service of the profile.');
+  if (/\s|[^\x21-\x7e]/.test(filled)) throw new UsageError('The path contains characters that must be percent-encoded.');
   if (/(^|\/)\.\.?(\/|$|\?)/.test(filled)) throw new UsageError('The path must not contain "." or ".." segments.');
   const rooted = filled.startsWith('/') ? filled : `/${filled}`;
   return rooted.startsWith('/v2/') || rooted.startsWith('/v2?') ? rooted : `/v2${rooted}`;
@@ -90,15 +91,15 @@ export function fullPath(context: Context, path: string, fields: Record<string, 
 export const withQuery = (path: string, query: string): string =>
   query === '' ? path : path.includes('?') ? `${path}&${query.slice(1)}` : path + query;
 
-/** Headers that are the core's own business. */
+/** Headers that aops sets itself. */
 const reserved = new Set(['authorization', 'host', 'content-length', 'connection', 'transfer-encoding', 'idempotency-key', 'cookie']);
 
 /** The headers of `-H`, names in lower case. @throws UsageError */
-export function headersOf(given: readonly string[]): Record<string, string> {
+export function headersOf(word: readonly string[]): Record<string, string> {
   return Object.fromEntries(
-    given.map((text) => {
+    word.map((text) => {
       const [, name = '', value = ''] = /^([\w-]+):\s*([\x20-\x7e]*)$/.exec(text) ?? [];
-      if (name === '') throw new UsageError('--header takes "NAME: VALUE" in plain ASCII.');
+      if (name === '') throw new UsageError('--header must have the form "NAME: VALUE" in ASCII.');
       if (reserved.has(name.toLowerCase()))
         throw new UsageError(
           `--header cannot set ${name}.`,

@@ -78,8 +78,8 @@ async function matching(context: Context, input: SelectionInput, only: CaseStatu
   if (input.cases.length > 0) throw new UsageError('--all-matching cannot be combined with the IDs of cases.');
   if (input.queue === undefined) throw new UsageError('--all-matching requires a queue.', 'Specify it with --queue.');
   const id = await queueId(context, input.queue);
-  const given = filtersOf(context, input);
-  const filters = only === undefined || given.status !== undefined ? given : { ...given, status: only };
+  const filtersFromFlags = filtersOf(context, input);
+  const filters = only === undefined || filtersFromFlags.status !== undefined ? filtersFromFlags : { ...filtersFromFlags, status: only };
   const search = input.search === undefined ? {} : { search: input.search };
   const counts = await caseCounts(await context.client(), id, { filters, ...search });
   return { parts: [{ queueId: id, body: { all_matching: true, filters, ...search } }], counts };
@@ -106,9 +106,9 @@ async function namedCases(context: Context, input: SelectionInput, ignoreNotFoun
 }
 
 /** The IDs without duplicates; on standard input they are separated by white space. @throws UsageError */
-async function readIds(context: Context, given: readonly string[]): Promise<string[]> {
+async function readIds(context: Context, words: readonly string[]): Promise<string[]> {
   const ids: string[] = [];
-  for (const id of given) {
+  for (const id of words) {
     if (id !== '-') ids.push(id);
     else
       ids.push(

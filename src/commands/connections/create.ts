@@ -11,7 +11,7 @@ import { headerOptions, readHeaders, sentHeaders } from './headers.ts';
 export default defineCommand({
   summary: 'Create a connection to a remote MCP server',
   description:
-    'The server is not contacted yet: test it with `aops connections probe` before, or with `aops connections tools` afterwards. Secret headers are stored and never shown again. For servers with OAuth, use `aops connections authorize`. By default, a local service connects only to this machine; allow other hosts with --allow-connection-host when you start it.',
+    'The server is not contacted yet: test it with `aops connections probe` before, or with `aops connections tools` afterwards. Secret headers are stored and never shown again. For servers with OAuth, use `aops connections authorize`. A service started with `aops local up` connects only to this machine; allow other hosts with --allow-connection-host when you start it.',
   arguments: { name: argument('The name of the connection, used in procedures', { check: length(1, 100) }) },
   options: {
     url: requiredText('URL', 'Address of the server', { check: webAddress }),

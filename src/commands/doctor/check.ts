@@ -1,13 +1,13 @@
-/** One thing that `aops doctor` looked at, and what to do about it. */
+/** The result of one check of `aops doctor`, and what to do about it. */
 import { AopsError } from '../../base/errors.ts';
 
 export interface Check {
   id: string;
-  /** `skip`: it could not be looked at, because something before it failed. */
+  /** `skip`: the check was not possible, because an earlier one failed. */
   status: 'ok' | 'warn' | 'fail' | 'skip';
-  /** What was found, in a few words; never a secret. */
+  /** The result in a few words; never a secret. */
   detail: string;
-  /** What to do; null when nothing is to be done. */
+  /** What to do; null if no action is needed. */
   hint: string | null;
 }
 
@@ -16,7 +16,7 @@ export const warn = (id: string, detail: string, hint: string): Check => ({ id, 
 export const fail = (id: string, detail: string, hint: string): Check => ({ id, status: 'fail', detail, hint });
 export const skip = (id: string, because: string): Check => ({ id, status: 'skip', detail: because, hint: null });
 
-/** A failure of aops itself as a check that failed; other errors pass. */
+/** An AopsError as a failed check; other errors are thrown again. */
 export function failed(id: string, error: unknown): Check {
   if (!(error instanceof AopsError)) throw error;
   return fail(id, error.message, error.hint ?? 'Run the command again with --debug.');

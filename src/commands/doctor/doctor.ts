@@ -1,4 +1,5 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { version } from '../../base/version.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag } from '../../cli/kit/flags.ts';
@@ -33,13 +34,13 @@ const styles = { ok: undefined, warn: 'warning', fail: 'error', skip: 'dim' } as
 export default defineCommand({
   summary: 'Check your setup and explain how to fix problems',
   description:
-    'Configuration and where it comes from, credential, proxy, certificates, the service with its latency, clock, rate limit and interface, Node, folders, the local service, completion, changes that are open. Shows no secret. Exit 1 when something fails; a warning does not fail.',
-  options: { offline: flag('Ask the service nothing') },
+    'Checks the configuration and its sources, the credential, proxy and certificates, the service (latency, clock, rate limit and interface), Node, folders, the local service, completion and open changes. Secrets are not shown. The exit code is 1 if a check fails; warnings do not change it.',
+  options: { offline: flag('Skip the checks that need the service') },
   operations: ['getTeam'],
   exits: [exitCodes.failure],
   examples: [
-    { command: 'aops doctor', text: 'When something does not work' },
-    { command: 'aops doctor --json --jq \'.checks[] | select(.status != "ok")\'', text: 'Only what is not right, for a report' },
+    { command: 'aops doctor', text: 'Check your setup' },
+    { command: 'aops doctor --json --jq \'.checks[] | select(.status != "ok")\'', text: 'Print only problems, for a report' },
   ],
   result: returns({
     version: 'string',
@@ -47,7 +48,7 @@ export default defineCommand({
     checks: [{ id: 'string', status: 'ok|warn|fail|skip', detail: 'string', hint: 'string|null' }],
   }),
   output: documentOutput<Diagnosis>(async ({ checks }, view: View) => {
-    // For programs a check is a line of four cells; for people what to do stands below what was found.
+    // Programs get a line with four cells per check; people see the advice below the result.
     if (!view.tty) return renderTable(checks, columns, view);
     const fields = checks.map(({ id, status, detail, hint }) => ({
       label: labelOf(id),
@@ -58,19 +59,16 @@ export default defineCommand({
   }),
   async run(context, input): Promise<Diagnosis> {
     const { checks, usable } = await settingsChecks(context);
-    const asked = usable && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
-    const all = [...checks, ...asked, ...(await machineChecks(context))];
+    const serviceResults = usable && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
+    const all = [...checks, ...serviceResults, ...(await machineChecks(context))];
     const failures = all.filter(({ status }) => status === 'fail');
     const diagnosis = { version, ok: failures.length === 0, checks: all };
     if (diagnosis.ok) return diagnosis;
-    const error = new AopsError(
-      `${failures.length === 1 ? 'One check' : `${failures.length} checks`} failed: ${failures.map(({ id }) => id).join(', ')}.`,
-      {
-        code: 'doctor_failed',
-        exit: exitCodes.failure,
-        hint: 'See the last column for what to do.',
-      },
-    );
+    const error = new AopsError(`${pluralize(failures.length, 'check')} failed: ${failures.map(({ id }) => id).join(', ')}.`, {
+      code: 'doctor_failed',
+      exit: exitCodes.failure,
+      hint: 'See the last column for what to do.',
+    });
     throw new ResultError(error, diagnosis);
   },
 });

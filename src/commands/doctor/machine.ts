@@ -1,10 +1,11 @@
-/** What `aops doctor` looks at on this machine: Node, folders, the local service, completion, open changes. */
+/** The checks of `aops doctor` on this machine: Node, folders, disk space, the local service, completion and open changes. */
 import { constants } from 'node:fs';
 import { access, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { crypto } from '../../base/crypto.ts';
 import { AopsError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 import { openChanges } from '../../cli/connect/journal.ts';
 import { readState, runningService, stateFile } from '../../cli/connect/local-state.ts';
@@ -12,7 +13,7 @@ import type { Context } from '../../cli/kit/context.ts';
 import { formatSize } from '../../terminal/size.ts';
 import { type Check, fail, failed, ok, skip, warn } from './check.ts';
 
-/** The first version that aops runs on; as in package.json. */
+/** The oldest supported version, as in package.json. */
 const oldestNode = [20, 19] as const;
 
 export async function machineChecks(context: Context): Promise<Check[]> {
@@ -34,51 +35,51 @@ function nodeCheck({ launcher: { nodeVersion } }: Context): Check {
   return recent ? ok('node', nodeVersion) : fail('node', `${nodeVersion} is too old`, `Install Node ${oldestNode.join('.')} or later.`);
 }
 
-/** Each folder has to take a file; where it is not there yet, the nearest one above it has to be writable. */
+/** Checks that a file can be created in each folder, or that the nearest existing folder above it is writable. */
 async function folderCheck({ paths }: Context): Promise<Check> {
   for (const folder of [paths.config, paths.data, paths.cache]) {
-    const there = await existing(folder);
-    const refused = there === folder ? await refusal(folder) : undefined;
+    const nearest = await existing(folder);
+    const refused = nearest === folder ? await refusal(folder) : undefined;
     if (refused !== undefined) return refused;
     try {
-      await access(there, constants.W_OK);
+      await access(nearest, constants.W_OK);
     } catch {
       return fail(
         'folders',
         `${folder} cannot be written to`,
-        `Make ${there} writable, or set AOPS_CONFIG_DIR, AOPS_DATA_DIR and AOPS_CACHE_DIR.`,
+        `Make ${nearest} writable, or set AOPS_CONFIG_DIR, AOPS_DATA_DIR and AOPS_CACHE_DIR.`,
       );
     }
   }
   return ok('folders', `${paths.config}, ${paths.data}, ${paths.cache}`);
 }
 
-/** Bytes below which the disk of the data is as good as full: a service needs some to save anything. */
-const littleSpace = 200 * 1024 * 1024;
+/** With less free space, in bytes, the disk is considered full: a service needs some to save anything. */
+const minFreeBytes = 200 * 1024 * 1024;
 
-/** How much room there is for the data of a service that runs here. */
+/** Checks the free disk space for the data of a local service. */
 async function spaceCheck({ paths }: Context): Promise<Check> {
   const folder = await existing(paths.data);
   const space = await statfs(folder).catch(() => undefined);
-  if (space === undefined) return skip('disk', `the free space of ${folder} is not known`);
+  if (space === undefined) return skip('disk', `the free space of ${folder} is unknown`);
   const free = space.bavail * space.bsize;
   const detail = `${formatSize(free)} free for ${paths.data}`;
-  if (free >= littleSpace) return ok('disk', detail);
+  if (free >= minFreeBytes) return ok('disk', detail);
   const advice =
-    'Make room on that disk. A service that cannot save anything answers `disk_full`; its runs continue by themselves once there is space.';
+    'Free up space on that disk. A service that cannot save anything reports `disk_full`; its runs continue by themselves once there is space.';
   return free < 1024 * 1024 ? fail('disk', detail, advice) : warn('disk', detail, advice);
 }
 
-/** Why a folder takes no file: permissions do not tell of a disk that is full. */
+/** Why no file can be created in a folder, other than its permissions, for example because the disk is full. */
 async function refusal(folder: string): Promise<Check | undefined> {
   const probe = path.join(folder, `.doctor-${crypto().randomUUID()}`);
   try {
     await writeFile(probe, 'x'.repeat(1_024), { flag: 'wx', mode: 0o600 });
     return undefined;
   } catch (error) {
-    const told = writeFailure(error, folder);
-    return told instanceof AopsError && !['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
-      ? failed('folders', told)
+    const failure = writeFailure(error, folder);
+    return failure instanceof AopsError && !['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
+      ? failed('folders', failure)
       : undefined;
   } finally {
     await rm(probe, { force: true }).catch(() => undefined);
@@ -98,20 +99,16 @@ async function existing(folder: string): Promise<string> {
 async function localCheck(context: Context): Promise<Check> {
   try {
     const running = await runningService(context);
-    if (running) return ok('local service', `runs at ${running.url}, data in ${running.data_dir}`);
+    if (running) return ok('local service', `running at ${running.url}, data in ${running.data_dir}`);
     const state = await readState(stateFile(context));
     if (!state) return ok('local service', 'not started');
-    return warn(
-      'local service',
-      `was at ${state.url} and does not answer`,
-      'Start it again with `aops local up`; it goes on where it was.',
-    );
+    return warn('local service', `does not respond at ${state.url}`, 'Start it again with `aops local up`; unfinished runs continue.');
   } catch (error) {
     return failed('local service', error);
   }
 }
 
-/** Where each shell is told of completions. */
+/** The files in which each shell loads completions. */
 const completionFiles: Record<string, readonly string[]> = {
   bash: ['.bashrc', '.bash_profile', '.profile', '.bash_completion', '.local/share/bash-completion/completions/aops'],
   zsh: ['.zshrc', '.zshenv', '.zprofile', '.zsh/completions/_aops', '.zfunc/_aops'],
@@ -127,19 +124,19 @@ async function completionCheck({ env }: Context): Promise<Check> {
   const shell = path.basename(env.SHELL ?? '');
   const home = env.HOME ?? os.homedir();
   const own = completionFiles[shell];
-  if (!own) return ok('completion', shell === '' ? 'the shell is not known' : `not looked for in ${shell}`);
+  if (!own) return ok('completion', shell === '' ? 'the shell is unknown' : `not checked for ${shell}`);
   for (const file of [...own.map((name) => path.join(home, name)), ...(sharedCompletionFiles[shell] ?? [])]) {
     const text = await readFile(file, 'utf8').catch(() => '');
-    if (/\baops completion\b|\b_{1,2}aops/.test(text)) return ok('completion', `${shell}, by ${file}`);
+    if (/\baops completion\b|\b_{1,2}aops/.test(text)) return ok('completion', `${shell}, in ${file}`);
   }
-  return warn('completion', `not set up for ${shell}`, `See \`aops completion --help\`: one line in the start-up file of ${shell}.`);
+  return warn('completion', `not set up for ${shell}`, `Add a line to the start-up file of ${shell}; see \`aops completion --help\`.`);
 }
 
 async function changesCheck(context: Context): Promise<Check> {
   try {
     const open = await openChanges(context);
     if (open.length === 0) return ok('open changes', 'none');
-    return warn('open changes', `${open.length} with an unknown outcome`, 'List and settle them with `aops retry`.');
+    return warn('open changes', `${pluralize(open.length, 'change')} with an unknown outcome`, 'List and settle them with `aops retry`.');
   } catch (error) {
     return failed('open changes', error);
   }

@@ -1,4 +1,4 @@
-/** What `aops doctor` asks the service: whether it answers, how fast, who it takes us for, what time it has, which interface it speaks. */
+/** The checks of `aops doctor` that need the service: latency, access, clock, rate limit and interface. */
 import { steadyTime } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes } from '../../base/errors.ts';
@@ -12,18 +12,18 @@ import { readJson } from '../../client/response.ts';
 import { RetryBudget } from '../../client/retry-budget.ts';
 import { type Check, failed, ok, skip, warn } from './check.ts';
 
-/** Beyond this, what depends on the time (signatures, tokens, limits) begins to fail. Milliseconds. */
+/** With a larger difference, signatures, tokens and limits begin to fail; milliseconds. */
 const skewLimit = 30_000;
-const slowAnswer = 2_000;
+const slowMilliseconds = 2_000;
 
 const serviceIds = ['service', 'access', 'clock', 'rate limit', 'interface'] as const;
 
-export const skippedServiceChecks = (): Check[] => serviceIds.map((id) => skip(id, 'not asked'));
+export const skippedServiceChecks = (): Check[] => serviceIds.map((id) => skip(id, 'not checked'));
 
 export async function serviceChecks(context: Context): Promise<Check[]> {
   let client: Client | undefined;
   try {
-    // A diagnosis says what happens; it does not try until it works.
+    // A diagnosis reports failures instead of retrying.
     client = await connect({ ...context, retryBudget: new RetryBudget({ never: true }) });
     const request = operationRequest('getTeam', { params: { teamId: context.teamId() } });
     const sent = steadyTime(context.clock);
@@ -46,25 +46,25 @@ export async function serviceChecks(context: Context): Promise<Check[]> {
   }
 }
 
-/** An answer that says no is an answer: the service is there. */
+/** The checks after a failed request. An error response still shows that the service is reachable. */
 function refused(error: unknown): Check[] {
   const answered = error instanceof AopsError && error.details.status !== undefined && error.exit !== exitCodes.unavailable;
   const [first, second] = answered
-    ? [ok('service', 'answers'), failed('access', error)]
-    : [failed('service', error), skip('access', 'not asked')];
-  return [first, second, ...serviceIds.slice(2).map((id) => skip(id, 'not asked'))];
+    ? [ok('service', 'responds'), failed('access', error)]
+    : [failed('service', error), skip('access', 'not checked')];
+  return [first, second, ...serviceIds.slice(2).map((id) => skip(id, 'not checked'))];
 }
 
 function latencyCheck(took: number): Check {
-  const detail = `answers in ${formatDuration(took)}, connecting included`;
-  return took > slowAnswer ? warn('service', detail, 'Look at the network: a proxy or a VPN may be on the way.') : ok('service', detail);
+  const detail = `responds in ${formatDuration(took)}, including the connection`;
+  return took > slowMilliseconds ? warn('service', detail, 'Check the network, for example a proxy or a VPN.') : ok('service', detail);
 }
 
-/** `Date` has whole seconds and belongs to somewhere between sending and receiving. */
+/** `Date` is in whole seconds and was set at some time between sending and receiving. */
 function clockCheck({ clock }: Context, date: string | undefined, took: number): Check {
-  const theirs = Date.parse(date ?? '');
-  if (Number.isNaN(theirs)) return skip('clock', 'the service does not say what time it is');
-  const difference = Math.round((theirs + 500 - (clock.now() - took / 2)) / 1_000);
+  const serviceTime = Date.parse(date ?? '');
+  if (Number.isNaN(serviceTime)) return skip('clock', 'the service does not report its time');
+  const difference = Math.round((serviceTime + 500 - (clock.now() - took / 2)) / 1_000);
   if (Math.abs(difference) * 1_000 <= skewLimit)
     return ok('clock', Math.abs(difference) <= 1 ? 'agrees with the service' : `${Math.abs(difference)}s apart`);
   const apart = formatDuration(Math.abs(difference) * 1_000);
@@ -76,9 +76,9 @@ function clockCheck({ clock }: Context, date: string | undefined, took: number):
 }
 
 function limitCheck(remaining: string | undefined, limit: string | undefined): Check {
-  if (remaining === undefined) return skip('rate limit', 'the service tells of none');
-  const detail = `${remaining} of ${limit ?? '?'} requests left`;
-  return Number(remaining) > 0 ? ok('rate limit', detail) : warn('rate limit', detail, 'Requests wait until the window ends.');
+  if (remaining === undefined) return skip('rate limit', 'the service does not report one');
+  const detail = `${remaining} of ${limit ?? '?'} requests remaining`;
+  return Number(remaining) > 0 ? ok('rate limit', detail) : warn('rate limit', detail, 'Requests are delayed until the window ends.');
 }
 
 async function interfaceCheck(client: Client): Promise<Check> {
@@ -89,11 +89,11 @@ async function interfaceCheck(client: Client): Promise<Check> {
     if (version === interfaceVersion) return ok('interface', version);
     return warn(
       'interface',
-      `${version ?? 'unknown'}; this aops is made for ${interfaceVersion}`,
-      'What is newer may not be shown. Look for an update of aops.',
+      `${version ?? 'unknown'}; this version of aops supports ${interfaceVersion}`,
+      'New features might not be available. Check for an update of aops.',
     );
   } catch (error) {
-    if (error instanceof AopsError) return skip('interface', 'the service does not describe itself');
+    if (error instanceof AopsError) return skip('interface', 'the service does not publish its interface');
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** What `aops doctor` looks at in the configuration: files, address, team, credential, the way to the service. */
+/** The checks of `aops doctor` for the configuration: files, address, team, credential, proxy and TLS. */
 
 import { networkTo } from '../../cli/connect/network.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -8,7 +8,7 @@ import { type Check, fail, failed, ok, skip, warn } from './check.ts';
 
 export interface Settings {
   checks: Check[];
-  /** Undefined when there is no use in asking the service. */
+  /** Undefined if the configuration does not allow requests to the service. */
   usable: ResolvedConfig | undefined;
 }
 
@@ -35,14 +35,14 @@ export async function settingsChecks(context: Context): Promise<Settings> {
 
 function configurationCheck({ store }: Context, { profile }: ResolvedConfig): Check {
   const [warning] = store.warnings;
-  if (warning !== undefined) return warn('configuration', warning, `Look at the files in ${store.directory}.`);
+  if (warning !== undefined) return warn('configuration', warning, `Check the files in ${store.directory}.`);
   return ok('configuration', profile.value === undefined ? 'no profile' : `profile ${profile.value}, from ${profile.name}`);
 }
 
 function addressCheck({ base_url, team_id }: ResolvedConfig): Check {
-  const hint = 'Sign in with `aops auth login`, or start a service of your own with `aops local up`.';
-  if (base_url.value === undefined) return fail('address', 'no service is known', hint);
-  if (team_id.value === undefined) return fail('address', `${base_url.value}, but no team`, 'Give it with --team or AOPS_TEAM_ID.');
+  const hint = 'Sign in with `aops auth login`, or start a local service with `aops local up`.';
+  if (base_url.value === undefined) return fail('address', 'no service is configured', hint);
+  if (team_id.value === undefined) return fail('address', `${base_url.value}, but no team`, 'Specify it with --team or AOPS_TEAM_ID.');
   return ok('address', `${base_url.value} from ${base_url.name}, team ${team_id.value} from ${team_id.name}`);
 }
 
@@ -51,7 +51,7 @@ function credentialCheck({ credential, credential_problem: problem }: ResolvedCo
   if (!credential.value) return fail('credential', 'not signed in', 'Sign in with `aops auth login`.');
   const shadowed = credential.shadowed[0];
   const detail = `${credential.masked} from ${credential.name}`;
-  return ok('credential', shadowed ? `${detail}, not that of ${shadowed.name}` : detail);
+  return ok('credential', shadowed ? `${detail}, which overrides ${shadowed.name}` : detail);
 }
 
 function proxyCheck({ env }: Context, { base_url }: ResolvedConfig): Check {
@@ -64,22 +64,23 @@ function proxyCheck({ env }: Context, { base_url }: ResolvedConfig): Check {
 }
 
 async function tlsCheck(context: Context, { base_url, ca_file, client_cert, credential }: ResolvedConfig): Promise<Check> {
-  if (base_url.value === undefined) return skip('tls', 'no service is known');
+  if (base_url.value === undefined) return skip('tls', 'no service is configured');
   if (base_url.value.startsWith('http:')) return ok('tls', 'not used: the service is on this machine');
   const off = context.env.NODE_TLS_REJECT_UNAUTHORIZED === '0';
   if (off)
     return fail(
       'tls',
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of certificates',
-      'Unset it; give an authority of your own with --ca-file.',
+      'Unset it, and add your certificate authority with --ca-file.',
     );
   try {
     await networkTo(context, { urls: [base_url.value], stored: credential.source === 'profile' });
   } catch (error) {
     return failed('tls', error);
   }
-  const parts = [ca_file.value && `authorities of ${ca_file.value}`, client_cert.value && `client certificate ${client_cert.value}`].filter(
-    Boolean,
-  );
-  return ok('tls', parts.length === 0 ? 'the usual authorities' : parts.join(', '));
+  const parts = [
+    ca_file.value && `certificate authorities from ${ca_file.value}`,
+    client_cert.value && `client certificate ${client_cert.value}`,
+  ].filter(Boolean);
+  return ok('tls', parts.length === 0 ? 'default certificate authorities' : parts.join(', '));
 }

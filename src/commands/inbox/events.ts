@@ -1,4 +1,4 @@
-/** The inbox as a stream: what is asked, and what no longer is. The NDJSON of `aops inbox --watch -o ndjson` is exactly this. */
+/** The inbox as a stream of new and resolved requests. `aops inbox --watch -o ndjson` prints exactly these events. */
 import type { Clock } from '../../base/clock.ts';
 import { cellText, type View } from '../../terminal/cell.ts';
 import { Pace } from '../../watch/pace.ts';
@@ -9,12 +9,12 @@ interface Payloads {
   'human_request.resolved': { human_request_id: string; title: string };
 }
 
-/** The form is that of the events of a run. */
+/** In the format of the events of a run. */
 export type InboxEvent = {
   [Type in keyof Payloads]: { v: 1; seq: number; type: Type; run_id: string; ts: string; data: Payloads[Type] };
 }[keyof Payloads];
 
-/** Goes on until the signal is aborted. @throws the signal's reason */
+/** Runs until the signal is aborted. @throws the signal's reason */
 export async function* watchInbox(
   load: () => Promise<PendingRequest[]>,
   { clock, signal, pace = new Pace(clock) }: { clock: Clock; signal: AbortSignal; pace?: Pace },
@@ -26,17 +26,17 @@ export async function* watchInbox(
     const ts = new Date(clock.now()).toISOString();
     const current = new Map(open.map((request) => [request.id, request]));
     const resolved = [...known.values()].filter(({ id }) => !current.has(id));
-    const asked = open.filter(({ id }) => !known.has(id));
+    const added = open.filter(({ id }) => !known.has(id));
     for (const { id, title, run_id } of resolved)
       yield { v: 1, seq: ++seq, type: 'human_request.resolved', run_id, ts, data: { human_request_id: id, title } };
-    for (const human_request of asked)
+    for (const human_request of added)
       yield { v: 1, seq: ++seq, type: 'human_request.pending', run_id: human_request.run_id, ts, data: { human_request } };
     known = current;
-    await pace.pause(resolved.length + asked.length > 0, signal);
+    await pace.pause(resolved.length + added.length > 0, signal);
   }
 }
 
-/** An event as a line: `?` for what is asked, `✓` for what no longer is. */
+/** An event as a line: `?` for a new request, `✓` for a resolved one. */
 export function eventLine(event: InboxEvent, view: View): string {
   const parts =
     event.type === 'human_request.pending'

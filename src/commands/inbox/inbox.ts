@@ -22,16 +22,16 @@ const empty = 'Nothing is waiting for an answer.';
 export default defineCommand({
   summary: 'List and answer pending human requests',
   description:
-    'All pending human requests of the team, the oldest first. On a terminal you pick one, answer it, and go on to the next; --no-input only lists them. With --watch, requests are asked as they come; elsewhere, and with -o ndjson, each is told when it comes and when it is settled.',
+    'Shows all pending human requests of the team, oldest first. On a terminal, you pick a request, answer it and continue with the next; --no-input only lists them. With --watch, new requests are prompted for as they arrive. Without a terminal, and with -o ndjson, an event is printed when a request arrives and when it is resolved.',
   options: {
-    agent: text('ID|NAME', 'Requests of runs of this agent', { complete: 'agents' }),
+    agent: text('ID|NAME', 'Only requests of this agent', { complete: 'agents' }),
     watch: flag('Keep watching for new requests, until Ctrl-C', { aliases: ['follow'] }),
   },
   operations: ['listRuns', 'streamTeamEvents', 'getRun', 'streamRunEvents', 'respondToHumanRequest', 'listAgents'],
   examples: [
-    { command: 'aops inbox', text: 'Answer what waits' },
-    { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'What waits, for a script' },
-    { command: 'aops inbox --watch -o ndjson', text: 'Tell a program of every request' },
+    { command: 'aops inbox', text: 'Answer pending requests' },
+    { command: "aops inbox --json --jq '.data[] | [.run_id, .title] | @tsv'", text: 'Print pending requests in a script' },
+    { command: 'aops inbox --watch -o ndjson', text: 'Stream requests to a program' },
   ],
   result: returns('getRun.pending_human_request', {
     run_id: 'uuid',
@@ -55,16 +55,19 @@ export default defineCommand({
     const { format, flags, terminal } = context;
     const plain = forPeople(context);
     if (input.watch && !plain && (format !== 'ndjson' || flags.fields !== undefined || flags.jq !== undefined))
-      throw new UsageError('--watch prints events as they come.', 'Use -o ndjson, without --fields and --jq.');
+      throw new UsageError(
+        '--watch prints a stream of events, which this output format does not support.',
+        'Use -o ndjson without --fields and --jq.',
+      );
     const client = await context.client();
     const agent = input.agent === undefined ? undefined : await agentId(context, input.agent);
     const { clock, signal } = context;
     const teamId = context.teamId();
     const onUnreadable = warnOnce(context);
-    const isSitting = plain && terminal.interactive && terminal.out.isTTY;
+    const isInteractive = plain && terminal.interactive && terminal.out.isTTY;
     if (!input.watch) {
       const once: Load = () => pendingRequests(client, teamId, agent, onUnreadable);
-      return isSitting ? new Sitting(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
+      return isInteractive ? new Sitting(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
     }
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
@@ -73,24 +76,24 @@ export default defineCommand({
       signal,
       onOutage: outageNotes(context),
     });
-    // Ctrl-C at a prompt ends the command without aborting its signal; the stream would keep it from ending.
+    // Ctrl-C at a prompt ends the command without aborting its signal, so the stream must be ended here.
     const over = new AbortController();
     teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, over.signal]) }).hurry(pace);
     try {
-      return await (isSitting ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace));
+      return await (isInteractive ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace));
     } finally {
       over.abort();
     }
   },
 });
 
-/** Warns of each run that cannot be read, once however often the service is asked. */
+/** Warns about each run that cannot be read, but only once. */
 function warnOnce({ terminal }: Context): OnUnreadable {
   const warned = new Set<string>();
   return (runId, error) => {
     if (warned.has(runId)) return;
     warned.add(runId);
-    terminal.warn(`The run ${runId} waits for a person, but what it asks cannot be read: ${error.message}`);
+    terminal.warn(`Run ${runId} is waiting for an answer, but its request cannot be read: ${error.message}`);
   };
 }
 

@@ -1,25 +1,25 @@
-/** What runs of a team ask of people right now. */
+/** The pending human requests of a team. */
 import { AopsError } from '../../base/errors.ts';
 import { requestOf } from '../../cli/following/answer-here.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 
-/** A human request, with the run that asks. */
+/** A human request with its run. */
 export interface PendingRequest extends HumanRequest {
   run_id: string;
   run_title: string;
-  /** The number of the run in its team; null where the service has none. */
+  /** The number of the run in its team; null if the service does not number runs. */
   run_number: number | null;
   agent_id: string | null;
   agent_name: string;
 }
 
-/** Called with a run that waits for a person but cannot be read. */
+/** Called for a waiting run that cannot be read. */
 export type OnUnreadable = (runId: string, error: AopsError) => void;
 
 /**
- * All pending requests, the oldest first. A run that stopped asking in between is left out, and one that the service does not show is reported and left out.
+ * All pending requests, oldest first. Requests that are resolved in the meantime are omitted; runs that cannot be read are reported and omitted.
  * @throws AopsError when the service cannot be read at all
  */
 export async function pendingRequests(
@@ -35,7 +35,7 @@ export async function pendingRequests(
     return { items: page.data, total: page.total };
   }, 100);
   for await (const run of runs) {
-    // A service need not tell the request in its list.
+    // The list of a service might not include the request.
     const request = run.pending_human_request ?? (await requestShown(client, run.id, onUnreadable));
     if (request) {
       const { id: run_id, title: run_title, run_number = null, agent_id, agent_name } = run;
@@ -45,14 +45,14 @@ export async function pendingRequests(
   return found.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }
 
-/** What is wrong with the answer for one run says nothing of the others. */
-const aboutOneRun: readonly string[] = ['run_not_shown', 'unusable_answer'];
+/** Errors that concern a single run, so that other runs can still be read. */
+const singleRunErrors: readonly string[] = ['run_not_shown', 'unusable_answer'];
 
 async function requestShown(client: Pick<Client, 'call'>, runId: string, onUnreadable: OnUnreadable): Promise<HumanRequest | null> {
   try {
     return await requestOf(client, runId);
   } catch (error) {
-    if (!(error instanceof AopsError) || !aboutOneRun.includes(error.code)) throw error;
+    if (!(error instanceof AopsError) || !singleRunErrors.includes(error.code)) throw error;
     onUnreadable(runId, error);
     return null;
   }

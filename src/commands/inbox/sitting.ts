@@ -1,5 +1,6 @@
-/** A person answering at the terminal: one request after the other, until none is left or they have enough. */
+/** A person answering requests at the terminal one by one, until there are none or the person stops. */
 
+import { pluralize } from '../../base/pluralize.ts';
 import { type AnsweredHere, answerHere } from '../../cli/following/answer-here.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
@@ -14,7 +15,7 @@ export class Sitting {
   readonly #context: Context;
   readonly #client: Client;
   readonly #load: Load;
-  /** Requests that the person wants to leave alone. */
+  /** Requests that the person chose to leave pending. */
   readonly #left = new Set<string>();
   #answered = 0;
 
@@ -24,20 +25,20 @@ export class Sitting {
     this.#load = load;
   }
 
-  /** The person picks what to answer. */
+  /** Lets the person pick the requests to answer. */
   async pick(empty: string): Promise<void> {
-    // Whether the list takes the place of a prompt that somebody else ended.
+    // Whether the list replaces a prompt that someone else resolved.
     let replaced = false;
     for (;;) {
       const open = await this.#load();
-      if (open.length === 0) return this.#end(this.#answered === 0 ? empty : `Answered ${this.#answered}; nothing else is asked.`);
+      if (open.length === 0) return this.#end(this.#answered === 0 ? empty : `Answered ${this.#answered}; nothing else is pending.`);
       const chosen = await this.#choose(open, replaced);
-      if (chosen === undefined) return this.#end(`Answered ${this.#answered}; ${open.length} ${open.length === 1 ? 'waits' : 'wait'}.`);
+      if (chosen === undefined) return this.#end(`Answered ${this.#answered}; ${open.length} still pending.`);
       replaced = (await this.#answer(chosen)) === 'gone';
     }
   }
 
-  /** Each request is asked as it comes, the oldest first; ends with Ctrl-C. */
+  /** Prompts for each request as it arrives, oldest first, until Ctrl-C. */
   async follow(pace: Pace): Promise<never> {
     const { signal, terminal } = this.#context;
     const { statusLine } = await import('../../terminal/progress.ts');
@@ -71,12 +72,12 @@ export class Sitting {
     }));
     const done = { name: 'Done', value: '' };
     const first = open.find(({ id }) => !this.#left.has(id))?.id ?? done.value;
-    const message = open.length === 1 ? 'One request waits' : `${open.length} requests wait`;
+    const message = `${pluralize(open.length, 'request is', 'requests are')} waiting for an answer`;
     const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal, unsolicited });
     return open.find((request) => request.id === id);
   }
 
-  /** Asks one request. The prompt goes away when somebody else is faster. */
+  /** Prompts for one request. The prompt disappears if someone else answers first. */
   async #answer(request: PendingRequest): Promise<AnsweredHere> {
     const { terminal } = this.#context;
     terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
@@ -86,7 +87,7 @@ export class Sitting {
       this.#left.add(request.id);
       terminal.note(`Left pending: ${request.title}`);
     }
-    if (outcome === 'gone') terminal.note('The run no longer asks: somebody else answered, or it was stopped.');
+    if (outcome === 'gone') terminal.note('The request is no longer pending: someone else answered it, or the run was stopped.');
     return outcome;
   }
 }

@@ -1,4 +1,4 @@
-/** Writes the backup of a data directory that is held still: into a file, or to stdout. */
+/** Writes the backup of a held data directory to a file or to stdout. */
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { anySignal } from '../../base/abort.ts';
@@ -15,7 +15,7 @@ import { makeWorkFolder } from './work-folder.ts';
 
 export interface WrittenBackup extends BackupRecord {
   file: string;
-  /** Of the backup itself. */
+  /** Size of the backup itself. */
   bytes: number;
   data_dir: string;
   /** Whether the service was running. */
@@ -23,27 +23,27 @@ export interface WrittenBackup extends BackupRecord {
   problems: Problem[];
 }
 
-/** It holds every secret of the service. */
+/** A backup contains every secret of the service. */
 const privateMode = 0o600;
-const tellMilliseconds = 200;
+const updateMilliseconds = 200;
 
-/** @param file where it goes; `-` is stdout. @throws AopsError `disk_full`, `not_writable`, or why it is not held any more */
+/** @param file the target; `-` is stdout. @throws AopsError `disk_full`, `not_writable`, or the reason why the hold was lost */
 export async function writeBackup(context: Context, held: Held, { file, force }: { file: string; force: boolean }): Promise<WrittenBackup> {
   const { backupBytes, newProgress } = await import('../../service/backup/index.ts');
   const progress = newProgress();
   const toStdout = file === '-';
   const target = toStdout ? file : path.resolve(context.cwd, file);
-  // Beside the backup: a full disk there must not be one for the service.
+  // Next to the backup, so that filling its disk does not fill that of the service.
   const folder = await makeWorkFolder(toStdout ? tmpdir() : path.dirname(target), context.clock);
   const spinner = startSpinner(context.terminal, 'Copying the database', context.clock);
   const signal = anySignal([context.signal, held.lost]);
   let bytes = 0;
-  let told = context.clock.now();
+  let updatedAt = context.clock.now();
   const content = async function* (): AsyncGenerator<Uint8Array> {
     for await (const chunk of backupBytes(held, path.join(folder.path, 'aops.db'), progress, signal)) {
       bytes += chunk.length;
-      if (context.clock.now() - told >= tellMilliseconds) {
-        told = context.clock.now();
+      if (context.clock.now() - updatedAt >= updateMilliseconds) {
+        updatedAt = context.clock.now();
         spinner.update(`Backing up: ${pluralize(progress.files, 'file')}, ${formatSize(progress.bytes)}`);
       }
       yield chunk;
@@ -61,7 +61,7 @@ export async function writeBackup(context: Context, held: Held, { file, force }:
   }
   if (!held.runsWaited())
     context.terminal.warn(
-      'Runs went on while their files were copied, which took too long for them to wait: steps may be done again after a restore.',
+      'Copying took so long that runs continued while their files were copied. After a restore, some of their steps might be repeated.',
     );
   for (const { path: name, problem } of progress.problems.slice(0, 5)) context.terminal.warn(`${name}: ${problem}`);
   const { sandboxes, files, bytes: content_bytes, problems } = progress;

@@ -1,9 +1,9 @@
-/** How a backup is shown, by who writes one and by who reads one. */
+/** How a backup is displayed, by the commands that write and read one. */
 import { pluralize } from '../../base/pluralize.ts';
 import type { FieldShapes } from '../../cli/kit/result.ts';
 import { formatSize } from '../../terminal/size.ts';
 
-/** What a backup says of itself, and what is in it. */
+/** The metadata of a backup, and a summary of its contents. */
 export interface BackupRecord {
   format: number;
   version: string;
@@ -14,7 +14,7 @@ export interface BackupRecord {
   open_runs: number;
   sandboxes: number;
   files: number;
-  /** Of all files, unpacked. */
+  /** Uncompressed size of all files. */
   content_bytes: number;
 }
 
@@ -31,8 +31,8 @@ export const backupFields = {
   content_bytes: 'integer',
 } as const satisfies FieldShapes;
 
-/** What is in it, in one line. */
+/** The contents of a backup in one line. */
 export function contentsInWords({ agents, runs, open_runs, sandboxes, files, content_bytes }: BackupRecord): string {
-  const open = open_runs === 0 ? '' : ` (${open_runs} not ended)`;
+  const open = open_runs === 0 ? '' : ` (${open_runs} unfinished)`;
   return `${pluralize(agents, 'agent')}, ${pluralize(runs, 'run')}${open}, ${pluralize(sandboxes, 'sandbox', 'sandboxes')}; ${pluralize(files, 'file')}, ${formatSize(content_bytes)}`;
 }

@@ -13,23 +13,23 @@ import { backupFields, contentsInWords } from './backup-record.ts';
 import { holdDirectory } from './hold.ts';
 
 export default defineCommand({
-  summary: 'Write everything the local service keeps into one file',
+  summary: 'Back up the local service to a file',
   description:
-    'Works while the service runs, which goes on answering, and while it does not. The file is a .tar.gz with the database, the files of runs and sandboxes, and the keys: whoever has it has all secrets of the service, so it is readable for you alone (0600). It appears complete or not at all. Put it back with `aops local restore`.',
+    'Works whether or not the service is running, and does not interrupt it. The file is a .tar.gz with the database, the files of runs and sandboxes, and the keys. It contains all secrets of the service, so only you can read it (mode 0600). An incomplete file is never left behind. Restore it with `aops local restore`.',
   arguments: { file: argument('The file to write, or - for stdout', { complete: 'files' }) },
   options: {
     ...dataDirFlag,
-    force: flag('Replace what is there'),
+    force: flag('Overwrite an existing file'),
   },
   operations: ['createBackupHold', 'updateBackupHold', 'deleteBackupHold'],
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops local backup aops.tar.gz', text: 'Of the local service' },
+    { command: 'aops local backup aops.tar.gz', text: 'Back up the local service' },
     {
       command: 'aops local backup --data-dir /var/lib/aops /backup/aops-$(date +%F).tar.gz',
-      text: 'Of a service on a server, every night',
+      text: 'Back up a service on a server every night',
     },
-    { command: 'aops local backup - | ssh store "umask 077; cat > aops.tar.gz"', text: 'To another machine' },
+    { command: 'aops local backup - | ssh store "umask 077; cat > aops.tar.gz"', text: 'Write a backup to another machine' },
   ],
   result: returns({
     file: 'string',
@@ -47,13 +47,13 @@ export default defineCommand({
     Problems:
       backup.problems.length === 0
         ? undefined
-        : `${pluralize(backup.problems.length, 'entry', 'entries')} not as on the disk; --json lists them`,
+        : `${pluralize(backup.problems.length, 'entry', 'entries')} not copied exactly; --json lists them`,
   })),
   async run(context, { file, force, dataDir }): Promise<WrittenBackup | undefined> {
     const toStdout = file === '-';
     if (!toStdout) checkTarget(context, file, force);
     else if (context.terminal.out.isTTY)
-      throw new UsageError('A backup is no text for a terminal.', 'Give a file, or a pipe to write into.');
+      throw new UsageError('A backup cannot be printed on a terminal.', 'Specify a file, or pipe the output to another command.');
     const running = dataDir === undefined ? await runningService(context) : undefined;
     const dataDirectory = dataDir === undefined ? (running?.data_dir ?? defaultDataDirectory(context)) : path.resolve(context.cwd, dataDir);
     const held = await holdDirectory(context, dataDirectory);

@@ -1,4 +1,4 @@
-/** The flags that say whether runs of a service may browse, and with what. */
+/** The flags for browsing: whether runs can open pages, and in which browser. */
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
 import { isProgram } from '../../base/program.ts';
@@ -10,19 +10,22 @@ const policies = ['on', 'public', 'off'] as const satisfies readonly BrowsePolic
 
 export const browsingOptions = (byDefault: BrowsePolicy) =>
   ({
-    browse: choice(policies, `Whether runs may open pages in a browser: anywhere, at public addresses, not at all (default ${byDefault})`),
-    chromium: text('PATH', 'Browse with this Chromium (default: one that is installed)', { complete: 'files' }),
+    browse: choice(
+      policies,
+      `Allow runs to open pages in a browser: anywhere (on), only at public addresses, or not at all (default ${byDefault})`,
+    ),
+    chromium: text('PATH', 'Browse with this Chromium (default: an installed one)', { complete: 'files' }),
   }) as const;
 
-/** The browser that the flag or the environment names. @throws UsageError when it is no program */
-export async function namedChromium(context: Context, given: string | undefined): Promise<string | undefined> {
-  const named = given ?? context.env.AOPS_CHROMIUM;
+/** The browser from the flag or the environment. @throws UsageError when it is not an executable */
+export async function namedChromium(context: Context, flag: string | undefined): Promise<string | undefined> {
+  const named = flag ?? context.env.AOPS_CHROMIUM;
   if (named === undefined || named === '') return undefined;
   const file = path.resolve(context.cwd, named);
   if (await isProgram(file)) return file;
-  const source = given === undefined ? 'AOPS_CHROMIUM' : '--chromium';
+  const source = flag === undefined ? 'AOPS_CHROMIUM' : '--chromium';
   throw new UsageError(
-    `${source} names ${file}, which is no program.`,
-    'Give the path of a Chromium, Chrome or Edge, such as /usr/bin/chromium.',
+    `${source} refers to ${file}, which is not an executable.`,
+    'Specify the path of Chromium, Chrome or Edge, such as /usr/bin/chromium.',
   );
 }

@@ -1,13 +1,13 @@
-/** The certificate of a service that speaks TLS: what others on this machine know it by, and how it is read again. */
+/** The certificate of a service with TLS: the part that identifies it on this machine, and how to reload it. */
 
 import type { Context } from '../../cli/kit/context.ts';
 import type { Service } from '../../service/service.ts';
 import { type ListeningInput, readTls } from './listening.ts';
 
-/** Of a chain, the one of the service itself. */
+/** The certificate of the service itself, from a chain. */
 export const firstCertificate = (chain: string): string => /-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/.exec(chain)?.[0] ?? chain;
 
-/** Reads the certificate again, and returns it. One that is wrong is told, and the one before goes on. */
+/** Reloads the certificate and returns it. An invalid one is reported, and the previous one remains in use. */
 export async function reloadTls(
   context: Context,
   service: Service,
@@ -16,10 +16,10 @@ export async function reloadTls(
   try {
     const pair = await readTls(context, input);
     if (pair !== undefined) service.setTls(pair);
-    context.terminal.note('The TLS certificate was read again.');
+    context.terminal.note('The TLS certificate was reloaded.');
     return pair?.cert;
   } catch (error) {
-    context.terminal.warn(`The TLS certificate stays as it is: ${error instanceof Error ? error.message : String(error)}`);
+    context.terminal.warn(`The TLS certificate was not reloaded: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** The flag that says where a service may connect to for its connections. */
+/** The flag for the hosts that connections of a service can reach. */
 
 import type { LocalState } from '../../cli/connect/local-state.ts';
 import { texts } from '../../cli/kit/flags.ts';
@@ -7,7 +7,7 @@ import { withOwnMachine } from './outbound-hosts.ts';
 export const connectionOptions = {
   allowConnectionHost: texts(
     'HOST|CIDR',
-    'Let connections go there: a name, *.NAME, an address, a range, loopback for this machine, or public for the internet; may be repeated (default: nowhere; `local up` adds loopback)',
+    'Allow connections to this host: a name, *.NAME, an address, a range, "loopback" for this machine, or "public" for the internet; can be repeated (default: none; `local up` adds loopback)',
   ),
 } as const;
 
@@ -15,13 +15,13 @@ export interface ConnectionInput {
   allowConnectionHost: string[];
 }
 
-/** As the service takes them. */
+/** The options for the service. */
 export const connectionSettings = ({ allowConnectionHost }: ConnectionInput) => ({ allow: allowConnectionHost });
 
-/** As `local up` hands them to `aops serve`. */
+/** The arguments that `local up` passes to `aops serve`. */
 export const connectionArguments = ({ allowConnectionHost }: ConnectionInput): string[] =>
   withOwnMachine(allowConnectionHost).flatMap((host) => ['--allow-connection-host', host]);
 
-/** Whether a running service lacks something that is asked for. */
+/** Whether the running service does not allow a requested host. */
 export const differsInConnections = ({ connection_hosts = [] }: LocalState, { allowConnectionHost }: ConnectionInput): boolean =>
   allowConnectionHost.some((host) => !connection_hosts.includes(host));

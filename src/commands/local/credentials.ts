@@ -1,4 +1,4 @@
-/** What tokens and OAuth clients of the local service have in common: the flags that describe one, and how it is shown. */
+/** Shared by tokens and OAuth clients of the local service: the flags that describe one, and how it is displayed. */
 import { parseDuration } from '../../base/duration.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isUuid, length } from '../../cli/kit/checks.ts';
@@ -18,11 +18,11 @@ const operations = {
   client: { list: 'listLocalClients', rows: 'clients' },
 } as const;
 
-export const credentialArguments = { name: argument('What it is for, so that you know later', { check: length(1, 100) }) };
+export const credentialArguments = { name: argument('A name that says what it is for', { check: length(1, 100) }) };
 
 export const credentialOptions = {
-  scope: choices(scopes, 'SCOPE', 'What it may do (default: everything in its team)'),
-  expires: duration('Ends after this time (default: it does not expire)'),
+  scope: choices(scopes, 'SCOPE', 'What it can do (default: everything in its team)'),
+  expires: duration('Expire after this time (default: never)'),
 };
 
 interface CredentialInput {
@@ -31,10 +31,10 @@ interface CredentialInput {
   expires: string | undefined;
 }
 
-/** The body of a create operation. The team is that of `--team`, by id or name, or else the owner's. */
+/** The body of a create operation. The team is the one from `--team`, by ID or name, or else that of the owner. */
 export async function newCredential(context: Context, { name, scope, expires }: CredentialInput): Promise<Body<'createLocalToken'>> {
   const seconds = expires === undefined ? undefined : Math.ceil((parseDuration(expires) ?? 0) / 1_000);
-  if (seconds === 0) throw new UsageError('--expires takes at least a second.');
+  if (seconds === 0) throw new UsageError('--expires must be at least one second.');
   const team = context.flags.team;
   return {
     name,
@@ -75,7 +75,7 @@ interface ListInput {
   all?: boolean;
 }
 
-/** The credentials of a kind: of all teams, or of that of `--team`. */
+/** The credentials of a kind, of all teams or of the one from `--team`. */
 export async function listCredentials(context: Context, kind: Managed, input: ListInput): Promise<RowList<CredentialListRow>> {
   const client = await context.client();
   const teams = new Map((await allTeams(context)).map(({ id, name }) => [id, name]));
@@ -86,21 +86,21 @@ export async function listCredentials(context: Context, kind: Managed, input: Li
   });
 }
 
-/** The credential of that id or name. @throws AopsError `token_not_found` or `client_not_found`, UsageError when several have the name */
+/** The credential with this ID or name. @throws AopsError `token_not_found` or `client_not_found`, UsageError when several have this name */
 export async function requireCredentialNamed(context: Context, kind: Managed, idOrName: string): Promise<LocalCredential> {
   const client = await context.client();
-  const wanted = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
+  const id = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
   const found: LocalCredential[] = [];
   for await (const row of pagedRows((limit, offset) => fetchPage(client, kind, { limit, offset }), 100))
-    if (wanted === undefined ? row.name === idOrName : row.id === wanted) found.push(row);
+    if (id === undefined ? row.name === idOrName : row.id === id) found.push(row);
   if (found.length === 1) return found[0] as LocalCredential;
   const ids = found.map(({ id }) => id).join(', ');
   if (found.length > 1)
-    throw new UsageError(`${found.length} ${operations[kind].rows} are called "${idOrName}".`, `Give the id of one: ${ids}`);
+    throw new UsageError(`There are ${found.length} ${operations[kind].rows} named "${idOrName}".`, `Specify the ID of one: ${ids}`);
   throw new AopsError(`There is no ${kind} "${idOrName}".`, {
     code: `${kind}_not_found`,
     exit: exitCodes.notFound,
-    hint: `See what there is with \`aops local ${kind} list\`.`,
+    hint: `List the ${operations[kind].rows} with \`aops local ${kind} list\`.`,
   });
 }
 

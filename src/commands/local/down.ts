@@ -7,16 +7,16 @@ import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { readHealth } from '../../client/health.ts';
 
-/** The service drains for a few seconds at the most before it ends. */
+/** The service drains for at most a few seconds before it ends. */
 const stopMilliseconds = 15_000;
-const lookMilliseconds = 25;
+const pollMilliseconds = 25;
 
 export default defineCommand({
   summary: 'Stop the local service',
   description:
-    'Runs that are going on continue from their last completed step when it is started again. Stopping a service that is not running succeeds.',
+    'Unfinished runs continue from their last completed step when the service is started again. If the service is not running, the command succeeds.',
   exits: [exitCodes.conflict],
-  examples: [{ command: 'aops local down', text: 'Stop it; its data stays, unless it was started with --ephemeral' }],
+  examples: [{ command: 'aops local down', text: 'Stop the service; its data is kept unless it was started with --ephemeral' }],
   result: returns({ stopped: 'boolean', url: 'url|null' }),
   output: textOutput<{ stopped: boolean; url: string | null }>(({ stopped, url }) =>
     stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.',
@@ -31,24 +31,24 @@ export default defineCommand({
   },
 });
 
-/** Ends the service and waits until it no longer answers. @throws AopsError when it does not end */
+/** Stops the service and waits until it no longer responds. @throws AopsError when it does not stop */
 export async function stopService(context: Context, state: LocalState): Promise<void> {
   context.launcher.kill(state.pid, 'SIGTERM');
   const deadline = context.clock.now() + stopMilliseconds;
   while (isAlive(context, state.pid) && (await readHealth(state.url))?.instance_id === state.instance_id) {
     if (context.clock.now() > deadline) {
-      throw new AopsError(`The local service (process ${state.pid}) does not end.`, {
+      throw new AopsError(`The local service (process ${state.pid}) does not stop.`, {
         code: 'local_stop_failed',
         exit: exitCodes.failure,
-        hint: `End it with \`kill -9 ${state.pid}\`; nothing acknowledged is lost.`,
+        hint: `Kill it with \`kill -9 ${state.pid}\`; no acknowledged change is lost.`,
       });
     }
-    await context.clock.sleep(lookMilliseconds, context.signal);
+    await context.clock.sleep(pollMilliseconds, context.signal);
   }
-  // Its port is closed before its files are. It has closed them when it removes its state; a process that was killed is gone.
-  const noted = async (): Promise<boolean> => (await readState(stateFile(context)))?.instance_id === state.instance_id;
-  while (isAlive(context, state.pid) && (await noted()) && context.clock.now() < deadline)
-    await context.clock.sleep(lookMilliseconds, context.signal);
+  // The port is closed before the files are. They are closed once the state is removed, or the process is gone.
+  const hasState = async (): Promise<boolean> => (await readState(stateFile(context)))?.instance_id === state.instance_id;
+  while (isAlive(context, state.pid) && (await hasState()) && context.clock.now() < deadline)
+    await context.clock.sleep(pollMilliseconds, context.signal);
   await removeState(stateFile(context), state.instance_id);
 }
 

@@ -1,4 +1,4 @@
-/** Holding a data directory still while it is copied: by the service that runs on it, or with the lock where none does. */
+/** Holds a data directory while it is copied: through the service that uses it, or with the lock if none does. */
 import { chmod, constants, copyFile } from 'node:fs/promises';
 import path from 'node:path';
 import { anySignal } from '../../base/abort.ts';
@@ -12,26 +12,26 @@ import type { BackupHold } from '../../interface/types.ts';
 import type { HeldDirectory } from '../../service/backup/index.ts';
 import { ownerClient } from './owner.ts';
 
-/** How long to look for the service that has the lock; it says where it is a moment after it has taken it. */
-const lookFor = 5_000;
-const lookMilliseconds = 50;
-/** Milliseconds that a hold lasts unless it is prolonged. */
+/** How long to look for the service that has the lock: it writes its state shortly after taking the lock. */
+const ownerMilliseconds = 5_000;
+const pollMilliseconds = 50;
+/** How long a hold lasts unless it is renewed; milliseconds. */
 const lease = 30_000;
-const prolongEvery = 8_000;
+const renewEvery = 8_000;
 
 export interface Held extends HeldDirectory {
-  /** Whether a service runs there. */
+  /** Whether a service is using the directory. */
   readonly running: boolean;
-  /** Aborted when it is not held any more. */
+  /** Aborted when the hold is lost. */
   readonly lost: AbortSignal;
-  /** Whether runs did not go on before their files were copied. */
+  /** Whether runs waited until their files were copied. */
   runsWaited(): boolean;
 }
 
-/** @throws AopsError `no_data`, `backup_running`, `data_directory_in_use` when whoever has it does not answer */
+/** @throws AopsError `no_data`, `backup_running`, `data_directory_in_use` when its owner does not respond */
 export async function holdDirectory(context: Context, dataDirectory: string): Promise<Held> {
   const { holdStopped } = await import('../../service/backup/index.ts');
-  const deadline = context.clock.now() + lookFor;
+  const deadline = context.clock.now() + ownerMilliseconds;
   for (;;) {
     const state = await owningService(dataDirectory);
     if (state !== undefined) return holdRunning(context, state, dataDirectory);
@@ -42,12 +42,12 @@ export async function holdDirectory(context: Context, dataDirectory: string): Pr
       const isInUse = error instanceof AopsError && error.code === 'data_directory_in_use';
       if (!isInUse || context.clock.now() > deadline) throw error;
     }
-    await context.clock.sleep(lookMilliseconds, context.signal);
+    await context.clock.sleep(pollMilliseconds, context.signal);
   }
 }
 
 async function holdRunning(context: Context, state: LocalState, dataDirectory: string): Promise<Held> {
-  // It has to be told of the end after Ctrl-C as well: runs and removals wait for it.
+  // The hold must be released even after Ctrl-C, because runs and removals wait for it.
   const lasting = { ...context, signal: new AbortController().signal };
   const client = await ownerClient(lasting, { ...state, data_dir: dataDirectory });
   try {
@@ -59,7 +59,7 @@ async function holdRunning(context: Context, state: LocalState, dataDirectory: s
   }
 }
 
-/** What a running service holds still for this command, which prolongs it until it is released. */
+/** A hold of a running service, which this command renews until it is released. */
 export class RunningHold implements Held {
   readonly path: string;
   readonly createdAt: string;
@@ -69,8 +69,8 @@ export class RunningHold implements Held {
   readonly #lost = new AbortController();
   readonly #done = new AbortController();
   #hold: BackupHold;
-  /** When the service was last told to go on holding. */
-  #prolonged: number;
+  /** When the hold was last renewed. */
+  #renewedAt: number;
 
   constructor(context: Pick<Context, 'clock' | 'signal'>, client: Pick<Client, 'call' | 'close'>, dataDirectory: string, hold: BackupHold) {
     this.path = dataDirectory;
@@ -78,7 +78,7 @@ export class RunningHold implements Held {
     this.#context = context;
     this.#client = client;
     this.#hold = hold;
-    this.#prolonged = steadyTime(context.clock);
+    this.#renewedAt = steadyTime(context.clock);
     void this.#prolong();
   }
 
@@ -88,11 +88,11 @@ export class RunningHold implements Held {
 
   runsWaited = (): boolean => this.#hold.runs_waited;
 
-  /** From another process than the service's: closing the file would give up its lock there. */
+  /** Must not run in the process of the service, where closing the file would release its lock. */
   async copyDatabase(to: string): Promise<void> {
     await copyFile(path.join(this.path, 'aops.db'), to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     await chmod(to, 0o600);
-    // It is good when the file was still held at the end.
+    // The copy is valid if the file was still held at the end.
     await this.#goOn('everything');
   }
 
@@ -100,7 +100,7 @@ export class RunningHold implements Held {
     return this.#goOn('files');
   }
 
-  /** It ends by itself where the service cannot be told. */
+  /** If the service cannot be reached, the hold expires by itself. */
   async release(): Promise<void> {
     this.#done.abort();
     const params = { hold_id: this.#hold.id };
@@ -117,17 +117,17 @@ export class RunningHold implements Held {
         { confidential: true, signal: anySignal([this.#context.signal, this.#done.signal]) },
       );
       this.#hold = hold;
-      this.#prolonged = steadyTime(this.#context.clock);
+      this.#renewedAt = steadyTime(this.#context.clock);
     } catch (error) {
       this.#context.signal.throwIfAborted();
-      throw holdLost(error, steadyTime(this.#context.clock) - this.#prolonged);
+      throw holdLost(error, steadyTime(this.#context.clock) - this.#renewedAt);
     }
   }
 
   async #prolong(): Promise<void> {
     try {
       for (;;) {
-        await this.#context.clock.sleep(prolongEvery, this.#done.signal);
+        await this.#context.clock.sleep(renewEvery, this.#done.signal);
         await this.#goOn(this.#hold.holds);
       }
     } catch (error) {
@@ -136,18 +136,18 @@ export class RunningHold implements Held {
   }
 }
 
-/** Why the service holds its data no longer. @param silent milliseconds since it was last told to go on */
+/** The error for a lost hold. @param silent milliseconds since the hold was last renewed */
 function holdLost(cause: unknown, silent: number): AopsError {
   const isGone = cause instanceof ServiceAnswerError && cause.status === 404;
   const [why, hint] = !isGone
-    ? ['the service could not be reached any more', 'See whether it was stopped, with `aops local status`, and run the command again.']
+    ? ['the service could no longer be reached', 'Check with `aops local status` whether it was stopped, and run the command again.']
     : silent > lease
       ? [
-          `this command was held up for ${Math.round(silent / 1_000)} seconds, and the service waits for ${lease / 1_000}`,
-          'Run the command again, when the machine has less to do.',
+          `this command was delayed for ${Math.round(silent / 1_000)} seconds, but the service waits only ${lease / 1_000}`,
+          'Run the command again when the machine is less busy.',
         ]
       : ['the service was restarted', 'Run the command again.'];
-  return new AopsError(`There is no backup: ${why} before everything was copied.`, {
+  return new AopsError(`The backup was not completed: ${why} before everything was copied.`, {
     code: 'backup_hold_lost',
     exit: exitCodes.unavailable,
     hint,

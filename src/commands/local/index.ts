@@ -4,7 +4,7 @@ import { team } from './team/index.ts';
 import { token } from './token/index.ts';
 
 export const local = defineGroup({
-  summary: 'A service on this machine: start and stop it, say who may use it',
+  summary: 'Run a local service and manage who can use it',
   commands: {
     up: () => import('./up.ts'),
     down: () => import('./down.ts'),

@@ -1,4 +1,4 @@
-/** The flags that say where a service listens, by which names it is reached, and how much it takes on at a time. */
+/** The flags for the address, names and limits of a service. */
 import { isIP } from 'node:net';
 import { UsageError } from '../../base/errors.ts';
 import { readBytes, readText } from '../../cli/input/body.ts';
@@ -8,23 +8,26 @@ import type { ServiceOptions } from '../../service/service.ts';
 
 export const listeningOptions = {
   host: text('ADDRESS', 'Listen on this address (default 127.0.0.1)'),
-  port: integer('N', 'Listen on this port (default: a free one)', { minimum: 0, maximum: 65_535 }),
-  tlsCert: text('FILE', 'Speak TLS with this certificate (PEM, with its chain); SIGHUP reads it again', { complete: 'files' }),
-  tlsKey: text('FILE', 'The private key of the certificate (PEM)', { complete: 'files' }),
-  insecureHttp: flag('Listen beyond this machine without TLS: everybody on the way can read tokens and data'),
-  publicUrl: text('URL', 'Where others reach the service, through a proxy: it is in the URLs that it gives', { check: originOf }),
-  allowHost: texts('NAME', 'Answer to this name in the Host header, too; may be repeated', { check: hostName }),
+  port: integer('N', 'Listen on this port (default: a free port)', { minimum: 0, maximum: 65_535 }),
+  tlsCert: text('FILE', 'Use TLS with this certificate (PEM, including its chain); SIGHUP reloads it', { complete: 'files' }),
+  tlsKey: text('FILE', 'Private key of the certificate (PEM)', { complete: 'files' }),
+  insecureHttp: flag('Allow other machines to connect without TLS: tokens and data can then be read in transit'),
+  publicUrl: text('URL', 'Public address of the service behind a proxy, used in the URLs it returns', { check: originOf }),
+  allowHost: texts('NAME', 'Also accept this name in the Host header; can be repeated', { check: hostName }),
   trustProxy: texts(
     'ADDRESS|CIDR',
-    'Believe X-Forwarded-For or Forwarded of this proxy, for rate limits and the log; may be repeated (default: believe nobody)',
+    'Trust X-Forwarded-For or Forwarded from this proxy, for rate limits and the log; can be repeated (default: trust none)',
   ),
-  rateLimit: text('N/s|m|h', 'Requests that each credential may make in a second, minute or hour (default 3000/m)', { check: rateCheck }),
-  runConcurrency: integer('N', 'Execute so many runs at a time (default: what the plans allow a team)', { minimum: 1, maximum: 10_000 }),
-  metricsTokenFile: text('FILE', 'Tell /metrics to whoever has the token in this file (default: to this machine alone)', {
+  rateLimit: text('N/s|m|h', 'Requests allowed per credential and second, minute or hour (default 3000/m)', { check: rateCheck }),
+  runConcurrency: integer('N', 'Number of runs to execute at a time (default: what the plan of each team allows)', {
+    minimum: 1,
+    maximum: 10_000,
+  }),
+  metricsTokenFile: text('FILE', 'Allow access to /metrics with the token in this file (default: only from this machine)', {
     complete: 'files',
   }),
-  drainDelay: duration('Go on for so long after the signal to end, while /readyz says no (default 0s)'),
-  drainTimeout: duration('Wait so long for requests, and again for deliveries, before the end (default 5s)'),
+  drainDelay: duration('Keep serving this long after the signal to stop, while /readyz reports not ready (default 0s)'),
+  drainTimeout: duration('Wait this long for requests, and again for deliveries, before stopping (default 5s)'),
 } as const;
 
 export interface ListeningInput {
@@ -55,7 +58,7 @@ type Listening = Pick<
   | 'metricsToken'
 >;
 
-/** As the service takes them. @throws UsageError for files that cannot be read or hold something else */
+/** The options for the service. @throws UsageError for files that cannot be read or are invalid */
 export async function listeningSettings(context: Context, input: ListeningInput): Promise<Listening> {
   const tls = await readTls(context, input);
   const { host, port, publicUrl, runConcurrency } = input;
@@ -76,24 +79,24 @@ export async function listeningSettings(context: Context, input: ListeningInput)
 /** The certificate and its key; undefined without TLS. @throws UsageError when one of them is missing */
 export async function readTls(context: Context, { tlsCert, tlsKey }: Pick<ListeningInput, 'tlsCert' | 'tlsKey'>) {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
-  if (tlsCert === undefined || tlsKey === undefined) throw new UsageError('--tls-cert and --tls-key belong together.');
-  // Beside its blocks a PEM file may hold remarks, in whatever encoding.
+  if (tlsCert === undefined || tlsKey === undefined) throw new UsageError('--tls-cert and --tls-key must be used together.');
+  // Besides its blocks, a PEM file can contain comments in any encoding.
   const [cert, key] = [String(await readBytes(context, tlsCert)), String(await readBytes(context, tlsKey))];
   context.terminal.protect(key);
   return { cert, key };
 }
 
-const shortestToken = 16;
+const minTokenLength = 16;
 
 async function readToken(context: Context, file: string): Promise<string> {
   const token = (await readText(context, file)).trim();
-  if (/^\S+$/.test(token) && token.length >= shortestToken) {
+  if (/^\S+$/.test(token) && token.length >= minTokenLength) {
     context.terminal.protect(token);
     return token;
   }
   throw new UsageError(
-    `${file} holds no token: it is to be one word of at least ${shortestToken} characters.`,
-    'Make one with `openssl rand -hex 32`.',
+    `${file} does not contain a valid token: it must be one word of at least ${minTokenLength} characters.`,
+    'Create one with `openssl rand -hex 32`.',
   );
 }
 
@@ -106,20 +109,20 @@ function rateOf(value: string): Listening['rateLimit'] | undefined {
 
 function rateCheck(value: string, name: string): string {
   if (rateOf(value) !== undefined) return value;
-  throw new UsageError(`${name} takes a number of requests and the time for it, such as 3000/m or 50/s, not "${value}".`);
+  throw new UsageError(`${name} must be a number of requests per time, such as 3000/m or 50/s; "${value}" is not valid.`);
 }
 
 function originOf(value: string, name: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isOrigin = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.href === `${url.origin}/`;
   if (isOrigin) return url.origin;
-  throw new UsageError(`${name} takes an address without a path, such as https://agents.example.com, not "${value}".`);
+  throw new UsageError(`${name} must be an address without a path, such as https://agents.example.com; "${value}" is not valid.`);
 }
 
 function hostName(value: string, name: string): string {
   const host = isIP(value) === 6 ? `[${value}]` : value;
-  // No patterns: a name is compared as it is.
+  // Patterns are not supported: names are compared literally.
   if (!host.includes('*') && URL.canParse(`http://${host}`) && new URL(`http://${host}`).hostname === host.toLowerCase())
     return host.toLowerCase();
-  throw new UsageError(`${name} takes a host name without a port, such as agents.example.com, not "${value}".`);
+  throw new UsageError(`${name} must be a host name without a port, such as agents.example.com; "${value}" is not valid.`);
 }

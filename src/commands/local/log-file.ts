@@ -1,7 +1,7 @@
 /**
- * The log file of `aops local up`, kept within a size. What is in it is copied to a file beside it, and the file itself is emptied:
- * whoever has it open to append, as the service has it as its standard error, goes on in the same file. A crash in between leaves
- * some lines in both files, and loses none.
+ * Limits the size of the log file of `aops local up`. The file is copied to another one next to it and then truncated, so that a
+ * process that has it open for appending, such as the service with its standard error, continues in the same file. A crash in between
+ * leaves some lines in both files, but loses none.
  */
 import { copyFileSync, fstatSync, renameSync, statSync, truncateSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -9,15 +9,15 @@ import { open } from 'node:fs/promises';
 import { ignoreErrors } from '../../base/ignore-errors.ts';
 import { isAbsent } from '../../base/read-failure.ts';
 
-/** Bytes of the file before it is emptied; the file beside it has as many at most. */
+/** Maximum size of the file, and of the one next to it; bytes. */
 export const logFileLimit = 10 * 1024 * 1024;
 
-/** The file beside it, with what was logged before. */
+/** The file next to it, with the earlier log. */
 export const earlierLog = (file: string): string => `${file}.1`;
 
 /**
- * Keeps a log file within its size whenever the returned function is called. Undefined when the standard error of this process is not
- * that file: then whoever started it sees to its log.
+ * Returns a function that truncates a log file if it is too large. Undefined if the standard error of this process is not that file:
+ * then whoever started the process manages its log.
  */
 export function boundedLog(file: string, limit = logFileLimit): (() => void) | undefined {
   let isOwn = false;
@@ -30,7 +30,7 @@ export function boundedLog(file: string, limit = logFileLimit): (() => void) | u
 const isSame = (one: { dev: number; ino: number }, other: { dev: number; ino: number }): boolean =>
   one.dev === other.dev && one.ino === other.ino;
 
-/** Empties a log file that is larger than the limit, in bytes. A disk that is full keeps the log as it is. */
+/** Truncates a log file that is larger than the limit, in bytes. If the disk is full, the log is not changed. */
 export function keepWithin(file: string, limit: number): void {
   ignoreErrors(() => {
     if (statSync(file).size <= limit) return;
@@ -40,7 +40,7 @@ export function keepWithin(file: string, limit: number): void {
   });
 }
 
-/** Reads a log from its earlier part to its end, and then what is added, also when it is emptied meanwhile. */
+/** Reads a log from its earlier part to its end, and then new entries, even if it is truncated in the meantime. */
 export class LogReader {
   readonly #name: string;
   readonly #file: FileHandle;
@@ -55,13 +55,13 @@ export class LogReader {
     this.#earlier = earlier;
   }
 
-  /** @throws what opening the log file throws */
+  /** @throws the error from opening the log file */
   static async open(name: string): Promise<LogReader> {
     const file = await open(name);
     return new LogReader(name, file, await openEarlier(name));
   }
 
-  /** What comes next; empty at the end of what is there now. */
+  /** The next bytes; empty at the current end. */
   async read(): Promise<Buffer> {
     if (this.#earlier !== undefined) {
       const { bytesRead } = await this.#earlier.read(this.#buffer, 0, this.#buffer.length, this.#earlierPosition);
@@ -71,7 +71,7 @@ export class LogReader {
       this.#earlier = undefined;
     }
     if ((await this.#file.stat()).size < this.#position) {
-      // Emptied: what was not read of it is in the file beside it, at the same place.
+      // The file was truncated: the unread part is in the file next to it, at the same position.
       this.#earlier = await openEarlier(this.#name);
       this.#earlierPosition = this.#position;
       this.#position = 0;

@@ -7,19 +7,20 @@ import { flag, integer } from '../../cli/kit/flags.ts';
 import { LogReader } from './log-file.ts';
 import { parsableLine, readableLine } from './service-log.ts';
 
-const lookMilliseconds = 250;
+const pollMilliseconds = 250;
 
 export default defineCommand({
   summary: 'Show the log of the local service',
-  description: 'On a terminal the entries are lines to read; in a pipe, and with --json, they are JSON, one in each line.',
+  description:
+    'On a terminal, entries are printed as readable lines; in a pipe or with --json, they are printed as one JSON object per line.',
   options: {
     ...dataDirFlag,
     follow: flag('Keep printing new entries, until Ctrl-C', { short: 'f', aliases: ['watch'] }),
-    tail: integer('N', 'Begin with so many lines from the end (default: all of them)', { minimum: 1, maximum: 1_000_000 }),
+    tail: integer('N', 'Start with this many lines from the end (default: all lines)', { minimum: 1, maximum: 1_000_000 }),
   },
   examples: [
-    { command: 'aops local logs', text: 'All of it' },
-    { command: 'aops local logs -f --tail 20', text: 'What happened last, and what happens now' },
+    { command: 'aops local logs', text: 'Print the whole log' },
+    { command: 'aops local logs -f --tail 20', text: 'Print the last 20 entries and follow the log' },
   ],
   async run(context, input) {
     const found = await findService(context, input.dataDir);
@@ -27,7 +28,7 @@ export default defineCommand({
       throw new AopsError(`The service at ${found.state.url} was started with \`aops serve\`, which writes its log to stderr.`, {
         code: 'log_not_found',
         exit: exitCodes.notFound,
-        hint: 'Look where it was started: in its terminal, or in the journal of what supervises it.',
+        hint: 'Look where it was started: in its terminal, or in the journal of its process manager.',
       });
     }
     const directory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
@@ -40,28 +41,28 @@ export default defineCommand({
         hint: 'Start the local service with `aops local up`.',
       });
     });
-    const asItIs = context.terminal.out.isTTY ? readableLine : (line: string) => line;
-    const shown = context.format === 'table' ? asItIs : parsableLine;
+    const plain = context.terminal.out.isTTY ? readableLine : (line: string) => line;
+    const format = context.format === 'table' ? plain : parsableLine;
     const show = async (lines: readonly string[]): Promise<void> => {
-      for (const line of lines) await context.terminal.line(shown(line));
+      for (const line of lines) await context.terminal.line(format(line));
     };
     try {
-      // A character may begin in one piece and end in the next.
+      // A character can be split between two chunks.
       const decoder = new TextDecoder();
       let rest = '';
-      /** Held back until the end was seen, of which they may be too far. */
-      let held: string[] | undefined = input.tail === undefined ? undefined : [];
+      /** The last lines so far, with --tail, until the end is reached. */
+      let lastLines: string[] | undefined = input.tail === undefined ? undefined : [];
       for (;;) {
         const bytes = await log.read();
         const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
         rest = lines.pop() ?? '';
-        if (held === undefined) await show(lines);
-        else held = [...held, ...lines].slice(-(input.tail as number));
+        if (lastLines === undefined) await show(lines);
+        else lastLines = [...lastLines, ...lines].slice(-(input.tail as number));
         if (bytes.length > 0) continue;
-        await show(held ?? []);
-        held = undefined;
+        await show(lastLines ?? []);
+        lastLines = undefined;
         if (!input.follow) break;
-        await context.clock.sleep(lookMilliseconds, context.signal);
+        await context.clock.sleep(pollMilliseconds, context.signal);
       }
       if (rest !== '') await show([rest]);
     } finally {

@@ -1,16 +1,16 @@
-/** Where a service may send requests that others asked for, as its flags and its state say it. */
+/** The hosts that a service can send requests to on behalf of users, from its flags and its state. */
 
-/** The word for this machine, which `local up` always allows: it is the user's own. */
+/** The word for this machine. `local up` always allows it, because it belongs to the user. */
 export const ownMachine = 'loopback';
 
-/** What `local up` passes on: its own machine, and what was asked for. */
+/** The hosts that `local up` passes on: this machine and the requested ones. */
 export const withOwnMachine = (hosts: readonly string[]): string[] => [...new Set([ownMachine, ...hosts])];
 
-/** For people; nothing where it is this machine alone, or an older version did not say. */
+/** The hosts in words; undefined if only this machine is allowed, or an older version did not record them. */
 export function hostsInWords(hosts: readonly string[] | null | undefined): string | undefined {
   if (hosts === null || hosts === undefined) return undefined;
-  if (hosts.length === 0) return 'may go nowhere';
+  if (hosts.length === 0) return 'not allowed';
   const others = hosts.filter((host) => host !== ownMachine);
   const places = [...(others.length < hosts.length ? ['this machine'] : []), ...others];
-  return others.length === 0 ? undefined : `may go to ${places.join(', ')}`;
+  return others.length === 0 ? undefined : `allowed to ${places.join(', ')}`;
 }

@@ -11,9 +11,9 @@ import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { stopService } from './down.ts';
 
-/** What a service keeps in its data directory. Anything else there is somebody else's: it may have been a folder that held other things. */
+/** The files of a service in its data directory. Any other file belongs to the user, since the directory might have existed before. */
 const ownName = /^(aops\.db(-wal|-shm|-journal)?|restoring|secrets\.key(\.new)?|token(\.new)?|service\.(log|json(\.\d+)?))$/;
-/** Folders that others may have had before, and what it makes in each. */
+/** Folders that might have existed before, and the entries that a service creates in them. */
 const ownFolders: Readonly<Record<string, RegExp>> = {
   sandboxes: /^[0-9a-f-]{36}(\.[\w-]+)*$/,
   files: /^[0-9a-f-]{36}(\.\w+)?$/,
@@ -21,15 +21,15 @@ const ownFolders: Readonly<Record<string, RegExp>> = {
 };
 
 export default defineCommand({
-  summary: 'Stop the local service and delete its data: agents, runs, files',
-  description: 'What else is in the data directory stays.',
+  summary: 'Stop the local service and delete its data',
+  description: 'Deletes all agents, runs and files. Other files in the data directory are kept.',
   options: dataDirFlag,
   destructive: true,
   exits: [exitCodes.conflict],
-  examples: [{ command: 'aops local reset --yes', text: 'Start over' }],
+  examples: [{ command: 'aops local reset --yes', text: 'Delete all data without confirmation' }],
   result: returns({ deleted: 'boolean', data_dir: 'string' }),
   output: textOutput<{ deleted: boolean; data_dir: string }>(({ deleted, data_dir }) =>
-    deleted ? `Deleted the data in ${data_dir}.` : `There is nothing in ${data_dir}.`,
+    deleted ? `Deleted the data in ${data_dir}.` : `There is no data in ${data_dir}.`,
   ),
   async run(context, input) {
     const running = input.dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
@@ -40,8 +40,8 @@ export default defineCommand({
       throw readFailure(error, dataDirectory);
     });
     if (names.length === 0) return { deleted: false, data_dir: dataDirectory };
-    if (!names.includes('aops.db')) throw new UsageError(`${dataDirectory} is no data directory of aops; nothing was deleted.`);
-    // Its data would be deleted under it.
+    if (!names.includes('aops.db')) throw new UsageError(`${dataDirectory} is not an aops data directory; nothing was deleted.`);
+    // Another service is using the data.
     const owner = await owningService(dataDirectory);
     if (owner !== undefined && owner.instance_id !== running?.instance_id) throw servedElsewhere(owner);
     await confirm(context, `Delete all agents, runs and files in ${dataDirectory}?`);
@@ -51,12 +51,12 @@ export default defineCommand({
     for (const [name, own] of Object.entries(ownFolders)) {
       const folder = path.join(dataDirectory, name);
       await removeOwn(folder, own);
-      // Unless something else is in it, or it is not there.
+      // Fails if the folder contains other files or does not exist.
       await rmdir(folder).catch(() => undefined);
     }
-    const left = await readdir(dataDirectory);
-    if (left.length === 0) await rmdir(dataDirectory);
-    else context.terminal.note(`What else is in ${dataDirectory} was left there, such as ${left[0]}.`);
+    const remaining = await readdir(dataDirectory);
+    if (remaining.length === 0) await rmdir(dataDirectory);
+    else context.terminal.note(`Other files in ${dataDirectory} were kept, such as ${remaining[0]}.`);
     return { deleted: true, data_dir: dataDirectory };
   },
 });
@@ -66,17 +66,17 @@ async function removeOwn(folder: string, own: RegExp): Promise<void> {
   for (const name of names) if (own.test(name)) await removeTree(path.join(folder, name));
 }
 
-/** Why data is not deleted. */
-const mustStay = ['data_directory_in_use', 'data_directory_foreign'];
+/** Errors that prevent deleting the data. */
+const refusals = ['data_directory_in_use', 'data_directory_foreign'];
 
-/** A service that hangs has the data as well, and a database of that name may be somebody else's. @throws AopsError `data_directory_in_use`, `data_directory_foreign` */
+/** Detects services that do not respond, and databases that are not from aops. @throws AopsError `data_directory_in_use`, `data_directory_foreign` */
 async function refuseLocked(context: Context, dataDirectory: string): Promise<void> {
   const { holdStopped } = await import('../../service/backup/index.ts');
   try {
     const held = await holdStopped(dataDirectory, context.clock.now());
     await held.release();
   } catch (error) {
-    // What is damaged can be deleted, too.
-    if (error instanceof AopsError && mustStay.includes(error.code)) throw error;
+    // Damaged data can be deleted.
+    if (error instanceof AopsError && refusals.includes(error.code)) throw error;
   }
 }

@@ -20,27 +20,27 @@ interface ReadBackup extends BackupRecord {
   data_dir: string | null;
 }
 
-const tellMilliseconds = 200;
+const updateMilliseconds = 200;
 
 export default defineCommand({
-  summary: 'Put a backup of the local service into an empty data directory',
+  summary: 'Restore a backup into an empty data directory',
   description:
-    'Everything is checked before anything is in its place; when it fails, nothing is left. The checks find damage and keep a restore inside its data directory, but a backup contains what the service executes: restore only what you trust. A data directory that is not empty stays as it is. The service goes on where the backup was taken, when you start it: runs that had not ended continue, and what was to be delivered is. Do not run it beside the original. A backup of an older version is brought up to date at the start.',
+    'The whole backup is checked before anything is put in place; if a check fails, nothing is left behind. The checks detect damage and confine the restore to its data directory, but the service executes what a backup contains, so restore only backups that you trust. A data directory that is not empty is rejected. When you start the service, it continues from the time of the backup: unfinished runs continue, and pending deliveries are sent. Do not run it at the same time as the original. Backups of older versions are migrated at the start.',
   arguments: { file: argument('The backup, or - for stdin', { complete: 'files' }) },
   options: {
     ...dataDirFlag,
-    verify: flag('Only check the backup: read all of it, restore nothing'),
+    verify: flag('Only check the whole backup, without restoring it'),
   },
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops local restore aops.tar.gz && aops local up', text: 'On a new machine' },
-    { command: 'aops local restore --verify aops.tar.gz', text: 'Is it good?' },
-    { command: 'aops local restore aops.tar.gz --data-dir /var/lib/aops', text: 'For a service on a server' },
+    { command: 'aops local restore aops.tar.gz && aops local up', text: 'Restore a backup on a new machine' },
+    { command: 'aops local restore --verify aops.tar.gz', text: 'Check a backup' },
+    { command: 'aops local restore aops.tar.gz --data-dir /var/lib/aops', text: 'Restore a backup on a server' },
   ],
   result: returns({ file: 'string', restored: 'boolean', data_dir: 'string|null', ...backupFields }),
   output: recordOutput<ReadBackup>((backup) => ({
     File: backup.file === '-' ? undefined : backup.file,
-    Restored: backup.restored ? `into ${backup.data_dir}` : 'no; the backup is good',
+    Restored: backup.restored ? `into ${backup.data_dir}` : 'no; the backup is valid',
     Contents: contentsInWords(backup),
     Taken: time(backup.created_at),
     Version: `${backup.version}, schema ${backup.schema}`,
@@ -53,13 +53,13 @@ export default defineCommand({
     const { newReadProgress, readBackup, restoreBackup } = await import('../../service/backup/index.ts');
     const progress = newReadProgress();
     const spinner = startSpinner(context.terminal, 'Reading the backup', context.clock);
-    const watched = watch(source, context, () =>
+    const chunks = withProgress(source, context, () =>
       spinner.update(`${input.verify ? 'Checking' : 'Restoring'}: ${pluralize(progress.files, 'file')}, ${formatSize(progress.bytes)}`),
     );
     try {
       const info: BackupInfo = input.verify
-        ? await readBackup(watched, undefined, progress, context.signal)
-        : await restoreBackup(watched, dataDirectory, progress, context.signal);
+        ? await readBackup(chunks, undefined, progress, context.signal)
+        : await restoreBackup(chunks, dataDirectory, progress, context.signal);
       const { sandboxes, files, bytes: content_bytes } = progress;
       const data_dir = input.verify ? null : dataDirectory;
       return { file, restored: !input.verify, data_dir, ...info, sandboxes, files, content_bytes };
@@ -73,24 +73,25 @@ export default defineCommand({
 async function refuseRunning(dataDirectory: string): Promise<void> {
   const service = await owningService(dataDirectory);
   if (service === undefined) return;
-  throw new AopsError(`A service runs on ${dataDirectory} (process ${service.pid}); nothing is restored over its data.`, {
+  throw new AopsError(`A service is running on ${dataDirectory} (process ${service.pid}); its data is not overwritten.`, {
     code: 'data_directory_in_use',
     exit: exitCodes.conflict,
-    hint: 'Restore into another directory with --data-dir, or stop it and move its data away.',
+    hint: 'Restore into another directory with --data-dir, or stop the service and move its data.',
   });
 }
 
 /** @throws UsageError for a file that cannot be read */
 async function sourceOf({ terminal }: Context, file: string): Promise<AsyncIterable<Uint8Array>> {
   if (file === '-') {
-    if (terminal.in.isTTY) throw new UsageError('A backup cannot be typed.', 'Give a file, or a pipe to read from.');
+    if (terminal.in.isTTY)
+      throw new UsageError('A backup cannot be read from a terminal.', 'Specify a file, or pipe the backup to this command.');
     return terminal.in.stream;
   }
   try {
     const handle = await open(file, 'r');
     if ((await handle.stat()).isDirectory()) {
       await handle.close();
-      throw new UsageError(`${file} is a directory.`, 'Give the file that `aops local backup` wrote.');
+      throw new UsageError(`${file} is a directory.`, 'Specify a file that `aops local backup` wrote.');
     }
     return createReadStream(file, { fd: handle, highWaterMark: 1_048_576 });
   } catch (error) {
@@ -100,12 +101,12 @@ async function sourceOf({ terminal }: Context, file: string): Promise<AsyncItera
   }
 }
 
-async function* watch(source: AsyncIterable<Uint8Array>, { clock }: Context, tell: () => void): AsyncGenerator<Uint8Array> {
-  let told = clock.now();
+async function* withProgress(source: AsyncIterable<Uint8Array>, { clock }: Context, update: () => void): AsyncGenerator<Uint8Array> {
+  let updatedAt = clock.now();
   for await (const chunk of source) {
-    if (clock.now() - told >= tellMilliseconds) {
-      told = clock.now();
-      tell();
+    if (clock.now() - updatedAt >= updateMilliseconds) {
+      updatedAt = clock.now();
+      update();
     }
     yield chunk;
   }

@@ -1,21 +1,21 @@
-/** The flags that say how long a service keeps what has ended. */
+/** The flags for how long a service stores finished runs. */
 import { formatDuration, parseDuration } from '../../base/duration.ts';
 import { UsageError } from '../../base/errors.ts';
 import { duration, text } from '../../cli/kit/flags.ts';
 import type { ServiceOptions } from '../../service/service.ts';
 
 const byDefault = '90d';
-const shortest = 60_000;
+const minRetention = 60_000;
 
 export const retentionOptions = {
   retention: text(
     'DURATION|off',
-    `Remove runs that ended so long ago, with their messages and files (default ${byDefault}; off keeps them)`,
+    `Delete finished runs, with their messages and files, after this time (default ${byDefault}; "off" keeps them)`,
     {
       check: retentionCheck,
     },
   ),
-  keepSandboxes: duration('Remove the files of runs that ended so long ago (default: with the run)'),
+  keepSandboxes: duration('Delete the files of finished runs after this time (default: with the run)'),
 } as const;
 
 export interface RetentionInput {
@@ -26,11 +26,11 @@ export interface RetentionInput {
 function retentionCheck(value: string, name: string): string {
   if (value === 'off') return value;
   const milliseconds = parseDuration(value);
-  if (milliseconds !== undefined && milliseconds >= shortest) return value;
-  throw new UsageError(`${name} takes a duration of a minute or more, such as 90d, or off, not "${value}".`);
+  if (milliseconds !== undefined && milliseconds >= minRetention) return value;
+  throw new UsageError(`${name} must be a duration of at least a minute, such as 90d, or off; "${value}" is not valid.`);
 }
 
-/** As the service takes them. */
+/** The options for the service. */
 export function retentionSettings({
   retention = byDefault,
   keepSandboxes,
@@ -41,38 +41,38 @@ export function retentionSettings({
   };
 }
 
-/** As `aops serve` takes them. */
+/** The arguments for `aops serve`. */
 export const retentionArguments = ({ retention, keepSandboxes }: RetentionInput): string[] => [
   ...(retention === undefined ? [] : ['--retention', retention]),
   ...(keepSandboxes === undefined ? [] : ['--keep-sandboxes', keepSandboxes]),
 ];
 
-/** As the state of a service has them: durations, or `off`. */
+/** The values in the state of a service: durations, or `off`. */
 export const retentionState = ({ retention = byDefault, keepSandboxes = 'off' }: RetentionInput) => ({
   retention,
   sandbox_retention: keepSandboxes,
 });
 
-/** Whether a running service keeps for another time than what is asked for. */
+/** Whether the retention of the running service differs from the requested one. */
 export const differsInRetention = (
   running: Partial<ReturnType<typeof retentionState>>,
   { retention, keepSandboxes }: RetentionInput,
 ): boolean => differs(running.retention, retention) || differs(running.sandbox_retention, keepSandboxes);
 
-const differs = (is: string | undefined, asked: string | undefined): boolean =>
-  asked !== undefined && (is === undefined || milliseconds(is) !== milliseconds(asked));
+const differs = (current: string | undefined, requested: string | undefined): boolean =>
+  requested !== undefined && (current === undefined || milliseconds(current) !== milliseconds(requested));
 
 const milliseconds = (value: string): number | undefined => (value === 'off' ? undefined : parseDuration(value));
 
-/** For people; nothing of a service that does not say. */
+/** The retention in words; undefined if the service did not record it. */
 export function retentionInWords(retention: string | null | undefined, sandboxRetention: string | null | undefined): string | undefined {
   if (retention === null || retention === undefined) return undefined;
-  const runs = retention === 'off' ? 'runs for ever' : `runs ${shown(retention)} after their end`;
+  const runs = retention === 'off' ? 'runs forever' : `runs for ${durationText(retention)} after they end`;
   if (sandboxRetention === null || sandboxRetention === undefined || sandboxRetention === 'off') return runs;
-  return `${runs}, their files ${shown(sandboxRetention)}`;
+  return `${runs}, their files for ${durationText(sandboxRetention)}`;
 }
 
-function shown(value: string): string {
+function durationText(value: string): string {
   const time = parseDuration(value);
   return time === undefined ? value : formatDuration(time);
 }

@@ -1,4 +1,4 @@
-/** Where a new secret goes: a profile, a file for its owner alone, or the output. It is shown only once, so it must go somewhere. */
+/** Delivers a new secret: to a profile, a file that only its owner can read, or the output. It is shown only once, so one is required. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,9 +10,9 @@ import { checkProfileName } from '../../config/settings.ts';
 import type { Credential } from '../../config/store.ts';
 
 export const deliveryOptions = {
-  saveProfile: text('NAME', 'Save it as a new profile'),
-  to: text('FILE', 'Write it to this new file, which you alone can read', { complete: 'files' }),
-  reveal: flag('Print it'),
+  saveProfile: text('NAME', 'Save the secret in a new profile'),
+  to: text('FILE', 'Write the secret to this new file, which only you can read', { complete: 'files' }),
+  reveal: flag('Print the secret'),
 };
 
 interface DeliveryInput {
@@ -21,10 +21,10 @@ interface DeliveryInput {
   reveal: boolean;
 }
 
-/** What a secret is, and what a profile needs beside it. */
+/** A new secret, and what a profile needs in addition. */
 interface Issued {
   secret: string;
-  /** The command that ends it. */
+  /** The command that revokes it. */
   revoke: string;
   teamId: string;
   credential: Credential;
@@ -37,8 +37,8 @@ export interface Delivered {
 }
 
 /**
- * Makes sure that there is a place for the secret, has it made, and puts it there. Nothing is made without a place.
- * @throws UsageError when no place is given, or it is taken
+ * Checks the destination of the secret, creates the secret and delivers it. Without a destination, nothing is created.
+ * @throws UsageError when there is no destination or it exists already
  */
 export async function deliver<Result extends Issued>(
   context: Context,
@@ -47,15 +47,12 @@ export async function deliver<Result extends Issued>(
 ): Promise<Result & { delivered: Delivered }> {
   if (saveProfile === undefined && to === undefined && !reveal) {
     throw new UsageError(
-      'The secret is shown only once, so it needs a place to go.',
-      'Give --save-profile NAME to use it here, --to FILE to keep it in a file, or --reveal to print it.',
+      'The secret is shown only once, so it needs a destination.',
+      'Pass --save-profile NAME to use it here, --to FILE to save it in a file, or --reveal to print it.',
     );
   }
   if (saveProfile === undefined && to === undefined && context.format === 'id') {
-    throw new UsageError(
-      'With -o id the secret would not be printed, and it is shown only once.',
-      'Give --to FILE too, or print it with --jq.',
-    );
+    throw new UsageError('With -o id the secret would not be printed, and it is shown only once.', 'Add --to FILE, or print it with --jq.');
   }
   if (saveProfile !== undefined) requireNewProfile(context, saveProfile);
   const file = to === undefined ? undefined : path.resolve(context.cwd, to);
@@ -79,18 +76,18 @@ export async function deliver<Result extends Issued>(
   }
 }
 
-/** The secret was made and told, and reached no place: what it belongs to is there, and of no use to anybody. */
+/** The secret was created but could not be delivered, so its credential is useless. */
 function lost(error: unknown, { revoke }: Issued): unknown {
   if (!(error instanceof AopsError)) return error;
   const { message, code, exit, details } = error;
-  const hint = `The secret is shown only once, and is lost. End what it belongs to with \`${revoke}\`, then make another one.`;
+  const hint = `The secret is shown only once and is now lost. Revoke its credential with \`${revoke}\`, then create another one.`;
   return new AopsError(message, { code, exit, hint, details, cause: error });
 }
 
 function requireNewProfile({ store }: Context, name: string): void {
   checkProfileName(name);
   if (!store.profiles().some((profile) => profile.name === name)) return;
-  throw new UsageError(`A profile called "${name}" already exists.`, 'Remove it first, or choose another name.', 'profile_exists');
+  throw new UsageError(`A profile called "${name}" already exists.`, 'Delete it first, or choose another name.', 'profile_exists');
 }
 
 async function create(file: string): Promise<FileHandle> {
@@ -99,7 +96,7 @@ async function create(file: string): Promise<FileHandle> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST')
-      throw new UsageError(`${file} is there already, and is not replaced.`, 'Choose another file with --to.', 'file_exists');
+      throw new UsageError(`${file} already exists and is not overwritten.`, 'Choose another file with --to.', 'file_exists');
     throw new AopsError(`${file} cannot be written (${code ?? 'unknown error'}).`, {
       code: 'file_not_writable',
       exit: exitCodes.failure,

@@ -16,35 +16,35 @@ import { retentionOptions, retentionSettings, retentionState } from './retention
 import { logOptions, serviceLog } from './service-log.ts';
 import { webhookOptions, webhookSettings } from './webhook-flags.ts';
 
-/** Milliseconds for what is still open when the service has ended. */
-const lastMoments = 500;
+/** Time for remaining work after the service has stopped; milliseconds. */
+const exitMilliseconds = 500;
 
 export default defineCommand({
   summary: 'Run the service in the foreground, as on a server',
   description:
-    "Data is kept in the data directory; one process owns it. Commands of runs are not executed unless --exec host is given: they then run as you, in the run's directory, without containment. Ctrl-C or SIGTERM ends the service; its runs go on at the next start.",
+    'Data is stored in the data directory, which one process owns. Runs cannot execute commands unless you pass --exec host; commands then run as you, in the directory of the run, without isolation. Ctrl-C or SIGTERM stops the service; its runs continue at the next start.',
   options: {
     ...listeningOptions,
-    dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
-    exec: choice(['host', 'off'], 'Whether runs may execute commands (default off)'),
+    dataDir: text('DIR', 'Data directory', { complete: 'directories' }),
+    exec: choice(['host', 'off'], 'Whether runs can execute commands (default off)'),
     ...planOptions,
     ...retentionOptions,
     ...browsingOptions('off'),
     ...webhookOptions,
     ...connectionOptions,
     ...logOptions,
-    stateFile: text('FILE', 'Write the state of the service here', { hidden: true }),
-    ephemeral: text('yes|no', 'Note in the state that the data is not kept', { hidden: true }),
+    stateFile: text('FILE', 'Write the state of the service to this file', { hidden: true }),
+    ephemeral: text('yes|no', 'Record in the state that the data is temporary', { hidden: true }),
   },
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops serve --port 4010', text: 'A service on this machine, on a fixed port' },
-    { command: 'aops serve --data-dir ./data --exec host', text: 'Let runs execute commands' },
-    { command: 'aops serve --plan plan.yaml', text: 'Limit what the team may use' },
-    { command: 'aops serve --allow-webhook-host hooks.example.com', text: 'Let webhooks leave this machine' },
-    { command: 'aops serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem', text: 'For others on the network' },
-    { command: 'aops serve --port 4010 --public-url https://agents.example.com', text: 'Behind a proxy that speaks TLS' },
-    { command: 'aops serve --browse public', text: 'Let runs browse the internet, and nothing of this network' },
+    { command: 'aops serve --port 4010', text: 'Run a service on this machine with a fixed port' },
+    { command: 'aops serve --data-dir ./data --exec host', text: 'Allow runs to execute commands' },
+    { command: 'aops serve --plan plan.yaml', text: 'Set the plan of the team' },
+    { command: 'aops serve --allow-webhook-host hooks.example.com', text: 'Allow webhooks to another host' },
+    { command: 'aops serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem', text: 'Serve other machines on the network' },
+    { command: 'aops serve --port 4010 --public-url https://agents.example.com', text: 'Run behind a TLS proxy' },
+    { command: 'aops serve --browse public', text: 'Allow runs to browse the internet, but not the local network' },
   ],
   async run(context, input) {
     const dataDirectory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
@@ -73,8 +73,8 @@ export default defineCommand({
       logLevel: input.logLevel ?? 'info',
     });
     const { url, teamId, instanceId } = service;
-    // In the data directory for whoever finds it in use, and where `local` looks: that one last, since `local up` takes it for a start
-    // that succeeded, and `local down` its absence for an end.
+    // The state is written to the data directory, for processes that find it in use, and to the place where `local` looks for it. That
+    // one is written last: `local up` takes it as a successful start, and `local down` takes its absence as the end.
     const stateFiles = [serviceFile(dataDirectory), ...(input.stateFile === undefined ? [] : [input.stateFile])];
     try {
       const started_at = new Date(context.clock.now()).toISOString();
@@ -99,7 +99,7 @@ export default defineCommand({
       for (const file of stateFiles) await writeState(file, state);
       const token_file = tokenFile(dataDirectory);
       const message = `Listening on ${url}; team ${teamId}; token in ${token_file}; commands ${exec === 'host' ? 'run as you' : 'are off'}`;
-      // Whoever wants JSON reads this among the lines of the log.
+      // Programs read this message from the log.
       const forPrograms = context.format !== 'table';
       context.terminal.note(
         forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, token_file, exec, message }) : message,
@@ -115,8 +115,8 @@ export default defineCommand({
       await service.close();
       log.flush();
       for (const file of stateFiles) await removeState(file, instanceId);
-      // A browser that hangs while it starts, say, is given up by its library after a minute.
-      context.launcher.endWithin(lastMoments);
+      // For example, a browser that hangs while starting would delay the exit by a minute.
+      context.launcher.endWithin(exitMilliseconds);
     }
   },
 });

@@ -1,4 +1,4 @@
-/** The log of a service on its way to stderr: as lines for people or as JSON, and all lines of a moment with one write. */
+/** Writes the log of a service to stderr, as readable lines or JSON, combining simultaneous lines into one write. */
 
 import { isObject, jsonValue } from '../../base/values.ts';
 import { choice } from '../../cli/kit/flags.ts';
@@ -6,20 +6,20 @@ import type { LogEntry } from '../../service/service.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 
 export const logOptions = {
-  logFormat: choice(['text', 'json'], 'How the log is written (default text on a terminal, json elsewhere)'),
+  logFormat: choice(['text', 'json'], 'Format of the log (default text on a terminal, json otherwise)'),
   logLevel: choice(
     ['debug', 'info', 'warn', 'error'],
-    'Log what is as important as this (default info, which has a line for each request but those that watch)',
+    'Minimum level of log entries (default info, which includes every request except those that watch)',
   ),
 } as const;
 
 export interface ServiceLog {
   write(entry: LogEntry): void;
-  /** Writes what is still held back. */
+  /** Writes the lines that have not been written yet. */
   flush(): void;
 }
 
-/** @param bound keeps the file that stderr goes to within its size */
+/** @param bound limits the size of the file that stderr is written to */
 export function serviceLog(
   terminal: Terminal,
   format: 'text' | 'json' = terminal.err.isTTY ? 'text' : 'json',
@@ -35,7 +35,7 @@ export function serviceLog(
     flush,
     write(entry) {
       lines.push(format === 'json' ? jsonLine(entry) : textLine(entry));
-      // Requests come in crowds, and a write for each would take as long as answering it.
+      // Requests arrive in bursts, and a write for each would take as long as the request itself.
       if (lines.length === 1) setImmediate(flush);
     },
   };
@@ -43,13 +43,13 @@ export function serviceLog(
 
 const jsonLine = ({ time, level, message, fields }: LogEntry): string => JSON.stringify({ time, level, message, ...fields });
 
-/** Time, importance, what happened, and the facts: `09:30:00 info  request method=GET status=200`. */
+/** Time, level, message and fields: `09:30:00 info  request method=GET status=200`. */
 function textLine({ time, level, message, fields }: LogEntry, moment = time.slice(11, 23)): string {
   const facts = Object.entries(fields).filter(([, value]) => value !== null);
-  return [moment, level.padEnd(5), message, ...facts.map(([name, value]) => `${name}=${shown(value)}`)].join(' ');
+  return [moment, level.padEnd(5), message, ...facts.map(([name, value]) => `${name}=${fieldText(value)}`)].join(' ');
 }
 
-/** A line of a log file for people, with its date. What is no entry stays as it is. */
+/** A line of a log file for people, with its date. Lines that are not entries are unchanged. */
 export function readableLine(line: string): string {
   try {
     const { time, level, message, ...fields } = JSON.parse(line) as LogEntry & LogEntry['fields'];
@@ -60,12 +60,12 @@ export function readableLine(line: string): string {
   }
 }
 
-/** A line of a log file for programs that asked for JSON. What is no entry, such as what Node wrote when it ended, is the message of one. */
+/** A line of a log file as JSON. A line that is not an entry, such as a crash report of Node, becomes the message of one. */
 export function parsableLine(line: string): string {
   return isObject(jsonValue(line)) ? line : JSON.stringify({ message: line });
 }
 
-function shown(value: string | number | boolean | null): string {
+function fieldText(value: string | number | boolean | null): string {
   const text = String(value);
   return /^[^\s"=]+$/.test(text) ? text : JSON.stringify(text);
 }

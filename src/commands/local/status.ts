@@ -35,8 +35,8 @@ interface LocalStatus {
   started_at: string | null;
 }
 
-/** What is said where no service runs, in the order of all answers. */
-const nothing: LocalStatus = {
+/** The status without a running service; defines the order of the fields. */
+const notRunning: LocalStatus = {
   running: false,
   started_with: null,
   url: null,
@@ -57,12 +57,12 @@ const nothing: LocalStatus = {
 };
 
 export default defineCommand({
-  summary: 'Say whether the local service runs, where, and what it may do',
-  description: 'Finds the service of `aops local up`, and one that `aops serve` runs on the same data directory.',
+  summary: 'Show the status of the local service',
+  description: 'Finds a service started by `aops local up`, or by `aops serve` on the same data directory.',
   options: dataDirFlag,
   examples: [
-    { command: 'aops local status', text: 'Look' },
-    { command: 'aops local status --json --jq .running', text: 'Ask in a script' },
+    { command: 'aops local status', text: 'Show the status' },
+    { command: 'aops local status --json --jq .running', text: 'Print whether the service is running' },
   ],
   result: returns({
     running: 'boolean',
@@ -97,19 +97,19 @@ export default defineCommand({
     Browsing: status.browse === null ? undefined : browseInWords(status.browse),
     Webhooks: hostsInWords(status.webhook_hosts),
     Connections: hostsInWords(status.connection_hosts),
-    Kept: retentionInWords(status.retention, status.sandbox_retention),
+    Retention: retentionInWords(status.retention, status.sandbox_retention),
   })),
   async run(context, input): Promise<LocalStatus> {
     const found = await findService(context, input.dataDir);
     if (!found) {
       const data_dir = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
-      return { ...nothing, data_dir };
+      return { ...notRunning, data_dir };
     }
     const { served, state } = found;
-    const own = Object.fromEntries(Object.keys(nothing).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
-    // What a state of an older version does not say.
+    const own = Object.fromEntries(Object.keys(notRunning).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
+    // Defaults for the state of an older version.
     const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [ownMachine], connection_hosts: [ownMachine] };
     const how: Partial<LocalStatus> = served ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
-    return { ...nothing, ...older, ...own, ...how, running: true };
+    return { ...notRunning, ...older, ...own, ...how, running: true };
   },
 });

@@ -1,4 +1,4 @@
-/** Teams of the local service by id or name, and how they are shown. */
+/** Finds teams of the local service by ID or name, and displays them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { nearest } from '../../base/nearest.ts';
 import { isUuid } from '../../cli/kit/checks.ts';
@@ -21,11 +21,11 @@ export async function allTeams(context: Context): Promise<LocalTeam[]> {
   return teams;
 }
 
-/** The team of that id or name. @throws AopsError `team_not_found` (exit 3) */
+/** The team with this ID or name. @throws AopsError `team_not_found` (exit 3) */
 export async function requireTeam(context: Context, idOrName: string): Promise<LocalTeam> {
   const teams = await allTeams(context);
-  const wanted = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
-  const found = teams.find(({ id, name }) => (wanted === undefined ? name === idOrName : id === wanted));
+  const teamId = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
+  const found = teams.find(({ id, name }) => (teamId === undefined ? name === idOrName : id === teamId));
   if (found) return found;
   const similar = nearest(
     idOrName,
@@ -34,6 +34,6 @@ export async function requireTeam(context: Context, idOrName: string): Promise<L
   throw new AopsError(`There is no team "${idOrName}".`, {
     code: 'team_not_found',
     exit: exitCodes.notFound,
-    hint: similar === undefined ? 'See the teams with `aops local team list`.' : `Did you mean ${similar}?`,
+    hint: similar === undefined ? 'List the teams with `aops local team list`.' : `Did you mean ${similar}?`,
   });
 }

@@ -34,20 +34,21 @@ import { planFlags, planOptions } from './plans.ts';
 import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
 import { differsInWebhooks, type WebhookInput, webhookArguments, webhookOptions } from './webhook-flags.ts';
 
-/** How long a start may take before it counts as failed, and how often to look. */
+/** How long a start may take before it counts as failed, and the polling interval. */
 const startMilliseconds = 15_000;
-const lookMilliseconds = 20;
-/** How long to wait for the one who owns the data directory to say what it is. */
+const pollMilliseconds = 20;
+/** How long to wait for the owner of the data directory to write its state. */
 const ownerMilliseconds = 5_000;
 
 export default defineCommand({
-  summary: 'Start the local service in the background, and use it',
-  description: 'Returns when the service answers. The profile "local" is created and selected. A second call says that it is up already.',
+  summary: 'Start the local service in the background',
+  description:
+    'Returns when the service is ready. Creates and selects the profile "local". If the service is running already, the command succeeds.',
   options: {
-    port: integer('N', 'Listen on this port, 0 for any (default: the one it had before, or any)', { minimum: 0, maximum: 65_535 }),
-    dataDir: text('DIR', 'Keep the data here', { complete: 'directories' }),
-    ephemeral: flag('Keep no data: use a temporary directory that `down` removes'),
-    exec: choice(['host', 'off'], 'Whether runs may execute commands, as you and without containment (default host)'),
+    port: integer('N', 'Listen on this port, or 0 for any (default: the previous port, or any)', { minimum: 0, maximum: 65_535 }),
+    dataDir: text('DIR', 'Data directory', { complete: 'directories' }),
+    ephemeral: flag('Use a temporary data directory that `aops local down` removes'),
+    exec: choice(['host', 'off'], 'Whether runs can execute commands, as you and without isolation (default host)'),
     ...planOptions,
     ...retentionOptions,
     ...browsingOptions('on'),
@@ -56,8 +57,8 @@ export default defineCommand({
   },
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops local up', text: 'Start it, and sign in to it' },
-    { command: 'aops local up --ephemeral', text: 'For a try-out or a CI job' },
+    { command: 'aops local up', text: 'Start the service and sign in to it' },
+    { command: 'aops local up --ephemeral', text: 'Start a temporary service, for example in a CI job' },
   ],
   result: returns({
     pid: 'integer',
@@ -89,7 +90,7 @@ export default defineCommand({
     const running = await runningService(context);
     const state = running ?? (await startWhereItWas(context, input));
     if (running) refuseOtherwise(context, running, input);
-    context.terminal.note(running ? 'The local service is up already.' : 'The local service is up.');
+    context.terminal.note(running ? 'The local service is already running.' : 'The local service is running.');
     await context.store.saveProfile(
       localProfile,
       { base_url: state.url, team_id: state.team_id },
@@ -110,13 +111,13 @@ interface UpInput extends RetentionInput, WebhookInput, ConnectionInput {
   chromium: string | undefined;
 }
 
-/** What is up may not be what is asked for; then it has to be stopped first. */
+/** @throws AopsError when the running service does not match the flags and must be stopped first */
 function refuseOtherwise(context: Context, running: LocalState, input: UpInput): void {
   const differs =
     (input.port !== undefined && input.port !== 0 && new URL(running.url).port !== String(input.port)) ||
     (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
     (input.exec !== undefined && input.exec !== running.exec) ||
-    // Only read at the start.
+    // Plans are read only at the start.
     input.plan.length > 0 ||
     differsInRetention(running, input) ||
     (input.browse !== undefined && input.browse !== (running.browse ?? 'off')) ||
@@ -124,19 +125,19 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
     differsInConnections(running, input) ||
     (input.ephemeral && !running.ephemeral);
   if (!differs) return;
-  throw new AopsError(`The local service is up already, at ${running.url} with its data in ${running.data_dir}.`, {
+  throw new AopsError(`The local service is already running at ${running.url} with its data in ${running.data_dir}.`, {
     code: 'local_service_running',
     exit: exitCodes.conflict,
-    hint: 'Stop it with `aops local down`, then start it the other way.',
+    hint: 'To change its options, stop it with `aops local down` and start it again.',
   });
 }
 
 const readToken = async (dataDirectory: string): Promise<string> => (await readFile(tokenFile(dataDirectory), 'utf8')).trim();
 
-/** Ports below are for privileged programs; it may have had one when it was started by another user. */
+/** Lower ports are reserved for privileged processes; the service might have had one when another user started it. */
 const firstOrdinaryPort = 1_024;
 
-/** At the address it had before, so that whoever follows a run, or has the team page open, finds it again; elsewhere when that is taken. */
+/** Starts the service at its previous address, so that watched runs and the open team page find it again; elsewhere if that is taken. */
 async function startWhereItWas(context: Context, input: UpInput): Promise<LocalState> {
   const before = context.store.profiles().find(({ name }) => name === localProfile)?.base_url;
   const { hostname, port: digits } = new URL(before ?? 'http://unknown');
@@ -151,7 +152,7 @@ async function startWhereItWas(context: Context, input: UpInput): Promise<LocalS
 }
 
 async function start(context: Context, input: UpInput): Promise<LocalState> {
-  if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir exclude each other.');
+  if (input.ephemeral && input.dataDir !== undefined) throw new UsageError('--ephemeral and --data-dir cannot be combined.');
   const chromium = await namedChromium(context, input.chromium);
   const dataDirectory = input.ephemeral
     ? await mkdtemp(path.join(tmpdir(), 'aops-local-'))
@@ -181,7 +182,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     ...retentionArguments(input),
     '--json',
   ];
-  // A session of its own: Ctrl-C in this terminal does not reach it.
+  // It runs in its own session, so Ctrl-C in this terminal does not reach it.
   const child = spawn(context.launcher.executable, [context.launcher.script, 'serve', ...flags], {
     detached: true,
     stdio: ['ignore', log, log],
@@ -203,9 +204,9 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     if (ended || context.clock.now() > deadline) {
       const error = await startError(dataDirectory, logged);
       if (input.ephemeral) await removeTree(dataDirectory);
-      return orOther(context, dataDirectory, error);
+      return orOtherService(context, dataDirectory, error);
     }
-    await context.clock.sleep(lookMilliseconds, context.signal);
+    await context.clock.sleep(pollMilliseconds, context.signal);
   }
 }
 
@@ -217,16 +218,16 @@ function openLog(file: string): number {
   }
 }
 
-/** The service that another `up` started at the same moment, when that is why this one failed. */
-async function orOther(context: Context, dataDirectory: string, error: AopsError): Promise<LocalState> {
+/** The service that another `up` started at the same time, if that is why this one failed. */
+async function orOtherService(context: Context, dataDirectory: string, error: AopsError): Promise<LocalState> {
   const deadline = context.clock.now() + ownerMilliseconds;
   while (error.code === 'data_directory_in_use' && context.clock.now() < deadline) {
     const other = await runningService(context);
     if (other?.data_dir === dataDirectory) return other;
-    // It may still be starting; once it answers, and not for us, it is somebody else's.
+    // The other service might still be starting. If it responds but is not the local service, it belongs to someone else.
     const owner = await readState(serviceFile(dataDirectory));
     if (owner && (await readHealth(owner.url))?.instance_id === owner.instance_id && !(await runningService(context))) break;
-    await context.clock.sleep(lookMilliseconds, context.signal);
+    await context.clock.sleep(pollMilliseconds, context.signal);
   }
   throw error;
 }
@@ -235,13 +236,13 @@ interface LoggedError {
   error?: { code: string; message: string; hint?: string; exit: ExitCode };
 }
 
-/** Why the service did not come up: its own error, from what was logged after `logged` bytes. Others may log there too. */
+/** Why the service did not start: its own error, from the log after the first `logged` bytes. Other processes can log there too. */
 async function startError(dataDirectory: string, logged: number): Promise<AopsError> {
   const file = logFile(dataDirectory);
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
   for (const line of bytes.subarray(logged).toString('utf8').split('\n').reverse()) {
     const { error } = parsed(line);
-    // What was logged of an error is a text.
+    // In log entries, errors are strings.
     if (typeof error === 'object')
       return new AopsError(error.message, {
         code: error.code,

@@ -1,4 +1,4 @@
-/** The flags that say where a service may send webhooks, and how fast it tries again. */
+/** The flags for the hosts that webhooks can reach, and for the time between attempts. */
 import { UsageError } from '../../base/errors.ts';
 import type { LocalState } from '../../cli/connect/local-state.ts';
 import { text, texts } from '../../cli/kit/flags.ts';
@@ -7,9 +7,9 @@ import { withOwnMachine } from './outbound-hosts.ts';
 export const webhookOptions = {
   allowWebhookHost: texts(
     'HOST|CIDR',
-    'Let webhooks go there: a name, *.NAME, an address, a range, loopback for this machine, or public for the internet; may be repeated (default: nowhere; `local up` adds loopback)',
+    'Allow webhooks to this host: a name, *.NAME, an address, a range, "loopback" for this machine, or "public" for the internet; can be repeated (default: none; `local up` adds loopback)',
   ),
-  webhookTimeScale: text('N', 'Multiply the waits between attempts of a webhook by this, for tests (default 1)', { check: scaleCheck }),
+  webhookTimeScale: text('N', 'Multiply the time between attempts by this factor, for tests (default 1)', { check: scaleCheck }),
 } as const;
 
 export interface WebhookInput {
@@ -19,21 +19,21 @@ export interface WebhookInput {
 
 function scaleCheck(value: string, name: string): string {
   if (/^\d{1,4}(\.\d{1,6})?$/.test(value) && Number(value) > 0) return value;
-  throw new UsageError(`${name} takes a number above 0, such as 0.01, not "${value}".`);
+  throw new UsageError(`${name} must be a number greater than 0, such as 0.01; "${value}" is not valid.`);
 }
 
-/** As the service takes them. */
+/** The options for the service. */
 export const webhookSettings = ({ allowWebhookHost, webhookTimeScale }: WebhookInput) => ({
   allow: allowWebhookHost,
   ...(webhookTimeScale === undefined ? {} : { timeScale: Number(webhookTimeScale) }),
 });
 
-/** As `local up` hands them to `aops serve`. */
+/** The arguments that `local up` passes to `aops serve`. */
 export const webhookArguments = ({ allowWebhookHost, webhookTimeScale }: WebhookInput): string[] => [
   ...withOwnMachine(allowWebhookHost).flatMap((host) => ['--allow-webhook-host', host]),
   ...(webhookTimeScale === undefined ? [] : ['--webhook-time-scale', webhookTimeScale]),
 ];
 
-/** Whether a running service lacks something that is asked for. */
+/** Whether the running service does not match the requested options. */
 export const differsInWebhooks = ({ webhook_hosts = [] }: LocalState, { allowWebhookHost, webhookTimeScale }: WebhookInput): boolean =>
   webhookTimeScale !== undefined || allowWebhookHost.some((host) => !webhook_hosts.includes(host));

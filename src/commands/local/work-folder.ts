@@ -1,6 +1,6 @@
 /**
- * Where a backup is made until it is complete: a folder of its own beside it, for the copy of the database and what is written of
- * the backup. A process that was killed leaves its folder; the next backup that goes to the same place removes it.
+ * The temporary folder in which a backup is created, next to its target: for the copy of the database and the incomplete backup. If a
+ * process is killed, its folder remains until the next backup to the same place removes it.
  */
 import { lstat, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,18 +10,18 @@ import { takeLock } from '../../base/lock-file.ts';
 import { writeFailure } from '../../base/write-failure.ts';
 
 const prefix = '.aops-backup-';
-/** A process touches its folder more often than this, unless the check of a large database keeps it from it. */
+/** A process updates its folder more often than this, unless checking a large database blocks it. */
 const staleMilliseconds = 600_000;
 
 export interface WorkFolder {
   readonly path: string;
-  /** Removes it. */
+  /** Removes the folder. */
   end(): Promise<void>;
 }
 
-/** Makes one, and removes those that killed processes of the same user have left there. @throws AopsError `directory_not_found`, `not_writable` */
+/** Creates a folder, and removes those that killed processes of the same user have left. @throws AopsError `directory_not_found`, `not_writable` */
 export async function makeWorkFolder(parent: string, clock: Clock): Promise<WorkFolder> {
-  const folder = await made(parent);
+  const folder = await createFolder(parent);
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     const unlock = await takeLock(path.join(folder, 'lock'), { staleMilliseconds });
@@ -39,7 +39,7 @@ export async function makeWorkFolder(parent: string, clock: Clock): Promise<Work
   }
 }
 
-async function made(parent: string): Promise<string> {
+async function createFolder(parent: string): Promise<string> {
   try {
     return await mkdtemp(path.join(await realpath(parent), prefix));
   } catch (error) {
@@ -53,7 +53,7 @@ async function made(parent: string): Promise<string> {
   }
 }
 
-/** Nothing depends on it, so what fails is left for the next time. */
+/** Removes abandoned folders. Failures are ignored, because the next backup tries again. */
 async function sweep(own: string, clock: Clock): Promise<void> {
   const parent = path.dirname(own);
   const { uid } = await lstat(own);
@@ -62,16 +62,16 @@ async function sweep(own: string, clock: Clock): Promise<void> {
     if (!name.startsWith(prefix) || other === own) continue;
     try {
       const found = await lstat(other);
-      // In a place that others write to as well, only what nobody else can have made or can change.
+      // In a shared place, only folders that no other user can have created or can change.
       const isOurs = found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0;
       if (isOurs && clock.now() - (await lastTouched(other)) > staleMilliseconds) await rm(other, { recursive: true, force: true });
     } catch {
-      // It went by itself, or cannot be removed.
+      // The folder is already gone or cannot be removed.
     }
   }
 }
 
-/** Milliseconds since the epoch. */
+/** The time of the last change, in milliseconds since the epoch. */
 async function lastTouched(folder: string): Promise<number> {
   const places = [folder, ...(await readdir(folder)).map((name) => path.join(folder, name))];
   return Math.max(...(await Promise.all(places.map((place) => lstat(place)))).map(({ mtimeMs }) => mtimeMs));

@@ -15,8 +15,8 @@ import { showData } from './show.ts';
 export default defineCommand({
   summary: 'Call a tool of the service',
   description:
-    "The arguments are checked against the tool's schema before anything is sent. On a terminal the words of the tool are shown; with --json its structured content is printed, or its `content` where it has none. A tool that the service calls destructive asks first; elsewhere it needs --yes.",
-  arguments: { tool: argument('The tool, as `aops mcp tools` lists it', { complete: 'tools' }) },
+    "The arguments are checked against the tool's schema before anything is sent. On a terminal, the text of the tool is printed; with --json, its structured content, or `content` if it has none. Destructive tools need confirmation, or --yes without a terminal.",
+  arguments: { tool: argument('The name of the tool', { complete: 'tools' }) },
   options: {
     rawField: texts('KEY=VALUE', 'Add a text argument', { short: 'f' }),
     field: texts('KEY=VALUE', 'Add a typed argument: true, false, null, a number, @FILE, or text', { short: 'F' }),
@@ -26,11 +26,11 @@ export default defineCommand({
   mutates: true,
   exits: [exitCodes.notFound],
   examples: [
-    { command: 'aops mcp call list_runs -f status=waiting', text: 'The runs that wait for somebody' },
-    { command: "aops mcp call start_run -f agent_id=AGENT -f message='Check invoice 7' --jq .run.id", text: 'Start a run, for a script' },
-    { command: 'aops mcp call respond_to_human_request --input answer.json --yes', text: 'Arguments from a file' },
+    { command: 'aops mcp call list_runs -f status=waiting', text: 'List waiting runs' },
+    { command: "aops mcp call start_run -f agent_id=AGENT -f message='Check invoice 7' --jq .run.id", text: 'Start a run in a script' },
+    { command: 'aops mcp call respond_to_human_request --input answer.json --yes', text: 'Read the arguments from a file' },
   ],
-  // Its structured content, whatever is in it; `content` where it has none.
+  // The structured content, whose fields depend on the tool, or `content` if it has none.
   result: returns('callMcp', { content: 'object[]?' }),
   output: documentOutput<Record<string, unknown>>((data, view) => showData(data, wordsOf(data), view)),
   async run(context, input) {
@@ -38,13 +38,12 @@ export default defineCommand({
     return withSession(context, async (session) => {
       const tool = toolNamed(await listTools(session), input.tool);
       await checkArguments(tool, args);
-      if (isDestructive(tool) && !context.flags.dryRun)
-        await confirm(context, `Call ${tool.name}? The service says that it cannot be undone.`);
+      if (isDestructive(tool) && !context.flags.dryRun) await confirm(context, `Call ${tool.name}? The service marks it as destructive.`);
       const result = await callTool(session, tool, args);
       const data = resultData(result);
       if (result.isError) {
         const failure = refusedCall(tool.name, result);
-        // People read it in the error; programs find all of it where results are.
+        // People see it in the error; programs also get the whole result.
         throw context.format === 'table' ? failure : new ResultError(failure, data);
       }
       return data;

@@ -11,20 +11,20 @@ import { operation } from '../../interface/operations.ts';
 type Entry = Record<string, unknown>;
 
 export default defineCommand({
-  summary: 'Print the entry for the configuration of an MCP client',
+  summary: 'Print the configuration for an MCP client',
   description:
-    'By default the client starts `aops mcp serve`, which signs in with the profile: no secret is in the entry. With --http the client connects to the service itself and takes the token from the variable AOPS_API_KEY, where it can.',
+    'By default, the client starts `aops mcp serve`, which uses the credential of the profile, so the configuration contains no secret. With --http, the client connects directly to the service and reads the token from the variable AOPS_API_KEY, if it supports variables.',
   options: {
-    http: flag('For a client that connects to the service by itself'),
-    absolute: flag('Name the program with its whole path, for a client that does not find aops'),
-    name: text('NAME', 'What the client calls it (default aops)'),
+    http: flag('Configure the client to connect directly to the service'),
+    absolute: flag('Use the absolute path of aops, for clients that cannot find it'),
+    name: text('NAME', 'Name of the server in the client (default aops)'),
   },
   examples: [
-    { command: 'aops mcp config > .mcp.json', text: 'For the clients of a project' },
-    { command: 'aops mcp config --http --profile prod', text: 'Without a program in between' },
+    { command: 'aops mcp config > .mcp.json', text: 'Configure the clients of a project' },
+    { command: 'aops mcp config --http --profile prod', text: 'Configure a direct connection' },
   ],
   result: returns({ mcpServers: 'object' }),
-  // Laid out also where it goes into a file, which people edit.
+  // Indented even in a file, because people edit it.
   output: textOutput<{ mcpServers: Entry }>((config) => JSON.stringify(config, null, 2)),
   async run(context, input) {
     const entry = input.http ? httpEntry(context) : programEntry(context, input.absolute);
@@ -38,7 +38,7 @@ function httpEntry(context: Context): Entry {
   return { type: 'http', url, headers: { Authorization: 'Bearer ${AOPS_API_KEY}' } };
 }
 
-/** Folders that are not where a client would look for them. Secrets of the environment are not passed on. */
+/** The folders that are not in their default places. Secrets from the environment are not passed on. */
 function foldersOf({ env, paths, launcher, cwd }: Context): Record<string, string> {
   const { AOPS_CONFIG_DIR: _config, AOPS_DATA_DIR: _data, AOPS_CACHE_DIR: _cache, ...others } = env;
   const usual = configPaths(others, env.HOME ?? os.homedir(), launcher.platform, cwd);

@@ -9,13 +9,13 @@ import { listedTool } from './schema.ts';
 import { withSession } from './session.ts';
 
 export default defineCommand({
-  summary: 'Show what a tool does and what it takes',
-  arguments: { tool: argument('The tool, as `aops mcp tools` lists it', { complete: 'tools' }) },
+  summary: 'Show the description and arguments of a tool',
+  arguments: { tool: argument('The name of the tool', { complete: 'tools' }) },
   operations: ['callMcp'],
   exits: [exitCodes.notFound],
   examples: [
-    { command: 'aops mcp describe start_run', text: 'Before calling it' },
-    { command: 'aops mcp describe start_run --jq .inputSchema', text: 'The JSON Schema of its arguments' },
+    { command: 'aops mcp describe start_run', text: 'Show a tool before calling it' },
+    { command: 'aops mcp describe start_run --jq .inputSchema', text: 'Print the JSON Schema of its arguments' },
   ],
   result: listedTool,
   output: documentOutput<ListedTool>((tool, view) => {

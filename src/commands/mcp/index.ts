@@ -1,7 +1,7 @@
 import { defineGroup } from '../../cli/kit/command.ts';
 
 export const mcp = defineGroup({
-  summary: 'Tools of the service for assistants of others (MCP)',
+  summary: 'Use the tools of the service with MCP clients',
   commands: {
     tools: () => import('./tools.ts'),
     describe: () => import('./describe.ts'),

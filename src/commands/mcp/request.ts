@@ -8,22 +8,22 @@ import { isRead } from '../../client/mcp/read-only-tools.ts';
 import { withSession } from './session.ts';
 
 export default defineCommand({
-  summary: 'Send a JSON-RPC message to the service and print what comes back',
+  summary: 'Send a JSON-RPC message to the service and print the response',
   description:
-    'METHOD is sent with the fields as its parameters, in the version of the protocol that the service speaks, and its result is printed. Without METHOD, --input holds a whole message, which is sent as it is; its answer is printed whole.',
+    'METHOD is sent with the fields as its parameters, in the protocol version of the service, and its result is printed. Without METHOD, --input must contain a complete message, which is sent unchanged; the complete response is printed.',
   arguments: { method: optionalArgument('The method, such as tools/list') },
   options: {
     rawField: texts('KEY=VALUE', 'Add a text parameter', { short: 'f' }),
     field: texts('KEY=VALUE', 'Add a typed parameter: true, false, null, a number, @FILE, or text', { short: 'F' }),
-    input: text('FILE|-', 'Use a JSON file as the parameters, or as the whole message', { complete: 'files' }),
+    input: text('FILE|-', 'Use a JSON file as the parameters or as the complete message', { complete: 'files' }),
   },
   operations: ['callMcp'],
   mutates: true,
   exits: [exitCodes.notFound],
   examples: [
-    { command: 'aops mcp request server/discover', text: 'What the service says of itself' },
-    { command: "aops mcp request tools/call -f name=get_run -f 'arguments[run_id]=RUN'", text: 'Parameters within parameters' },
-    { command: 'aops mcp request --input message.json', text: 'A message of your own' },
+    { command: 'aops mcp request server/discover', text: 'Show the capabilities of the service' },
+    { command: "aops mcp request tools/call -f name=get_run -f 'arguments[run_id]=RUN'", text: 'Call a tool with nested parameters' },
+    { command: 'aops mcp request --input message.json', text: 'Send a complete message' },
   ],
   async run(context, input) {
     const body = await bodyFromFlags(context, input);
@@ -33,7 +33,7 @@ export default defineCommand({
         const message = checkedMessage(body);
         return session.exchange(message, message.id !== undefined && !isRead(message.method));
       }
-      if (body !== undefined && !isObject(body)) throw new UsageError('The parameters are a JSON object, and --input holds none.');
+      if (body !== undefined && !isObject(body)) throw new UsageError('--input must contain a JSON object with the parameters.');
       const params = body === undefined ? {} : { params: body };
       if (method.startsWith('notifications/')) return session.exchange({ jsonrpc: '2.0', method, ...params }, false);
       return session.request({ method, ...params, mutates: !isRead(method) });
@@ -43,9 +43,9 @@ export default defineCommand({
 
 function checkedMessage(body: unknown): RpcMessage {
   if (body === undefined)
-    throw new UsageError('Which method?', 'For example: aops mcp request tools/list. Or give a whole message with --input.');
-  const hint = 'It is an object with "jsonrpc": "2.0", a "method" and, unless it is a notification, an "id".';
-  if (!isObject(body) || typeof body.method !== 'string') throw new UsageError('This is no JSON-RPC request.', hint);
-  if (body.jsonrpc !== '2.0') throw new UsageError('The message does not say "jsonrpc": "2.0".', hint);
+    throw new UsageError('No method was specified.', 'For example: aops mcp request tools/list. Or pass a complete message with --input.');
+  const hint = 'A request is an object with "jsonrpc": "2.0", a "method" and, unless it is a notification, an "id".';
+  if (!isObject(body) || typeof body.method !== 'string') throw new UsageError('The message is not a JSON-RPC request.', hint);
+  if (body.jsonrpc !== '2.0') throw new UsageError('The message does not contain "jsonrpc": "2.0".', hint);
   return body as unknown as RpcMessage;
 }

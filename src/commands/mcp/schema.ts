@@ -1,7 +1,7 @@
-/** Tools as results. */
+/** The result shape of tools. */
 import { returns } from '../../cli/kit/result.ts';
 
-/** A tool as the protocol lists it. */
+/** A tool in the format of the protocol. */
 export const listedTool = returns({
   name: 'string',
   title: 'string?',

@@ -4,19 +4,19 @@ import type { Context } from '../../cli/kit/context.ts';
 import { Bridge } from '../../client/mcp/bridge.ts';
 import { readLines, tooLong } from '../../client/mcp/lines.ts';
 
-/** Bytes of one message. */
-const longestLine = 32 * 1024 * 1024;
-/** Milliseconds that requests under way have when the client has closed its end. */
-const closingTime = 5_000;
+/** Maximum size of a message; bytes. */
+const maxLineBytes = 32 * 1024 * 1024;
+/** How long pending requests may take after the client has closed its end; milliseconds. */
+const closingMilliseconds = 5_000;
 
 export default defineCommand({
-  summary: 'Speak MCP on the standard streams, for a client that starts its servers itself',
+  summary: 'Run an MCP server on the standard streams',
   description:
-    'Each line of standard input is a JSON-RPC message; it goes to the MCP endpoint of the service with the credential of the profile, and what comes back is a line of standard output. Nothing else is written there. Requests are retried like those of any other command, a change never more than once. It ends with its input.',
+    'For MCP clients that start their servers themselves. Each line of standard input is a JSON-RPC message. It is sent to the MCP endpoint of the service with the credential of the profile, and the response is written to standard output as one line; nothing else is written there. Requests are retried like those of other commands, but changes never happen more than once. The command ends when its input ends.',
   operations: ['callMcp'],
   examples: [
-    { command: 'aops mcp serve', text: 'What a client is told to start' },
-    { command: 'aops mcp config', text: 'The entry for the configuration of a client' },
+    { command: 'aops mcp serve', text: 'Run the server, as a client does' },
+    { command: 'aops mcp config', text: 'Print the configuration for a client' },
   ],
   async run(context) {
     const { terminal, signal } = context;
@@ -27,8 +27,8 @@ export default defineCommand({
       },
     });
     try {
-      for await (const line of readLines(inputOf(context), longestLine)) {
-        if (line === tooLong) bridge.refuse(`A message has at most ${longestLine / 1_048_576} MiB.`);
+      for await (const line of readLines(inputOf(context), maxLineBytes)) {
+        if (line === tooLong) bridge.refuse(`A message can have at most ${maxLineBytes / 1_048_576} MiB.`);
         else bridge.take(line);
       }
     } catch (error) {
@@ -38,7 +38,7 @@ export default defineCommand({
   },
 });
 
-/** Standard input, until it ends or the command is to end. */
+/** Standard input, until it ends or the command is stopped. */
 function inputOf({ terminal, signal }: Context): AsyncIterable<Uint8Array> {
   const { stream } = terminal.in;
   const stop = (): void => void (stream as unknown as { destroy(): void }).destroy();
@@ -49,7 +49,7 @@ function inputOf({ terminal, signal }: Context): AsyncIterable<Uint8Array> {
 
 async function finish({ clock, signal }: Context, bridge: Bridge): Promise<void> {
   const done = new AbortController();
-  const late = clock.sleep(closingTime, done.signal).then(
+  const late = clock.sleep(closingMilliseconds, done.signal).then(
     () => bridge.abort(new AopsError('The client has closed its end.', { code: 'interrupted', exit: exitCodes.interrupted })),
     () => undefined,
   );

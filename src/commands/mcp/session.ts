@@ -1,4 +1,4 @@
-/** A session of the Model Context Protocol for as long as a command needs it. */
+/** Runs a function with a session of the Model Context Protocol, and closes the session afterwards. */
 import { version } from '../../base/version.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { McpSession } from '../../client/mcp/session.ts';

@@ -1,4 +1,4 @@
-/** Any JSON for people: what is single as a record, lists of objects as tables under it. Pure. */
+/** Displays any JSON for people: single values as a record, followed by lists of objects as tables. Pure. */
 import { isObject, type JsonObject } from '../../base/values.ts';
 import { blockText, cellText, type View } from '../../terminal/cell.ts';
 import { type Field, renderRecord } from '../../terminal/record.ts';
@@ -9,8 +9,8 @@ type Json = JsonObject;
 const isTable = (value: unknown): value is Json[] => Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 /**
- * The text of a tool's data; of content alone, what it says.
- * @param words what the tool says for people to read; programs get the data
+ * The text for the data of a tool. If there is only content, its blocks are printed.
+ * @param words the text of the tool for people; programs get the data
  */
 export async function showData(data: Json, words: string | undefined, view: View): Promise<string> {
   if (words !== undefined && view.tty) return `${blockText(words, view)}\n`;
@@ -32,7 +32,7 @@ function showBlock(block: Json, view: View): string {
   return cellText(`[${block.type} ${block.mimeType ?? block.uri ?? ''}${bytes}]`, view);
 }
 
-/** Objects in objects become dotted names. */
+/** Nested objects become dotted names. */
 function sort(data: Json, prefix: string, fields: Field[], tables: [string, Json[]][]): void {
   for (const [name, value] of Object.entries(data)) {
     const label = `${prefix}${name}`;
@@ -42,7 +42,7 @@ function sort(data: Json, prefix: string, fields: Field[], tables: [string, Json
   }
 }
 
-/** A column for whatever is single in all rows. */
+/** A column for each field that has a single value in all rows. */
 function columnsOf(rows: readonly Json[]): Column<Json>[] {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const single = names.filter((name) => rows.every((row) => typeof row[name] !== 'object' || row[name] === null));

@@ -8,11 +8,11 @@ import { withSession } from './session.ts';
 export default defineCommand({
   summary: 'List the tools of the service',
   description:
-    'These are what an assistant sees that is connected to the service; a credential with scopes sees those that it may use. With --json each comes with the schema of its arguments.',
+    'Lists the tools that an assistant sees when it is connected to the service. A credential with scopes sees only the tools it can use. With --json, each tool includes the schema of its arguments.',
   operations: ['callMcp'],
   examples: [
-    { command: 'aops mcp tools', text: 'What there is' },
-    { command: 'aops mcp tools --jq \'.data[] | select(.name == "start_run") | .inputSchema\'', text: 'The arguments of a tool' },
+    { command: 'aops mcp tools', text: 'List the tools' },
+    { command: 'aops mcp tools --jq \'.data[] | select(.name == "start_run") | .inputSchema\'', text: 'Print the input schema of a tool' },
   ],
   result: listedTool,
   output: listOutput<ListedTool>({

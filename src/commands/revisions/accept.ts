@@ -4,16 +4,19 @@ import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revisio
 import { guardFlags, guardOf, review, verdictOutput } from './review.ts';
 
 export default defineCommand({
-  summary: 'Accept what the builder run proposes',
+  summary: 'Accept the proposal of the builder run',
   description:
-    'The revision gets the proposed procedure. A live revision is followed by new runs at once; a draft still has to be promoted. What is reviewed is the builder run that is loaded and told now, or the one that the flags name; if another has taken its place meanwhile, nothing is changed and the exit code is 6.',
+    'The revision gets the proposed procedure. If the revision is live, new runs use it immediately; a draft must still be promoted. The command applies to the current builder run, which it displays, or to the one specified by the flags. If another builder run has replaced it in the meantime, nothing is changed and the exit code is 6.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...guardFlags },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'acceptRevision'],
   mutates: true,
   examples: [
-    { command: 'aops revisions accept invoice-check@latest', text: 'What is proposed now' },
-    { command: 'aops revisions accept REVISION --builder-run ID --expected-started-at TIME', text: 'Exactly what was looked at before' },
+    { command: 'aops revisions accept invoice-check@latest', text: 'Accept the current proposal' },
+    {
+      command: 'aops revisions accept REVISION --builder-run ID --expected-started-at TIME',
+      text: 'Accept only the proposal that was reviewed before',
+    },
   ],
   result: returns('acceptRevision.builder_run'),
   output: verdictOutput,

@@ -6,13 +6,13 @@ import type { BuilderRun } from '../../interface/types.ts';
 import { builderRunSheet } from './sheet.ts';
 
 export default defineCommand({
-  summary: 'Show the latest builder run of a revision, and what it proposes',
+  summary: 'Show the latest builder run of a revision and its proposal',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun'],
   examples: [
-    { command: 'aops revisions builder-run invoice-check@latest', text: 'How far it is, and its proposal as a diff' },
-    { command: "aops revisions builder-run invoice-check@latest --jq '.status'", text: 'In a script' },
+    { command: 'aops revisions builder-run invoice-check@latest', text: 'Show the status, and the proposal as a diff' },
+    { command: "aops revisions builder-run invoice-check@latest --jq '.status'", text: 'Print only the status' },
   ],
   result: returns('getLatestBuilderRun'),
   output: documentOutput<BuilderRun>(builderRunSheet),

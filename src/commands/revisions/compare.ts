@@ -1,4 +1,4 @@
-/** Two configurations compared: the procedure as a text, everything else value by value. Pure but for the diff library. */
+/** Compares two configurations: the procedure as text, everything else value by value. Pure except for the diff library. */
 
 import { procedureOf } from '../../cli/records/revision.ts';
 import type { Build } from '../../interface/types.ts';
@@ -9,12 +9,12 @@ import { sanitizeLine } from '../../terminal/sanitize.ts';
 export interface ConfigChange {
   /** `data.models.agent.model` */
   path: string;
-  /** Undefined is left out: it was not there. */
+  /** Missing if the value did not exist. */
   before?: unknown;
   after?: unknown;
 }
 
-/** What differs beside the procedure. */
+/** The differences other than the procedure. */
 export function configChanges(before: Build['config'], after: Build['config']): ConfigChange[] {
   const [one, other] = [flat(before), flat(after)];
   return [...new Set([...one.keys(), ...other.keys()])]
@@ -26,7 +26,7 @@ export function configChanges(before: Build['config'], after: Build['config']): 
     }));
 }
 
-/** Values by path; lists are values. */
+/** Values by path; lists count as values. */
 function flat(value: unknown, path: string[] = [], into = new Map<string, unknown>()): Map<string, unknown> {
   const name = path.join('.');
   if (name === 'data.input') return into;
@@ -43,12 +43,12 @@ export interface Sides {
   afterName: string;
 }
 
-/** The procedure as a unified diff, then a line for each other difference; empty when there is none. */
+/** The procedure as a unified diff, followed by a line for each other difference; empty if there are none. */
 export async function renderConfigDiff({ before, after, beforeName, afterName }: Sides, view: View): Promise<string> {
   const texts = await renderDiff({ before: procedureOf(before), after: procedureOf(after), beforeName, afterName }, view);
   const lines = configChanges(before, after).map(({ path, ...change }) => {
-    const shown = (value: unknown): string => (value === undefined ? '(none)' : JSON.stringify(value));
-    return sanitizeLine(`${path}: ${shown(change.before)} -> ${shown(change.after)}`);
+    const valueText = (value: unknown): string => (value === undefined ? '(none)' : JSON.stringify(value));
+    return sanitizeLine(`${path}: ${valueText(change.before)} -> ${valueText(change.after)}`);
   });
   return [texts, lines.length === 0 ? '' : `${lines.join('\n')}\n`].filter((part) => part !== '').join('\n');
 }

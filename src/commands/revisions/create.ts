@@ -14,21 +14,24 @@ import type { Body, Build } from '../../interface/types.ts';
 export default defineCommand({
   summary: 'Create a draft revision of an agent',
   description:
-    'It begins as a copy: of the live revision, or of another with --from. With --procedure it has that procedure, and the rest of what it is a copy of. Nothing follows it before it is promoted.',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+    'The draft is a copy of the live revision, or of another one with --from. --procedure replaces only the procedure of the copy. Runs do not use a draft until it is promoted.',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: {
-    name: text('NAME', 'Name of the revision (default: where it comes from)'),
-    from: copiedRevision('Begin with a copy of this one: its id, or live, latest or a number'),
-    procedure: text('FILE|-', 'The procedure it runs', { complete: 'files' }),
-    runtime: text('NAME', 'What executes the procedure (default: what executes the other)'),
+    name: text('NAME', 'Name of the revision (default: named after its source)'),
+    from: copiedRevision('Copy this revision: its ID, live, latest or a number'),
+    procedure: text('FILE|-', 'Procedure of the revision', { complete: 'files' }),
+    runtime: text('NAME', 'Runtime that executes the procedure (default: that of the copied revision)'),
     ...bodyFlags,
   },
   operations: ['listAgents', 'listAgentRevisions', 'getRevision', 'createRevision'],
   mutates: true,
   examples: [
-    { command: 'aops revisions create invoice-check', text: 'A draft of the live revision, to be changed' },
-    { command: 'aops revisions create invoice-check --procedure procedure.yaml --name spring', text: 'One with a procedure of its own' },
-    { command: 'aops revisions create invoice-check --from 2', text: 'Go on from an older one' },
+    { command: 'aops revisions create invoice-check', text: 'Create a draft from the live revision' },
+    {
+      command: 'aops revisions create invoice-check --procedure procedure.yaml --name spring',
+      text: 'Create a draft with a new procedure',
+    },
+    { command: 'aops revisions create invoice-check --from 2', text: 'Create a draft from an older revision' },
   ],
   result: returns('createRevision.build'),
   output: recordOutput<Build>(revisionRecord),
@@ -36,20 +39,20 @@ export default defineCommand({
     const client = await context.client();
     const { name, from, procedure, runtime } = input;
     checkRuntime(input);
-    const given = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createRevision'>>;
+    const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createRevision'>>;
     const written = procedure === undefined ? undefined : await readText(context, procedure);
     const agent = await agentId(context, input.agent);
-    const other = from ?? given.source_build_id;
-    // Asked for with all its fields only where they are needed: by its id alone that takes many requests.
+    const other = from ?? fields.source_build_id;
+    // The copied revision is read completely only if its configuration is needed: finding it by its ID takes many requests.
     const copied =
       written === undefined ? undefined : await (other === undefined ? liveRevision(context, agent) : copy(context, other, agent));
-    const config = written === undefined ? given.config : changedConfig(copied?.config, written, runtime);
+    const config = written === undefined ? fields.config : changedConfig(copied?.config, written, runtime);
     const source = other === undefined ? undefined : (copied?.id ?? (await revisionId(context, other, agent)));
     const body = {
-      ...given,
+      ...fields,
       name:
         name ??
-        given.name ??
+        fields.name ??
         (procedure === undefined ? `Copy of ${from ?? 'live'}` : `From ${procedure === '-' ? 'standard input' : procedure}`),
       ...(config === undefined ? {} : { config }),
       ...(source === undefined ? {} : { source_build_id: source }),
@@ -59,6 +62,6 @@ export default defineCommand({
   },
 });
 
-/** The revision to begin with: of this agent, or of any when it is given by its id. */
-const copy = (context: Context, given: string, agent: string): Promise<Build> =>
-  findRevision(context, given, isUuid(given) ? undefined : agent);
+/** The revision to copy: one of this agent, or of any agent if it is specified by ID. */
+const copy = (context: Context, word: string, agent: string): Promise<Build> =>
+  findRevision(context, word, isUuid(word) ? undefined : agent);

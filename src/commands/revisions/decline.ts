@@ -4,16 +4,19 @@ import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revisio
 import { guardFlags, guardOf, review, verdictOutput } from './review.ts';
 
 export default defineCommand({
-  summary: 'Decline what the builder run proposes',
+  summary: 'Decline the proposal of the builder run',
   description:
-    'The revision stays as it is, and the builder run ends. What is reviewed is the builder run that is loaded and told now, or the one that the flags name; if another has taken its place meanwhile, nothing is changed and the exit code is 6.',
+    'The revision is unchanged, and the builder run ends. The command applies to the current builder run, which it displays, or to the one specified by the flags. If another builder run has replaced it in the meantime, nothing is changed and the exit code is 6.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...guardFlags },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'declineRevision'],
   mutates: true,
   examples: [
-    { command: 'aops revisions decline invoice-check@latest', text: 'What is proposed now' },
-    { command: 'aops revisions decline REVISION --builder-run ID --expected-started-at TIME', text: 'Exactly what was looked at before' },
+    { command: 'aops revisions decline invoice-check@latest', text: 'Decline the current proposal' },
+    {
+      command: 'aops revisions decline REVISION --builder-run ID --expected-started-at TIME',
+      text: 'Decline only the proposal that was reviewed before',
+    },
   ],
   result: returns('declineRevision.builder_run'),
   output: verdictOutput,

@@ -15,19 +15,19 @@ interface Difference {
 }
 
 export default defineCommand({
-  summary: 'Compare two revisions: their procedures line by line, and what else they run with',
+  summary: 'Compare the procedures and settings of two revisions',
   description:
-    'The procedures are shown as a unified diff, which `patch` understands when it is not coloured. Nothing is printed when both are the same.',
+    'Procedures are compared as a unified diff, which `patch` can apply if it is not coloured. If both revisions are the same, nothing is printed.',
   arguments: {
-    before: namedRevision('The one: its id, or AGENT@live, AGENT@latest, AGENT@NUMBER'),
-    after: namedRevision('The other; with an agent in front of either, live, latest or a number will do'),
+    before: namedRevision('The first revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
+    after: namedRevision('The second revision; live, latest or a number is enough if the agent is known'),
   },
   options: { agent: agentFlag },
   operations: ['listAgents', 'listAgentRevisions', 'getRevision'],
   examples: [
-    { command: 'aops revisions diff invoice-check@live latest', text: 'What promoting the newest one would change' },
-    { command: 'aops revisions diff 2 3 --agent invoice-check', text: 'By number' },
-    { command: "aops revisions diff 2 live --agent invoice-check --jq '.same'", text: 'In a script' },
+    { command: 'aops revisions diff invoice-check@live latest', text: 'Show what promoting the newest revision would change' },
+    { command: 'aops revisions diff 2 3 --agent invoice-check', text: 'Compare revisions by number' },
+    { command: "aops revisions diff 2 live --agent invoice-check --jq '.same'", text: 'Print whether two revisions are the same' },
   ],
   result: returns({
     same: 'boolean',
@@ -49,13 +49,13 @@ export default defineCommand({
     const procedure = { before: procedureOf(before.config), after: procedureOf(after.config) };
     const config = configChanges(before.config, after.config);
     const same = procedure.before === procedure.after && config.length === 0;
-    if (same) context.terminal.note('They are the same.');
+    if (same) context.terminal.note('The revisions are the same.');
     return { same, before, after, procedure, config };
   },
 });
 
-/** The agent that a revision is named with, for the other one. */
-function agentIn(given: string): string | undefined {
-  const at = given.lastIndexOf('@');
-  return at > 0 ? given.slice(0, at) : undefined;
+/** The agent in front of the `@`, which also applies to the other revision. */
+function agentIn(word: string): string | undefined {
+  const at = word.lastIndexOf('@');
+  return at > 0 ? word.slice(0, at) : undefined;
 }

@@ -5,14 +5,14 @@ import type { ReviewedBuilderRun } from '../../interface/types.ts';
 import { verdictOutput } from './review.ts';
 
 export default defineCommand({
-  summary: 'Cancel the builder run of a revision, whatever it is doing',
+  summary: 'Discard the builder run of a revision',
   description:
-    'For one that works, asks, or waits for a review. The revision stays as it is. It is refused (exit 6) for one that has ended.',
+    'Works for a builder run that is running, asking a question or waiting for a review. The revision is unchanged. Builder runs that have ended are rejected with exit 6.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag },
   operations: ['listAgents', 'listAgentRevisions', 'discardRevision'],
   mutates: true,
-  examples: [{ command: 'aops revisions discard invoice-check@latest', text: 'Begin anew' }],
+  examples: [{ command: 'aops revisions discard invoice-check@latest', text: 'Discard a builder run to start over' }],
   result: returns('discardRevision.builder_run'),
   output: verdictOutput,
   async run(context, input): Promise<ReviewedBuilderRun> {

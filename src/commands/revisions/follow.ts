@@ -1,4 +1,4 @@
-/** Following a builder run: its questions are answered beside it; what it proposes is shown, and accepted, declined or left. */
+/** Watching a builder run: its questions are answered next to it; its proposal is displayed, and accepted, declined or left for later. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { Asking } from '../../cli/following/asking.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
@@ -20,11 +20,11 @@ import { type BuilderSink, newSink } from './sinks.ts';
 
 export const reviewFlags = {
   ...followFlags,
-  accept: flag('Accept what is proposed, without asking'),
-  decline: flag('Show what is proposed and decline it, without asking'),
+  accept: flag('Accept the proposal without asking'),
+  decline: flag('Display the proposal and decline it without asking'),
 } as const;
 
-/** What following and reviewing may call. */
+/** The operations for watching and reviewing. */
 export const reviewOperations = [
   'getBuilderRunStatus',
   'getLatestBuilderRun',
@@ -34,7 +34,7 @@ export const reviewOperations = [
   'discardRevision',
 ] as const;
 
-/** What is left to show when it was not followed. */
+/** The output for a builder run that was not watched. */
 export const builderRunOutput = recordOutput<BuilderRun | BuilderRunProgress>((run) => ({
   'Builder run': run.id,
   Revision: run.build_id,
@@ -50,7 +50,7 @@ export async function reviewOptions(
   context: Context,
   input: { accept: boolean; decline: boolean; onRequest?: FollowOptions['onRequest'] | undefined; answers?: string | undefined },
 ): Promise<ReviewOptions> {
-  if (input.accept && input.decline) throw new UsageError('--accept and --decline exclude each other.');
+  if (input.accept && input.decline) throw new UsageError('--accept and --decline cannot be combined.');
   const verdict = input.accept ? 'accept' : input.decline ? 'decline' : undefined;
   return { ...(await followOptions(context, input)), verdict };
 }
@@ -58,8 +58,8 @@ export async function reviewOptions(
 type Followed = BuilderRun | BuilderRunProgress;
 
 /**
- * Follows a builder run to its review and carries that out. Resolves to what is printed.
- * @throws AopsError exit 12 when it waits for a person and nobody may be asked, exit 10 and 11 when it failed or was cancelled
+ * Watches a builder run to its review and carries that out. Resolves to the result to print.
+ * @throws AopsError exit 12 when it waits for a decision that cannot be made here, exit 10 or 11 when it failed or was discarded
  */
 export async function followBuilderRun(context: Context, ids: BuilderRunIds, options: ReviewOptions): Promise<Followed | undefined> {
   const client = await context.client();
@@ -92,29 +92,29 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
     throw new Error('the stream of events ended before the builder run');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled) {
-      const waits = reviewing ? 'a decision' : 'an answer';
-      const state = asking.open || reviewing ? `. The builder run waits for ${waits}; come` : '; the builder run goes on. Come';
-      context.terminal.note(`Detached${state} back with: aops revisions watch ${ids.buildId}`);
+      const missing = reviewing ? 'a decision' : 'an answer';
+      const state = asking.open || reviewing ? `is waiting for ${missing}` : 'continues';
+      context.terminal.note(`Detached. The builder run ${state}. Come back with: aops revisions watch ${ids.buildId}`);
     }
-    throw await withRun(context, client, ids, error);
+    throw await withResult(context, client, ids, error);
   } finally {
     await asking.end();
     sink.close();
   }
 }
 
-/** The error with the builder run as its result, where it asks, nobody may be asked, and the result is printed. */
-async function withRun(context: Context, client: Client, { buildId, builderRunId }: BuilderRunIds, error: unknown): Promise<unknown> {
+/** Adds the builder run as the result to an error with exit 12, if results are printed. */
+async function withResult(context: Context, client: Client, { buildId, builderRunId }: BuilderRunIds, error: unknown): Promise<unknown> {
   if (!prints(context) || !(error instanceof AopsError) || error instanceof ResultError || error.exit !== exitCodes.runWaiting)
     return error;
   const run = await client.call('getLatestBuilderRun', { params: { build_id: buildId } }).catch(() => undefined);
   return run?.id === builderRunId ? new ResultError(error, run) : error;
 }
 
-/** People have seen everything already when it ends. */
+/** Whether the result is printed at the end. People have seen everything already. */
 const prints = (context: Context): boolean => context.format !== 'ndjson' && !forPeople(context);
 
-/** Shows the proposal and ends as the flags, the person, or nobody decides. */
+/** Displays the proposal, and reviews it as the flags or the person decide; otherwise it stays open. */
 async function settle(
   context: Context,
   sink: BuilderSink,
@@ -144,12 +144,12 @@ async function settle(
 async function ask(context: Context, signal: AbortSignal): Promise<Verdict | undefined> {
   const verdict = await context.prompter.select(
     {
-      message: 'What should become of it?',
+      message: 'What do you want to do with this proposal?',
       neutral: true,
       choices: [
-        { name: 'Accept', value: 'accept' as const, description: 'The revision gets what is proposed' },
-        { name: 'Decline', value: 'decline' as const, description: 'The revision stays as it is' },
-        { name: 'Discard', value: 'discard' as const, description: 'As if it had never been asked for' },
+        { name: 'Accept', value: 'accept' as const, description: 'Apply the proposal to the revision' },
+        { name: 'Decline', value: 'decline' as const, description: 'Leave the revision unchanged' },
+        { name: 'Discard', value: 'discard' as const, description: 'Discard the builder run' },
         { name: 'Leave it for later', value: undefined },
       ],
     },
@@ -159,24 +159,24 @@ async function ask(context: Context, signal: AbortSignal): Promise<Verdict | und
 }
 
 /**
- * The error for a proposal that nobody here decides on: exit 12, with the commands that do.
- * @param chosen whether the person here left it for later
+ * The error for a proposal without a decision: exit 12, with the commands to decide.
+ * @param chosen whether the person chose to leave it for later
  */
 function waits(context: Context, run: BuilderRun, buildId: string, chosen: boolean): AopsError {
   const guard = `--builder-run ${run.id}${run.started_at === null ? '' : ` --expected-started-at ${run.started_at}`}`;
-  const error = new AopsError('The builder run proposes a change, and waits for somebody to accept or decline it.', {
+  const error = new AopsError('The builder run proposes a change and is waiting for it to be accepted or declined.', {
     code: 'builder_run_waiting_for_approve',
     exit: exitCodes.runWaiting,
     chosen,
-    hint: `Decide with \`aops revisions accept ${buildId} ${guard}\`, or \`decline\` in place of \`accept\`.`,
+    hint: `Accept it with \`aops revisions accept ${buildId} ${guard}\`, or use \`decline\` instead of \`accept\`.`,
   });
   return prints(context) ? new ResultError(error, run) : error;
 }
 
-/** What a builder run that ended by itself, or by somebody else, comes to. */
+/** The result of a builder run that ended by itself or was ended by someone else. */
 function ended(context: Context, run: Followed): Followed | undefined {
   if (run.status === 'completed') {
-    if (forPeople(context)) context.terminal.note('The builder run is completed: its proposal was accepted.');
+    if (forPeople(context)) context.terminal.note('The builder run is complete: its proposal was accepted.');
     return prints(context) ? run : undefined;
   }
   const failed = run.status === 'failed';
@@ -187,7 +187,7 @@ function ended(context: Context, run: Followed): Followed | undefined {
     {
       code: failed ? 'builder_run_failed' : 'builder_run_cancelled',
       exit: failed ? exitCodes.runFailed : exitCodes.runInterrupted,
-      hint: 'Ask again with `aops revisions generate`; docs/revisions.md lists what the builder of the local service understands.',
+      hint: 'Try again with `aops revisions generate`; docs/revisions.md lists what the builder of the local service understands.',
     },
   );
   throw prints(context) ? new ResultError(error, run) : error;

@@ -9,13 +9,13 @@ import type { BuilderRun, BuilderRunProgress } from '../../interface/types.ts';
 import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({
-  summary: 'Ask for a change of a revision in words; a builder run proposes it',
+  summary: 'Ask for a change to a revision in words',
   description:
-    'Prints the builder run; with --watch what it asks and what it proposes, as a diff, and then asks whether to accept it. --answers, --accept and --decline include --watch. Without a terminal, the exit code is 12 and the message has the command that goes on.',
+    'Starts a builder run that proposes the change, and prints it. With --watch, its questions and its proposal, as a diff, are displayed, and you can accept or decline it. --answers, --accept and --decline imply --watch. If a decision is missing and there is no terminal, the exit code is 12 and the message contains the command to continue.',
   arguments: { revision: revisionArgument },
   options: {
     agent: agentFlag,
-    prompt: requiredText('TEXT|@FILE|-', 'What is to be changed; @FILE or - read it'),
+    prompt: requiredText('TEXT|@FILE|-', 'The change to make; @FILE reads it from a file, - from standard input'),
     watch: flag('Watch the builder run and review its proposal', { aliases: ['follow'] }),
     ...reviewFlags,
   },
@@ -23,21 +23,27 @@ export default defineCommand({
   mutates: true,
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
-    { command: `aops revisions generate invoice-check@latest --prompt 'approve "Pay?" before step 3' --watch`, text: 'Ask, look, decide' },
-    { command: 'aops revisions generate REVISION --prompt @request.txt --answers answers.yaml --accept', text: 'Without a person' },
+    {
+      command: `aops revisions generate invoice-check@latest --prompt 'approve "Pay?" before step 3' --watch`,
+      text: 'Ask for a change, review it and decide',
+    },
+    {
+      command: 'aops revisions generate REVISION --prompt @request.txt --answers answers.yaml --accept',
+      text: 'Accept a change without a person',
+    },
   ],
   result: returns('getLatestBuilderRun'),
   output: builderRunOutput,
   async run(context, input): Promise<BuilderRun | BuilderRunProgress | undefined> {
     const follows = input.watch || input.answers !== undefined || input.accept || input.decline;
-    if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
+    if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request requires --watch.');
     const options = follows ? await reviewOptions(context, input) : undefined;
     const prompt = await readContent(context, input.prompt, length(1, 20_000), '--prompt');
     const client = await context.client();
     const build_id = await revisionId(context, input.revision, input.agent);
     const { generation } = await client.call('generateRevision', { params: { build_id }, body: { prompt } });
     if (options) return followBuilderRun(context, { buildId: build_id, builderRunId: generation.builder_run_id }, options);
-    context.terminal.note(`Follow it with: aops revisions watch ${build_id}`);
+    context.terminal.note(`Watch it with: aops revisions watch ${build_id}`);
     return client.call('getLatestBuilderRun', { params: { build_id } });
   },
 });

@@ -7,13 +7,13 @@ import { procedureOf, revisionRecord } from '../../cli/records/revision.ts';
 import type { Build } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'Show a revision, or print its procedure',
+  summary: 'Show a revision or print its procedure',
   arguments: { revision: revisionArgument },
-  options: { agent: agentFlag, procedure: flag('Print the procedure alone, as it is') },
+  options: { agent: agentFlag, procedure: flag('Print only the procedure') },
   operations: ['listAgents', 'listAgentRevisions', 'getRevision'],
   examples: [
-    { command: 'aops revisions get invoice-check@live', text: 'The one that new runs follow' },
-    { command: 'aops revisions get invoice-check@2 --procedure > procedure.yaml', text: 'Its procedure, into a file' },
+    { command: 'aops revisions get invoice-check@live', text: 'Show the live revision' },
+    { command: 'aops revisions get invoice-check@2 --procedure > procedure.yaml', text: 'Save a procedure to a file' },
   ],
   result: returns('getRevision.build'),
   output: recordOutput<Build>(revisionRecord),

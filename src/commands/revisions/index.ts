@@ -1,7 +1,7 @@
 import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const revisions = defineGroup({
-  summary: 'Revisions of agents, compared, promoted, and changed by request',
+  summary: 'Compare, change and promote revisions of agents',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

@@ -7,11 +7,11 @@ import { agentId } from '../../cli/names/resolve.ts';
 import type { Build } from '../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'List the revisions of an agent, the newest first',
-  arguments: { agent: argument('The agent, by id or name', { complete: 'agents' }) },
+  summary: 'List the revisions of an agent, newest first',
+  arguments: { agent: argument('The agent, by ID or name', { complete: 'agents' }) },
   options: listFlags,
   operations: ['listAgents', 'listAgentRevisions'],
-  examples: [{ command: 'aops revisions list invoice-check', text: 'The newest twenty' }],
+  examples: [{ command: 'aops revisions list invoice-check', text: 'List the 20 newest revisions' }],
   result: returns('listAgentRevisions.builds[]'),
   output: listOutput<Build>({
     columns: [
@@ -21,7 +21,7 @@ export default defineCommand({
       column('NAME', (build) => build.revision_name ?? build.name, { shrink: true }),
       timeColumn('CREATED', (build) => build.created_at),
     ],
-    empty: 'No revisions. Create one with `aops revisions create AGENT --procedure FILE`.',
+    empty: 'There are no revisions. Create one with `aops revisions create AGENT --procedure FILE`.',
   }),
   async run(context, input) {
     const client = await context.client();

@@ -6,23 +6,23 @@ import { returns } from '../../cli/kit/result.ts';
 import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
 
 export default defineCommand({
-  summary: 'Make a revision the live one, which new runs follow',
+  summary: 'Make a revision live, so that new runs use it',
   description:
-    'An older revision can be made live again. It is refused (exit 6) for one that is live already, and while a builder run is active on it.',
+    'An older revision can be made live again. A revision that is live already, or that has an active builder run, is rejected with exit 6.',
   arguments: { revision: revisionArgument },
   options: {
     agent: agentFlag,
-    name: text('NAME', 'Give it a name as well', { check: length(1, 80) }),
-    description: text('TEXT', 'Say what it is', { check: length(0, 500) }),
+    name: text('NAME', 'Also rename the revision', { check: length(1, 80) }),
+    description: text('TEXT', 'Also set the description of the revision', { check: length(0, 500) }),
   },
   operations: ['listAgents', 'listAgentRevisions', 'promoteRevision'],
   mutates: true,
   examples: [
-    { command: 'aops revisions promote invoice-check@latest', text: 'Let new runs follow the newest draft' },
-    { command: 'aops revisions promote invoice-check@2', text: 'Go back to an older one' },
+    { command: 'aops revisions promote invoice-check@latest', text: 'Make the newest draft live' },
+    { command: 'aops revisions promote invoice-check@2', text: 'Roll back to an older revision' },
   ],
   result: returns('promoteRevision', { id: 'uuid' }),
-  output: textOutput<{ id: string; success: boolean }>(({ id }) => `Revision ${id} is live: new runs follow it.`),
+  output: textOutput<{ id: string; success: boolean }>(({ id }) => `Revision ${id} is live: new runs use it.`),
   async run(context, input) {
     const client = await context.client();
     const { name, description } = input;

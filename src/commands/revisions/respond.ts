@@ -9,9 +9,9 @@ import { questionsOf } from '../../watch/watch-builder-run.ts';
 import { sendAnswers } from './questions.ts';
 
 export default defineCommand({
-  summary: 'Answer what the builder run of a revision asks',
+  summary: 'Answer a question of the builder run',
   description:
-    'An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. The builder then goes on. This operation goes beyond the interface: a hosted service may not offer it.',
+    'Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. The builder run then continues. This operation is an extension of the interface, so hosted services might not offer it.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, answer: answerOption },
   operations: ['listAgents', 'listAgentRevisions', 'getLatestBuilderRun', 'answerBuilderRun'],
@@ -23,14 +23,14 @@ export default defineCommand({
     const client = await context.client();
     const build_id = await revisionId(context, input.revision, input.agent);
     const run = await client.call('getLatestBuilderRun', { params: { build_id } });
-    const asked = questionsOf(run);
-    if (asked === undefined) {
-      throw new AopsError(`The builder run asks nothing: it is ${run.status}.`, {
+    const question = questionsOf(run);
+    if (question === undefined) {
+      throw new AopsError(`The builder run is not waiting for an answer: its status is ${run.status}.`, {
         code: 'builder_run_not_waiting',
         exit: exitCodes.conflict,
-        hint: `See it with \`aops revisions builder-run ${build_id}\`.`,
+        hint: `Show it with \`aops revisions builder-run ${build_id}\`.`,
       });
     }
-    return sendAnswers(client, run.id, asked, await answerGiven(context, asked, input.answer));
+    return sendAnswers(client, run.id, question, await answerGiven(context, question, input.answer));
   },
 });

@@ -1,4 +1,4 @@
-/** Accepting and declining what a builder run proposes: of that one alone which was loaded and shown. */
+/** Accepts or declines the proposal of a builder run, provided that it is still the one that was displayed. */
 
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { firstLine } from '../../base/values.ts';
@@ -12,22 +12,22 @@ import type { ReviewedBuilderRun } from '../../interface/types.ts';
 export type Verdict = 'accept' | 'decline' | 'discard';
 
 export const guardFlags = {
-  builderRun: text('ID', 'Only if this is still the builder run (default: the one that is there now)', { check: uuid }),
-  expectedStartedAt: text('TIME', 'Only if it was started at this time, as it was shown (with --builder-run)', { check: instant }),
+  builderRun: text('ID', 'Only if this is still the builder run (default: the current one)', { check: uuid }),
+  expectedStartedAt: text('TIME', 'Only if it was started at this time; requires --builder-run', { check: instant }),
 } as const;
 
 function instant(value: string, name: string): string {
   if (/^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value))) return value;
-  throw new UsageError(`${name} takes the time that was shown, such as 2026-07-18T09:00:00.000Z, not "${value}".`);
+  throw new UsageError(`${name} must be the time that was displayed, such as 2026-07-18T09:00:00.000Z; "${value}" is not valid.`);
 }
 
-/** What a review is tied to: the builder run as it was loaded. */
+/** Identifies the builder run that a review applies to. */
 export interface Guard {
   builder_run_id: string;
   expected_started_at?: string | null;
 }
 
-/** The guard that the flags give, or else that of the builder run as it is now. */
+/** The guard from the flags, or that of the current builder run. */
 export async function guardOf(
   context: Context,
   buildId: string,
@@ -39,15 +39,15 @@ export async function guardOf(
       ...(flags.expectedStartedAt === undefined ? {} : { expected_started_at: flags.expectedStartedAt }),
     };
   }
-  if (flags.expectedStartedAt !== undefined) throw new UsageError('--expected-started-at goes with --builder-run.');
+  if (flags.expectedStartedAt !== undefined) throw new UsageError('--expected-started-at requires --builder-run.');
   const client = await context.client();
   const run = await client.call('getLatestBuilderRun', { params: { build_id: buildId } });
-  context.terminal.note(`The builder run was asked: ${firstLine(run.prompt ?? '')}`);
+  context.terminal.note(`Request: ${firstLine(run.prompt ?? '')}`);
   for (const change of run.changes ?? []) context.terminal.note(`- ${firstLine(change)}`);
   return { builder_run_id: run.id, expected_started_at: run.started_at };
 }
 
-/** Carries a verdict out. @throws AopsError `builder_run_changed` (exit 6) which says what is there now */
+/** Carries out a verdict. @throws AopsError `builder_run_changed` (exit 6) with the current state */
 export async function review(context: Context, verdict: Verdict, buildId: string, guard: Guard): Promise<ReviewedBuilderRun> {
   const client = await context.client();
   const params = { build_id: buildId };
@@ -61,7 +61,7 @@ export async function review(context: Context, verdict: Verdict, buildId: string
   }
 }
 
-/** What changed since the review was shown: another request, answers to questions, or somebody else's verdict. */
+/** The error with what has changed since the proposal was displayed: another request, new answers, or a verdict by someone else. */
 async function explained(context: Context, error: ServiceAnswerError, buildId: string, reviewed: string): Promise<Error> {
   const client = await context.client();
   const now = await client.call('getLatestBuilderRun', { params: { build_id: buildId } }).catch(() => undefined);
@@ -69,25 +69,25 @@ async function explained(context: Context, error: ServiceAnswerError, buildId: s
   const since = now.started_at === null ? 'not started yet' : `started ${now.started_at}`;
   const what =
     now.id === reviewed
-      ? `It is ${now.resolution ?? now.status} now, ${since}${now.completed_at === null ? '' : `, ended ${now.completed_at}`}.`
-      : `Another one is there now: ${now.id}, ${now.status}, ${since}. Its request: ${firstLine(now.prompt ?? '')}`;
+      ? `It is now ${now.resolution ?? now.status}, ${since}${now.completed_at === null ? '' : `, ended ${now.completed_at}`}.`
+      : `Another builder run has replaced it: ${now.id}, ${now.status}, ${since}. Its request: ${firstLine(now.prompt ?? '')}`;
   return new AopsError(`${error.message}\n${what}`, {
     code: error.code,
     exit: exitCodes.conflict,
-    hint: `Look at it with \`aops revisions builder-run ${buildId}\`; nothing was changed.`,
+    hint: `Nothing was changed. Show it with \`aops revisions builder-run ${buildId}\`.`,
     details: error.details,
   });
 }
 
-const said: Record<string, string> = {
-  accepted: 'Accepted: the revision has what was proposed. A draft goes live with `aops revisions promote`.',
-  declined: 'Declined: the revision stays as it was.',
-  discarded: 'Discarded: the builder run is cancelled, and the revision stays as it was.',
+const resolutionTexts: Record<string, string> = {
+  accepted: 'Accepted: the proposal was applied to the revision. Make a draft live with `aops revisions promote`.',
+  declined: 'Declined: the revision is unchanged.',
+  discarded: 'Discarded: the builder run has ended, and the revision is unchanged.',
 };
 
 export const verdictWords = (run: ReviewedBuilderRun): string => {
   const warnings = (run.warnings ?? []).map(({ title }) => `Still to set up: ${String(title)}.`);
-  return [said[run.resolution ?? ''] ?? `The builder run is ${run.status}.`, ...warnings].join('\n');
+  return [resolutionTexts[run.resolution ?? ''] ?? `The builder run is ${run.status}.`, ...warnings].join('\n');
 };
 
 export const verdictOutput = textOutput<ReviewedBuilderRun>(verdictWords);

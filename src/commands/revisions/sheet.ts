@@ -1,4 +1,4 @@
-/** A builder run on a sheet: how far it is, what it asks or proposes, what has to be set up, and the proposal as a diff. */
+/** A builder run in detail: its status, questions, changes, required setup, and the proposal as a diff. */
 
 import { describeRequest } from '../../cli/following/requests.ts';
 import { recordFields, status, time } from '../../cli/kit/output.ts';
@@ -30,7 +30,7 @@ export async function builderRunSheet(run: BuilderRun, view: View): Promise<stri
   return [sheet, await proposalOf(run, view)].filter((part) => part !== '').join('\n');
 }
 
-/** What is proposed: sentences, what has to be set up, and the diff. */
+/** The proposal: the changes in words, the required setup, and the diff. */
 export async function proposalOf(run: BuilderRun, view: View): Promise<string> {
   const { bold, success, warning } = view.styles ?? plainStyles;
   const changes = (run.changes ?? []).map((change) => `- ${sanitizeLine(change)}`);

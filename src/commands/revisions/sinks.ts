@@ -1,4 +1,4 @@
-/** What people see of a builder run while it works: its phase. */
+/** Displays the phase of a builder run while it is running. */
 
 import { newStreamSink, type StreamSink } from '../../cli/following/stream-sinks.ts';
 import type { Context } from '../../cli/kit/context.ts';

@@ -5,15 +5,15 @@ import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revisio
 import { builderRunOutput, followBuilderRun, reviewFlags, reviewOperations, reviewOptions } from './follow.ts';
 
 export default defineCommand({
-  summary: 'Follow the latest builder run of a revision: answer it, review what it proposes',
-  description: 'Goes on where `generate --watch` was left. Ctrl-C detaches: the builder run goes on.',
+  summary: 'Watch the latest builder run, answer it and review its proposal',
+  description: 'Continues where `generate --watch` was interrupted. Ctrl-C detaches; the builder run continues.',
   arguments: { revision: revisionArgument },
   options: { agent: agentFlag, ...reviewFlags },
   operations: ['listAgents', 'listAgentRevisions', ...reviewOperations],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
-    { command: 'aops revisions watch invoice-check@latest', text: 'Answer and decide' },
-    { command: 'aops revisions watch REVISION -o ndjson', text: 'Every event as a JSON object on a line' },
+    { command: 'aops revisions watch invoice-check@latest', text: 'Watch the builder run and review its proposal' },
+    { command: 'aops revisions watch REVISION -o ndjson', text: 'Print every event as one JSON object per line' },
   ],
   result: returns('getLatestBuilderRun'),
   output: builderRunOutput,

@@ -10,13 +10,13 @@ import { issuesInWords } from './evaluation-sheet.ts';
 import { runRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Show everything the service tells of a run',
-  description: 'The conversation itself is in --json, as far as the detail includes it; all of it is in `aops runs messages`.',
+  summary: 'Show all details of a run',
+  description: '--json includes the latest part of the conversation; `aops runs messages` lists all of it.',
   arguments: { run: runArgument },
   operations: ['getRun', 'getRunDetail'],
   examples: [
-    { command: 'aops runs detail @latest', text: 'A sheet to read' },
-    { command: 'aops runs detail @latest --json', text: 'The detail, with the conversation' },
+    { command: 'aops runs detail @latest', text: 'Show all details of the newest run' },
+    { command: 'aops runs detail @latest --json', text: 'Print the details with the conversation' },
   ],
   result: returns('getRunDetail'),
   output: documentOutput<RunDetail>(async (run, view) => {
@@ -35,7 +35,7 @@ function sections(run: RunDetail): Section[] {
   const { total, included, hasMore } = run.conversationPagination;
   const handover = run.handover ?? undefined;
   const parts: [title: string, fields: Open][] = [
-    ['Run', { ...runRecord(run), Took: took(run), 'May ask people': run.human_in_the_loop_enabled }],
+    ['Run', { ...runRecord(run), Took: took(run), 'Human requests': run.human_in_the_loop_enabled }],
     [
       'Conversation',
       {
@@ -57,7 +57,7 @@ function sections(run: RunDetail): Section[] {
         Browser: run.bb_session_id ?? undefined,
         Computer: run.computer_session_id ?? undefined,
         'Computer use': run.computer_use_slug ?? undefined,
-        // The one that was used last, where it is not named already.
+        // The last session, unless it is already listed.
         Last: run.last_session_id === run.bb_session_id ? undefined : (run.last_session_id ?? undefined),
       },
     ],
@@ -72,7 +72,7 @@ const named = (instance: Open, index: number): string => String(instance.name ??
 const took = ({ started_at, completed_at }: RunDetail): string | undefined =>
   started_at === null || completed_at === null ? undefined : formatDuration(Date.parse(completed_at) - Date.parse(started_at));
 
-/** One evaluation, or one for each name: the interface leaves open which. */
+/** A single evaluation, or one for each name: the interface allows both. */
 function evaluation(summaries: Open): Open {
   const { results: _, ...summary } = summaries;
   const entries = 'passed' in summaries ? [['Result', summary] as const] : Object.entries(summaries);

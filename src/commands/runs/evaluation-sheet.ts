@@ -1,4 +1,4 @@
-/** The evaluation of a run as people see it: the sum, then every rubric with what it gave. */
+/** How an evaluation is displayed: a summary, followed by the result of every rubric. */
 
 import { column, recordFields, shown, status } from '../../cli/kit/output.ts';
 import type { View } from '../../terminal/cell.ts';
@@ -15,7 +15,7 @@ export interface RubricResult {
   comment: string | null;
 }
 
-/** The summary of the interface, with what each rubric gave where the service tells. */
+/** The summary from the interface, with the result of each rubric if the service reports it. */
 export interface Evaluation {
   status: 'ready' | 'unavailable' | 'in_progress';
   passed: number;
@@ -38,7 +38,7 @@ export async function evaluationSheet(evaluation: Evaluation, view: View): Promi
     Status: status(evaluation.status),
     Passed: `${evaluation.passed} of ${evaluation.total}`,
     Issues: issuesInWords(evaluation.severityCounts) ?? 'none',
-    // Off a terminal, or without what each rubric gave, the comment says it all.
+    // Without results for the rubrics, the comment is the only explanation.
     Comment: results.length === 0 && comment ? shown(comment, undefined) : undefined,
   });
   const head = await renderSheet([{ title: 'Evaluation', fields: sum }], view);

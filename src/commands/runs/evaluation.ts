@@ -1,4 +1,5 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { choice, flag } from '../../cli/kit/flags.ts';
@@ -13,17 +14,17 @@ import { type Evaluation, evaluationSheet, severities } from './evaluation-sheet
 export default defineCommand({
   summary: 'Show the evaluation of a finished run',
   description:
-    'Each rubric of the agent, and each of the platform, was met (passed), was not (failed), or could not be decided. With --fail-on the exit code is 1 when a rubric of that severity, or of a worse one, was not met, and also when none of the agent could be decided.',
+    'Each rubric of the agent and of the platform has passed, failed or could not be decided. With --fail-on, the exit code is 1 if a rubric of this severity or worse failed, or if no rubric of the agent could be decided.',
   arguments: { run: runArgument },
   options: {
-    wait: flag('Wait until the run has ended and is judged'),
-    failOn: choice(severities, 'Exit 1 for a failed rubric of this severity or a worse one', { metavar: 'SEVERITY' }),
+    wait: flag('Wait until the run has finished and is evaluated'),
+    failOn: choice(severities, 'Exit with 1 if a rubric of this severity or worse failed', { metavar: 'SEVERITY' }),
   },
   operations: ['getRun', 'listRuns', 'getRunDetail'],
   exits: [exitCodes.failure],
   examples: [
-    { command: 'aops runs evaluation @latest', text: 'A sheet to read' },
-    { command: 'aops runs evaluation @latest --wait --fail-on medium', text: 'A gate in CI' },
+    { command: 'aops runs evaluation @latest', text: 'Show the evaluation of the newest run' },
+    { command: 'aops runs evaluation @latest --wait --fail-on medium', text: 'Check the evaluation in CI' },
   ],
   result: returns({
     status: 'ready|unavailable|in_progress',
@@ -52,15 +53,15 @@ export default defineCommand({
     const failed =
       failOn === undefined ? 0 : severities.slice(0, severities.indexOf(failOn) + 1).reduce((sum, word) => sum + (counts?.[word] ?? 0), 0);
     if (failOn !== undefined && evaluation.status === 'in_progress')
-      throw new UsageError('The run is not judged yet, so --fail-on cannot decide.', 'Wait for it with --wait.');
+      throw new UsageError('The run has not been evaluated yet, so --fail-on cannot decide.', 'Wait for the evaluation with --wait.');
     if (failOn !== undefined && failed === 0 && evaluation.status === 'unavailable') throw new ResultError(undecided(), evaluation);
     if (failed === 0) return evaluation;
-    const message = `${failed === 1 ? 'A rubric' : `${failed} rubrics`} of severity ${failOn}${failOn === 'critical' ? '' : ' or worse'} failed.`;
+    const message = `${pluralize(failed, 'rubric')} of severity ${failOn}${failOn === 'critical' ? '' : ' or worse'} failed.`;
     throw new ResultError(new AopsError(message, { code: 'rubrics_failed', exit: exitCodes.failure }), evaluation);
   },
 });
 
-/** A gate that nothing was held against is not passed. */
+/** An evaluation without any decided rubric does not pass the check. */
 const undecided = (): AopsError =>
   new AopsError('No rubric of the agent could be decided.', {
     code: 'rubrics_undecided',
@@ -68,24 +69,24 @@ const undecided = (): AopsError =>
     hint: '`aops agents rubrics list AGENT` shows how much of each can be checked.',
   });
 
-/** Milliseconds between two looks. */
-const interval = 500;
+/** The polling interval; milliseconds. */
+const pollMilliseconds = 500;
 
 async function read(context: Context, params: { agentId: string; runId: string }, wait: boolean): Promise<Evaluation> {
   const client = await context.client();
-  const look = retryThroughOutages(() => client.call('getRunDetail', { params }), context);
+  const poll = retryThroughOutages(() => client.call('getRunDetail', { params }), context);
   for (;;) {
-    const { status, eval_summaries: summaries } = await look();
+    const { status, eval_summaries: summaries } = await poll();
     const evaluation = summaries as Partial<Evaluation>;
     if (wait && (evaluation.status === undefined || evaluation.status === 'in_progress')) {
-      await context.clock.sleep(interval, context.signal);
+      await context.clock.sleep(pollMilliseconds, context.signal);
       continue;
     }
     if (evaluation.status !== undefined) return evaluation as Evaluation;
-    throw new AopsError(`The run is ${status} and has not been judged.`, {
+    throw new AopsError(`The run has not been evaluated; its status is ${status}.`, {
       code: 'not_evaluated',
       exit: exitCodes.notFound,
-      hint: 'Runs are judged when they have ended; --wait waits for it.',
+      hint: 'Runs are evaluated after they have finished. Wait for it with --wait.',
     });
   }
 }

@@ -20,17 +20,17 @@ interface RunFile {
 }
 
 export default defineCommand({
-  summary: 'List the files a run recorded, such as screenshots, or download one',
-  description: 'Files of the sandbox are another thing: see `aops sandbox ls`.',
-  arguments: { run: runArgument, file: optionalArgument('The id of a file to download') },
+  summary: 'List or download the files that a run recorded',
+  description: 'Recorded files are, for example, screenshots. For the files in the sandbox, see `aops sandbox ls`.',
+  arguments: { run: runArgument, file: optionalArgument('The ID of the file to download') },
   options: {
-    to: text('DIR', 'Download into this folder (default: the current one)', { complete: 'directories' }),
-    force: flag('Replace a file that is there'),
+    to: text('DIR', 'Folder to download into (default: the current folder)', { complete: 'directories' }),
+    force: flag('Overwrite an existing file'),
   },
   operations: ['listRunMessages', 'downloadRunFile'],
   examples: [
-    { command: 'aops runs files @latest', text: 'What the newest run recorded' },
-    { command: 'aops runs files RUN FILE --to shots', text: 'Download one' },
+    { command: 'aops runs files @latest', text: 'List the recorded files of the newest run' },
+    { command: 'aops runs files RUN FILE --to shots', text: 'Download a file' },
   ],
   result: returns({ id: 'string', name: 'string', mime_type: 'string|null', size: 'integer|null', created_at: 'date-time' }),
   output: listOutput<RunFile>({
@@ -57,7 +57,7 @@ export default defineCommand({
   },
 });
 
-/** A run's messages are where its recorded files are named: the tool result that made one carries its id. */
+/** Finds the recorded files in the messages of the run: the result of the tool call that created a file contains its ID. */
 async function* recordedFiles(client: Client, id: string, list: RowList<RunFile>): AsyncGenerator<RunFile[], void, undefined> {
   const messages = pagedRows(async (limit, offset) => {
     const page = await client.call('listRunMessages', { params: { run_id: id }, query: { limit, offset } });

@@ -1,4 +1,4 @@
-/** Following a run to its end: its events to a sink, its human requests to a responder that works beside the stream. */
+/** Watches a run to its end: its events go to a sink, and its human requests to a responder that works in parallel. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { Asking } from '../../cli/following/asking.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
@@ -23,8 +23,8 @@ import { readRun } from './read.ts';
 import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
 
 /**
- * Follows a run until it has ended and returns it.
- * @throws AopsError exit 12 when it waits for a person and nobody may be asked, with the run where that is printed; the signal's reason on Ctrl-C or --timeout
+ * Watches a run until it has ended, and returns it.
+ * @throws AopsError exit 12 when it waits for an answer that cannot be given here, with the run if it is printed; the signal's reason on Ctrl-C or --timeout
  */
 export async function followRun(context: Context, followed: NamedRun, options: FollowOptions): Promise<Run> {
   const runId = followed.id;
@@ -50,7 +50,7 @@ export async function followRun(context: Context, followed: NamedRun, options: F
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        `Detached${asking.open ? '. The run waits for an answer; come' : '; the run goes on. Come'} back with: aops runs watch ${runWord(named)}`,
+        `Detached. The run ${asking.open ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(named)}`,
       );
     if (!isWaiting(error) || !printsRun(context)) throw error;
     const run = await readRun(client, runId).catch(() => undefined);
@@ -61,7 +61,7 @@ export async function followRun(context: Context, followed: NamedRun, options: F
   }
 }
 
-/** Says which run is followed: a person sees its number and its title, as far as they are known, a log has its id. */
+/** Prints which run is watched: its number and title for people, as far as they are known, and its ID in logs. */
 export function announce(context: Context, run: ResolvedRun): void {
   const { format, terminal } = context;
   if (format === 'ndjson') return;
@@ -70,22 +70,22 @@ export function announce(context: Context, run: ResolvedRun): void {
   terminal.note(`Run ${runTitle(runForHere(context, run))}${title}`);
 }
 
-/** Whether the run itself is the result on stdout; the transcript then goes to stderr, out of its way. */
+/** Whether the run itself is printed to stdout as the result; the transcript then goes to stderr. */
 const printsRun = ({ format, flags }: Context): boolean =>
   format !== 'ndjson' && (format !== 'table' || flags.fields !== undefined || flags.jq !== undefined);
 
-/** A failure after the run has ended, with the run where that is printed. */
+/** A failure after the run has ended, with the run if it is printed. */
 export const failedAfter = (context: Context, run: Run, error: AopsError): AopsError =>
   printsRun(context) ? new ResultError(error, run) : error;
 
-/** What a command that followed a run prints at the end. @throws AopsError for the outcome, unless the run completed */
+/** The result of a command that watched a run. @throws AopsError for the outcome, unless the run completed */
 export function followed(context: Context, run: Run): Run | undefined {
   const error = outcomeError(run, runForHere(context, run));
   if (error) throw failedAfter(context, run, error);
   return printsRun(context) ? run : undefined;
 }
 
-/** What the stream says of requests, for the one who answers them. */
+/** Passes the events about requests to the responder. */
 async function observe(asking: Asking, event: RunEvent): Promise<void> {
   if (event.type === 'human_request.resolved') await asking.resolved(event.data.resolution === 'answered');
   if (event.type === 'run.finished') await asking.end();
@@ -97,18 +97,18 @@ const isWaiting = (error: unknown): error is AopsError => error instanceof AopsE
 async function newSink(context: Context, prompts: boolean): Promise<Sink> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
-  const aside = printsRun(context);
-  const side = aside ? terminal.err : terminal.out;
-  const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), side.styles()]);
-  const transcript = side.isTTY ? await wrappedTranscript(styles, side.columns) : new Transcript(styles, Number.MAX_SAFE_INTEGER);
-  const write = async (line: string): Promise<void> => (aside ? terminal.note(line) : terminal.line(line));
+  const toStderr = printsRun(context);
+  const output = toStderr ? terminal.err : terminal.out;
+  const [{ statusLine }, styles] = await Promise.all([import('../../terminal/progress.ts'), output.styles()]);
+  const transcript = output.isTTY ? await wrappedTranscript(styles, output.columns) : new Transcript(styles, Number.MAX_SAFE_INTEGER);
+  const write = async (line: string): Promise<void> => (toStderr ? terminal.note(line) : terminal.line(line));
   return new TranscriptSink(write, transcript, styles, clock, await statusLine(terminal), prompts);
 }
 
 async function wrappedTranscript(styles: Styles, columns: number): Promise<Transcript> {
-  // Nobody knows yet what will be said.
+  // The text is not known yet, so all characters must be supported.
   const widthOf = await widthFor(['ä']);
-  // Room for the sign in front of answers and of what the user said.
+  // Leaves space for the sign in front of answers and of messages from the user.
   const width = Math.max(20, columns - 6);
   return new Transcript(styles, columns, (text) =>
     text

@@ -13,8 +13,8 @@ export default defineCommand({
   arguments: { run: runArgument },
   operations: ['getRun'],
   examples: [
-    { command: 'aops runs get @latest', text: 'The newest run' },
-    { command: "aops runs get RUN --json --jq '.pending_human_request.title'", text: 'What a run asks, for a script' },
+    { command: 'aops runs get @latest', text: 'Show the newest run' },
+    { command: "aops runs get RUN --json --jq '.pending_human_request.title'", text: 'Print the title of the pending request' },
   ],
   result: returns('getRun.run'),
   output: recordOutput<Run>((run) => ({

@@ -23,34 +23,34 @@ const columns: Column<RunListItem>[] = [
 ];
 
 export default defineCommand({
-  summary: 'List runs, the newest first',
+  summary: 'List runs, newest first',
   description:
-    'Filters narrow the list together. A TIME is a date or date-time of this time zone (2026-07-01 is its beginning), one with a zone (2026-07-01T09:30Z), today, yesterday, or how long ago: 30m, 2h, 7d.',
+    'A run must match all filters. A TIME is a date or date-time in this time zone (2026-07-01 means the beginning of the day), a date-time with a zone (2026-07-01T09:30Z), today, yesterday, or a duration before now such as 30m, 2h or 7d.',
   options: {
     ...listFlags,
-    count: flag('Print only how many there are'),
-    total: toggle('Whether to count those that are not shown (default yes)'),
-    agent: text('ID|NAME', 'Runs of this agent', { complete: 'agents' }),
-    status: choice(runStatusFilters, 'Runs with this status; needs_attention are those that wait or failed', { metavar: 'STATUS' }),
-    search: text('TEXT', 'Runs whose title, agent or id contains this'),
-    since: dateTime('Runs created at this time or later'),
-    until: dateTime('Runs created before this time'),
-    source: text('WORD', 'Runs that were started this way'),
-    user: text('ID', 'Runs that this user started', { check: uuid }),
-    queue: text('QUEUE', 'Runs for cases of this queue, by id or name', { complete: 'queues' }),
-    digest: text('ID', 'Runs of this digest', { check: uuid }),
-    hasIssues: toggle('Runs whose evaluation found issues, or --no-has-issues for the others'),
-    issueSeverity: choice(['critical', 'medium', 'low'], 'Runs with issues of this severity'),
-    sortBy: choice(['created_at'], 'What to sort by', { metavar: 'FIELD' }),
-    sortOrder: choice(['asc', 'desc'], 'Oldest or newest first'),
+    count: flag('Print only the number of runs'),
+    total: toggle('Whether to count the runs that are not listed (default yes)'),
+    agent: text('ID|NAME', 'Only runs of this agent', { complete: 'agents' }),
+    status: choice(runStatusFilters, 'Only runs with this status; needs_attention means waiting or failed', { metavar: 'STATUS' }),
+    search: text('TEXT', 'Only runs whose title, agent or ID contains this text'),
+    since: dateTime('Only runs created at or after this time'),
+    until: dateTime('Only runs created before this time'),
+    source: text('WORD', 'Only runs from this source'),
+    user: text('ID', 'Only runs that this user started', { check: uuid }),
+    queue: text('QUEUE', 'Only runs for cases of this queue, by ID or name', { complete: 'queues' }),
+    digest: text('ID', 'Only runs of this digest', { check: uuid }),
+    hasIssues: toggle('Only runs whose evaluation found issues, or with --no-has-issues only runs without'),
+    issueSeverity: choice(['critical', 'medium', 'low'], 'Only runs with issues of this severity'),
+    sortBy: choice(['created_at'], 'Field to sort by', { metavar: 'FIELD' }),
+    sortOrder: choice(['asc', 'desc'], 'Sort order (default desc, newest first)'),
   },
   operations: ['listRuns', 'listAgents', 'listQueues'],
   examples: [
-    { command: 'aops runs list', text: 'The newest twenty' },
-    { command: 'aops runs list --status waiting', text: 'Runs that wait for a person' },
-    { command: 'aops runs list --has-issues --since yesterday', text: 'Runs that were judged to have issues, and how severe' },
-    { command: 'aops runs list --since yesterday --until today --status failed --count', text: 'How many failed yesterday' },
-    { command: 'aops runs list --agent invoice-check --all -o ndjson', text: 'Every run of an agent, one JSON object a line' },
+    { command: 'aops runs list', text: 'List the 20 newest runs' },
+    { command: 'aops runs list --status waiting', text: 'List runs that are waiting for an answer' },
+    { command: 'aops runs list --has-issues --since yesterday', text: 'List runs with issues and their severity' },
+    { command: 'aops runs list --since yesterday --until today --status failed --count', text: 'Print how many runs failed yesterday' },
+    { command: 'aops runs list --agent invoice-check --all -o ndjson', text: 'Print every run of an agent as one JSON object per line' },
   ],
   result: returns('listRuns.data[]'),
   output: listOutput<RunListItem>({
@@ -62,7 +62,7 @@ export default defineCommand({
         column('ISSUES', ({ eval_summaries: summary }) => issuesInWords(summary?.severityCounts)),
       ),
     },
-    empty: 'No runs. Start one with `aops runs start --agent AGENT`.',
+    empty: 'There are no runs. Start one with `aops runs start --agent AGENT`.',
   }),
   async run(context, input) {
     const { agent, sortOrder, hasIssues, total } = input;
@@ -70,8 +70,8 @@ export default defineCommand({
     const [since, until] = [input.since?.iso(now), input.until?.iso(now)];
     if (since !== undefined && until !== undefined && until <= since)
       throw new UsageError(
-        `The range ends before it begins: --since is ${since}, and --until is ${until}.`,
-        'Times such as 3d are ago: the day before the last two days is --since 3d --until 2d.',
+        `The range ends before it begins: --since is ${since}, but --until is ${until}.`,
+        'Durations such as 3d mean a time before now. For the day before the last two days, use --since 3d --until 2d.',
       );
     const client = await context.client();
     const filters = omitUndefined({

@@ -12,22 +12,22 @@ import type { RunMessage } from '../../interface/types.ts';
 
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
-/** How many of the newest are shown where nothing else is said. */
-const usual = 20;
+/** The default number of messages. */
+const defaultCount = 20;
 
 export default defineCommand({
-  summary: 'List the newest messages of a run, the oldest of them first',
+  summary: 'List the latest messages of a run in order',
   description:
-    'Without flags, the last 20 messages are shown. --all shows the whole conversation, --offset counts from its beginning: `--offset 0 --limit 5` are the first five.',
+    'By default, the last 20 messages are listed. --all lists the whole conversation. --offset counts from its beginning, so `--offset 0 --limit 5` lists the first five messages.',
   arguments: { run: runArgument },
-  options: { ...listFlags, tail: integer('N', 'Show so many of the newest; the same as --limit', { minimum: 1 }) },
+  options: { ...listFlags, tail: integer('N', 'Number of latest messages; the same as --limit', { minimum: 1 }) },
   operations: ['listRunMessages'],
   examples: [
-    { command: 'aops runs messages @latest', text: 'How the newest run ended, or where it is' },
-    { command: 'aops runs messages 17 --all', text: 'The whole conversation of a run' },
+    { command: 'aops runs messages @latest', text: 'List the latest messages of the newest run' },
+    { command: 'aops runs messages 17 --all', text: 'List the whole conversation of a run' },
     {
       command: 'aops runs messages RUN --all --jq \'.data[] | select(.role == "assistant") | .text_content\'',
-      text: 'What the agent said',
+      text: 'Print what the agent said',
     },
   ],
   result: returns('listRunMessages.messages[]'),
@@ -35,10 +35,10 @@ export default defineCommand({
   async run(context, input) {
     const { tail, limit, offset, all } = input;
     if (tail !== undefined && (limit !== undefined || offset !== undefined || all))
-      throw new UsageError('--tail cannot be combined with --limit, --offset or --all.', 'It shows the newest messages by itself.');
+      throw new UsageError('--tail cannot be combined with --limit, --offset or --all.', '--tail alone lists the latest messages.');
     const client = await context.client();
     const read = pagesOf(client, await runId(context, input.run));
-    return all || offset !== undefined ? rowList(input, read, pageSize) : newest(read, tail ?? limit ?? usual);
+    return all || offset !== undefined ? rowList(input, read, pageSize) : newest(read, tail ?? limit ?? defaultCount);
   },
 });
 
@@ -51,7 +51,7 @@ const pagesOf =
     return { items: page.messages, total: page.total };
   };
 
-/** The last messages, in reading order. How many there are is known after the first page, which is all of a short conversation. */
+/** The latest messages in order. The total is known after the first page, which is enough for a short conversation. */
 function newest(read: ReadPage, count: number): RowList<RunMessage> {
   const rows = async function* (list: RowList<RunMessage>): AsyncGenerator<RunMessage[], void, undefined> {
     const first = await shrinking(read)(Math.min(pageSize, count), 0);

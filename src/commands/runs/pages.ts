@@ -8,10 +8,10 @@ import { agentAndRun } from './agent-run.ts';
 
 export default defineCommand({
   summary: 'List the pages open in the browser session of a run',
-  description: 'Where the terminal shows links, pages and pictures can be opened from the table.',
+  description: 'If the terminal supports links, pages and screenshots can be opened from the table.',
   arguments: { run: runArgument },
   operations: ['getRun', 'getRunDetail', 'listBrowserSessionPages'],
-  examples: [{ command: 'aops runs pages @latest', text: 'Where the browser of the newest run is' }],
+  examples: [{ command: 'aops runs pages @latest', text: 'List the open pages of the newest run' }],
   result: returns('listBrowserSessionPages.pages[]'),
   output: listOutput<BrowserSessionPage>({
     columns: [

@@ -1,4 +1,4 @@
-/** What every view of a run shows of it. */
+/** The fields that every view of a run displays. */
 
 import { status, time } from '../../cli/kit/output.ts';
 import type { Run, RunDetail } from '../../interface/types.ts';

@@ -5,29 +5,29 @@ import { runArgument } from '../../cli/names/run-names.ts';
 import type { WorkflowExecutionReport } from '../../interface/types.ts';
 import { agentAndRun } from './agent-run.ts';
 
-/** Loops execute a step more than once, so that more steps may have been executed than there are. */
+/** Loops execute steps more than once, so the number of executed steps can exceed the total. */
 const stepsInWords = ({ executedSteps: done, totalSteps: all }: WorkflowExecutionReport): string =>
-  done > all ? `${done}, of a procedure of ${all}` : `${done} of ${all}`;
+  done > all ? `${done} (the procedure has ${all})` : `${done} of ${all}`;
 
 export default defineCommand({
-  summary: "Show the report of a run's execution: steps, calls, errors",
+  summary: 'Show the execution report of a run',
   arguments: { run: runArgument },
   operations: ['getRun', 'getWorkflowExecutionReport'],
   examples: [
-    { command: 'aops runs report @latest', text: 'How far the newest run came' },
-    { command: 'aops runs report RUN --jq .errors', text: 'How many errors there were' },
+    { command: 'aops runs report @latest', text: 'Show the report of the newest run' },
+    { command: 'aops runs report RUN --jq .errors', text: 'Print the number of errors' },
   ],
   result: returns('getWorkflowExecutionReport'),
   output: documentOutput<WorkflowExecutionReport>(async (report, view) => {
     const { renderSheet } = await import('../../terminal/sheet.ts');
     const outcome = {
       Completed: report.reachedCompletion ? 'yes' : 'no',
-      'Stopped for': report.stopReasons.join('\n') || null,
+      'Stop reasons': report.stopReasons.join('\n') || null,
       Provider: report.provider,
     };
     const work = {
       Steps: stepsInWords(report),
-      Calls: report.executions === report.calls ? report.calls : `${report.calls}, ${report.executions} came back`,
+      Calls: report.executions === report.calls ? report.calls : `${report.calls}, ${report.executions} returned`,
       Handoffs: report.handoffs,
       Errors: report.errors,
       Programmatic: `${Math.round(report.programmaticExecutionRate * 100)}%${report.expectedProgrammatic ? ' (expected)' : ''}`,

@@ -26,28 +26,28 @@ interface Answered {
 }
 
 export default defineCommand({
-  summary: 'Answer the human request a run waits for',
+  summary: 'Answer the pending human request of a run',
   description:
-    'Without REQUEST, the pending one is answered. On a terminal the question is asked unless a flag answers it. An answer is given as QUESTION=ANSWER; with a single question the answer alone will do. A reason goes beyond the interface: a hosted service may ignore it.',
+    'On a terminal, you are prompted for the answer unless a flag provides it. Write each answer as QUESTION=ANSWER. If there is only one question, the answer alone is enough. Reasons are an extension of the interface, so hosted services might ignore them.',
   arguments: {
     run: pickedRunArgument({ runs: 'waiting' }),
-    request: optionalArgument('The human request; by default the pending one', { check: uuid }),
+    request: optionalArgument('The ID of the human request (default: the pending one)', { check: uuid }),
   },
   options: {
-    approve: flag('Approve'),
-    deny: flag('Deny'),
-    reason: text('TEXT|@FILE|-', 'The reason for the decision, with --approve or --deny'),
+    approve: flag('Approve the request'),
+    deny: flag('Deny the request'),
+    reason: text('TEXT|@FILE|-', 'Reason for the decision, with --approve or --deny'),
     answer: answerOption,
   },
   operations: ['getRun', 'streamRunEvents', 'respondToHumanRequest'],
   mutates: true,
   examples: [
-    { command: 'aops runs respond @latest --approve', text: 'Approve what the newest run asks' },
-    { command: "aops runs respond RUN --approve --reason 'Within the budget'", text: 'Approve, and give the run the reason' },
-    { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny, and give the run the reason' },
+    { command: 'aops runs respond @latest --approve', text: 'Approve the request of the newest run' },
+    { command: "aops runs respond RUN --approve --reason 'Within the budget'", text: 'Approve with a reason' },
+    { command: "aops runs respond RUN --deny --reason 'The amount is wrong'", text: 'Deny with a reason' },
     { command: "aops runs respond RUN --answer 'Which vendor?=Acme GmbH'", text: 'Answer a question' },
-    { command: "aops runs respond RUN --answer 'Cost centres=Alpha' --answer 'Cost centres=Beta'", text: 'Choose several' },
-    { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'A long answer from a file' },
+    { command: "aops runs respond RUN --answer 'Cost centres=Alpha' --answer 'Cost centres=Beta'", text: 'Choose several options' },
+    { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'Read a long answer from a file' },
   ],
   result: returns('respondToHumanRequest.human_request'),
   output: recordOutput<Answered>((request) => ({
@@ -57,23 +57,23 @@ export default defineCommand({
     Run: request.run_id,
   })),
   async run(context, input) {
-    const asks = wantsToBeAsked(context, input);
+    const asks = shouldPrompt(context, input);
     if (!asks) checkFlags(input);
     const client = await context.client();
     const id = await runId(context, input.run);
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
     if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
-      // The service knows best what became of a request that is not pending: answered already, or not there.
+      // The service reports why the request is not pending: it was answered already or does not exist.
       if (input.request !== undefined && !asks)
         return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
       throw new AopsError(
         asks && pending !== null
-          ? 'The run waits for the answer to another request.'
+          ? 'The run is waiting for the answer to another request.'
           : `The run is not waiting for an answer: its status is ${run.status}.`,
         {
           code: 'run_not_waiting',
           exit: exitCodes.conflict,
-          hint: `Follow it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
+          hint: `Watch it with \`aops runs watch ${runWord(runForHere(context, run))}\`.`,
         },
       );
     }
@@ -89,8 +89,8 @@ interface Flags {
   answer: string[];
 }
 
-/** Whether no answer was given and a person is there to be asked. */
-const wantsToBeAsked = (context: Context, { approve, deny, reason, answer }: Flags): boolean =>
+/** Whether to prompt for the answer, because no flag provides it and there is a terminal. */
+const shouldPrompt = (context: Context, { approve, deny, reason, answer }: Flags): boolean =>
   !approve &&
   !deny &&
   reason === undefined &&
@@ -99,30 +99,30 @@ const wantsToBeAsked = (context: Context, { approve, deny, reason, answer }: Fla
   forPeople(context) &&
   !context.flags.dryRun;
 
-/** Asks what the run asks, and says what came of it. @throws AopsError exit 6 when the run stopped asking meanwhile */
+/** Prompts for the answer and reports the result. @throws AopsError exit 6 when the request was resolved in the meantime */
 async function askHere(context: Context, client: Client, run: Run, request: HumanRequest): Promise<void> {
   const named = runForHere(context, run);
   const outcome = await answerHere(context, client, run.id, request);
   if (outcome === 'gone')
-    throw new AopsError('The run no longer asks: somebody else answered, or it was stopped.', {
+    throw new AopsError('The request is no longer pending: someone else answered it, or the run was stopped.', {
       code: 'run_not_waiting',
       exit: exitCodes.conflict,
-      hint: `See what came of it with \`aops runs watch ${runWord(named)}\`.`,
+      hint: `See the result with \`aops runs watch ${runWord(named)}\`.`,
     });
   const done = outcome === 'answered' ? `Answered: ${request.title}` : `Left pending: ${request.title}`;
-  const next = outcome === 'answered' ? 'Follow the run' : 'Answer it later';
+  const next = outcome === 'answered' ? 'Watch the run' : 'Answer it later';
   const command = outcome === 'answered' ? 'watch' : 'respond';
   context.terminal.note(`${sanitizeLine(done)}\n${next} with: aops runs ${command} ${runWord(named)}`);
 }
 
 function checkFlags({ approve, deny, reason, answer }: Flags): void {
-  const given = [...(approve ? ['--approve'] : []), ...(deny ? ['--deny'] : []), ...(answer.length > 0 ? ['--answer'] : [])];
-  if (given.length <= 1 && reason !== undefined && !approve && !deny)
-    throw new UsageError('--reason needs --approve or --deny.', 'It is the reason for that decision.');
-  if (given.length === 1) return;
-  if (given.length === 0)
-    throw new UsageError('Say how to answer: --approve, --deny, or --answer.', 'Use one of them; --answer may be repeated.');
-  throw new UsageError(`${given.join(' and ')} cannot be used together. Nothing was sent.`, 'Decide on one of them.');
+  const decisions = [...(approve ? ['--approve'] : []), ...(deny ? ['--deny'] : []), ...(answer.length > 0 ? ['--answer'] : [])];
+  if (decisions.length <= 1 && reason !== undefined && !approve && !deny)
+    throw new UsageError('--reason requires --approve or --deny.', 'It is the reason for that decision.');
+  if (decisions.length === 1) return;
+  if (decisions.length === 0)
+    throw new UsageError('No answer was specified.', 'Use --approve, --deny or --answer; --answer can be repeated.');
+  throw new UsageError(`${decisions.join(' and ')} cannot be combined. Nothing was sent.`, 'Use only one of them.');
 }
 
 async function answerFor(context: Context, request: HumanRequest, flags: Flags): Promise<Answer> {
@@ -133,13 +133,13 @@ async function answerFor(context: Context, request: HumanRequest, flags: Flags):
   }
   if (answer.length === 0)
     throw new UsageError(
-      `"${request.title}" asks questions.`,
+      `"${request.title}" is a question, not an approval.`,
       `Answer with --answer: ${(request.questions ?? []).map(({ question }) => `"${question}"`).join(', ')}.`,
     );
   return answerGiven(context, request, answer);
 }
 
-/** The answer to a request whose questions are not known. */
+/** The answer to a request whose questions are unknown. */
 const blindAnswer = (context: Context, flags: Flags): Promise<Answer> =>
   flags.answer.length === 0 ? decision(context, flags) : blindAnswers(context, flags.answer);
 

@@ -1,4 +1,4 @@
-/** Saving what the service gives signed URLs for: recorded files and screenshots of a run. */
+/** Saves files from signed URLs: recorded files and screenshots of a run. */
 
 import type { Context } from '../../cli/kit/context.ts';
 import { download } from '../../client/transfers/download.ts';
@@ -9,7 +9,7 @@ import { parallelTransfers } from '../../client/transfers/run-files.ts';
 import { startTransferProgress } from '../../terminal/transfer-progress.ts';
 
 export interface Download {
-  /** Below the folder. */
+  /** The path below the folder. */
   name: string;
   url: string;
   size?: number | null;
@@ -17,7 +17,7 @@ export interface Download {
 
 /**
  * Downloads files into a folder, several at a time.
- * @throws UsageError before anything is written when one is there already and `force` is false
+ * @throws UsageError before anything is written when a file exists already and `force` is false
  */
 export async function saveDownloads(context: Context, folder: LocalFolder, downloads: readonly Download[], force: boolean): Promise<void> {
   const client = await context.client();

@@ -13,20 +13,20 @@ import { type Download, saveDownloads } from './save-downloads.ts';
 import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
 
 export default defineCommand({
-  summary: 'List the screenshots of a run in order, save them, or make a film strip of them',
+  summary: 'List or save the screenshots of a run, or create a film strip',
   description:
-    'A film strip is one HTML file with all pictures in it, side by side before and after each action. It needs no network and no scripts: open it in a browser, attach it, keep it.',
+    'A film strip is a single HTML file that shows the pictures before and after each action side by side. It has no scripts and needs no network, so you can open it in any browser or send it to others.',
   arguments: { run: runArgument },
   options: {
     ...agentFlag,
-    save: text('DIR', 'Save the pictures into this folder', { complete: 'directories' }),
-    html: text('FILE', 'Write a film strip into this file', { complete: 'files' }),
-    force: flag('Replace what is there'),
+    save: text('DIR', 'Save the pictures in this folder', { complete: 'directories' }),
+    html: text('FILE', 'Write a film strip to this file', { complete: 'files' }),
+    force: flag('Overwrite existing files'),
   },
   operations: ['getRunScreenshotTimeline', 'getAgentRunScreenshotTimeline', 'listAgents', 'getRun'],
   examples: [
-    { command: 'aops runs screenshots @latest', text: 'What there is' },
-    { command: 'aops runs screenshots @latest --html run.html', text: 'All of it in one page, to look at or to send' },
+    { command: 'aops runs screenshots @latest', text: 'List the screenshots of the newest run' },
+    { command: 'aops runs screenshots @latest --html run.html', text: 'Create a film strip of the newest run' },
     { command: 'aops runs screenshots @latest --save shots', text: 'Save the pictures' },
   ],
   result: returns('getRunScreenshotTimeline.data.toolExecutions[]', { number: 'integer' }),
@@ -63,7 +63,7 @@ export default defineCommand({
       const { run } = await client.call('getRun', { params });
       const { missing } = await strip.writeFilmStrip(context, file, { run, shots, force: input.force, renewed: timeline });
       context.terminal.note(`Wrote ${file}`);
-      if (missing > 0) context.terminal.note(`${pluralize(missing, 'picture')} could not be had; the film strip says which.`);
+      if (missing > 0) context.terminal.note(`${pluralize(missing, 'picture')} could not be downloaded; the film strip shows which.`);
     }
     return wholeList(shots);
   },
@@ -80,7 +80,7 @@ async function save(context: Context, folder: string, shots: readonly Shot[], fo
   context.terminal.note(`Saved ${pluralize(pictures.length, 'picture')} to ${folder}`);
 }
 
-/** The extension in a URL's path when it is a picture's, else `.png`. */
+/** The extension in the path of a URL if it is one of a picture, otherwise `.png`. */
 function extensionOf(url: string): string {
   const extension = path.posix.extname(new URL(url, 'http://localhost').pathname).toLowerCase();
   return ['.png', '.jpg', '.jpeg', '.webp'].includes(extension) ? extension : '.png';

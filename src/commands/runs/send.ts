@@ -13,29 +13,29 @@ import { postGuarded, recipient } from './sending.ts';
 type Sent = RunMessage & { human_request: AnsweredRequest | null };
 interface AnsweredRequest {
   id: string;
-  /** Null where the request was not read before. */
+  /** Null if the request was not read before. */
   type: HumanRequest['type'] | null;
   title: string;
   response: string | null;
 }
 
 export default defineCommand({
-  summary: 'Post a message to a run',
+  summary: 'Send a message to a run',
   description:
-    'A run that has completed or was interrupted continues with it; one that is running can see it in a later step. A message to a run that waits for a person would decide what it asks, so nothing is sent: on a terminal you are asked what to do, elsewhere the command ends with exit 6. Answer with `aops runs respond`, or send the message as the answer with --as-answer.',
+    'A completed or interrupted run continues with the message; a running one can see it in a later step. A message to a waiting run would answer its human request, so nothing is sent: on a terminal you are asked what to do, otherwise the command ends with exit 6. Answer with `aops runs respond`, or send the message as the answer with --as-answer.',
   arguments: {
     run: runArgument,
     message: argument('The message; @FILE reads it from a file, - from standard input'),
   },
   options: {
-    asAnswer: flag('Answer what the run asks with the message. An approval is denied, with the message as the reason'),
+    asAnswer: flag('Answer the pending human request with the message. An approval is denied, with the message as the reason'),
   },
   operations: ['getRun', 'postRunMessage'],
   mutates: true,
   examples: [
-    { command: "aops runs send RUN 'Use the March figures'", text: 'Tell a run something' },
-    { command: 'aops runs send @latest - < notes.txt', text: 'Send a long message' },
-    { command: "aops runs send RUN 'The second one' --as-answer", text: 'Answer the question that the run waits for' },
+    { command: "aops runs send RUN 'Use the March figures'", text: 'Send a message' },
+    { command: 'aops runs send @latest - < notes.txt', text: 'Send a message from a file' },
+    { command: "aops runs send RUN 'The second one' --as-answer", text: 'Answer the pending question' },
   ],
   // Null where the message answered nothing.
   result: returns('postRunMessage.message', {
@@ -55,7 +55,7 @@ export default defineCommand({
   },
 });
 
-/** The request that was answered, as the service reports it, or else as it was read before. */
+/** The request that was answered, as reported by the service or else as it was read before. */
 function answeredBy(known: HumanRequest | undefined, reported: Omit<AnsweredRequest, 'type'> | null | undefined): AnsweredRequest | null {
   const answered = reported ?? (known && { ...known, response: null });
   if (!answered) return null;
@@ -63,6 +63,6 @@ function answeredBy(known: HumanRequest | undefined, reported: Omit<AnsweredRequ
   return { id, type: known?.type ?? null, title, response };
 }
 
-/** Only the service knows what it made of the message: not every one may take words as a denial. */
+/** The decision as reported by the service: not every service might treat a message as a denial. */
 const decisionOf = ({ type, response }: AnsweredRequest): string =>
   type === 'approval' && response?.startsWith('denied') ? 'Denied' : 'Answered';

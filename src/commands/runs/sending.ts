@@ -1,7 +1,7 @@
 /**
- * Sending a message without deciding a human request by accident: a message to a run that waits is the answer to what it asks
- * (further groups, Notes). What the run asks is read first. Between that and the message it may begin to ask, so the message names the
- * request that it may answer; services that know this member refuse it otherwise.
+ * Sends a message without deciding a human request by accident: a message to a waiting run is the answer to its request (further
+ * groups, Notes). The pending request is read first. A new request might arrive before the message does, so the message specifies the
+ * request that it can answer; services that support this field reject it otherwise.
  */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { respondCommands } from '../../cli/following/requests.ts';
@@ -13,11 +13,11 @@ import { readJson } from '../../client/response.ts';
 import type { HumanRequest, Response } from '../../interface/types.ts';
 import { PromptDismissed } from '../../terminal/prompts.ts';
 
-/** What a message is sent to: a request that it answers, or a run that waits for nothing. */
+/** The recipient of a message: a request that it answers, or a run without a pending request. */
 export interface Recipient {
   /** The request that the message answers. */
   request: HumanRequest | undefined;
-  /** Sent as `expected_human_request_id`; undefined when the run waits and its request is not shown. */
+  /** Sent as `expected_human_request_id`; undefined if the run is waiting but its request is unknown. */
   expected: string | null | undefined;
 }
 
@@ -27,9 +27,9 @@ interface Waiting {
 }
 
 /**
- * Decides whether a message may be sent. Asks on a terminal when it would answer a human request.
+ * Decides whether a message can be sent. Prompts on a terminal if it would answer a human request.
  * @param asAnswer whether the message is meant as the answer
- * @throws AopsError exit 6 when the run waits and the message is not meant as the answer, or the other way round
+ * @throws AopsError exit 6 when the run is waiting but the message is not meant as the answer, or the other way round
  */
 export async function recipient(context: Context, run: NamedRun, asAnswer: boolean): Promise<Recipient> {
   const waiting = await readWaiting(await context.client(), run.id, asAnswer);
@@ -41,15 +41,15 @@ export async function recipient(context: Context, run: NamedRun, asAnswer: boole
       exit: exitCodes.conflict,
       hint:
         status === 'failed'
-          ? 'A failed run takes no messages; start another one with `aops runs start`.'
-          : 'To send it as a message, leave out --as-answer.',
+          ? 'A failed run cannot receive messages; start another one with `aops runs start`.'
+          : 'To send it as a message, omit --as-answer.',
     });
   if (!waits) return { request: undefined, expected: null };
   if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw notSent(runForHere(context, run), request);
   return { request, expected: request?.id };
 }
 
-/** Posts the message. @throws AopsError exit 6 when the run began to ask meanwhile, and the service looks after that */
+/** Sends the message. @throws AopsError exit 6 when a request arrived in the meantime, if the service detects this */
 export async function postGuarded(
   context: Context,
   run: NamedRun,
@@ -72,15 +72,15 @@ async function readWaiting(client: Client, run_id: string, asAnswer: boolean): P
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id } });
     return { status: run.status, request: pending ?? run.pending_human_request ?? undefined };
   } catch (error) {
-    // A credential may be allowed to write alone. Then the service has to look after it.
+    // The credential might not allow reading runs. Then the service must detect pending requests.
     const forbidden = error instanceof ServiceAnswerError && error.status === 403;
-    if (!forbidden || asAnswer || !(await guards(client))) throw error;
+    if (!forbidden || asAnswer || !(await supportsGuard(client))) throw error;
     return { status: 'unknown', request: undefined };
   }
 }
 
-/** Whether the service refuses a message that would answer another request than the one it names. */
-async function guards(client: Client): Promise<boolean> {
+/** Whether the service rejects a message that would answer a request other than the specified one. */
+async function supportsGuard(client: Client): Promise<boolean> {
   try {
     const answer = await client.send({ method: 'GET', path: '/v2/openapi.json', headers: {}, mutates: false });
     const read = readJson(answer);
@@ -91,7 +91,7 @@ async function guards(client: Client): Promise<boolean> {
   }
 }
 
-/** The pending request, where it may be read. */
+/** The pending request, if the credential allows reading it. */
 async function pendingNow(client: Client, run_id: string): Promise<HumanRequest | undefined> {
   try {
     return (await client.call('getRun', { params: { run_id } })).pending_human_request ?? undefined;
@@ -122,7 +122,7 @@ async function wantsToAnswer(context: Context, run: NamedRun, request: HumanRequ
         neutral: true,
         escape: 'send nothing',
       },
-      // The person meant to send a message, and is asked something else.
+      // The person wanted to send a message and did not expect this prompt.
       { unsolicited: true },
     );
   } catch (error) {
@@ -132,12 +132,12 @@ async function wantsToAnswer(context: Context, run: NamedRun, request: HumanRequ
 }
 
 function notSent(run: NamedRun, request: HumanRequest | undefined, cause?: ServiceAnswerError): AopsError {
-  const asked = request === undefined ? '' : ` to "${request.title}"`;
-  const meaning = request?.type === 'approval' ? 'deny it, with the message as the reason' : 'send the message as the answer';
-  return new AopsError(`Run ${runTitle(run)} is waiting for an answer${asked}. The message was not sent.`, {
+  const toRequest = request === undefined ? '' : ` to "${request.title}"`;
+  const effect = request?.type === 'approval' ? 'deny it, with the message as the reason' : 'send the message as the answer';
+  return new AopsError(`Run ${runTitle(run)} is waiting for an answer${toRequest}. The message was not sent.`, {
     code: 'human_request_pending',
     exit: exitCodes.conflict,
-    hint: `Answer with ${respondCommands(runWord(run), request)}. To ${meaning}, add --as-answer.`,
+    hint: `Answer with ${respondCommands(runWord(run), request)}. To ${effect}, add --as-answer.`,
     ...(cause === undefined ? {} : { details: cause.details, cause }),
   });
 }

@@ -1,4 +1,4 @@
-/** Where a watched run's events go: a live transcript on a terminal, plain lines elsewhere, NDJSON for programs. */
+/** The outputs for the events of a watched run: a live transcript on a terminal, plain lines in logs, and NDJSON for programs. */
 
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
@@ -13,13 +13,13 @@ import type { Outage } from '../../watch/outage-tracker.ts';
 
 export interface Sink extends HeldSink {
   event(event: RunEvent): Promise<void>;
-  /** The service cannot be reached, or answers again: what the run does is not known meanwhile. */
+  /** Called when the service cannot be reached, and with undefined when it responds again. */
   outage(outage: Outage | undefined): void;
   /** Leaves the terminal tidy. */
   close(): void;
 }
 
-/** One JSON object a line, as it happens. */
+/** Prints events as one JSON object per line. */
 export class NdjsonSink implements Sink {
   readonly #terminal: Terminal;
 
@@ -36,10 +36,10 @@ export class NdjsonSink implements Sink {
   close(): void {}
 }
 
-/** Statuses that other lines of the transcript show: it moves, it asks, it has ended. */
-const toldOtherwise = new Set(['starting', 'running', 'waiting', 'completed', 'failed', 'interrupted']);
+/** Statuses that are already visible in other lines of the transcript. */
+const visibleStatuses = new Set(['starting', 'running', 'waiting', 'completed', 'failed', 'interrupted']);
 
-/** Lines for people. With a status line it is the live form; without one, the plain one for logs. */
+/** Prints events as lines for people: live with a status line, or plain for logs. */
 export class TranscriptSink implements Sink {
   readonly #write: (line: string) => Promise<void>;
   readonly #transcript: Transcript;
@@ -53,7 +53,7 @@ export class TranscriptSink implements Sink {
   #skipResponse = false;
   #outage: Outage | undefined;
 
-  /** @param prompts whether what the run asks is asked here */
+  /** @param prompts whether human requests are prompted for here */
   constructor(
     write: (line: string) => Promise<void>,
     transcript: Transcript,
@@ -120,24 +120,24 @@ export class TranscriptSink implements Sink {
       case 'run.status': {
         const before = this.#status;
         this.#status = event.data.status;
-        // One that was answered is pending for a moment: only at the beginning it tells that the run waits for its turn.
+        // After an answer, the run is pending for a moment. Only at the beginning does this mean that it is queued.
         if (event.data.status === 'pending' && before !== 'starting') return [];
-        return this.#live || toldOtherwise.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
+        return this.#live || visibleStatuses.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
       }
       case 'human_request.pending':
-        // The prompt says it itself.
+        // The prompt itself displays the request.
         return this.#prompts ? [] : [`? ${sanitizeLine(event.data.human_request.title)}`];
       case 'human_request.resolved':
-        return event.data.resolution === 'withdrawn' ? [dim(`The run no longer asks: ${sanitizeLine(event.data.title)}`)] : [];
+        return event.data.resolution === 'withdrawn' ? [dim(`No longer pending: ${sanitizeLine(event.data.title)}`)] : [];
       case 'rate_limit.waiting':
-        // The countdown shows it.
+        // The countdown is displayed elsewhere.
         return [];
       case 'run.finished':
         return [...this.#transcript.unfinished(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsed(event)}`)}`];
     }
   }
 
-  /** Of the run itself where its times are known, else of this watch. */
+  /** The duration of the run if its times are known, otherwise of this command. */
   #elapsed(event: RunEvent & { type: 'run.finished' }): string {
     const { started_at, completed_at } = event.data.run;
     const milliseconds = started_at && completed_at ? Date.parse(completed_at) - Date.parse(started_at) : this.#clock.now() - this.#started;

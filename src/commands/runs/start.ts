@@ -15,20 +15,20 @@ import { checkPullFolder, pullResults } from './pull-results.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
-  message: text('TEXT', 'What to tell it; @FILE reads a file, - standard input'),
+  message: text('TEXT', 'Message to the agent; @FILE reads it from a file, - from standard input'),
   sandbox: text('ID', 'Use the files of this sandbox', { check: length(1) }),
-  upload: texts('PATH', 'Upload a file or a folder for the run; may be repeated', { complete: 'files' }),
-  webhookUrl: text('URL', 'Tell this address what happens to the run', { check: webAddress }),
+  upload: texts('PATH', 'Upload a file or folder for the run; can be repeated', { complete: 'files' }),
+  webhookUrl: text('URL', 'Send the events of the run to this URL', { check: webAddress }),
   watch: flag('Watch the run to its end', { aliases: ['follow'] }),
   ...followFlags,
-  pull: text('DIR', 'When the run has ended, download its files into this folder', { complete: 'directories' }),
-  force: flag('Let --pull replace files that are there'),
+  pull: text('DIR', 'Download the files of the run into this folder when it has ended', { complete: 'directories' }),
+  force: flag('Let --pull overwrite existing files'),
 } as const;
 
 export default defineCommand({
   summary: 'Start a run of an agent',
   description:
-    'Prints the run; with --watch its transcript, and ends with the exit code of its outcome. --answers and --pull include --watch. --pull takes a new or an empty folder, so that files which are there are found before the run starts; with --force they are replaced.',
+    'Prints the run; with --watch, prints its transcript and ends with the exit code of its outcome. --answers and --pull imply --watch. --pull needs a new or empty folder, so that existing files are detected before the run starts; with --force, they are overwritten.',
   options,
   operations: [
     'listAgents',
@@ -46,12 +46,12 @@ export default defineCommand({
   mutates: true,
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
-    { command: "aops runs start --agent invoice-check --message 'March' --watch", text: 'Start, watch, answer' },
+    { command: "aops runs start --agent invoice-check --message 'March' --watch", text: 'Start a run, watch it and answer its requests' },
     {
       command: 'aops runs start --agent invoice-check --upload invoices.csv --answers answers.yaml --pull out',
-      text: 'A whole job without a person',
+      text: 'Run a complete job without a person',
     },
-    { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Only the id, for a script' },
+    { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Print only the ID, for a script' },
   ],
   result: returns('startRun.run'),
   output: recordOutput<Run>((run) => ({
@@ -63,8 +63,8 @@ export default defineCommand({
   })),
   async run(context, input) {
     const follows = input.watch || input.answers !== undefined || input.pull !== undefined;
-    if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request goes with --watch.');
-    if (input.force && input.pull === undefined) throw new UsageError('--force goes with --pull.');
+    if (!follows && input.onRequest !== undefined) throw new UsageError('--on-request requires --watch.');
+    if (input.force && input.pull === undefined) throw new UsageError('--force requires --pull.');
     if (input.pull !== undefined) checkPullFolder(context, input.pull, input.force);
     const follow = follows ? await followOptions(context, input) : undefined;
     const started = await start(context, input);
@@ -76,7 +76,7 @@ export default defineCommand({
   },
 });
 
-/** Checks everything that can be checked, then uploads and starts. */
+/** Checks everything that can be checked, then uploads the files and starts the run. */
 async function start(context: Context, input: CommandInput<Record<never, never>, typeof options>): Promise<Run> {
   const client = await context.client();
   const files = await collectFiles(context, input.upload);

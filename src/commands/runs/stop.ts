@@ -5,8 +5,8 @@ import { runId } from '../../cli/names/resolve-run.ts';
 import { pickedRunArgument } from '../../cli/names/run-names.ts';
 
 export default defineCommand({
-  summary: 'Stop a run, whatever it is doing',
-  description: 'Stopping a run that is not running changes nothing and succeeds. A message sent later resumes it.',
+  summary: 'Stop a run',
+  description: 'If the run has already ended, nothing changes and the command succeeds. A later message resumes a stopped run.',
   arguments: { run: pickedRunArgument({ runs: 'active', careful: true }) },
   operations: ['stopRun'],
   mutates: true,

@@ -15,16 +15,16 @@ import { readRun } from './read.ts';
 import { waitingView } from './waiting.ts';
 
 export default defineCommand({
-  summary: 'Wait until a run has ended, or waits for a person',
+  summary: 'Wait until a run has ended or needs an answer',
   description:
-    'With --for finished (the default) the exit code is the outcome of the run; while it waits for a person, somebody else has to answer. With --for waiting it is 0 as soon as the run asks somebody, and 6 when it has completed without asking. Limit the wait with --timeout (exit 9). On a terminal the state of the run is shown meanwhile.',
+    'With --for finished (the default), the exit code is the outcome of the run; its human requests must be answered elsewhere. With --for waiting, it is 0 as soon as the run has a human request, and 6 if the run completes without one. Limit the wait with --timeout (exit 9). On a terminal, the status of the run is displayed.',
   arguments: { run: runArgument },
   options: { for: choice(['finished', 'waiting'], 'What to wait for (default finished)') },
   operations: ['getRun', 'streamRunEvents', 'listRunMessages'],
   exits: [exitCodes.conflict, exitCodes.runFailed, exitCodes.runInterrupted],
   examples: [
-    { command: 'aops runs wait RUN --timeout 10m', text: 'Until it has ended' },
-    { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Until somebody is needed' },
+    { command: 'aops runs wait RUN --timeout 10m', text: 'Wait until a run has ended' },
+    { command: 'aops runs wait RUN --for waiting && aops runs respond RUN --approve', text: 'Wait for an approval and grant it' },
   ],
   result: returns('getRun.run'),
   output: recordOutput<Run>((run) => ({
@@ -48,7 +48,7 @@ export default defineCommand({
         const run = await readRun(client, id);
         if (!asks && !isFinal(run.status)) continue;
         const named = runForHere(context, run);
-        const error = asks ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? neverAsked(named) : undefined));
+        const error = asks ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? noRequestError(named) : undefined));
         if (error) throw new ResultError(error, run);
         return run;
       }
@@ -62,5 +62,5 @@ export default defineCommand({
   },
 });
 
-const neverAsked = (run: NamedRun): AopsError =>
-  new AopsError(`Run ${runTitle(run)} completed without asking anybody.`, { code: 'run_completed', exit: exitCodes.conflict });
+const noRequestError = (run: NamedRun): AopsError =>
+  new AopsError(`Run ${runTitle(run)} completed without a human request.`, { code: 'run_completed', exit: exitCodes.conflict });

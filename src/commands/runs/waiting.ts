@@ -1,4 +1,4 @@
-/** What a person at a terminal sees while `runs wait` waits: where the run is, and what it needs. Off a terminal there is nothing. */
+/** Displays the status and the requests of the run while `runs wait` is waiting. Displays nothing without a terminal. */
 
 import type { Context } from '../../cli/kit/context.ts';
 import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
@@ -9,22 +9,22 @@ import { TranscriptSink } from './sinks.ts';
 
 export interface WaitingView {
   event(event: RunEvent): Promise<void>;
-  /** Says how to come back to a run that was left. */
+  /** Prints how to come back after an interruption. */
   left(): void;
   close(): void;
 }
 
-const nothing: WaitingView = { event: async () => undefined, left: () => undefined, close: () => undefined };
+const noView: WaitingView = { event: async () => undefined, left: () => undefined, close: () => undefined };
 
-/** @param answers whether a request ends the wait, so that nothing has to be said of it */
+/** @param answers whether a request ends the wait, so that it is not announced here */
 export async function waitingView(context: Context, run: NamedRun, answers: boolean): Promise<WaitingView> {
   const { terminal, clock } = context;
-  if (!terminal.animated) return nothing;
+  if (!terminal.animated) return noView;
   const { statusLine } = await import('../../terminal/progress.ts');
   const styles = await terminal.err.styles();
   const named = runForHere(context, run);
   let needed = false;
-  // The lines of the transcript are not wanted here, only what the status line makes of them.
+  // Only the status line is displayed, not the lines of the transcript.
   const write = async (): Promise<void> => undefined;
   const sink = new TranscriptSink(write, new Transcript(styles, terminal.err.columns), styles, clock, await statusLine(terminal), true);
   return {
@@ -38,8 +38,8 @@ export async function waitingView(context: Context, run: NamedRun, answers: bool
     },
     left() {
       sink.close();
-      const state = needed ? 'it needs an answer' : 'the run goes on';
-      terminal.note(`Stopped waiting; ${state}. Come back with: aops runs ${needed ? 'watch' : 'wait'} ${runWord(named)}`);
+      const state = needed ? 'The run needs an answer' : 'The run continues';
+      terminal.note(`Stopped waiting. ${state}. Come back with: aops runs ${needed ? 'watch' : 'wait'} ${runWord(named)}`);
     },
     close: () => sink.close(),
   };

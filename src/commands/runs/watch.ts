@@ -7,17 +7,17 @@ import { runArgument } from '../../cli/names/run-names.ts';
 import { announce, followed, followRun } from './follow.ts';
 
 export default defineCommand({
-  summary: 'Watch a run to its end, and answer what it asks',
+  summary: 'Watch a run and answer its human requests',
   description:
-    'Streams the messages of the run. When it asks a person, a prompt appears under the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches: the run goes on. The exit code is the outcome of the run, also for one that ended earlier.',
+    'Streams the messages of the run until it ends. Human requests are prompted for below the transcript; without a terminal, --answers and --on-request decide. Ctrl-C detaches; the run continues. The exit code is the outcome of the run, even if it ended earlier.',
   arguments: { run: runArgument },
   options: followFlags,
   operations: ['getRun', 'streamRunEvents', 'listRunMessages', 'respondToHumanRequest'],
   exits: [exitCodes.runFailed, exitCodes.runInterrupted, exitCodes.runWaiting],
   examples: [
-    { command: 'aops runs watch @latest', text: 'Follow the newest run and answer it' },
-    { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Somebody else answers' },
-    { command: 'aops runs watch RUN -o ndjson', text: 'Every event as a JSON object on a line' },
+    { command: 'aops runs watch @latest', text: 'Watch the newest run and answer its requests' },
+    { command: 'aops runs watch RUN --on-request wait --timeout 1h', text: 'Watch a run while someone else answers' },
+    { command: 'aops runs watch RUN -o ndjson', text: 'Print every event as one JSON object per line' },
   ],
   result: returns('getRun.run'),
   async run(context, input) {

@@ -7,12 +7,12 @@ import { readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
 
 export default defineCommand({
   summary: "Print a file of a run's sandbox",
-  arguments: { run: runArgument, path: argument('The file') },
+  arguments: { run: runArgument, path: argument('The path of the file') },
   options: agentFlag,
   operations: ['getRunSandboxFileContent', 'getAgentRunSandboxFileContent', 'listAgents'],
   examples: [
-    { command: 'aops sandbox cat @latest report.md', text: 'Read it' },
-    { command: 'aops sandbox cat RUN data.bin > data.bin', text: 'Keep it, byte for byte' },
+    { command: 'aops sandbox cat @latest report.md', text: 'Print a text file' },
+    { command: 'aops sandbox cat RUN data.bin > data.bin', text: 'Save a binary file' },
   ],
   async run(context, input) {
     const client = await context.client();
@@ -24,8 +24,8 @@ export default defineCommand({
     }
     if (!file.isTextFile)
       throw new UsageError(
-        `${file.path} is no text and would garble the terminal.`,
-        `Save it: aops sandbox pull ${input.run} ${input.path} --to .`,
+        `${file.path} is a binary file, which cannot be printed on a terminal.`,
+        `Save it with: aops sandbox pull ${input.run} ${input.path} --to .`,
       );
     const decoder = new TextDecoder();
     for await (const chunk of runFileBytes(client, file, { signal: context.signal }))

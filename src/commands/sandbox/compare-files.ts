@@ -1,4 +1,4 @@
-/** The files of a run's sandbox beside those of a folder here: which are only there, only here, or not the same. */
+/** Compares the files of a run's sandbox with a local folder: which exist only on one side, and which differ. */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,11 +10,11 @@ import { inParallel } from '../../client/transfers/parallel.ts';
 import { listRunTree, parallelTransfers, type RunPlace, readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
 import type { Comparison } from '../../terminal/diff.ts';
 
-/** A file that differs. Before is the folder here, after is the sandbox. */
+/** A file that differs. "Before" is the local folder, "after" is the sandbox. */
 export class FileChange {
   readonly path: string;
   readonly change: 'added' | 'removed' | 'changed';
-  /** Bytes; null where there is no file. */
+  /** Bytes; null if the file does not exist. */
   readonly size_before: number | null;
   readonly size_after: number | null;
   readonly #texts: Comparison | undefined;
@@ -27,18 +27,18 @@ export class FileChange {
     this.#texts = texts;
   }
 
-  /** Both texts, when they were asked for and are texts of a size to read. No part of the data. */
+  /** Both texts, if they were requested and are text files that are not too large. Not part of the JSON output. */
   get texts(): Comparison | undefined {
     return this.#texts;
   }
 }
 
-/** Larger files are told to differ, and not how. It is what a service sends with its answer. */
-const longestText = 1024 * 1024;
+/** Larger files are only reported as different. This is the maximum size that a service includes in its response. */
+const maxTextBytes = 1024 * 1024;
 
 /**
- * The files that differ, by name. Links here are left out.
- * @param options `inside` is the folder of the sandbox; `texts` says whether the texts are wanted too
+ * The files that differ, sorted by name. Local symbolic links are ignored.
+ * @param options `inside` is the folder in the sandbox; `texts` requests the texts too
  * @throws UsageError when the folder cannot be read
  */
 export async function compareFiles(
@@ -77,7 +77,7 @@ export async function compareFiles(
     remote: { path: string; size: number } | undefined,
     either: AbortSignal,
   ): Promise<Comparison | undefined> {
-    if (Math.max(local?.size ?? 0, remote?.size ?? 0) > longestText) return undefined;
+    if (Math.max(local?.size ?? 0, remote?.size ?? 0) > maxTextBytes) return undefined;
     const content = remote && (await readRunFile(client, run, remote.path, either));
     const after = content === undefined ? '' : content.truncated || content.encoding === 'base64' ? null : content.content;
     const before = local === undefined ? '' : textOf(await readFile(local.file));
@@ -97,11 +97,11 @@ async function localFiles(context: Context, folder: string) {
   const found = await stat(root).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(fileProblem(folder, error));
   });
-  if (!found.isDirectory()) throw new UsageError(`${folder} is no folder.`, 'Compare with the folder that the files would be pulled into.');
+  if (!found.isDirectory()) throw new UsageError(`${folder} is not a folder.`, 'Specify the folder that the files would be pulled into.');
   return filesBelow(root, '', []);
 }
 
-/** Whether two streams bring the same bytes, in whatever pieces. */
+/** Whether two streams contain the same bytes, regardless of their chunks. */
 export async function sameBytes(one: AsyncIterable<Uint8Array>, other: AsyncIterable<Uint8Array>): Promise<boolean> {
   const [left, right] = [one[Symbol.asyncIterator](), other[Symbol.asyncIterator]()];
   try {

@@ -1,4 +1,5 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
+import { pluralize } from '../../base/pluralize.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument, flag, optionalArgument } from '../../cli/kit/flags.ts';
@@ -14,26 +15,26 @@ import { formatSize } from '../../terminal/size.ts';
 import { compareFiles, type FileChange } from './compare-files.ts';
 
 export default defineCommand({
-  summary: "Compare a run's sandbox with a folder here",
+  summary: "Compare a run's sandbox with a local folder",
   description:
-    'Shows what the run has made of the files: - is the folder here, + is the sandbox, so it is what `aops sandbox pull --force` would change. With two paths the first is a folder of the sandbox. Links in the folder are left out.\n\nThe exit code is 0 whether there are differences or not; with --exit-code it is 6 when there are.',
+    'Lines with - are from the local folder, lines with + from the sandbox, so the diff shows what `aops sandbox pull --force` would change. With two paths, the first is a folder in the sandbox. Symbolic links in the local folder are ignored.\n\nThe exit code is 0 whether or not there are differences; with --exit-code, it is 6 if there are.',
   arguments: {
     run: runArgument,
-    path: argument('A folder of the sandbox; alone, the folder here', { complete: 'directories' }),
-    folder: optionalArgument('The folder here, after a folder of the sandbox', { complete: 'directories' }),
+    path: argument('The local folder, or the folder in the sandbox if FOLDER follows', { complete: 'directories' }),
+    folder: optionalArgument('The local folder, if PATH is a folder in the sandbox', { complete: 'directories' }),
   },
   options: {
-    stat: flag('Show only which files differ, and their sizes'),
-    nameOnly: flag('Show only the names'),
-    exitCode: flag('Exit 6 when there are differences'),
+    stat: flag('Show only the files that differ, with their sizes'),
+    nameOnly: flag('Show only the names of the files that differ'),
+    exitCode: flag('Exit with 6 if there are differences'),
     ...agentFlag,
   },
   operations: readingOperations,
   exits: [exitCodes.conflict],
   examples: [
-    { command: 'aops sandbox diff @latest data', text: 'What the newest run changed in a copy of data' },
-    { command: 'aops sandbox diff RUN /workspace/out expected --exit-code', text: 'A check, as in CI' },
-    { command: 'aops sandbox diff RUN data > run.patch', text: 'Keep it as a patch' },
+    { command: 'aops sandbox diff @latest data', text: 'Show what the newest run changed in a copy of data' },
+    { command: 'aops sandbox diff RUN /workspace/out expected --exit-code', text: 'Check the output of a run in CI' },
+    { command: 'aops sandbox diff RUN data > run.patch', text: 'Save the differences as a patch' },
   ],
   result: returns({ path: 'string', change: 'added|removed|changed', size_before: 'integer|null', size_after: 'integer|null' }),
   output: listOutput<FileChange>({
@@ -47,7 +48,7 @@ export default defineCommand({
     empty: 'There are no differences.',
   }),
   async run(context, input) {
-    if (input.stat && input.nameOnly) throw new UsageError('--stat and --name-only exclude each other.');
+    if (input.stat && input.nameOnly) throw new UsageError('--stat and --name-only cannot be combined.');
     await context.client();
     const [inside, folder] = input.folder === undefined ? [workspace, input.path] : [input.path, input.folder];
     const place = await runPlace(context, input.run, input.agent);
@@ -56,8 +57,8 @@ export default defineCommand({
     const list = wholeList(changes);
     list.form = form;
     if (!input.exitCode || changes.length === 0) return list;
-    const differ = changes.length === 1 ? '1 file differs' : `${changes.length} files differ`;
-    throw new ResultError(new AopsError(`${differ}.`, { code: 'files_differ', exit: exitCodes.conflict }), list);
+    const message = `${pluralize(changes.length, 'file differs', 'files differ')}.`;
+    throw new ResultError(new AopsError(message, { code: 'files_differ', exit: exitCodes.conflict }), list);
   },
 });
 
@@ -65,7 +66,7 @@ async function drawTexts(files: readonly FileChange[], view: View): Promise<stri
   const { renderDiff } = await import('../../terminal/diff.ts');
   const { sanitizeLine } = await import('../../terminal/sanitize.ts');
   const parts = files.map((file) => {
-    // A file that is there and empty has no lines to show.
+    // An empty file that exists has no lines to compare.
     if (file.texts && file.texts.before !== file.texts.after) return renderDiff(file.texts, view);
     const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
     return `${file.change === 'changed' ? 'Differs' : file.change === 'added' ? 'Added' : 'Removed'}: ${sanitizeLine(file.path)} (${sizes.join(' to ')})\n`;

@@ -1,7 +1,7 @@
 import { aliasOf, defineGroup } from '../../cli/kit/command.ts';
 
 export const sandbox = defineGroup({
-  summary: 'Files for a run, and the files of a run',
+  summary: 'Manage the files of runs',
   commands: {
     create: () => import('./create.ts'),
     push: () => import('./push.ts'),

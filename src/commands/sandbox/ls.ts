@@ -14,7 +14,7 @@ interface ListedFile {
   type: 'file' | 'directory';
   size: number;
   modified_at: string | null;
-  /** Null where the service does not tell. */
+  /** Null if the service does not report this. */
   isTextFile: boolean | null;
 }
 
@@ -22,21 +22,21 @@ const name = column<ListedFile>('NAME', (file) => (file.type === 'directory' ? `
 const size = sizeColumn<ListedFile>('SIZE', (file) => (file.type === 'directory' ? null : file.size));
 
 export default defineCommand({
-  summary: "List a folder of a run's sandbox, or of a sandbox of its own",
+  summary: "List a folder in a run's sandbox or a staged sandbox",
   arguments: {
     run: optionalRunArgument('; not with --sandbox', { unless: ['sandbox'] }),
     path: optionalArgument('The folder (default /workspace)'),
   },
   options: {
-    long: flag('Show type, kind and time as well', { short: 'l' }),
-    sandbox: text('ID', 'A sandbox of its own instead of a run'),
+    long: flag('Also show type, kind and modification time', { short: 'l' }),
+    sandbox: text('ID', 'List a staged sandbox instead of the sandbox of a run'),
     ...agentFlag,
   },
   operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listSandboxFiles', 'listAgents'],
   examples: [
-    { command: 'aops sandbox ls @latest', text: 'Files of the newest run' },
-    { command: 'aops sandbox ls -l RUN out', text: 'A folder, with all that is known of its files' },
-    { command: 'aops sandbox ls --sandbox SANDBOX /workspace/input', text: 'What was staged' },
+    { command: 'aops sandbox ls @latest', text: 'List the files of the newest run' },
+    { command: 'aops sandbox ls -l RUN out', text: 'List a folder with details' },
+    { command: 'aops sandbox ls --sandbox SANDBOX /workspace/input', text: 'List staged files' },
   ],
   result: returns({
     name: 'string',
@@ -60,7 +60,8 @@ export default defineCommand({
 
     async function ofRun(): Promise<ListedFile[]> {
       const client = await context.client();
-      if (input.run === undefined) throw new UsageError('Which files? Give a run, or --sandbox ID.', 'See `aops sandbox ls --help`.');
+      if (input.run === undefined)
+        throw new UsageError('No run or sandbox was specified.', 'Pass a run or --sandbox ID; see `aops sandbox ls --help`.');
       const place = await runPlace(context, input.run, input.agent);
       return (await listRunFolder(client, place, input.path ?? workspace, context.signal)).entries;
     }
@@ -68,8 +69,8 @@ export default defineCommand({
     async function ofSandbox(sandbox_id: string): Promise<ListedFile[]> {
       const client = await context.client();
       // With --sandbox the only argument is the path.
-      if (input.path !== undefined) throw new UsageError('Give a run or --sandbox, not both.');
-      if (input.agent !== undefined) throw new UsageError('--agent goes with a run: a sandbox of its own has no agent.');
+      if (input.path !== undefined) throw new UsageError('A run and --sandbox cannot be combined.');
+      if (input.agent !== undefined) throw new UsageError('--agent requires a run, because a staged sandbox has no agent.');
       const { files } = await client.call('listSandboxFiles', { params: { sandbox_id }, query: { path: input.run ?? workspace } });
       return files.map(({ type, size_bytes, ...file }) => ({
         ...file,

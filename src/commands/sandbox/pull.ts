@@ -8,20 +8,20 @@ import { agentFlag, readingOperations, runPlace } from '../../cli/names/run-plac
 import { type PulledFile, pullFiles } from '../../cli/transfers/pull-files.ts';
 
 export default defineCommand({
-  summary: "Download files of a run's sandbox",
+  summary: "Download files from a run's sandbox",
   arguments: {
     run: runArgument,
-    path: optionalArgument('A file or a folder (default: everything)'),
+    path: optionalArgument('A file or folder (default: everything)'),
   },
   options: {
-    to: text('DIR', 'Folder to download into (default: the current one)', { complete: 'directories' }),
-    force: flag('Replace files that are there'),
+    to: text('DIR', 'Folder to download into (default: the current folder)', { complete: 'directories' }),
+    force: flag('Overwrite existing files'),
     ...agentFlag,
   },
   operations: readingOperations,
   examples: [
-    { command: 'aops sandbox pull @latest --to out', text: 'Everything the newest run has' },
-    { command: 'aops sandbox pull RUN report.md', text: 'One file, into the current folder' },
+    { command: 'aops sandbox pull @latest --to out', text: 'Download all files of the newest run' },
+    { command: 'aops sandbox pull RUN report.md', text: 'Download a file into the current folder' },
   ],
   result: returns({ path: 'string', file: 'string', size: 'integer' }),
   output: listOutput<PulledFile>({

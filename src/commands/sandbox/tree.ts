@@ -16,27 +16,27 @@ interface Tree {
   files: number;
   /** Bytes. */
   size: number;
-  /** Whether neither --depth nor --limit left something out. */
+  /** Whether --depth and --limit omitted nothing. */
   complete: boolean;
   entries: SandboxFileEntry[];
 }
 
 export default defineCommand({
-  summary: "Show everything in a run's sandbox as a tree",
+  summary: "Show the files of a run's sandbox as a tree",
   arguments: {
     run: runArgument,
     path: optionalArgument('The folder (default /workspace)'),
   },
   options: {
-    depth: integer('N', 'Look into folders this deep', { minimum: 1 }),
-    limit: integer('N', 'Show so many files and folders at the most (default 1000)', { minimum: 1, maximum: 100_000 }),
+    depth: integer('N', 'Maximum depth of folders', { minimum: 1 }),
+    limit: integer('N', 'Maximum number of files and folders (default 1000)', { minimum: 1, maximum: 100_000 }),
     ...agentFlag,
   },
   operations: ['listRunSandboxFiles', 'listAgentRunSandboxFiles', 'listAgents'],
   examples: [
-    { command: 'aops sandbox tree @latest', text: 'What the newest run has' },
-    { command: 'aops sandbox tree RUN out --depth 2', text: 'A folder, and the folders in it' },
-    { command: 'aops sandbox tree RUN --jq .size', text: 'How many bytes there are' },
+    { command: 'aops sandbox tree @latest', text: 'Show the files of the newest run' },
+    { command: 'aops sandbox tree RUN out --depth 2', text: 'Show a folder and its subfolders' },
+    { command: 'aops sandbox tree RUN --jq .size', text: 'Print the total number of bytes' },
   ],
   result: returns({
     path: 'string',
@@ -53,7 +53,7 @@ export default defineCommand({
     const text = renderTree(tree.path, tree.entries, view);
     if (!view.tty) return text;
     const totals = [pluralize(tree.directories, 'folder'), pluralize(tree.files, 'file'), formatSize(tree.size)].join(', ');
-    return `${text}\n${totals}${tree.complete ? '' : '; there is more'}\n`;
+    return `${text}\n${totals}${tree.complete ? '' : '; the list is incomplete'}\n`;
   }),
   async run(context, input): Promise<Tree> {
     const client = await context.client();

@@ -7,18 +7,18 @@ import { address, descriptionOption, eventOption } from './options.ts';
 import { webhookRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Send events to a URL',
+  summary: 'Create a webhook that sends events to a URL',
   description:
-    'Each event is a POST with a JSON body, signed as Standard Webhooks 1.0 has it. Deliveries come at least once and in no order: look at webhook-id to tell repeats. Where a local service may deliver to is said when it is started, with --allow-webhook-host; one that `aops local up` started delivers to this machine.',
-  arguments: { url: argument('Where to send events', address) },
+    'Each event is a POST request with a JSON body, signed according to Standard Webhooks 1.0. Deliveries arrive at least once and in any order; use webhook-id to detect repeats. A service started with `aops local up` delivers only to this machine; allow other hosts with --allow-webhook-host when you start it.',
+  arguments: { url: argument('The URL to send events to', address) },
   options: { event: eventOption, description: descriptionOption },
   operations: ['createTeamWebhook'],
   mutates: true,
   examples: [
-    { command: 'aops webhooks create http://127.0.0.1:8080/hook', text: 'Everything' },
+    { command: 'aops webhooks create http://127.0.0.1:8080/hook', text: 'Send all events' },
     {
       command: 'aops webhooks create https://example.com/hook --event run.failed --event human_request.created',
-      text: 'What somebody has to look at',
+      text: 'Send only events that need attention',
     },
   ],
   result: returns('createTeamWebhook.webhook'),

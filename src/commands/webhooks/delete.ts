@@ -7,12 +7,12 @@ import { findWebhook } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a webhook',
-  description: 'What is queued for it is dropped; the log of its deliveries stays.',
-  arguments: { webhook: argument('The id of the webhook', { complete: 'webhooks' }) },
+  description: 'Queued deliveries are dropped; the delivery log remains.',
+  arguments: { webhook: argument('The ID of the webhook', { complete: 'webhooks' }) },
   operations: ['listTeamWebhooks', 'deleteTeamWebhook'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops webhooks delete WEBHOOK --yes', text: 'In a script' }],
+  examples: [{ command: 'aops webhooks delete WEBHOOK --yes', text: 'Delete a webhook without confirmation' }],
   result: returns('deleteTeamWebhook', { id: 'uuid', url: 'url' }),
   output: textOutput<{ id: string; url: string }>(({ url }) => `Deleted the webhook to ${url}.`),
   async run(context, input) {

@@ -12,25 +12,25 @@ import { deliveryStatuses, webhookEventKinds } from '../../interface/webhook-eve
 import { deliveryColumns } from './record.ts';
 
 export default defineCommand({
-  summary: 'List deliveries, the newest first',
+  summary: 'List webhook deliveries, newest first',
   options: {
     ...listFlags,
-    failed: flag('Those that were given up (--status failed)'),
-    status: choice(deliveryStatuses, 'Deliveries with this status'),
-    event: choice(webhookEventKinds, 'Deliveries of this kind of event', { metavar: 'EVENT' }),
-    run: text('RUN', 'Deliveries about this run: its number, its id, or @latest', { complete: 'runs' }),
-    webhook: text('ID', 'Deliveries of this webhook', { check: uuid }),
+    failed: flag('Only failed deliveries (same as --status failed)'),
+    status: choice(deliveryStatuses, 'Only deliveries with this status'),
+    event: choice(webhookEventKinds, 'Only deliveries of this event', { metavar: 'EVENT' }),
+    run: text('RUN', 'Only deliveries about this run: its number, its ID or @latest', { complete: 'runs' }),
+    webhook: text('ID', 'Only deliveries of this webhook', { check: uuid }),
   },
   operations: ['listWebhookDeliveries', 'listRuns'],
   examples: [
-    { command: 'aops webhooks deliveries', text: 'The newest twenty' },
-    { command: 'aops webhooks deliveries --failed --all -o id', text: 'The ids of those that were given up, to resend them' },
-    { command: 'aops webhooks deliveries --run @latest', text: 'What was told of the newest run' },
+    { command: 'aops webhooks deliveries', text: 'List the 20 newest deliveries' },
+    { command: 'aops webhooks deliveries --failed --all -o id', text: 'Print the IDs of failed deliveries' },
+    { command: 'aops webhooks deliveries --run @latest', text: 'List deliveries about the newest run' },
   ],
   result: returns('listWebhookDeliveries.deliveries[]'),
-  output: listOutput<WebhookDelivery>({ columns: deliveryColumns, empty: 'No deliveries.' }),
+  output: listOutput<WebhookDelivery>({ columns: deliveryColumns, empty: 'There are no deliveries.' }),
   async run(context, input) {
-    if (input.failed && input.status !== undefined) throw new UsageError('--failed and --status exclude each other.');
+    if (input.failed && input.status !== undefined) throw new UsageError('--failed and --status cannot be combined.');
     const client = await context.client();
     const filters = omitUndefined({
       status: input.failed ? ('failed' as const) : input.status,

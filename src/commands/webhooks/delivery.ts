@@ -14,16 +14,16 @@ const attemptColumns = [
   column('STATUS', (attempt: WebhookAttempt) => attempt.status_code, { align: 'right' }),
   column('MS', (attempt: WebhookAttempt) => attempt.duration_ms, { align: 'right' }),
   column('PROBLEM', (attempt: WebhookAttempt) => attempt.error, { shrink: true }),
-  column('ANSWER', (attempt: WebhookAttempt) => attempt.response_body, { shrink: true }),
+  column('RESPONSE', (attempt: WebhookAttempt) => attempt.response_body, { shrink: true }),
 ];
 
 export default defineCommand({
-  summary: 'Show a delivery with its attempts and its payload',
-  arguments: { delivery: argument('The id of the delivery') },
+  summary: 'Show a webhook delivery with its attempts and payload',
+  arguments: { delivery: argument('The ID of the delivery') },
   operations: ['getWebhookDelivery'],
   examples: [
-    { command: 'aops webhooks delivery DELIVERY', text: 'What was sent, and what came back' },
-    { command: 'aops webhooks delivery DELIVERY --jq .payload', text: 'The body that was sent' },
+    { command: 'aops webhooks delivery DELIVERY', text: 'Show the request and the responses' },
+    { command: 'aops webhooks delivery DELIVERY --jq .payload', text: 'Print the payload' },
   ],
   result: returns('getWebhookDelivery.delivery'),
   output: documentOutput<WebhookDeliveryDetail>(async (delivery, view: View) => {

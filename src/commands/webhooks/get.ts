@@ -6,10 +6,10 @@ import type { Webhook } from '../../interface/types.ts';
 import { findWebhook, webhookRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Show a webhook, and why it was disabled if it was',
-  arguments: { webhook: argument('The id of the webhook', { complete: 'webhooks' }) },
+  summary: 'Show a webhook',
+  arguments: { webhook: argument('The ID of the webhook', { complete: 'webhooks' }) },
   operations: ['listTeamWebhooks'],
-  examples: [{ command: 'aops webhooks get WEBHOOK', text: 'How it does' }],
+  examples: [{ command: 'aops webhooks get WEBHOOK', text: 'Show a webhook and its status' }],
   result: returns('createTeamWebhook.webhook'),
   output: recordOutput<Webhook>(webhookRecord),
   run: (context, input) => findWebhook(context, input.webhook),

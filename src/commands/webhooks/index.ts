@@ -2,7 +2,7 @@ import { defineGroup } from '../../cli/kit/command.ts';
 import { secret } from './secret/index.ts';
 
 export const webhooks = defineGroup({
-  summary: 'URLs that receive events, and the deliveries to them',
+  summary: 'Manage webhooks and their deliveries',
   commands: {
     list: () => import('./list.ts'),
     get: () => import('./get.ts'),

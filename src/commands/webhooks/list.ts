@@ -9,13 +9,13 @@ export default defineCommand({
   summary: 'List the webhooks of the team',
   operations: ['listTeamWebhooks'],
   examples: [
-    { command: 'aops webhooks list', text: 'All of them, with how they do' },
-    { command: "aops webhooks list --jq '.data[] | select(.enabled | not)'", text: 'Those that were disabled' },
+    { command: 'aops webhooks list', text: 'List webhooks and their status' },
+    { command: "aops webhooks list --jq '.data[] | select(.enabled | not)'", text: 'Print the webhooks that are disabled' },
   ],
   result: returns('listTeamWebhooks.webhooks[]'),
   output: listOutput<Webhook>({
     columns: webhookColumns,
-    empty: 'No webhooks. Create one with `aops webhooks create URL`.',
+    empty: 'There are no webhooks. Create one with `aops webhooks create URL`.',
   }),
   run: async (context) => wholeList(await allWebhooks(context)),
 });

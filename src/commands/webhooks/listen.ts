@@ -13,23 +13,26 @@ import { secretOption, signingKeys } from './signing-secret.ts';
 import { temporaryWebhook } from './temporary-webhook.ts';
 
 export default defineCommand({
-  summary: 'Receive deliveries on this machine, and show them as they come',
+  summary: 'Receive and print webhook deliveries on this machine',
   description:
-    'Each one is verified before it is shown; what is not genuine is refused with 400. --subscribe creates a webhook for as long as it listens. The secret is that of the team unless --secret gives another, and then no service is needed. --json prints one JSON object a line, with the body as it came.',
+    'Each delivery is verified before it is printed; deliveries with an invalid signature are rejected with status 400. --subscribe creates a webhook that exists as long as the command runs. The default secret is that of the team; with --secret, no service is needed. --json prints one JSON object per line, including the original body.',
   options: {
-    port: integer('N', 'Listen on this port of 127.0.0.1 (default: a free one)', { minimum: 0, maximum: 65_535 }),
-    subscribe: flag('Create a webhook for it, and delete it at the end'),
-    event: { ...eventOption, summary: 'With --subscribe: this kind of event; may be repeated (default: all kinds)' },
+    port: integer('N', 'Listen on this port of 127.0.0.1 (default: a free port)', { minimum: 0, maximum: 65_535 }),
+    subscribe: flag('Create a temporary webhook for this command'),
+    event: { ...eventOption, summary: 'With --subscribe: event to send; can be repeated (default: all events)' },
     secret: secretOption,
-    forwardTo: text('URL', 'Pass each delivery on, and answer what is answered there', address),
-    until: choice(webhookEventKinds, 'End after the first event of this kind; limit the wait with --timeout', { metavar: 'EVENT' }),
+    forwardTo: text('URL', 'Forward deliveries to this URL and return its response', address),
+    until: choice(webhookEventKinds, 'End after the first event of this type; limit the wait with --timeout', { metavar: 'EVENT' }),
   },
   operations: ['getTeamWebhookSecret', 'createTeamWebhook', 'deleteTeamWebhook'],
   mutates: true,
   exits: [exitCodes.timeout],
   examples: [
-    { command: 'aops webhooks listen --subscribe', text: 'Everything that happens, until Ctrl-C' },
-    { command: 'aops webhooks listen --subscribe --forward-to http://127.0.0.1:3000/hook', text: 'Into the program that you work on' },
+    { command: 'aops webhooks listen --subscribe', text: 'Print all events until Ctrl-C' },
+    {
+      command: 'aops webhooks listen --subscribe --forward-to http://127.0.0.1:3000/hook',
+      text: 'Forward events to a program under development',
+    },
     { command: 'aops webhooks listen --port 8080 --until run.completed --timeout 5m --json', text: 'Wait for an event in a script' },
   ],
   async run(context, input) {
@@ -61,29 +64,29 @@ export default defineCommand({
   },
 });
 
-/** Ctrl-C is how listening without an end ends. */
+/** Whether the command was interrupted, which is the normal way to end it without --until. */
 const isInterrupt = (reason: unknown): boolean => reason instanceof AopsError && ['interrupted', 'terminated'].includes(reason.code);
 
-async function keys(context: Context, given: readonly string[]): Promise<Uint8Array[]> {
-  const own = await signingKeys(context, given);
+async function keys(context: Context, sources: readonly string[]): Promise<Uint8Array[]> {
+  const own = await signingKeys(context, sources);
   if (own.length > 0) return own;
   const client = await context.client();
   const { secret } = await client.call('getTeamWebhookSecret', { params: { teamId: context.teamId() } });
   context.terminal.protect(secret);
-  return [secretKey(secret, 'The answer of the service')];
+  return [secretKey(secret, 'The secret from the service')];
 }
 
 const forPrograms = ({ format }: Context): boolean => format === 'json' || format === 'ndjson';
 
 async function announce(context: Context, url: string): Promise<void> {
   if (forPrograms(context)) await context.terminal.json({ type: 'listening', url });
-  else context.terminal.note(`Listening on ${url}; end it with Ctrl-C.`);
+  else context.terminal.note(`Listening on ${url}. Press Ctrl-C to stop.`);
 }
 
 async function show(context: Context, delivery: ReceivedDelivery, forwarded: Forwarded): Promise<void> {
   const { terminal, clock } = context;
   const at = new Date(clock.now()).toISOString();
   if (forPrograms(context)) return terminal.json(deliveryObject(delivery, at, forwarded));
-  if (!delivery.verdict.valid) return terminal.warn(`Refused: ${delivery.verdict.message} ${delivery.verdict.hint}`);
+  if (!delivery.verdict.valid) return terminal.warn(`Rejected: ${delivery.verdict.message} ${delivery.verdict.hint}`);
   await terminal.line(deliveryLine(delivery, at, forwarded, await terminal.out.styles()));
 }

@@ -1,4 +1,4 @@
-/** A received delivery as a line for people, and as an object for programs. Pure. */
+/** Formats a received delivery as a line for people or as an object for programs. Pure. */
 import { isObject, jsonValue, shortened } from '../../base/values.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
 import { webhookHeaders } from '../../client/webhooks/signature.ts';
@@ -21,7 +21,7 @@ interface Event {
 
 export type Forwarded = { status: number } | { problem: string } | undefined;
 
-/** The event in a body; empty when it is no JSON object. */
+/** The event in a body; empty if the body is not a JSON object. */
 function eventOf(body: Buffer): Event {
   const value = jsonValue(body.toString('utf8'));
   return isObject(value) ? value : {};
@@ -53,7 +53,7 @@ export function deliveryObject(delivery: ReceivedDelivery, at: string, forwarded
   };
 }
 
-/** Time, kind, what it is about, and what came of it. */
+/** The time, event, subject and result of a delivery in one line. */
 export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: Forwarded, { dim, accent, warning }: Styles): string {
   const { data = {} } = eventOf(delivery.body);
   const run = data.run?.id ?? data.run_id;
@@ -66,14 +66,14 @@ export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: 
     data.build?.name,
     data.webhook?.url,
   ].find((value): value is string => typeof value === 'string');
-  const passed = forwarded === undefined ? '' : 'status' in forwarded ? `-> ${forwarded.status}` : `-> ${forwarded.problem}`;
+  const result = forwarded === undefined ? '' : 'status' in forwarded ? `-> ${forwarded.status}` : `-> ${forwarded.problem}`;
   return [
     dim(at.slice(11, 19)),
     accent(sanitizeLine(kindOf(delivery))),
     typeof run === 'string' ? dim(sanitizeLine(run)) : '',
     about === undefined ? '' : shortened(sanitizeLine(about), 60),
     delivery.duplicate ? warning('(again)') : '',
-    sanitizeLine(passed),
+    sanitizeLine(result),
   ]
     .filter((part) => part !== '')
     .join('  ');

@@ -1,10 +1,10 @@
-/** Subscriptions and deliveries as people see them, and how they are found. */
+/** How webhooks and deliveries are displayed, and how an argument identifies a webhook. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../cli/kit/output.ts';
 import type { Webhook, WebhookDelivery } from '../../interface/types.ts';
 
-/** `*` in words. */
+/** The events, with `*` in words. */
 const eventsOf = (webhook: Webhook): string => (webhook.events?.includes('*') ? 'all' : (webhook.events ?? []).join(', '));
 
 export const webhookColumns = [
@@ -42,7 +42,7 @@ export const deliveryRecord = (delivery: WebhookDelivery) => ({
   'Event ID': delivery.event_id,
   Status: status(delivery.status),
   URL: delivery.url,
-  Webhook: delivery.subscription_id ?? '(of the run itself)',
+  Webhook: delivery.subscription_id ?? '(set by the run)',
   Run: delivery.run_id ?? undefined,
   Problem: delivery.last_error ?? undefined,
   'Next attempt': delivery.next_attempt_at ? time(delivery.next_attempt_at) : undefined,
@@ -50,7 +50,7 @@ export const deliveryRecord = (delivery: WebhookDelivery) => ({
   Ended: delivery.completed_at ? time(delivery.completed_at) : undefined,
 });
 
-/** All subscriptions of the team. The interface leaves the name of the list open. */
+/** All webhooks of the team. The interface does not define the name of the list. */
 export async function allWebhooks(context: Context): Promise<Webhook[]> {
   const client = await context.client();
   const answer: object = await client.call('listTeamWebhooks', { params: { teamId: context.teamId() } });
@@ -58,13 +58,13 @@ export async function allWebhooks(context: Context): Promise<Webhook[]> {
   return named.webhooks ?? named.subscriptions ?? named.data ?? [];
 }
 
-/** A subscription of the team. @throws AopsError `webhook_not_found` (exit 3) */
+/** The webhook of the team with this ID. @throws AopsError `webhook_not_found` (exit 3) */
 export async function findWebhook(context: Context, id: string): Promise<Webhook> {
   const found = (await allWebhooks(context)).find((webhook) => webhook.id === id);
   if (found) return found;
   throw new AopsError(`There is no webhook ${id}.`, {
     code: 'webhook_not_found',
     exit: exitCodes.notFound,
-    hint: 'See the webhooks with `aops webhooks list`.',
+    hint: 'List the webhooks with `aops webhooks list`.',
   });
 }

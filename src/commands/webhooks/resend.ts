@@ -6,15 +6,15 @@ import type { WebhookDelivery } from '../../interface/types.ts';
 import { deliveryRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Deliver an event again',
+  summary: 'Resend a webhook delivery',
   description:
-    'It goes out at once, under the same webhook-id, and is tried as often as a new one. A delivery that waits for its next attempt is brought forward.',
-  arguments: { delivery: argument('The id of the delivery') },
+    'The event is sent immediately with the same webhook-id, and retried like a new delivery. A delivery that is waiting for its next attempt is sent now.',
+  arguments: { delivery: argument('The ID of the delivery') },
   operations: ['resendWebhookDelivery'],
   mutates: true,
   examples: [
-    { command: 'aops webhooks resend DELIVERY', text: 'Once more' },
-    { command: 'aops webhooks deliveries --failed --all -o id | xargs -n 1 aops webhooks resend', text: 'Everything that was given up' },
+    { command: 'aops webhooks resend DELIVERY', text: 'Resend a delivery' },
+    { command: 'aops webhooks deliveries --failed --all -o id | xargs -n 1 aops webhooks resend', text: 'Resend all failed deliveries' },
   ],
   result: returns('resendWebhookDelivery.delivery'),
   output: recordOutput<WebhookDelivery>(deliveryRecord),

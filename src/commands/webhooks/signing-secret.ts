@@ -1,4 +1,4 @@
-/** The secret to verify with: from a file, standard input or the environment, never from the command line itself. */
+/** Reads the secret to verify with from a file, standard input or the environment, never from the command line itself. */
 import { UsageError } from '../../base/errors.ts';
 import { readText } from '../../cli/input/body.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -9,20 +9,20 @@ const variable = 'AOPS_WEBHOOK_SECRET';
 
 export const secretOption = texts(
   '@FILE|-',
-  `Read the secret from a file, or - for standard input (default: $${variable}); may be repeated`,
+  `Read the secret from a file, or - for standard input (default: $${variable}); can be repeated`,
   {
     complete: 'files',
   },
 );
 
-/** The keys of all secrets given; none when there is none anywhere. @throws UsageError for what is no secret */
-export async function signingKeys(context: Context, given: readonly string[]): Promise<Uint8Array[]> {
+/** The keys of all secrets; empty if there are none. @throws UsageError for an invalid secret */
+export async function signingKeys(context: Context, sources: readonly string[]): Promise<Uint8Array[]> {
   const named = await Promise.all(
-    given.map(async (word): Promise<[string, string]> => [await secretText(context, word), `--secret ${word}`]),
+    sources.map(async (word): Promise<[string, string]> => [await secretText(context, word), `--secret ${word}`]),
   );
   const fallback = context.env[variable];
   const all: [string, string][] = named.length > 0 || fallback === undefined ? named : [[fallback, `$${variable}`]];
-  // A file may hold several, such as both of a rotation.
+  // A file can contain several secrets, such as both of a rotation.
   return all.flatMap(([text, name]) =>
     text
       .split('\n')
@@ -38,7 +38,7 @@ async function secretText(context: Context, word: string): Promise<string> {
   if (word === '-') return readText(context, '-');
   if (word.startsWith('@')) return readText(context, word.slice(1));
   throw new UsageError(
-    '--secret takes @FILE or -: other users of this machine can see secrets on a command line.',
-    `Put the secret into a file, or into ${variable}.`,
+    '--secret must be @FILE or -, because secrets on the command line are visible to other users.',
+    `Put the secret in a file or in ${variable}.`,
   );
 }

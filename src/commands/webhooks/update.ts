@@ -10,31 +10,31 @@ import { address, descriptionOption, eventOption } from './options.ts';
 import { webhookRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Change, disable or enable a webhook',
+  summary: 'Change, enable or disable a webhook',
   description:
-    'Disabling drops what is queued for it. Enabling begins with a clean record; what was missed is sent again with `aops webhooks resend`.',
-  arguments: { webhook: argument('The id of the webhook', { complete: 'webhooks' }) },
+    'Disabling a webhook drops its queued deliveries. Enabling it resets its failure count; resend missed deliveries with `aops webhooks resend`.',
+  arguments: { webhook: argument('The ID of the webhook', { complete: 'webhooks' }) },
   options: {
-    url: text('URL', 'Send events here', address),
-    event: { ...eventOption, summary: 'Tell of this kind of event instead; may be repeated' },
-    allEvents: flag('Tell of all kinds of events'),
+    url: text('URL', 'New URL', address),
+    event: { ...eventOption, summary: 'Send this event instead; can be repeated' },
+    allEvents: flag('Send all events'),
     description: descriptionOption,
-    enabled: toggle('Whether anything is sent'),
+    enabled: toggle('Whether events are sent'),
   },
   operations: ['updateTeamWebhook'],
   mutates: true,
   examples: [
-    { command: 'aops webhooks update WEBHOOK --enabled', text: 'Try again one that was disabled' },
-    { command: 'aops webhooks update WEBHOOK --event run.failed', text: 'Only failures from now on' },
+    { command: 'aops webhooks update WEBHOOK --enabled', text: 'Enable a webhook again' },
+    { command: 'aops webhooks update WEBHOOK --event run.failed', text: 'Send only failures' },
   ],
   result: returns('updateTeamWebhook.webhook'),
   output: recordOutput<Webhook>(webhookRecord),
   async run(context, input) {
-    if (input.allEvents && input.event.length > 0) throw new UsageError('--all-events and --event exclude each other.');
+    if (input.allEvents && input.event.length > 0) throw new UsageError('--all-events and --event cannot be combined.');
     const events = input.allEvents ? [allEvents as typeof allEvents] : input.event.length > 0 ? input.event : undefined;
     const body = omitUndefined({ url: input.url, events, description: input.description, enabled: input.enabled });
     if (Object.keys(body).length === 0)
-      throw new UsageError('There is nothing to change.', 'Give --url, --event, --all-events, --description, --enabled or --no-enabled.');
+      throw new UsageError('There is nothing to change.', 'Pass --url, --event, --all-events, --description, --enabled or --no-enabled.');
     const client = await context.client();
     const params = { teamId: context.teamId(), subscriptionId: input.webhook };
     return (await client.call('updateTeamWebhook', { params, body })).webhook;

@@ -10,24 +10,24 @@ import { type Verdict, verifyDelivery } from '../../client/webhooks/signature.ts
 import { secretOption, signingKeys } from './signing-secret.ts';
 
 export default defineCommand({
-  summary: 'Verify a delivery, and say why when it is not genuine',
+  summary: 'Verify the signature of a delivery',
   description:
-    'Works without a service. The body is read byte for byte. When no signature matches, the usual causes are tried: a line feed that was added, JSON that was parsed and written again, a secret that was not decoded, and others. Ends with exit 1 when the delivery is not valid.',
+    'Works without a service. The body must be unchanged, byte for byte. If no signature matches, the command checks common causes, such as an added line feed, reformatted JSON or a secret that was not decoded. The exit code is 1 if the delivery is not valid.',
   options: {
-    body: requiredText('FILE|-', 'The body as it came over the wire', { complete: 'files' }),
-    header: texts('NAME: VALUE', 'A header that came with it; webhook-id, webhook-timestamp and webhook-signature are needed', {
+    body: requiredText('FILE|-', 'The original body of the request', { complete: 'files' }),
+    header: texts('NAME: VALUE', 'Header of the request; webhook-id, webhook-timestamp and webhook-signature are required', {
       short: 'H',
     }),
     secret: secretOption,
-    at: dateTime('Judge its age as of this time (default: now)'),
-    tolerance: duration('How old it may be, or how far ahead (default 5m)'),
+    at: dateTime('Check the age as of this time (default: now)'),
+    tolerance: duration('Maximum difference from the current time (default 5m)'),
   },
   exits: [exitCodes.failure],
   examples: [
     {
       command:
         "aops webhooks verify --body body.json -H 'webhook-id: ID' -H 'webhook-timestamp: 1784365200' -H 'webhook-signature: v1,...' --secret @secret.txt",
-      text: 'One that a receiver has refused',
+      text: 'Verify a delivery that a receiver rejected',
     },
   ],
   result: returns({
@@ -45,13 +45,13 @@ export default defineCommand({
       : { Valid: false, Reason: verdict.reason.replaceAll('_', ' ') },
   ),
   async run(context, input) {
-    if (input.body === '-' && input.secret.includes('-')) throw new UsageError('Standard input can be the body or the secret, not both.');
+    if (input.body === '-' && input.secret.includes('-')) throw new UsageError('Standard input cannot be both the body and the secret.');
     const headers = input.header.map(headerOf);
     const secrets = await signingKeys(context, input.secret);
     if (secrets.length === 0)
       throw new UsageError(
-        'Which secret?',
-        'Give it with --secret @FILE. `aops webhooks secret show --reveal --jq .secret` prints that of the team.',
+        'No secret was specified.',
+        'Pass it with --secret @FILE. `aops webhooks secret show --reveal --jq .secret` prints the secret of the team.',
       );
     const body = await readBytes(context, input.body);
     const clock = context.clock.now();
@@ -69,5 +69,5 @@ export default defineCommand({
 function headerOf(text: string): [string, string] {
   const at = text.indexOf(':');
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new UsageError(`--header takes "NAME: VALUE", not "${text}".`);
+  throw new UsageError(`--header must have the form "NAME: VALUE"; "${text}" does not.`);
 }

@@ -1,4 +1,4 @@
-/** Changes whose outcome is unknown: the journal keeps them, `aops retry` settles them. */
+/** Changes whose outcome is unknown: the journal records them, and `aops retry` settles them. */
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -26,12 +26,12 @@ beforeEach(async () => {
 const aops = (...argv: string[]) => runCli(argv, { env, cwd: folder });
 const journal = () => path.join(folder, 'data', 'journal');
 
-/** A change that is cut off by --timeout after it was sent. On a loaded machine the time may be over before: then it gets more. */
+/** A change that is cut off by --timeout after it was sent. If the time is too short on a loaded machine, it is increased. */
 async function cutOff(milliseconds = 200): Promise<void> {
   server.always(nothing('stall'));
   const cut = await aops(...stop, '--timeout', `${milliseconds}ms`, '--json');
   expect(cut).toMatchObject({ code: 9, stdout: '' });
-  // All that was sent has been read.
+  // The whole request has been read.
   await server.until(({ open }) => open === 0);
   if (server.requests.length === 0) return cutOff(milliseconds * 4);
   expect(server.requests).toHaveLength(1);
@@ -39,7 +39,7 @@ async function cutOff(milliseconds = 200): Promise<void> {
 }
 
 describe('aops retry', () => {
-  it('sends a change whose answers never came again, with its key, and forgets it', async () => {
+  it('repeats a change without a response with its key, and removes it', async () => {
     server.always(nothing('reset'));
     const unknown = await aops(...stop);
     expect(unknown).toMatchObject({ code: 13, stdout: '' });
@@ -62,7 +62,7 @@ describe('aops retry', () => {
     for (const text of [unknown.stderr, settled.stderr]) expect(text).not.toContain(secret);
   });
 
-  it('keeps a change that --timeout cut off, privately and without the credential', async () => {
+  it('records a change that --timeout cut off, privately and without the credential', async () => {
     await cutOff();
     const [name = ''] = await readdir(journal());
     const file = path.join(journal(), name);
@@ -71,14 +71,14 @@ describe('aops retry', () => {
     expect(await readFile(file, 'utf8')).not.toContain(secret);
   });
 
-  it('keeps nothing of a change that was answered, be it with a refusal', async () => {
+  it('does not record a change with a response, even a rejection', async () => {
     server.plan(stopped, json(409, { error: 'conflict' }));
     expect((await aops(...stop)).code).toBe(0);
     expect((await aops('runs', 'stop', run)).code).toBe(6);
     expect(await readdir(journal())).toEqual([]);
   });
 
-  it('sends nothing to another service than it was meant for', async () => {
+  it('sends nothing to another service', async () => {
     await cutOff();
     const other = await scripted();
     env.AOPS_BASE_URL = other.url;
@@ -88,7 +88,7 @@ describe('aops retry', () => {
     expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
   });
 
-  it('sends nothing with another credential: the service would not know the key from it, and carry the change out again', async () => {
+  it('sends nothing with another credential, for which the service would carry out the change again', async () => {
     await cutOff();
     env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';
     const other = await aops('retry', 'stop-it');
@@ -101,7 +101,7 @@ describe('aops retry', () => {
     expect(await aops('retry', 'stop-it')).toMatchObject({ code: 0 });
   });
 
-  it('remembers the same key at another service, and of another credential, as another one', async () => {
+  it('keeps the same key separate for other services and credentials', async () => {
     await cutOff();
     const other = await scripted();
     other.always(stopped);
@@ -117,7 +117,7 @@ describe('aops retry', () => {
     expect((await aops('retry', '-o', 'id')).stdout).toBe('');
   });
 
-  it('is what a repeated command points at that finds things as its own change left them', async () => {
+  it('is suggested by a repeated command that finds the effects of its own change', async () => {
     const again = ['agents', 'delete', run, '--yes', '--idempotency-key', 'delete-it', '--json'];
     server.plan(json(200, { agent: { id: run, name: 'helper' } }));
     server.always(nothing('reset'));
@@ -130,12 +130,12 @@ describe('aops retry', () => {
     });
     server.always(stopped);
     expect(await aops('retry', 'delete-it')).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
-    // Settled: what the command finds now is how things are.
+    // The change is settled, so the command reports the current state.
     server.always(json(404, { error: 'agent_not_found' }));
     expect((await aops(...again)).code).toBe(3);
   });
 
-  it('forgets what is too old to be sent again', async () => {
+  it('removes changes that are too old to be sent again', async () => {
     await cutOff();
     const [name = ''] = await readdir(journal());
     const file = path.join(journal(), name);

@@ -1,4 +1,4 @@
-/** The service in the foreground, and what keeps it from starting. */
+/** The service in the foreground, and the errors that prevent it from starting. */
 import { mkdir, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/temporary.ts';
 import { certificate } from '../../support/tls.ts';
 
 describe('aops serve', () => {
-  it('answers until Ctrl-C, and says where', async () => {
+  it('serves until Ctrl-C and prints its address', async () => {
     const folder = await temporaryFolder();
     let interrupt: (() => void) | undefined;
     let asked: Promise<number> | undefined;
@@ -31,7 +31,7 @@ describe('aops serve', () => {
     expect(served).toMatchObject({ code: 0, stdout: '' });
   });
 
-  it('notes where it is in its data before it tells `local up`, ends when it cannot, and leaves nothing of the note', async () => {
+  it('writes its state to the data directory before it informs `local up`, stops if it cannot, and removes the state', async () => {
     const folder = await temporaryFolder();
     const own = path.join(folder, 'own');
     await mkdir(path.join(own, 'service.json'), { recursive: true });
@@ -46,7 +46,7 @@ describe('aops serve', () => {
     expect((await readdir(own)).filter((name) => name.startsWith('service.json.'))).toEqual([]);
   });
 
-  it('does not share a port', async () => {
+  it('reports a port that is in use', async () => {
     const port = await takenPort();
     const folder = await temporaryFolder();
     for (const format of [[], ['--json']]) {
@@ -61,7 +61,7 @@ describe('aops serve', () => {
     }
   });
 
-  it('does not share a data directory', async () => {
+  it('reports a data directory that is in use', async () => {
     const service = await startTestService();
     const refused = await service.cli(['serve', '--data-dir', service.dataDirectory, '--json']);
     expect(refused).toMatchObject({ code: 6, stdout: '' });
@@ -69,7 +69,7 @@ describe('aops serve', () => {
     expect((await service.cli(['agents', 'list'])).code).toBe(0);
   });
 
-  it('says why no data can be kept in a directory, and changes nothing of what is there', async () => {
+  it('explains why a directory cannot be used for data, and changes nothing in it', async () => {
     const folder = await temporaryFolder();
     const make = async (name: string, fill: (database: string) => unknown) => {
       await mkdir(path.join(folder, name));
@@ -110,7 +110,7 @@ describe('aops serve', () => {
     foreign.close();
   });
 
-  it('refuses plans that are none, and those of teams that there are not', async () => {
+  it('rejects invalid plans, and plans of teams that do not exist', async () => {
     const folder = await temporaryFolder();
     await writeFile(path.join(folder, 'plan.yaml'), 'maxConcurrentRuns: 2');
     await writeFile(path.join(folder, 'bad.yaml'), 'maxConcurrentRuns: none');
@@ -127,7 +127,7 @@ describe('aops serve', () => {
     expect(unknown.stderr).toContain('There is no team "finance" to set a plan for.');
   });
 
-  it('speaks TLS, and reads its certificate again on SIGHUP', async () => {
+  it('uses TLS and reloads its certificate on SIGHUP', async () => {
     const folder = await temporaryFolder();
     const [cert, key] = [path.join(folder, 'cert.pem'), path.join(folder, 'key.pem')];
     const write = async (pair: { cert: string; key: string }) => {
@@ -137,7 +137,7 @@ describe('aops serve', () => {
     await write(certificate('server'));
     const steps = [
       () => write(certificate('wrong-name')),
-      // Half of a pair: the one before goes on.
+      // The pair does not match, so the previous one remains in use.
       () => writeFile(key, certificate('server').key),
     ];
     let deliver: ((signal: Signal) => void) | undefined;
@@ -158,8 +158,8 @@ describe('aops serve', () => {
     });
     expect(served.code).toBe(0);
     expect(served.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
-    expect(served.stderr).toMatch(/^The TLS certificate was read again\.$/m);
-    expect(served.stderr).toMatch(/^The TLS certificate stays as it is: The private key does not belong to the TLS certificate\.$/m);
+    expect(served.stderr).toMatch(/^The TLS certificate was reloaded\.$/m);
+    expect(served.stderr).toMatch(/^The TLS certificate was not reloaded: The private key does not belong to the TLS certificate\.$/m);
     expect(served.stderr).not.toContain('PRIVATE KEY');
   });
 
@@ -178,7 +178,7 @@ describe('aops serve', () => {
         onOutput: (_, stderr) => {
           if (!stderr.includes('Listening on')) return;
           interrupt?.();
-          // Twice would end the process at once.
+          // A second signal would end the process immediately.
           interrupt = undefined;
         },
       });
@@ -188,16 +188,16 @@ describe('aops serve', () => {
   });
 
   it.each([
-    ['one half of a pair', ['--tls-cert', 'a.pem'], '--tls-cert and --tls-key belong together.'],
-    ['a certificate that is not there', ['--tls-cert', 'a.pem', '--tls-key', 'b.pem'], 'a.pem cannot be read: there is no such file.'],
+    ['one half of a pair', ['--tls-cert', 'a.pem'], '--tls-cert and --tls-key must be used together.'],
+    ['a missing certificate', ['--tls-cert', 'a.pem', '--tls-key', 'b.pem'], 'a.pem cannot be read: there is no such file.'],
     [
       'to be read along',
       ['--host', '0.0.0.0'],
       'Listening on 0.0.0.0 without TLS would let everybody on the network read tokens and data.',
     ],
-    ['an invalid rate', ['--rate-limit', 'fast'], '--rate-limit takes a number of requests and the time for it, such as 3000/m or 50/s'],
-    ['an address with a path', ['--public-url', 'https://a.example/b'], '--public-url takes an address without a path'],
-    ['a pattern of hosts', ['--allow-host', '*.a.example'], '--allow-host takes a host name without a port'],
+    ['an invalid rate', ['--rate-limit', 'fast'], '--rate-limit must be a number of requests per time, such as 3000/m or 50/s'],
+    ['an address with a path', ['--public-url', 'https://a.example/b'], '--public-url must be an address without a path'],
+    ['a pattern of hosts', ['--allow-host', '*.a.example'], '--allow-host must be a host name without a port'],
     [
       'what is no certificate',
       ['--tls-cert', 'short', '--tls-key', 'short'],
@@ -205,19 +205,19 @@ describe('aops serve', () => {
     ],
     ['an address of another machine', ['--host', '192.0.2.1', '--insecure-http'], 'listen on 192.0.2.1: this machine has no such address.'],
     ['a data directory that is a file', ['--data-dir', 'short'], 'short: a file with that name already exists.'],
-    ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host takes a host name without a port'],
+    ['a host with a port', ['--allow-host', 'a.example:80'], '--allow-host must be a host name without a port'],
     ['an invalid level', ['--log-level', 'loud'], '--log-level must be debug, info, warn or error'],
     [
       'a retention that is too short',
       ['--retention', '5s'],
-      '--retention takes a duration of a minute or more, such as 90d, or off, not "5s".',
+      '--retention must be a duration of at least a minute, such as 90d, or off; "5s" is not valid.',
     ],
     [
       'a short token for the figures',
       ['--metrics-token-file', 'short'],
-      'short holds no token: it is to be one word of at least 16 characters.',
+      'short does not contain a valid token: it must be one word of at least 16 characters.',
     ],
-  ])('refuses %s', async (_, argv, message) => {
+  ])('rejects %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
     await writeFile(path.join(folder, 'short'), 'short\n');
     const refused = await runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
@@ -225,7 +225,7 @@ describe('aops serve', () => {
     expect(refused.stderr).toContain(message);
   });
 
-  it('keeps to the rate that it is given', async () => {
+  it('enforces the rate limit', async () => {
     const folder = await temporaryFolder();
     let interrupt: (() => void) | undefined;
     let asked: Promise<unknown> | undefined;
@@ -247,7 +247,7 @@ describe('aops serve', () => {
   it.each([
     ['an invalid port', ['--port', '70000'], '--port must be a whole number, 0 to 65535'],
     ['an unknown way to execute', ['--exec', 'moon'], '--exec must be host or off'],
-  ])('refuses %s', async (_, argv, message) => {
+  ])('rejects %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
     const refused = await runCli(['serve', ...argv], { env: folderEnv(folder) });
     expect(refused).toMatchObject({ code: 2, stdout: '' });
@@ -255,7 +255,7 @@ describe('aops serve', () => {
   });
 });
 
-/** Runs the service in the foreground for as long as `work` takes. */
+/** Runs the service in the foreground for the duration of `work`. */
 async function serving<Result>(folder: string, argv: readonly string[], work: () => Promise<Result>): Promise<Result> {
   let interrupt: (() => void) | undefined;
   let result: Promise<Result> | undefined;
@@ -294,19 +294,19 @@ it.each([
 });
 
 describe('local reset', () => {
-  it('deletes what a service keeps, and nothing else that is in its directory', async () => {
+  it('deletes the files of the service, but no other files in its directory', async () => {
     const folder = await temporaryFolder();
     await mkdir(path.join(folder, 'project', 'src'), { recursive: true });
     await writeFile(path.join(folder, 'project', 'token.txt'), 'mine');
     await serving(folder, ['--data-dir', 'project'], async () => undefined);
     const reset = await runCli(['local', 'reset', '--data-dir', 'project', '--yes'], { env: folderEnv(folder), cwd: folder });
     expect(reset).toMatchObject({ code: 0, stdout: expect.stringContaining('Deleted') });
-    expect(reset.stderr).toContain('was left there');
+    expect(reset.stderr).toContain('were kept, such as');
     expect((await readdir(path.join(folder, 'project'))).sort()).toEqual(['src', 'token.txt']);
   });
 
-  it('takes no data from a service that does not answer, and deletes what is damaged', async () => {
-    // It has the lock, and says nowhere where it listens.
+  it('does not delete the data of a service that does not respond, but deletes damaged data', async () => {
+    // It has the lock, but no state says where it listens.
     const service = await startTestService();
     const refused = await service.cli(['local', 'reset', '--data-dir', service.dataDirectory, '--yes', '--json']);
     expect(refused).toMatchObject({ code: 6, stdout: '' });
@@ -322,7 +322,7 @@ describe('local reset', () => {
 });
 
 describe('a service of aops serve', () => {
-  it('is found by local status and open, and neither stopped nor deleted by down and reset', async () => {
+  it('is found by local status and open, but not stopped by down or deleted by reset', async () => {
     const folder = await temporaryFolder();
     const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
     await serving(folder, ['--public-url', 'https://agents.example.com'], async () => {
@@ -347,7 +347,7 @@ describe('a service of aops serve', () => {
     expect(ended).toMatchObject({ running: false, started_with: null });
   });
 
-  it('is found in another data directory when that is named, and over TLS by the certificate that it has noted', async () => {
+  it('is found in another data directory with --data-dir, and over TLS with its recorded certificate', async () => {
     const folder = await temporaryFolder();
     await writeFile(path.join(folder, 'cert.pem'), certificate('server').cert);
     await writeFile(path.join(folder, 'key.pem'), certificate('server').key);
@@ -357,7 +357,7 @@ describe('a service of aops serve', () => {
       expect((await local('status', '--jq', '.running')).stdout).toBe('false\n');
       expect((await local('open')).stderr).toContain('--data-dir');
       expect((await local('status', '--data-dir', 'other', '--jq', '.running')).stdout).toBe('true\n');
-      // No authority is needed for it: the service has noted its certificate.
+      // No certificate authority is needed, because the service recorded its certificate.
       const opened = await local('open', '--data-dir', 'other', '--json');
       expect(opened.json<{ url: string }>().url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/#code=/);
     });

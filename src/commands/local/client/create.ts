@@ -5,13 +5,13 @@ import type { LocalCredential } from '../../../interface/types.ts';
 import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 
-/** `client_secret` is there with --reveal alone. */
+/** `client_secret` is present only with --reveal. */
 type CreatedClient = LocalCredential & Delivered & { client_id: string; token_url: string; client_secret?: string };
 
 export default defineCommand({
-  summary: 'Create an OAuth client, which fetches its access tokens itself',
+  summary: 'Create an OAuth client',
   description:
-    'The client secret is shown only once: choose where it goes with --save-profile, --to or --reveal. Its access tokens live for an hour, and may do what --scope says, or less when they are asked for less.',
+    'The client secret is shown only once: choose where it goes with --save-profile, --to or --reveal. Access tokens are valid for an hour and have the scopes of the client, or fewer if fewer are requested.',
   arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalClient'],
@@ -19,9 +19,9 @@ export default defineCommand({
   examples: [
     {
       command: 'aops local client create nightly --scope runs:write --save-profile nightly',
-      text: 'Sign in as it, on this machine',
+      text: 'Create a client and sign in with it on this machine',
     },
-    { command: 'aops local client create nightly --scope runs:write --to nightly.secret', text: 'For a program elsewhere' },
+    { command: 'aops local client create nightly --scope runs:write --to nightly.secret', text: 'Create a client for a program elsewhere' },
   ],
   result: returns('createLocalClient.client', {
     client_id: 'uuid',
@@ -33,7 +33,7 @@ export default defineCommand({
   output: recordOutput<CreatedClient>((created) => {
     const { ID, ...record } = credentialRecord(created);
     return {
-      'Client id': ID,
+      'Client ID': ID,
       ...record,
       'Token URL': created.token_url,
       'Client secret': created.client_secret,

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const client = defineGroup({
-  summary: 'Create, list and revoke OAuth clients of the local service',
+  summary: 'Manage the OAuth clients of the local service',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

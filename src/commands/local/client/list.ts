@@ -4,14 +4,14 @@ import { returns } from '../../../cli/kit/result.ts';
 import { credentialListOutput, listCredentials } from '../credentials.ts';
 
 export default defineCommand({
-  summary: 'List the OAuth clients of all teams, or of that given with --team',
+  summary: 'List the OAuth clients of all teams, or of one with --team',
   options: listFlags,
   operations: ['listLocalTeams', 'listLocalClients'],
   examples: [
-    { command: 'aops local client list', text: 'Who may call the service' },
-    { command: 'aops local client list --team finance --all -o id', text: 'The ids of one team' },
+    { command: 'aops local client list', text: 'List all OAuth clients' },
+    { command: 'aops local client list --team finance --all -o id', text: 'Print the IDs of the clients of one team' },
   ],
   result: returns('listLocalClients.clients[]', { team: 'string' }),
-  output: credentialListOutput('No OAuth clients. Create one with `aops local client create NAME`.'),
+  output: credentialListOutput('There are no OAuth clients. Create one with `aops local client create NAME`.'),
   run: (context, input) => listCredentials(context, 'client', input),
 });

@@ -6,13 +6,13 @@ import { returns } from '../../../cli/kit/result.ts';
 import { requireCredentialNamed } from '../credentials.ts';
 
 export default defineCommand({
-  summary: 'Revoke an OAuth client at once',
-  description: 'It and all of its access tokens are refused from then on. It cannot be taken back.',
-  arguments: { client: argument('The client, by id or name') },
+  summary: 'Revoke an OAuth client',
+  description: 'The client and all its access tokens stop working immediately. This cannot be undone.',
+  arguments: { client: argument('The client, by ID or name') },
   operations: ['listLocalClients', 'revokeLocalClient'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops local client revoke nightly --yes', text: 'In a script' }],
+  examples: [{ command: 'aops local client revoke nightly --yes', text: 'Revoke a client without confirmation' }],
   result: returns('revokeLocalClient', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Revoked ${name}.`),
   async run(context, input) {

@@ -9,11 +9,11 @@ import { teamRecord } from '../teams.ts';
 export default defineCommand({
   summary: 'Create a team',
   description:
-    'Nothing of one team is seen by another: agents, runs, files, webhooks. Make a token of it with `aops local token create --team NAME`.',
-  arguments: { name: argument('Its name, which no other team has', { check: length(1, 100) }) },
+    'Teams are isolated: they cannot see the agents, runs, files or webhooks of other teams. Create a token for a team with `aops local token create --team NAME`.',
+  arguments: { name: argument('The name of the team, which must be unique', { check: length(1, 100) }) },
   operations: ['createLocalTeam'],
   mutates: true,
-  examples: [{ command: 'aops local team create finance', text: 'A team of its own for finance' }],
+  examples: [{ command: 'aops local team create finance', text: 'Create a team' }],
   result: returns('createLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, input) {

@@ -6,12 +6,12 @@ import { returns } from '../../../cli/kit/result.ts';
 import { requireTeam } from '../teams.ts';
 
 export default defineCommand({
-  summary: 'Delete a team that has no agents, and revoke its credentials',
-  arguments: { team: argument('The team, by id or name') },
+  summary: 'Delete a team without agents and revoke its credentials',
+  arguments: { team: argument('The team, by ID or name') },
   operations: ['listLocalTeams', 'deleteLocalTeam'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops local team delete finance --yes', text: 'In a script' }],
+  examples: [{ command: 'aops local team delete finance --yes', text: 'Delete a team without confirmation' }],
   result: returns('deleteLocalTeam', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Deleted ${name}.`),
   async run(context, input) {

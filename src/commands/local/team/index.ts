@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const team = defineGroup({
-  summary: 'Teams of the local service, which see nothing of each other',
+  summary: 'Manage the teams of the local service',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

@@ -5,10 +5,10 @@ import { returns } from '../../../cli/kit/result.ts';
 import type { LocalTeam } from '../../../interface/types.ts';
 
 export default defineCommand({
-  summary: 'List the teams',
+  summary: 'List teams',
   options: listFlags,
   operations: ['listLocalTeams'],
-  examples: [{ command: 'aops local team list', text: 'The teams of this service' }],
+  examples: [{ command: 'aops local team list', text: 'List the teams of the local service' }],
   result: returns('listLocalTeams.teams[]'),
   output: listOutput<LocalTeam>({
     columns: [
@@ -17,7 +17,7 @@ export default defineCommand({
       column('OWN', (team) => (team.own ? 'yes' : '')),
       timeColumn('CREATED', (team) => team.created_at),
     ],
-    empty: 'No teams.',
+    empty: 'There are no teams.',
   }),
   async run(context, input) {
     const client = await context.client();

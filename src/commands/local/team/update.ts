@@ -8,11 +8,11 @@ import { requireTeam, teamRecord } from '../teams.ts';
 
 export default defineCommand({
   summary: 'Rename a team',
-  arguments: { team: argument('The team, by id or name') },
-  options: { name: requiredText('NAME', 'Its new name', { check: length(1, 100) }) },
+  arguments: { team: argument('The team, by ID or name') },
+  options: { name: requiredText('NAME', 'New name', { check: length(1, 100) }) },
   operations: ['listLocalTeams', 'updateLocalTeam'],
   mutates: true,
-  examples: [{ command: 'aops local team update finance --name accounting', text: 'Another name; its id stays' }],
+  examples: [{ command: 'aops local team update finance --name accounting', text: 'Rename a team; its ID does not change' }],
   result: returns('updateLocalTeam.team'),
   output: recordOutput<LocalTeam>(teamRecord),
   async run(context, input) {

@@ -5,13 +5,13 @@ import type { LocalCredential } from '../../../interface/types.ts';
 import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
 import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
 
-/** `token` is there with --reveal alone. */
+/** `token` is present only with --reveal. */
 type CreatedToken = LocalCredential & Delivered & { token?: string };
 
 export default defineCommand({
-  summary: 'Create a token for a program or a person',
+  summary: 'Create a token',
   description:
-    'The token is shown only once: choose where it goes with --save-profile, --to or --reveal. It is of the team given with --team, by id or name, or else of the team of the owner. Without --scope it may do everything in that team.',
+    'The token is shown only once: choose where it goes with --save-profile, --to or --reveal. It belongs to the team specified with --team, by ID or name, or else to the team of the owner. Without --scope, it has full access to that team.',
   arguments: credentialArguments,
   options: { ...credentialOptions, ...deliveryOptions },
   operations: ['listLocalTeams', 'createLocalToken'],
@@ -19,13 +19,13 @@ export default defineCommand({
   examples: [
     {
       command: 'aops local token create dashboard --scope runs:read --save-profile dashboard',
-      text: 'A profile that can only read runs',
+      text: 'Create a profile that can only read runs',
     },
     {
       command: 'aops local token create ci --scope runs:read,runs:write --expires 90d --to ci.key',
-      text: 'A key in a file, for 90 days',
+      text: 'Save a key that expires after 90 days to a file',
     },
-    { command: 'TOKEN=$(aops local token create job --reveal --jq .token)', text: 'In a script' },
+    { command: 'TOKEN=$(aops local token create job --reveal --jq .token)', text: 'Create a token in a script' },
   ],
   result: returns('createLocalToken.token', { token: 'string?', profile: 'string?', file: 'string?' }),
   output: recordOutput<CreatedToken>((created) => ({

@@ -1,7 +1,7 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const token = defineGroup({
-  summary: 'Create, list and revoke tokens of the local service',
+  summary: 'Manage the tokens of the local service',
   commands: {
     list: () => import('./list.ts'),
     create: () => import('./create.ts'),

@@ -6,13 +6,13 @@ import { returns } from '../../../cli/kit/result.ts';
 import { requireCredentialNamed } from '../credentials.ts';
 
 export default defineCommand({
-  summary: 'Revoke a token at once',
-  description: 'Programs that use it are refused from then on. It cannot be taken back.',
-  arguments: { token: argument('The token, by id or name') },
+  summary: 'Revoke a token',
+  description: 'The token stops working immediately. This cannot be undone.',
+  arguments: { token: argument('The token, by ID or name') },
   operations: ['listLocalTokens', 'revokeLocalToken'],
   mutates: true,
   destructive: true,
-  examples: [{ command: 'aops local token revoke nightly --yes', text: 'In a script' }],
+  examples: [{ command: 'aops local token revoke nightly --yes', text: 'Revoke a token without confirmation' }],
   result: returns('revokeLocalToken', { id: 'uuid', name: 'string' }),
   output: textOutput<{ id: string; name: string; success: boolean }>(({ name }) => `Revoked ${name}.`),
   async run(context, input) {

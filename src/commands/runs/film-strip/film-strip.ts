@@ -1,4 +1,4 @@
-/** Writes the screenshots of a run into one HTML file, picture by picture: the file may be large, the memory stays small. */
+/** Writes the screenshots of a run to one HTML file, picture by picture, so that large files need little memory. */
 import path from 'node:path';
 import { version } from '../../../base/version.ts';
 import type { Context } from '../../../cli/kit/context.ts';
@@ -12,18 +12,18 @@ import { frames } from './pictures.ts';
 export interface FilmStripOptions {
   run: Run;
   shots: readonly Shot[];
-  /** Replaces a file that is there. */
+  /** Whether to overwrite an existing file. */
   force: boolean;
   /** Reads the timeline again. */
   renewed: () => Promise<readonly ScreenshotToolExecution[]>;
 }
 
-/** Makes sure that the film strip can be written. @throws UsageError when something is there that may not be replaced */
+/** Checks that the film strip can be written. @throws UsageError when the file exists and must not be overwritten */
 export const checkFilmStrip = (file: string, force: boolean): void => place(file).folder.check(place(file).name, force);
 
 /**
- * Writes the film strip, completely or not at all, and tells how many pictures the service did not give.
- * @param file absolute
+ * Writes the film strip, completely or not at all, and returns how many pictures are missing.
+ * @param file absolute path
  */
 export async function writeFilmStrip(
   context: Context,

@@ -1,4 +1,4 @@
-/** The page of a film strip, piece by piece. Pure: the same run and pictures give the same bytes. It has no scripts and loads nothing. */
+/** Generates the page of a film strip piece by piece. Pure: the same input results in the same bytes. The page has no scripts and loads nothing. */
 import { crypto } from '../../../base/crypto.ts';
 import { formatDuration } from '../../../base/duration.ts';
 import { Html, html } from '../../../base/html.ts';
@@ -7,8 +7,8 @@ import { actionText, durationOf, errorOf, pageOf, type Shot } from '../shots.ts'
 import type { Frame, Picture } from './pictures.ts';
 import { style } from './style.ts';
 
-/** More actions than this are listed folded. */
-const longList = 12;
+/** Longer lists of actions are collapsed. */
+const maxOpenActions = 12;
 
 /** Everything before the first frame. */
 export function pageHead(run: Run, shots: readonly Shot[]): string {
@@ -28,7 +28,7 @@ export function pageHead(run: Run, shots: readonly Shot[]): string {
   const contents =
     shots.length === 0
       ? undefined
-      : shots.length > longList
+      : shots.length > maxOpenActions
         ? html`<nav aria-label="Actions"><details><summary>All ${shots.length} actions</summary>${list}</details></nav>`
         : html`<nav aria-label="Actions">${list}</nav>`;
   return html`<!doctype html>
@@ -56,7 +56,7 @@ ${contents}
 ${shots.length === 0 ? html`<p class="none">The run has no screenshots.</p>` : undefined}`.text;
 }
 
-/** One frame, in parts: a picture is large, and is not copied into one text with the rest. */
+/** One frame in several parts, so that large pictures are not copied into one string. */
 export function* pageFrame({ shot, before, after, same }: Frame, first: string | null | undefined): Generator<string> {
   const { number } = shot;
   const { url, title } = pageOf(shot);
@@ -76,12 +76,12 @@ ${url === undefined && title === undefined ? undefined : html`<p class="page">${
 `.text;
   const pictures: [string, string, Picture][] =
     same && after !== undefined
-      ? [['Before and after: nothing changed', 'after', after]]
+      ? [['Before and after: no change', 'after', after]]
       : [
           ...(before === undefined ? [] : [['Before', 'before', before] as [string, string, Picture]]),
           ...(after === undefined ? [] : [['After', 'after', after] as [string, string, Picture]]),
         ];
-  if (pictures.length === 0) yield '<p class="none">No picture could be taken.</p>\n';
+  if (pictures.length === 0) yield '<p class="none">No picture was taken.</p>\n';
   else {
     yield `<div class="pictures ${same ? 'same' : `of${pictures.length}`}">\n`;
     for (const [label, name, picture] of pictures) yield* figure(shot, label, name, picture);
@@ -89,7 +89,7 @@ ${url === undefined && title === undefined ? undefined : html`<p class="page">${
   }
   const input = Object.entries(shot.input ?? {}).filter(([key]) => key !== 'url' && key !== 'title');
   if (input.length > 0)
-    yield html`<details class="input"><summary>What it was given<span class="hidden"> in action ${number}</span></summary><pre>${JSON.stringify(Object.fromEntries(input), null, 2)}</pre></details>
+    yield html`<details class="input"><summary>Input<span class="hidden"> of action ${number}</span></summary><pre>${JSON.stringify(Object.fromEntries(input), null, 2)}</pre></details>
 `.text;
   yield '</article>\n';
 }
@@ -97,7 +97,7 @@ ${url === undefined && title === undefined ? undefined : html`<p class="page">${
 /** Everything after the last frame. */
 export const pageFoot = (version: string): string =>
   html`</main>
-<footer class="wrap"><p>Made by aops ${version}. Times are in UTC. The pictures are part of this file; nothing is loaded from anywhere.</p></footer>
+<footer class="wrap"><p>Created by aops ${version}. Times are in UTC. All pictures are part of this file; nothing is loaded from elsewhere.</p></footer>
 </body>
 </html>
 `.text;
@@ -106,7 +106,7 @@ function* figure(shot: Shot, label: string, name: string, picture: Picture): Gen
   const id = `s${shot.number}-${name}`;
   const head = html`<figure id="${id}"><figcaption>${label}</figcaption>`.text;
   if ('missing' in picture) {
-    yield html`${new Html(head)}<p class="missing">There is no picture: ${picture.missing}.</p></figure>
+    yield html`${new Html(head)}<p class="missing">The picture is missing: ${picture.missing}.</p></figure>
 `.text;
     return;
   }
@@ -129,18 +129,18 @@ const optional = (text: string | undefined, make: (text: string) => Html): Html[
 
 const mark = (shot: Shot): Html | undefined => (errorOf(shot) === undefined ? undefined : html` <span class="mark">failed</span>`);
 
-/** An address as a link where it leads to a page, else as a text. */
+/** An address as a link if it leads to a page, otherwise as text. */
 function link(url: string): Html {
-  const shown = html`<bdi>${url}</bdi>`;
+  const text = html`<bdi>${url}</bdi>`;
   return /^https?:\/\//i.test(url) && URL.canParse(url)
-    ? html`<a class="address" href="${url}" rel="noreferrer noopener">${shown}</a>`
-    : html`<span class="address">${shown}</span>`;
+    ? html`<a class="address" href="${url}" rel="noreferrer noopener">${text}</a>`
+    : html`<span class="address">${text}</span>`;
 }
 
-/** `2026-11-20 13:09:49`, and exactly for machines. */
+/** `2026-11-20 13:09:49`, with the exact time for programs. */
 const moment = (time: string | null | undefined): Html | undefined => instant(time, (iso) => `${iso.slice(0, 10)} ${iso.slice(11, 19)}`);
 
-/** `13:09:49`; how long after the first it was is said beside it. */
+/** `13:09:49`; the time since the first frame is shown next to it. */
 const clock = (time: string | null | undefined): Html | undefined => instant(time, (iso) => iso.slice(11, 19));
 
 function instant(time: string | null | undefined, show: (iso: string) => string): Html | undefined {

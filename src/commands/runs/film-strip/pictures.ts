@@ -1,4 +1,4 @@
-/** The pictures of a film strip, in order, a few ahead of the one that is written. */
+/** Downloads the pictures of a film strip in order, a few ahead of the one that is being written. */
 
 import { sharedSignal } from '../../../base/abort.ts';
 import { AopsError } from '../../../base/errors.ts';
@@ -7,10 +7,10 @@ import { download } from '../../../client/transfers/download.ts';
 import type { ScreenshotToolExecution } from '../../../interface/types.ts';
 import { moments, type Shot } from '../shots.ts';
 
-/** A picture that a page can show, or why there is none. */
+/** A picture that a page can display, or the reason why it is missing. */
 export type Picture = { mimeType: string; bytes: Buffer; width?: number; height?: number } | { missing: string };
 
-/** A shot with its pictures; `same` says that the one before is the one after. */
+/** A shot with its pictures; `same` means that the pictures before and after are identical. */
 export interface Frame {
   shot: Shot;
   before: Picture | undefined;
@@ -18,25 +18,25 @@ export interface Frame {
   same: boolean;
 }
 
-/** Shots whose pictures are fetched ahead, and the largest picture in bytes: what bounds the memory. */
+/** The number of shots to download ahead and the maximum size of a picture in bytes, which limit the memory. */
 const ahead = 3;
-const largest = 32 * 1024 * 1024;
+const maxPictureBytes = 32 * 1024 * 1024;
 
-/** @param renewed reads the timeline again, for when the URLs of the first have expired */
+/** @param renewed reads the timeline again, after its URLs have expired */
 export async function* frames(
   client: Client,
   shots: readonly Shot[],
   renewed: () => Promise<readonly ScreenshotToolExecution[]>,
   signal: AbortSignal,
 ): AsyncGenerator<Frame, void, undefined> {
-  // Ends what was fetched ahead when nobody wants it any more.
+  // Cancels the downloads ahead if the caller stops reading.
   const ended = new AbortController();
   const reader = new Reader(client, renewed, sharedSignal(signal, ended.signal));
   const waiting: Promise<Frame>[] = [];
   try {
     for (const shot of shots) {
       const frame = reader.frame(shot);
-      // Looked at when its turn comes.
+      // Its error is handled when it is awaited below.
       frame.catch(() => undefined);
       waiting.push(frame);
       if (waiting.length > ahead) yield await (waiting.shift() as Promise<Frame>);
@@ -52,7 +52,7 @@ class Reader {
   readonly #signal: AbortSignal;
   readonly #renewed: () => Promise<readonly ScreenshotToolExecution[]>;
   #timeline: Promise<readonly ScreenshotToolExecution[]> | undefined;
-  /** By URL: what one shot ends with is often what the next begins with. */
+  /** By URL: the last picture of a shot is often the first picture of the next. */
   readonly #recent = new Map<string, Promise<Picture>>();
 
   constructor(client: Client, renewed: () => Promise<readonly ScreenshotToolExecution[]>, signal: AbortSignal) {
@@ -86,10 +86,10 @@ class Reader {
     } catch (error) {
       if (!isGone(error, 401, 403, 410)) return missingOr(error);
     }
-    // Signed URLs expire while a long strip is written.
+    // Signed URLs can expire while a long strip is written.
     this.#timeline ??= this.#renewed();
     const again = (await this.#timeline).find(({ executionId }) => executionId === shot.executionId)?.[key]?.signedUrl;
-    if (again === undefined) return { missing: 'the service does not have it any more' };
+    if (again === undefined) return { missing: 'the service no longer has it' };
     return await this.#read(again).catch(missingOr);
   }
 
@@ -102,7 +102,7 @@ class Reader {
     };
     for await (const chunk of download(this.#client, url, { signal: this.#signal, restart })) {
       size += chunk.length;
-      if (size > largest) return { missing: 'it is larger than 32 MiB' };
+      if (size > maxPictureBytes) return { missing: 'it is larger than 32 MiB' };
       chunks.push(chunk);
     }
     return asPicture(Buffer.concat(chunks));
@@ -112,14 +112,13 @@ class Reader {
 const isGone = (error: unknown, ...statuses: number[]): boolean =>
   error instanceof AopsError && statuses.includes(error.details.status ?? 0);
 
-/** A picture that the service does not give is left out of the strip; any other failure is the command's. */
+/** A picture that the service does not provide is marked as missing; other failures end the command. */
 function missingOr(error: unknown): Picture {
-  if (isGone(error, 401, 403, 404, 410))
-    return { missing: `the service answered ${(error as AopsError).details.status} when it was asked for` };
+  if (isGone(error, 401, 403, 404, 410)) return { missing: `the service responded with status ${(error as AopsError).details.status}` };
   throw error;
 }
 
-/** What the bytes are, whatever the service calls them: only pictures may stand in a page. */
+/** Detects the format from the bytes, regardless of the content type: a page must contain only pictures. */
 export function asPicture(bytes: Buffer): Picture {
   const head = bytes.subarray(0, 16).toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1a\n') && bytes.length >= 24)
@@ -128,5 +127,5 @@ export function asPicture(bytes: Buffer): Picture {
   if (head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP') return { mimeType: 'image/webp', bytes };
   if (/^GIF8[79]a/.test(head)) return { mimeType: 'image/gif', bytes };
   if (head.slice(4, 12) === 'ftypavif') return { mimeType: 'image/avif', bytes };
-  return { missing: 'it is no picture' };
+  return { missing: 'it is not a picture' };
 }

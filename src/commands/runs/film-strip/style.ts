@@ -1,4 +1,4 @@
-/** How a film strip looks: light and dark, from a phone to a wide screen, on paper. */
+/** The style of a film strip: light and dark, for small and wide screens and for print. */
 export const style = `
 :root { color-scheme: light dark; --paper: #f4f3ef; --card: #fff; --ink: #1d1c1a; --quiet: #66635c; --line: #dddad2; --film: #1d1c1a; --hole: #f4f3ef; --accent: #9a4a12; --good: #1b6b3a; --bad: #b3261e; --badback: #fdecea; --veil: #1d1c1a; }
 @media (prefers-color-scheme: dark) {

@@ -1,6 +1,6 @@
 import { defineGroup } from '../../../cli/kit/command.ts';
 
 export const secret = defineGroup({
-  summary: 'The secret that deliveries of the team are signed with',
+  summary: 'Show or rotate the signing secret of the team',
   commands: { show: () => import('./show.ts'), rotate: () => import('./rotate.ts') },
 });

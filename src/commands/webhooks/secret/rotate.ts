@@ -8,27 +8,27 @@ import { revealFlag, secretOutput, shownSecret } from './shown.ts';
 export default defineCommand({
   summary: 'Replace the signing secret',
   description:
-    'Both secrets sign until the overlap is over (24 h unless the service says otherwise), so receivers can be changed one by one. While they do, another rotation is refused with exit 6; --force ends the older one at once.',
+    'During the overlap (24 hours by default), deliveries are signed with both secrets, so that receivers can be updated one by one. Another rotation during this time is rejected with exit 6; with --force, the oldest secret expires immediately.',
   options: {
-    overlap: duration('How long the old secret goes on signing; 0 ends it at once'),
-    force: flag('Rotate although a rotation is going on'),
+    overlap: duration('How long the old secret remains valid; 0 expires it immediately'),
+    force: flag('Rotate even during another rotation'),
     reveal: revealFlag,
   },
   operations: ['rotateTeamWebhookSecret'],
   mutates: true,
   destructive: true,
   examples: [
-    { command: 'aops webhooks secret rotate --yes', text: 'With time to change the receivers' },
-    { command: 'aops webhooks secret rotate --overlap 0 --force --yes', text: 'When the old one has leaked' },
+    { command: 'aops webhooks secret rotate --yes', text: 'Rotate with time to update the receivers' },
+    { command: 'aops webhooks secret rotate --overlap 0 --force --yes', text: 'Rotate immediately after a leak' },
   ],
   result: returns('rotateTeamWebhookSecret'),
   output: secretOutput,
   async run(context, { overlap, force, reveal }) {
-    await confirm(context, 'Replace the secret that webhooks of the team are signed with?');
+    await confirm(context, 'Replace the signing secret of the team?');
     const client = await context.client();
     const seconds = overlap === undefined ? undefined : Math.ceil((parseDuration(overlap) ?? 0) / 1_000);
     const body = { ...(seconds === undefined ? {} : { overlap_seconds: seconds }), ...(force ? { force } : {}) };
-    // The interface knows no body here, so none is sent unless something is asked for.
+    // The interface defines no body here, so one is sent only if an option needs it.
     const input = { params: { teamId: context.teamId() }, ...(Object.keys(body).length === 0 ? {} : { body }) };
     return shownSecret(context, await client.call('rotateTeamWebhookSecret', input), reveal);
   },

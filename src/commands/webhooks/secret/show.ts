@@ -3,12 +3,12 @@ import { returns } from '../../../cli/kit/result.ts';
 import { revealFlag, secretOutput, shownSecret } from './shown.ts';
 
 export default defineCommand({
-  summary: 'Show the signing secret, masked unless you say --reveal',
+  summary: 'Show the signing secret',
   options: { reveal: revealFlag },
   operations: ['getTeamWebhookSecret'],
   examples: [
-    { command: 'aops webhooks secret show', text: 'When it was made, and whether a rotation is going on' },
-    { command: 'aops webhooks secret show --reveal --jq .secret > secret.txt', text: 'Into a file, for the receiver' },
+    { command: 'aops webhooks secret show', text: 'Show when the secret was created, and any rotation in progress' },
+    { command: 'aops webhooks secret show --reveal --jq .secret > secret.txt', text: 'Save the secret to a file for the receiver' },
   ],
   result: returns('getTeamWebhookSecret'),
   output: secretOutput,
