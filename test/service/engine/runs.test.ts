@@ -1,7 +1,8 @@
-import { cp } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { RunHost } from '../../../src/service/runtimes/runtime.ts';
+import { eventually } from '../../support/eventually.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { heldDisk } from '../helpers/disk.ts';
@@ -296,4 +297,20 @@ describe('a restart', () => {
     });
     await second.until(asking.id, 'completed');
   });
+});
+
+it('a run is starting, and not running, until its folder exists', async () => {
+  const clock = new ManualClock();
+  const failures: string[] = [];
+  const api = await started({ clock, log: ({ message }) => void failures.push(message) });
+  const agentId = await api.agent();
+  const folder = join(api.dataDirectory, 'sandboxes');
+  await rm(folder, { recursive: true, force: true });
+  await writeFile(folder, 'in the way');
+  const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
+  await eventually('the job has failed', () => failures.includes('a job failed and will be retried'));
+  expect((await api.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('starting');
+  await rm(folder);
+  clock.advance(10_000);
+  await api.until(run.id, 'completed');
 });

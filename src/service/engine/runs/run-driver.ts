@@ -53,16 +53,24 @@ async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSign
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */
 async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob, signal: AbortSignal): Promise<RunSession | undefined> {
+  const starting = await runById(engine.store, job.subject_id);
+  // Created before the run is `running`: the files of a run that has started can be listed.
+  const created = isExecutable(starting) ? await engine.sandboxes.create(starting.sandbox_id) : undefined;
   const entered = await enter(engine, job);
   if (entered === undefined) return undefined;
   const { run: running, interruptions } = entered;
-  const sandbox = await engine.sandboxes.create(running.sandbox_id);
+  const sandbox = created ?? (await engine.sandboxes.create(running.sandbox_id));
   const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
   const procedure = await procedureText(engine.store, running.procedure_hash);
   const session = new RunSession({ engine, claim: job, run: running, agentName: agent.name, procedure, sandbox, interruptions, signal });
   await session.load();
   return session;
 }
+
+type ExecutableRun = RunRow & { status: 'not_started' | 'pending' | 'starting' | 'running' };
+
+const isExecutable = (run: RunRow | undefined): run is ExecutableRun =>
+  run !== undefined && !isTerminal(run.status) && run.status !== 'waiting';
 
 interface Entered {
   run: RunRow;
@@ -75,7 +83,7 @@ async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): 
   let shouldWake = false;
   const entered = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
-    if (run === undefined || isTerminal(run.status) || run.status === 'waiting') {
+    if (!isExecutable(run)) {
       await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
       return undefined;
     }
