@@ -34,7 +34,7 @@ describe('mcp tools, describe', () => {
   it('describes a tool with its arguments', async () => {
     const shown = await service.cli(['mcp', 'describe', 'respond_to_human_request'], { tty: true, env: { NO_COLOR: '1' } });
     expect(shown.stdout).toMatch(/Destructive: yes\n/);
-    expect(shown.stdout).toMatch(/\nrequest_id +uuid +yes +Id of the human request/);
+    expect(shown.stdout).toMatch(/\nrequest_id +uuid +yes +ID of the human request/);
     expect(shown.stdout).toMatch(/\napproved +boolean +no /);
     expect((await service.cli(['mcp', 'describe', 'get_run', '--jq', '.inputSchema.required[]'])).stdout).toBe('run_id\n');
     const unknown = await service.cli(['mcp', 'describe', 'getrun', '--json']);
@@ -120,7 +120,7 @@ describe('mcp call', () => {
   it('reports the error of the tool with its exit code', async () => {
     const missing = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`]);
     expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toBe(`error: There is no run ${nowhere}.\nhint: list_runs shows the runs there are.\n`);
+    expect(missing.stderr).toBe(`error: There is no run ${nowhere}.\nhint: list_runs returns the existing runs.\n`);
     const json = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`, '--json']);
     expect(json.code).toBe(3);
     expect(json.json()).toMatchObject({ error: 'run_not_found', status: 404 });

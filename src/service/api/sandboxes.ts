@@ -4,7 +4,7 @@ import { stageSandbox } from '../engine/runs/sandbox-expiry.ts';
 import { notFound, ServiceError } from '../errors.ts';
 import { type GroupRoutes, type RequestContext, runPictures, signedUrl } from '../http/context.ts';
 import { ReceivedFile } from '../http/received-file.ts';
-import { namesOf, shownPath, workspace } from '../sandbox/paths.ts';
+import { namesOf, publicPath, workspace } from '../sandbox/paths.ts';
 import type { Sandbox, SandboxEntry } from '../sandbox/sandbox.ts';
 import { signedUrlSeconds } from '../signed-urls.ts';
 import type { RunRow } from '../store/database/schema.ts';
@@ -70,7 +70,7 @@ async function openSandbox({ engine, teamId }: RequestContext, id: string): Prom
 
 /** A path in the form that the sandbox uses. Throws unless a file can be written there. */
 async function writablePath(sandbox: Sandbox, text: string): Promise<string> {
-  const path = shownPath(namesOf(text));
+  const path = publicPath(namesOf(text));
   try {
     const entry = await sandbox.stat(text);
     if (entry.type === 'file') return entry.path;

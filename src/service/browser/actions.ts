@@ -1,4 +1,4 @@
-/** What can be done in a browser, one action at a time. What a page refuses is a ServiceError 400 `browse_failed`. */
+/** Performs single actions in a browser. When a page refuses one, throws a ServiceError 400 `browse_failed`. */
 import type { Download, Locator, Page } from 'playwright-core';
 import { actionProblem, browseFailed, elementProblem, navigationProblem } from './problems.ts';
 import type { BrowserSession } from './session.ts';
@@ -10,35 +10,35 @@ export type BrowserAction =
   | { kind: 'press'; key: string }
   | { kind: 'select'; selector: string; option: string }
   | { kind: 'upload'; selector: string; file: { name: string; mimeType: string; buffer: Buffer } }
-  /** One of them. `url` may contain * for any text. */
+  /** Exactly one of them. `url` can contain * for any text. */
   | { kind: 'wait_for'; selector?: string; text?: string; url?: string; gone?: string }
   | { kind: 'extract'; selector: string; attribute?: string; all?: boolean }
   | { kind: 'screenshot' }
   | { kind: 'download'; selector: string };
 
-/** What came of an action. */
+/** The result of an action. */
 export interface ActionOutcome {
-  /** HTTP status of the page that was opened. */
+  /** The HTTP status of the page that was opened. */
   status?: number;
-  /** What was extracted. */
+  /** The extracted value. */
   value?: string | null | (string | null)[];
-  /** What is being downloaded. */
+  /** The download in progress. */
   download?: Download;
 }
 
-/** Characters of an extracted text, and how many of them are kept with `all`. */
+/** The maximum length of an extracted text, and the maximum number of texts with `all`. */
 const longestText = 64 * 1024;
-const mostTexts = 1_000;
+const maxTexts = 1_000;
 
-/** Does an action on the page in front. `timeoutMs` bounds each wait for the page. */
+/** Performs an action on the current page. `timeoutMs` limits each wait for the page. */
 export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   const outcome = await act(session, action, timeoutMs);
-  // What an action has set off is part of it, such as the page that a link leads to.
+  // The effects of an action belong to it, such as loading the page that a link leads to.
   if (changesPage(action)) await session.page.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
   return outcome;
 }
 
-/** Whether a text goes where nobody may read it: into a password field. Throws as an action does when there is no such field. */
+/** Whether a text is secret because its field is a password field. Throws like an action if there is no such field. */
 export async function isSecret(session: BrowserSession, selector: string, timeoutMs: number): Promise<boolean> {
   let type: string | null = null;
   await onElement(session, selector, timeoutMs, async (element) => {
@@ -88,31 +88,31 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
 
 async function open(session: BrowserSession, url: string, timeoutMs: number): Promise<ActionOutcome> {
   const { page, refused } = session;
-  const shown = shownUrl(url);
+  const visible = publicUrl(url);
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !['http:', 'https:'].includes(address.protocol))
-    throw browseFailed(`\`${shown}\` cannot be opened: an address begins with http:// or https://`);
+    throw browseFailed(`\`${visible}\` cannot be opened: a URL must begin with http:// or https://`);
   try {
     const response = await page.goto(url, { timeout: timeoutMs });
     if (!refused.has(address.host)) return response === null ? {} : { status: response.status() };
   } catch (error) {
-    if (!refused.has(address.host)) throw navigationProblem(shown, error, timeoutMs);
+    if (!refused.has(address.host)) throw navigationProblem(visible, error, timeoutMs);
   }
   throw browseFailed(
-    `${shown} was not opened: ${address.host} is no public address, and this service browses public ones only (--browse public)`,
+    `${visible} was not opened: ${address.host} is not a public address, and this service opens only public ones (--browse public)`,
   );
 }
 
-/** An address without the name and password that may be in it. */
-export function shownUrl(url: string): string {
+/** A URL without user name and password. */
+export function publicUrl(url: string): string {
   if (!URL.canParse(url)) return url;
-  const shown = new URL(url);
-  if (shown.username === '' && shown.password === '') return url;
-  [shown.username, shown.password] = ['', ''];
-  return shown.href;
+  const visible = new URL(url);
+  if (visible.username === '' && visible.password === '') return url;
+  [visible.username, visible.password] = ['', ''];
+  return visible.href;
 }
 
-/** How fields take what a person sees in another form; a browser leaves them empty otherwise, and says nothing. */
+/** The format that fields expect if it differs from what people see; with any other, the browser silently leaves them empty. */
 const written: Record<string, string> = {
   date: '2026-07-18',
   'datetime-local': '2026-07-18T09:30',
@@ -121,19 +121,19 @@ const written: Record<string, string> = {
   week: '2026-W29',
 };
 
-/** Throws when a field that was filled is empty because it takes another form. */
+/** Throws if a field is empty after it was filled, because it expects another format. */
 async function requireTaken(session: BrowserSession, element: Locator): Promise<void> {
   const emptyTypes = () =>
     element.evaluateAll((found) =>
       (found as unknown as { type: string; value: string }[]).filter(({ value }) => value === '').map(({ type }) => type),
     );
-  // None when the page has gone on meanwhile.
+  // There is no such field if the page has changed in the meantime.
   const [type] = await session.answered(emptyTypes, countTime).catch(() => []);
   const form = type === undefined ? undefined : written[type];
-  if (form !== undefined) throw new Error(`the field takes what is written like ${form}, and nothing else`);
+  if (form !== undefined) throw new Error(`the field only accepts the format ${form}`);
 }
 
-/** Uses an element once it is there. */
+/** Uses an element once it exists. */
 async function onElement(
   session: BrowserSession,
   selector: string,
@@ -149,7 +149,7 @@ async function onElement(
   }
 }
 
-/** Milliseconds that counting may take. */
+/** The time limit for counting, in milliseconds. */
 const countTime = 1_000;
 
 const countOf = (session: BrowserSession, page: Page, selector: string): Promise<number | undefined> =>
@@ -176,7 +176,7 @@ async function waitFor(
       await page.locator(gone).first().waitFor({ state: 'hidden', timeout });
       return {};
     } catch (error) {
-      throw actionProblem(`\`${gone}\` did not go away`, error, timeout);
+      throw actionProblem(`\`${gone}\` did not disappear`, error, timeout);
     }
   }
   try {
@@ -184,7 +184,7 @@ async function waitFor(
     else await page.waitForURL(urlPattern(url ?? '*'), { timeout });
     return {};
   } catch (error) {
-    const what = text === undefined ? `the page was at ${shownUrl(page.url())} and not at ${url}` : `the page did not say "${text}"`;
+    const what = text === undefined ? `the page was ${publicUrl(page.url())}, not ${url},` : `the page did not contain "${text}"`;
     throw actionProblem(what, error, timeout);
   }
 }
@@ -202,14 +202,14 @@ async function extract(session: BrowserSession, action: BrowserAction & { kind: 
   const timeout = timeoutMs;
   const cut = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
   let value: ActionOutcome['value'];
-  // There may be none of them.
+  // There might not be any.
   if (all) {
     const texts = await session.answered(() => readAll(session.page.locator(selector), attribute), timeoutMs);
-    return { value: texts.slice(0, mostTexts).map(cut) };
+    return { value: texts.slice(0, maxTexts).map(cut) };
   }
   await onElement(session, selector, timeout, async (element) => {
     if (attribute === undefined) value = cut(await element.innerText({ timeout }));
-    // What a field holds now, not what it held when the page was loaded.
+    // The current content of a field, not the content when the page was loaded.
     else if (attribute === 'value')
       value = cut(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
     else value = cut(await element.getAttribute(attribute, { timeout }));
@@ -226,13 +226,13 @@ async function download(session: BrowserSession, selector: string, timeoutMs: nu
   let expected: Promise<Download> | undefined;
   await onElement(session, selector, timeoutMs, async (element) => {
     expected = session.page.waitForEvent('download', { timeout: timeoutMs });
-    // Its failure is looked at below, after the click's.
+    // Its failure is handled below, after that of the click.
     expected.catch(() => undefined);
     await element.click({ timeout: timeoutMs });
   });
   try {
     return { download: (await expected) as Download };
   } catch (error) {
-    throw actionProblem(`\`${selector}\` downloaded nothing`, error, timeoutMs);
+    throw actionProblem(`\`${selector}\` did not start a download`, error, timeoutMs);
   }
 }

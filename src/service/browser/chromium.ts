@@ -1,31 +1,31 @@
-/** Which browser runs browse with: the one that was named, or the first Chromium that is found on this machine. Nothing is ever downloaded. */
+/** The browser that runs use: the specified one, or the first Chromium on this machine. It is never downloaded. */
 import { homedir, platform } from 'node:os';
 import path from 'node:path';
 import { isProgram } from '../../base/program.ts';
 import { ServiceError } from '../errors.ts';
 
-/** `on` browses wherever this machine can reach, `public` the public internet alone, `off` not at all. */
+/** `on` allows every address that this machine can reach, `public` only the public internet, `off` none. */
 export type BrowsePolicy = 'on' | 'public' | 'off';
 
-/** Whether runs may browse, and with which browser. */
+/** Whether runs can open pages, and with which browser. */
 export interface Browsing {
   policy: BrowsePolicy;
-  /** Path of a Chromium; without one it is looked for. */
+  /** The path of a Chromium; by default, one is searched for. */
   executable?: string;
-  /** Folders to look in, as in PATH. */
+  /** Folders to search, in the format of PATH. */
   searchPath: string;
-  /** Where to look after PATH; the usual places of the platform unless given. */
+  /** Where to search after PATH; by default, the usual places of the platform. */
   places?: readonly string[];
 }
 
-/** Chromium and what is built from it, the plainest first. */
+/** Chromium and the browsers that are based on it, the plainest first. */
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome', 'msedge', 'microsoft-edge'];
 
-/** The executable to browse with. Throws ServiceError 400 `no_browser`, which says what to do. */
+/** The executable of the browser. Throws ServiceError 400 `no_browser`, which explains what to do. */
 export async function findChromium({ executable, searchPath, places = usualPlaces() }: Browsing): Promise<string> {
   if (executable !== undefined) {
     if (await isProgram(executable)) return executable;
-    throw noBrowser(`there is no program ${executable}, which AOPS_CHROMIUM or --chromium names`);
+    throw noBrowser(`the program ${executable} from AOPS_CHROMIUM or --chromium does not exist`);
   }
   const extension = platform() === 'win32' ? '.exe' : '';
   const folders = searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder));
@@ -38,7 +38,7 @@ const noBrowser = (why: string): ServiceError =>
   new ServiceError(
     400,
     'no_browser',
-    `${why}. Install Chromium, Chrome or Edge (on Debian and Ubuntu: apt-get install chromium), or name one: set AOPS_CHROMIUM to its path, or start the service with --chromium PATH.`,
+    `${why}. Install Chromium, Chrome, or Edge (on Debian and Ubuntu: apt-get install chromium), or specify its path with AOPS_CHROMIUM or --chromium PATH when you start the service.`,
   );
 
 function usualPlaces(): string[] {

@@ -1,4 +1,4 @@
-/** Starts a Chromium in a profile of its own, with nothing of the service's environment, so that all of it can be ended at once. */
+/** Starts a Chromium with a separate profile, without the service's environment, and in a way that all of it can be ended together. */
 
 import { tmpdir, userInfo } from 'node:os';
 import type { Browser, BrowserContext } from 'playwright-core';
@@ -7,10 +7,10 @@ import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
 import { startProblem } from './problems.ts';
 import { groupOf } from './process-group.ts';
 
-/** Milliseconds that Chromium gets to start, and to end by itself. */
+/** The time for Chromium to start, and to end on its own, in milliseconds. */
 export const startTime = 30_000;
 export const endTime = 3_000;
-/** A socket's path has about 100 characters; Chromium makes one below TMPDIR. */
+/** The path of a socket can have about 100 characters, and Chromium creates one below TMPDIR. */
 const longestTemporary = 60;
 
 type ContextOptions = NonNullable<Parameters<typeof import('playwright-core')['chromium']['launchPersistentContext']>[1]>;
@@ -18,13 +18,13 @@ type ContextOptions = NonNullable<Parameters<typeof import('playwright-core')['c
 export interface LaunchOptions extends Omit<ContextOptions, 'executablePath' | 'env' | 'headless'> {
   executable: string;
   searchPath: string;
-  /** Folder of the profile, removed with the browser should the service die. */
+  /** The folder of the profile, which is removed with the browser if the service dies. */
   profile: string;
 }
 
 export interface Launched {
   context: BrowserContext;
-  /** Without one, where there is no shell, the library alone ends the browser. */
+  /** Without a keeper (where there is no shell), only the library ends the browser. */
   keeper: Keeper | undefined;
 }
 
@@ -36,10 +36,10 @@ export async function launchChromium({ executable, searchPath, profile, ...optio
     const context = await chromium.launchPersistentContext(profile, {
       executablePath: executable,
       headless: true,
-      // Chromium refuses to make its sandbox for root; for everybody else it has one.
+      // Chromium cannot create its sandbox for root; every other user gets one.
       chromiumSandbox: userInfo().uid !== 0,
       env: browserEnvironment(profile, searchPath),
-      // The service decides when it ends, and tells its runs.
+      // The service decides when the browser ends, and informs its runs.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
@@ -57,18 +57,18 @@ export async function launchChromium({ executable, searchPath, profile, ...optio
   }
 }
 
-/** Ends a browser, at once when it does not by itself. */
+/** Ends a browser; kills it if it does not end on its own. */
 export async function endChromium({ context, keeper }: Launched, kill: () => void): Promise<void> {
   const closed = context.close().catch(() => undefined);
   const late = setTimeout(kill, endTime);
   await closed;
   clearTimeout(late);
-  // What is left of the group, if anything.
+  // The remaining processes of the group, if any.
   await keeper?.signal('KILL');
   keeper?.dismiss();
 }
 
-/** Nothing of the service's own environment. */
+/** The environment of the browser, without that of the service. */
 function browserEnvironment(folder: string, searchPath: string): Record<string, string> {
   const temporary = Buffer.byteLength(folder) <= longestTemporary ? folder : tmpdir();
   return { PATH: searchPath, HOME: folder, TMPDIR: temporary, LANG: 'C.UTF-8' };

@@ -1,4 +1,4 @@
-/** Prints a page as PDF, by a Chromium of this machine that reaches nothing: no network, no scripts, a profile that is gone afterwards. */
+/** Prints a page as PDF with a Chromium on this machine: without network and scripts, and with a temporary profile. */
 import type { Buffer } from 'node:buffer';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,15 +8,15 @@ import { ServiceError } from '../errors.ts';
 import { type Browsing, findChromium } from './chromium.ts';
 import { endChromium, launchChromium } from './launch.ts';
 
-/** Milliseconds that printing may take. */
+/** The time limit for printing, in milliseconds. */
 const printTime = 30_000;
 
-/** A browser is heavy: one prints at a time. */
+/** Browsers need much memory, so only one prints at a time. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * The PDF of an HTML page, on A4. Throws ServiceError 409 `pdf_unavailable`, which says what to do.
- * @param signal aborted when nobody waits for it any more: then the next one has its turn
+ * The PDF of an HTML page, on A4. Throws ServiceError 409 `pdf_unavailable`, which explains what to do.
+ * @param signal aborted when the client has left, so that the next page can be printed
  */
 export async function printPdf(browsing: Browsing, html: string, signal: AbortSignal): Promise<Buffer> {
   const executable = await findChromium(browsing).catch((error: unknown) => {
@@ -25,7 +25,7 @@ export async function printPdf(browsing: Browsing, html: string, signal: AbortSi
   const printed = last.then(() => print({ executable, searchPath: browsing.searchPath, html, signal }));
   last = printed.catch(() => undefined);
   return orAborted(printed, signal).catch((error: unknown) => {
-    throw signal.aborted ? unavailable('nobody waits for this one any more.') : error;
+    throw signal.aborted ? unavailable('the client no longer waits for it.') : error;
   });
 }
 
@@ -68,5 +68,5 @@ const unavailable = (why: string): ServiceError =>
   new ServiceError(
     409,
     'pdf_unavailable',
-    `PDF files are printed by a browser on the machine of the service: ${why} The HTML export needs none.`,
+    `PDF files are printed by a browser on the machine of the service: ${why} The HTML export does not need one.`,
   );

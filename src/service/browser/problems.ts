@@ -1,8 +1,8 @@
-/** What a browser's failures mean, in words for the one who wrote the procedure. */
+/** Failures of a browser, in words for the author of the procedure. */
 import { formatDuration } from '../../base/duration.ts';
 import { ServiceError } from '../errors.ts';
 
-/** A page that does not do what the procedure expects of it. */
+/** A page does not behave as the procedure expects. */
 export const browseFailed = (message: string): ServiceError => new ServiceError(400, 'browse_failed', message);
 
 const networkErrors: Record<string, string> = {
@@ -14,10 +14,10 @@ const networkErrors: Record<string, string> = {
   ERR_CONNECTION_REFUSED: 'the connection was refused',
   ERR_CONNECTION_RESET: 'the connection was reset',
   ERR_CONNECTION_TIMED_OUT: 'the connection timed out',
-  ERR_EMPTY_RESPONSE: 'the server answered nothing',
+  ERR_EMPTY_RESPONSE: 'the server sent an empty response',
   ERR_INTERNET_DISCONNECTED: 'this machine is not connected',
-  ERR_NAME_NOT_RESOLVED: 'the name is not known',
-  ERR_TOO_MANY_REDIRECTS: 'it redirects in a circle',
+  ERR_NAME_NOT_RESOLVED: 'the host name is unknown',
+  ERR_TOO_MANY_REDIRECTS: 'it redirects in a loop',
 };
 
 /** Why a page could not be opened. */
@@ -25,27 +25,27 @@ export function navigationProblem(url: string, error: unknown, timeoutMs: number
   const message = plain(error);
   if (isTimeout(error)) return browseFailed(`${url} was not loaded within ${formatDuration(timeoutMs)}`);
   if (message.includes('Download is starting'))
-    return browseFailed(`${url} is no page but a download; use the \`download\` action on the page that links to it`);
+    return browseFailed(`${url} is a download, not a page; use the \`download\` action on the page that links to it`);
   const code = /net::(ERR_\w+)/.exec(message)?.[1];
   if (code === undefined) return browseFailed(`${url} could not be opened: ${message}`);
   const words = networkErrors[code];
   return browseFailed(`${url} could not be opened: ${words === undefined ? code : `${words} (${code})`}`);
 }
 
-/** Why an action on an element failed. `matches` is how many elements the selector finds by now, where that could be told. */
+/** Why an action on an element failed. `matches` is the number of elements that the selector currently finds, if known. */
 export function elementProblem(selector: string, error: unknown, timeoutMs: number, matches: number | undefined): ServiceError {
-  const shown = `\`${selector}\``;
+  const element = `\`${selector}\``;
   const message = plain(error);
   const several = /resolved to (\d+) elements/.exec(message)?.[1];
-  if (several !== undefined) return browseFailed(`${several} elements match ${shown}; write a selector that only one matches`);
-  if (!isTimeout(error)) return browseFailed(`${shown}: ${message}`);
+  if (several !== undefined) return browseFailed(`${several} elements match ${element}; write a selector that matches only one`);
+  if (!isTimeout(error)) return browseFailed(`${element}: ${message}`);
   const within = `within ${formatDuration(timeoutMs)}`;
-  if (matches === 0) return browseFailed(`no element matches ${shown} ${within}`);
+  if (matches === 0) return browseFailed(`no element matches ${element} ${within}`);
   const reason = reasonOf(error);
-  return browseFailed(`the element ${shown} could not be used ${within}${reason === undefined ? '' : `: ${reason}`}`);
+  return browseFailed(`the element ${element} could not be used ${within}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
-/** Any other failure of an action; `what` says it in the past tense: "the page did not say …". */
+/** Any other failure of an action; `what` describes it in the past tense: "the page did not contain …". */
 export const actionProblem = (what: string, error: unknown, timeoutMs: number): ServiceError =>
   browseFailed(isTimeout(error) ? `${what} within ${formatDuration(timeoutMs)}` : `${what}: ${plain(error)}`);
 
@@ -69,7 +69,7 @@ const textOf = (error: unknown): string => (error instanceof Error ? error.messa
 /** The first line of an error of the library, without the name of its function. */
 const plain = (error: unknown): string => (textOf(error).split('\n', 1)[0] as string).replace(/^\w+\.\w+: /, '').replace(/^Error: /, '');
 
-/** What the library was waiting for last, such as an element that is not visible. */
+/** What the library was waiting for at the end, such as an element that is not visible. */
 function reasonOf(error: unknown): string | undefined {
   const lines = textOf(error).split('\n');
   return lines

@@ -1,6 +1,7 @@
 /**
- * Lets a browser reach public addresses and nothing else. Everything the browser asks for goes through this proxy, which looks a
- * name up once, judges the addresses and connects to one of those it judged: a name that leads inside, a redirect or a name that changes its address gets nowhere.
+ * Lets a browser reach public addresses only. All its requests go through this proxy, which looks up a name once, checks the
+ * addresses, and connects to one of the checked ones: a name of a private address, a redirect to one, or a name that changes its
+ * address does not get through.
  */
 import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
@@ -9,18 +10,18 @@ import { isPublic } from '../addresses.ts';
 
 export interface PublicProxy {
   url: string;
-  /** `host:port` of what was refused. */
+  /** The refused hosts, as `host:port`. */
   refused: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** How many refused hosts are remembered. */
-const mostRefused = 1_000;
+/** The maximum number of refused hosts that are recorded. */
+const maxRefused = 1_000;
 /** Hop-by-hop headers (RFC 9110, 7.6.1). */
 const ownHeaders = ['connection', 'proxy-connection', 'proxy-authorization', 'keep-alive', 'te', 'trailer', 'upgrade'];
 
 export interface ProxyOptions {
-  /** The addresses of a name; none when it is not known. */
+  /** The addresses of a name; an empty list if it is unknown. */
   resolve?: (name: string) => Promise<string[]>;
   isAllowed?: (address: string) => boolean;
 }
@@ -29,14 +30,14 @@ export interface ProxyOptions {
 export async function startPublicProxy({ resolve = addressesOf, isAllowed = isPublic }: ProxyOptions = {}): Promise<PublicProxy> {
   const refused = new Set<string>();
   const sockets = new Set<Socket>();
-  /** An address of the host that may be connected to. */
+  /** An allowed address of the host. */
   const permitted = async (host: string, port: number): Promise<string | undefined> => {
     const addresses = await resolve(host.replace(/^\[|\]$/g, ''));
     const [first] = addresses;
-    // One address that is not public is enough: the name is not to be trusted.
+    // A single private address is enough to distrust the name.
     if (first !== undefined && addresses.every(isAllowed)) return first;
     const name = port === 80 || port === 443 ? host : `${host}:${port}`;
-    if (first !== undefined && refused.size < mostRefused) refused.add(name);
+    if (first !== undefined && refused.size < maxRefused) refused.add(name);
     return undefined;
   };
 
@@ -71,8 +72,8 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, perm
   if (url?.protocol !== 'http:') return answer(outgoing, 400, 'This is a proxy.');
   const port = Number(url.port || 80);
   const address = await permitted(url.hostname, port);
-  if (address === undefined) return answer(outgoing, 403, `${url.host} is no public address, or is not known.`);
-  // Who left meanwhile says so no more.
+  if (address === undefined) return answer(outgoing, 403, `${url.host} is unknown or not a public address.`);
+  // A client that has already left does not send this event any more.
   if (outgoing.destroyed) return;
   const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !ownHeaders.includes(name)));
   const onward = request({ host: address, port, method: incoming.method, path: `${url.pathname}${url.search}`, headers, setHost: false });

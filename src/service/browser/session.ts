@@ -1,6 +1,6 @@
 /**
- * The browser of one run: one Chromium process with one context. It is started when a step first needs it and ended when the
- * run stops being executed; its cookies and local storage, and where it was, are kept beside the run's files, so a later session goes on there.
+ * The browser of one run: one Chromium process with one context. It starts when a step first needs it and ends when the run is no
+ * longer executed. Its cookies, local storage, and current page are stored next to the run's files, so that a later session can continue.
  */
 
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -31,18 +31,18 @@ export interface Viewport {
 
 export const defaultViewport: Viewport = { width: 1280, height: 800 };
 
-/** Milliseconds that a picture may take. */
+/** The time limit for a picture, in milliseconds. */
 const pictureTime = 5_000;
-/** Milliseconds that a page may take to tell what it holds: its title, what it keeps. */
+/** The time limit for reading the title and the storage of a page, in milliseconds. */
 const tellingTime = 5_000;
-/** Milliseconds between looks at how far a download is. */
+/** The interval between checks of a download, in milliseconds. */
 const downloadLook = 100;
-/** The address of a page that has not been anywhere. */
+/** The URL of a new page. */
 export const blank = 'about:blank';
-/** How many messages of the console are kept for a step, and characters of each. */
-const mostErrors = 20;
+/** The number of console messages that are stored for a step, and the characters of each. */
+const maxErrors = 20;
 const longestError = 500;
-/** What a later session of the run needs. */
+/** The state that a later session of the run needs. */
 interface Kept {
   url: string;
   storage: Awaited<ReturnType<BrowserContext['storageState']>>;
@@ -56,18 +56,18 @@ export class BrowserSession {
   readonly #refused: ReadonlySet<string>;
   readonly #endProxy: () => Promise<void>;
   #page: Page;
-  /** Resolves when another page comes to the front. */
+  /** Resolves when another page becomes the current one. */
   #turned = deferred();
   #errors: string[] = [];
   #ended: Promise<void> | undefined;
   #isOver = false;
-  /** Whether the page gave no picture of itself: it is not asked for more then. */
+  /** Whether taking a picture of the page failed: then no more are taken. */
   #silent = false;
-  /** Where an earlier session of the run was. */
+  /** The page of an earlier session of the run. */
   #keptUrl = '';
-  /** Whether dialogs of pages are accepted; dismissed otherwise. */
+  /** Whether dialogs of pages are accepted or dismissed. */
   acceptDialogs = false;
-  /** The last picture that was taken: its digest, and the event that it belongs to. */
+  /** The digest of the latest picture, and the event that it belongs to. */
   lastPicture: { digest: string; of: string } | undefined;
 
   private constructor(parts: Parts, signal: AbortSignal) {
@@ -84,7 +84,7 @@ export class BrowserSession {
       this.#isOver = true;
     });
     signal.addEventListener('abort', this.#kill, { once: true });
-    // Aborted while it started: no event will come.
+    // If it was aborted during the start, there is no event.
     if (signal.aborted) this.#kill();
   }
 
@@ -104,58 +104,58 @@ export class BrowserSession {
     }
   }
 
-  /** Whether the browser has ended, by itself or not. */
+  /** Whether the browser has ended, for whatever reason. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** The page that is in front: the one opened last, of those that are open. */
+  /** The current page: the open page that was opened last. */
   get page(): Page {
     return this.#page;
   }
 
-  /** Hosts that were not let through because they are not public. */
+  /** Hosts that were refused because they are not public. */
   get refused(): ReadonlySet<string> {
     return this.#refused;
   }
 
-  /** Errors of pages' consoles and scripts since this was asked last. */
+  /** Errors of the pages' consoles and scripts since the previous call. */
   takeErrors(): string[] {
     return this.#errors.splice(0);
   }
 
-  /** A picture of the page in front as PNG; undefined where there is no page yet, or none can be taken. */
-  async picture(whole = false): Promise<Buffer | undefined> {
+  /** A picture of the current page as PNG; undefined if there is no page yet or the picture fails. */
+  async picture(isFullPage = false): Promise<Buffer | undefined> {
     if (this.#page.isClosed() || this.#page.url() === blank) return undefined;
     const picture = await this.#page
-      .screenshot({ type: 'png', fullPage: whole, timeout: pictureTime, animations: 'disabled' })
+      .screenshot({ type: 'png', fullPage: isFullPage, timeout: pictureTime, animations: 'disabled' })
       .catch(() => undefined);
     this.#silent = picture === undefined;
     return picture;
   }
 
   /**
-   * What a page answers, within a time: one whose script never ends answers nothing, and the library waits for some answers without
-   * a limit. Throws ServiceError 400 `browse_failed` after it, or the signal's reason.
+   * The response of a page, within a time limit: a page whose script never ends does not respond, and the library waits for some
+   * responses forever. Throws ServiceError 400 `browse_failed` after the time limit, or the signal's reason.
    */
   answered<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T> {
-    const late = () => browseFailed(`the page did not answer within ${formatDuration(timeoutMs)}`);
+    const late = () => browseFailed(`the page did not respond within ${formatDuration(timeoutMs)}`);
     return withinTime(systemClock, { limit: timeoutMs, late, signal: this.#signal }, ask);
   }
 
-  /** The title of the page in front; an empty text where it does not tell. */
+  /** The title of the current page; an empty text if the page does not respond. */
   async title(): Promise<string> {
     return this.#silent ? '' : await this.answered(() => this.#page.title(), tellingTime).catch(() => '');
   }
 
-  /** Gives the page in front a size. One that does not answer keeps the size it has: what is done on it will say so. */
+  /** Sets the size of the current page. A page that does not respond keeps its size; the next action on it will fail. */
   async resize(size: Viewport): Promise<void> {
     await this.answered(() => this.#page.setViewportSize(size), tellingTime).catch(ignoreLate);
   }
 
   /**
-   * Waits until a download is complete, for as long as it goes on. Throws ServiceError 400 `browse_failed` when nothing came for
-   * `timeoutMs` or it failed, 413 `file_too_large` when more than `limit` bytes came.
+   * Waits until a download is complete, as long as it makes progress. Throws ServiceError 400 `browse_failed` when it failed or
+   * stalled for `timeoutMs`, 413 `file_too_large` when it exceeds `limit` bytes.
    */
   async downloaded(download: Download, { timeoutMs, limit }: { timeoutMs: number; limit: number }): Promise<void> {
     const ended = download.failure().then((failure) => ({ failure }));
@@ -172,13 +172,13 @@ export class BrowserSession {
       if (!tooLarge && steadyTime(systemClock) - since < timeoutMs) continue;
       await download.cancel();
       if (tooLarge) throw new ServiceError(413, 'file_too_large', `the download is larger than ${limit} bytes`);
-      throw browseFailed(`the download did not go on within ${formatDuration(timeoutMs)}`);
+      throw browseFailed(`the download made no progress for ${formatDuration(timeoutMs)}`);
     }
   }
 
   /**
-   * Keeps cookies, local storage and the address of the page for a later session of the run. What an earlier step kept stays when the
-   * page does not answer.
+   * Stores cookies, local storage, and the URL of the page for a later session of the run. If the page does not respond, the state
+   * of an earlier step is kept.
    */
   async keep(): Promise<void> {
     if (this.#silent) return;
@@ -190,7 +190,7 @@ export class BrowserSession {
     await rename(`${file}.new`, file);
   }
 
-  /** Ends the browser and removes what it wrote, except what was kept. */
+  /** Ends the browser and removes its files, except for the stored state. */
   close(): Promise<void> {
     this.#ended ??= this.#end();
     return this.#ended;
@@ -203,7 +203,7 @@ export class BrowserSession {
     await this.#folders.remove();
   }
 
-  /** At once, whatever its pages are doing. Calls that wait for the browser fail. */
+  /** Ends the browser immediately, whatever its pages are doing. Pending calls fail. */
   readonly #kill = (): void => {
     if (this.#keeper === undefined) void this.#context.close().catch(() => undefined);
     else void this.#keeper.signal('KILL');
@@ -217,7 +217,7 @@ export class BrowserSession {
     page.on('pageerror', (error) => this.#note(error.message));
     page.on('crash', () => this.#note('the page crashed'));
     page.on('dialog', (dialog) => {
-      // Whether a page may be left is not for the page to say: the run would stay there for ever.
+      // A page cannot prevent that it is left; otherwise the run would stay there forever.
       const accepted = this.acceptDialogs || dialog.type() === 'beforeunload';
       void (accepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
     });
@@ -234,33 +234,33 @@ export class BrowserSession {
   }
 
   /**
-   * Waits for something on the page in front, and begins again when another one comes to the front meanwhile: a browser tells of a page
-   * that a click opens when it likes.
+   * Waits for something on the current page, and starts again when another page becomes the current one in the meantime: a browser can
+   * report the page that a click opens at any time.
    */
-  async wait<T>(look: (page: Page) => Promise<T>): Promise<T> {
+  async wait<T>(check: (page: Page) => Promise<T>): Promise<T> {
     for (;;) {
       const turned = this.#turned.promise.then(() => undefined);
-      const looked = look(this.#page).then((value) => ({ value }));
-      const first = await Promise.race([looked, turned]);
+      const checked = check(this.#page).then((value) => ({ value }));
+      const first = await Promise.race([checked, turned]);
       if (first !== undefined) return first.value;
-      looked.catch(() => undefined);
+      checked.catch(() => undefined);
     }
   }
 
   #note(text: string): void {
-    if (this.#errors.length < mostErrors) this.#errors.push(text.slice(0, longestError));
+    if (this.#errors.length < maxErrors) this.#errors.push(text.slice(0, longestError));
   }
 
-  /** Goes on with the page that an earlier session of the run kept, unless there is one. False when there is none. */
+  /** Opens the page of an earlier session of the run, unless a page is open. Returns false if there is no such page. */
   async resume(): Promise<boolean> {
     if (this.#page.url() !== blank) return true;
     if (!/^https?:/.test(this.#keptUrl)) return false;
-    // That it is gone is no failure yet; what is done on it will be.
+    // If the page has gone, the next action on it will fail.
     await this.#page.goto(this.#keptUrl, { timeout: startTime }).catch(() => undefined);
     return true;
   }
 
-  /** Brings back what an earlier session of the run kept; its page when it is asked for. */
+  /** Restores the state of an earlier session of the run; its page is opened on demand. */
   async #restore(): Promise<void> {
     const text = await readFile(this.#folders.state, 'utf8').catch(() => undefined);
     if (text === undefined) return;
@@ -270,12 +270,12 @@ export class BrowserSession {
   }
 }
 
-/** Bytes of the files in a folder. */
+/** The size of the files in a folder, in bytes. */
 async function sizeOf(folder: string): Promise<number> {
   const sizes = (await readdir(folder)).map((name) =>
     stat(path.join(folder, name)).then(
       ({ size }) => size,
-      // Renamed or removed meanwhile.
+      // It was renamed or removed in the meantime.
       () => 0,
     ),
   );
@@ -326,7 +326,7 @@ async function start(executable: string, browsing: Browsing, sandbox: Sandbox): 
 async function makeFolders(sandbox: Sandbox): Promise<Folders> {
   const own = await sandbox.privateFolder('browser');
   const downloads = path.join(own, 'downloads');
-  // Of a session that was killed.
+  // Left behind by a session that was killed.
   await rm(downloads, { recursive: true, force: true });
   await mkdir(downloads, { mode: 0o700 });
   const profile = await mkdtemp(path.join(tmpdir(), 'aops-browser-'));

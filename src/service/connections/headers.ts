@@ -1,9 +1,9 @@
-/** The headers that go to a server: what may be among them, and how a change is applied. Secret values come in and never go out. */
+/** The headers that are sent to a server: which are allowed, and how changes are applied. Secret values are accepted but never returned. */
 import { ServiceError } from '../errors.ts';
 
 export type HeaderSet = Record<string, string>;
 
-/** What a request says of headers. A part that is absent is left as it is. */
+/** The headers of a request. A missing part is not changed. */
 export interface HeaderInput {
   plaintext?: HeaderSet | undefined;
   secret?: HeaderSet | undefined;
@@ -14,42 +14,42 @@ export interface StoredHeaders {
   secret: HeaderSet;
 }
 
-const most = 50;
+const maxHeaders = 50;
 const longestValue = 8_192;
 /** RFC 9110, 5.6.2. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
-/** RFC 9110, 5.5, without what is obsolete. */
+/** RFC 9110, 5.5, without the obsolete parts. */
 const fieldValue = /^[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/;
-/** What the protocol and the connection say themselves. */
+/** Headers that the protocol and the connection set. */
 const reserved =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept|accept-encoding|mcp-.*|last-event-id|proxy-.*)$/i;
 
 /**
- * The headers after a change. Each part that is given replaces that part; an empty secret value keeps the one that is stored.
- * Null removes them all. Throws 400 `invalid_request`.
+ * The headers after a change. Each specified part replaces the existing one; an empty secret value keeps the stored value.
+ * Null removes all headers. Throws 400 `invalid_request`.
  */
-export function changedHeaders(before: StoredHeaders, given: HeaderInput | null | undefined): StoredHeaders {
-  if (given === undefined) return before;
-  if (given === null) return { plain: {}, secret: {} };
-  const plain = given.plaintext === undefined ? before.plain : checked(given.plaintext, 'plaintext');
-  const secret = given.secret === undefined ? before.secret : checked(kept(given.secret, before.secret), 'secret');
+export function changedHeaders(before: StoredHeaders, input: HeaderInput | null | undefined): StoredHeaders {
+  if (input === undefined) return before;
+  if (input === null) return { plain: {}, secret: {} };
+  const plain = input.plaintext === undefined ? before.plain : checked(input.plaintext, 'plaintext');
+  const secret = input.secret === undefined ? before.secret : checked(withStoredValues(input.secret, before.secret), 'secret');
   const names = [...Object.keys(plain), ...Object.keys(secret)].map((name) => name.toLowerCase());
   const twice = names.find((name, index) => names.indexOf(name) < index);
   if (twice !== undefined) throw refused(`headers.${twice}`, 'appears twice');
-  if (names.length > most) throw refused('headers', `has more than ${most} headers`);
+  if (names.length > maxHeaders) throw refused('headers', `has more than ${maxHeaders} headers`);
   return { plain, secret };
 }
 
-/** A set without secrets of its own, as a probe has it. Throws 400. */
-export const checkedHeaders = (given: HeaderSet): HeaderSet => changedHeaders({ plain: {}, secret: {} }, { plaintext: given }).plain;
+/** A set without stored secrets, for a probe. Throws 400. */
+export const checkedHeaders = (input: HeaderSet): HeaderSet => changedHeaders({ plain: {}, secret: {} }, { plaintext: input }).plain;
 
-function kept(given: HeaderSet, before: HeaderSet): HeaderSet {
+function withStoredValues(input: HeaderSet, before: HeaderSet): HeaderSet {
   const stored = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
+    Object.entries(input).map(([name, value]) => {
       if (value !== '') return [name, value];
       const old = stored.get(name.toLowerCase());
-      if (old === undefined) throw refused(`headers.secret.${name}`, 'is empty, and no value of it is stored');
+      if (old === undefined) throw refused(`headers.secret.${name}`, 'is empty, and there is no stored value');
       return [name, old];
     }),
   );
@@ -58,10 +58,10 @@ function kept(given: HeaderSet, before: HeaderSet): HeaderSet {
 function checked(headers: HeaderSet, part: 'plaintext' | 'secret'): HeaderSet {
   for (const [name, value] of Object.entries(headers)) {
     const path = `headers.${part}.${name}`;
-    if (!token.test(name)) throw refused(`headers.${part}`, `has a name that no header can have: ${JSON.stringify(name.slice(0, 100))}`);
+    if (!token.test(name)) throw refused(`headers.${part}`, `has an invalid header name: ${JSON.stringify(name.slice(0, 100))}`);
     if (reserved.test(name)) throw refused(path, 'is set by the protocol itself');
     if (value.length > longestValue) throw refused(path, `is longer than ${longestValue} characters`);
-    if (!fieldValue.test(value)) throw refused(path, 'is empty, or has characters that no header can have');
+    if (!fieldValue.test(value)) throw refused(path, 'is empty or contains characters that are not allowed in headers');
   }
   return { ...headers };
 }

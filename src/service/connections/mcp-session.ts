@@ -1,6 +1,6 @@
 /**
- * A remote MCP server, really connected: both eras of the protocol, over guarded connections. A session lasts for one use, since a
- * run may ask weeks later, in another process.
+ * A connection to a remote MCP server: both eras of the protocol, over guarded connections. A session lasts for one use, because a
+ * run might make its next call weeks later, in another process.
  */
 import type { CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../base/clock.ts';
@@ -10,13 +10,13 @@ import { guardedFetch } from '../outbound/guarded-fetch.ts';
 import { withinTime } from '../outbound/within-time.ts';
 import { serverProblem, TimeLimitError } from './problems.ts';
 
-/** Bytes of all answers of a session. */
-const mostBytes = 4 * 1024 * 1024;
+/** The maximum size of all responses of a session, in bytes. */
+const maxBytes = 4 * 1024 * 1024;
 
-/** Where access tokens come from. */
+/** The source of access tokens. */
 export interface TokenSource {
   token(): Promise<string | undefined>;
-  /** After the server refused the token: the next one may be better. Rejects when there is no other. */
+  /** Called after the server refused the token; rejects if there is no other. */
   onUnauthorized(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface Server {
 export interface SessionParts {
   agent: GuardedAgent;
   clock: Clock;
-  /** Milliseconds for everything together. */
+  /** The time limit for the whole session, in milliseconds. */
   limit: number;
   signal: AbortSignal;
 }
@@ -51,7 +51,7 @@ export const serverTools = (server: Server, parts: SessionParts): Promise<Server
     }));
   });
 
-/** Calls a tool. Rejects as serverTools; that the tool itself failed is part of the result. */
+/** Calls a tool. Rejects like serverTools; a failure of the tool itself is part of the result. */
 export const callServerTool = (
   server: Server,
   call: { name: string; arguments: Record<string, unknown> },
@@ -70,11 +70,11 @@ async function inSession<T>(
     return await withinTime(clock, { limit, late, signal }, async (either) => {
       const client = new sdk.Client({ name: 'aops', version }, { versionNegotiation: { mode: 'auto' } });
       const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
-        fetch: guardedFetch(agent, { bytes: mostBytes, signal: either }),
+        fetch: guardedFetch(agent, { bytes: maxBytes, signal: either }),
         requestInit: { headers: server.headers },
         ...(server.tokens === undefined ? {} : { authProvider: server.tokens }),
       });
-      // The limit of this session is what counts; the library's own must not come before it.
+      // The time limit of this session applies; the library's own must not be shorter.
       const options = { timeout: limit + 1_000, signal: either };
       try {
         await client.connect(transport, options);
@@ -90,7 +90,7 @@ async function inSession<T>(
   }
 }
 
-/** Ends a session with a server that keeps them, as well as that can be done. */
+/** Ends the session with a server that keeps sessions, on a best-effort basis. */
 async function leave(client: Client, transport: StreamableHTTPClientTransport): Promise<void> {
   if (transport.sessionId !== undefined) await transport.terminateSession().catch(() => undefined);
   await client.close().catch(() => undefined);

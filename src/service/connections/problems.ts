@@ -1,25 +1,25 @@
-/** What was wrong with a remote server, in words that a person can act on. */
+/** Problems with a remote server, in words that a person can act on. */
 
 import { formatDuration } from '../../base/duration.ts';
 import { firstLine, shortened } from '../../base/values.ts';
 import { hostTrouble } from '../host-trouble.ts';
 import { OutboundError } from '../outbound/guarded-fetch.ts';
 
-/** Milliseconds after which a server that has not even begun to answer counts as one that does not work. */
+/** The time after which a server that has not started to respond is considered broken, in milliseconds. */
 const enoughToBegin = 10_000;
 
-/** The session took longer than it may. */
+/** The session exceeded its time limit. */
 export class TimeLimitError extends Error {
   readonly milliseconds: number;
 
   constructor(milliseconds: number) {
-    super(`there was no answer within ${formatDuration(milliseconds)}`);
+    super(`there was no response within ${formatDuration(milliseconds)}`);
     this.name = 'TimeLimitError';
     this.milliseconds = milliseconds;
   }
 }
 
-/** A connection that has no way in any more until a person has authorized it again. Its message is half a sentence. */
+/** A connection cannot be used until a person authorizes it again. Its message is half a sentence. */
 export class AuthorizationNeededError extends Error {
   constructor(message: string) {
     super(message);
@@ -29,8 +29,8 @@ export class AuthorizationNeededError extends Error {
 
 /**
  * Why a server could not be used. Its message is half a sentence.
- * `server`: it cannot be reached, refuses the credentials, or does not speak MCP. `call`: it is well and refused this one call.
- * `slow`: it was given too little time to say that it is there. `unclear`: it was there, and what became of the call is not known.
+ * `server`: it cannot be reached, refuses the credentials, or does not support MCP. `call`: it works, but refused this call.
+ * `slow`: the time was too short to tell whether it works. `unclear`: it works, but the outcome of the call is unknown.
  */
 export class ServerProblem extends Error {
   readonly kind: 'server' | 'call' | 'slow' | 'unclear';
@@ -44,12 +44,12 @@ export class ServerProblem extends Error {
 
 type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'SdkHttpError' | 'ProtocolError' | 'UnauthorizedError' | 'SdkError'>;
 
-/** @param connected whether the server had answered as an MCP server before */
+/** @param connected whether the server had already responded as an MCP server */
 export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): ServerProblem {
   if (error instanceof ServerProblem) return error;
   const causes = causesOf(error);
   const trouble = causes.find((cause) => hostTrouble(cause) !== undefined);
-  // The server had no part in it.
+  // The server did not cause it.
   if (trouble !== undefined) throw trouble;
   const one = <T extends Error>(type: abstract new (...args: never[]) => T): T | undefined =>
     causes.find((cause): cause is T => cause instanceof type);
@@ -65,17 +65,17 @@ export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): Ser
   if (one(sdk.UnauthorizedError) || http?.status === 401) return broken('it refused the credentials (401)');
   if (http?.status === 403) return broken('it does not allow this with these credentials (403)');
   if (http?.status === 404 && connected) return new ServerProblem('unclear', 'it has forgotten the session (404)', { cause: error });
-  if (http) return broken(`it answered ${http.status}${connected ? '' : ' where an MCP server would answer'}`);
+  if (http) return broken(`it responded with ${http.status}${connected ? '' : ', unlike an MCP server'}`);
   const rpc = one(sdk.ProtocolError);
   if (rpc && connected) return new ServerProblem('call', `it refused the call: ${shortLine(rpc.message)}`, { cause: error });
-  if (rpc) return broken(`it refused to begin: ${shortLine(rpc.message)}`);
-  if (!connected) return broken('what it answers is no MCP; is this the address of its MCP endpoint?');
+  if (rpc) return broken(`it refused to start a session: ${shortLine(rpc.message)}`);
+  if (!connected) return broken('its response is not MCP; is this the URL of its MCP endpoint?');
   return one(sdk.SdkError) ? new ServerProblem('call', words(error), { cause: error }) : broken(words(error));
 }
 
-const words = (error: unknown): string => `what it answered cannot be used: ${shortLine(foundWrong((error as Error).message))}`;
+const words = (error: unknown): string => `its response is invalid: ${shortLine(foundWrong((error as Error).message))}`;
 
-/** The library says what is wrong with an answer as a list in JSON, over many lines: the first of it, and where. */
+/** The library reports invalid responses as a JSON list over many lines: returns the first problem and its path. */
 export function foundWrong(message: string): string {
   const [, start = '', list] = /^([^[]+: )?(\[\s.*\])$/s.exec(message) ?? [];
   if (list === undefined) return message;
@@ -89,7 +89,7 @@ export function foundWrong(message: string): string {
 
 const shortLine = (text: string): string => shortened(firstLine(text), 300);
 
-/** The error and what it was made from, the outermost first. */
+/** The error and its causes, the outermost first. */
 function causesOf(error: unknown): Error[] {
   const found: Error[] = [];
   const visit = (one: unknown): void => {

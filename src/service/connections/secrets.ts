@@ -1,4 +1,4 @@
-/** What is kept of a connection that is secret, sealed and opened. */
+/** Seals and opens the secrets of a connection. */
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed } from '@modelcontextprotocol/client';
 import { type SecretBox, UnreadableSecretError } from '../secret-box.ts';
 import type { ConnectionRow } from '../store/database/schema.ts';
@@ -6,15 +6,15 @@ import type { HeaderSet, StoredHeaders } from './headers.ts';
 
 type Kept = Pick<ConnectionRow, 'id' | 'headers' | 'secret_headers'>;
 
-/** The headers as they are stored. */
+/** The headers in their stored form. */
 export const sealedHeaders = (box: SecretBox, id: string, { plain, secret }: StoredHeaders) => ({
   headers: JSON.stringify(plain),
   secret_headers: Object.keys(secret).length === 0 ? null : box.seal(JSON.stringify(secret), `${id} headers`),
 });
 
-/** What an authorization left: the client that was registered, its tokens, and where new ones come from. */
+/** The result of an authorization: the registered client, its tokens, and where to get new ones. */
 export interface StoredOAuth {
-  /** Of the authorization server. */
+  /** The issuer of the authorization server. */
   server: string;
   metadata: AuthorizationServerMetadata;
   client: OAuthClientInformationMixed;
@@ -22,7 +22,7 @@ export interface StoredOAuth {
   resource?: string;
   accessToken: string;
   refreshToken?: string;
-  /** Milliseconds; absent when the server did not say. */
+  /** In milliseconds; absent if the server did not specify it. */
   expiresAt?: number;
 }
 
@@ -38,7 +38,7 @@ export function openHeaders(box: SecretBox, row: Kept): StoredHeaders {
   return { plain: JSON.parse(row.headers) as HeaderSet, secret };
 }
 
-/** The same, without secrets that cannot be read any more. */
+/** The same, without secrets that can no longer be read. */
 export function keptHeaders(box: SecretBox, row: Kept): StoredHeaders {
   try {
     return openHeaders(box, row);

@@ -9,12 +9,12 @@ export class FileStore {
     this.#root = root;
   }
 
-  /** Where a file is. Both ids are made by the service. */
+  /** The location of a file. The service generates both IDs. */
   path(runId: string, fileId: string): string {
     return join(this.#root, runId, fileId);
   }
 
-  /** Writes a file through to the disk. */
+  /** Writes a file and syncs it to the disk. */
   async write(runId: string, fileId: string, bytes: Uint8Array): Promise<void> {
     const path = this.path(runId, fileId);
     const partial = `${path}.partial`;
@@ -29,20 +29,20 @@ export class FileStore {
     await rename(partial, path);
   }
 
-  /** Takes all files of a run away at once, and returns what removes them. */
+  /** Takes all files of a run out of use immediately, and returns a function that removes them. */
   async putAside(runId: string): Promise<() => Promise<void>> {
     const aside = join(this.#root, `${runId}.removed`);
-    const there = await rename(join(this.#root, runId), aside).then(
+    const existed = await rename(join(this.#root, runId), aside).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'ENOENT') throw error;
         return false;
       },
     );
-    return async () => void (there && (await rm(aside, { recursive: true, force: true, maxRetries: 3 })));
+    return async () => void (existed && (await rm(aside, { recursive: true, force: true, maxRetries: 3 })));
   }
 
-  /** Removes what was put aside and a crash has left there. */
+  /** Removes files that were put aside and that a crash has left behind. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => []))
       if (name.endsWith('.removed')) await rm(join(this.#root, name), { recursive: true, force: true, maxRetries: 3 });

@@ -1,7 +1,7 @@
 /**
- * POST /v2/mcp: one message of the Model Context Protocol, and its answer. Both eras are served without a session:
- * that of 2026-07-28, and the one before it, which begins with `initialize`. An answer is JSON; it is a stream of events
- * only when the client asked to be told of progress and sent no Idempotency-Key, or subscribes to changes.
+ * POST /v2/mcp: one message of the Model Context Protocol, and its response. Both eras are supported without a session:
+ * that of 2026-07-28, and the previous one, which begins with `initialize`. The response is JSON; it is a stream of events
+ * only when the client requests progress without an Idempotency-Key, or subscribes to changes.
  */
 
 import { Readable } from 'node:stream';
@@ -22,7 +22,7 @@ import { errorFields } from '../log.ts';
 import { refusal, rpcError } from './refusals.ts';
 import { serverFor } from './server.ts';
 
-/** The answer to a message. Rejects when the service itself fails: that must be no answer to keep. */
+/** The response to a message. Rejects when the service itself fails, because such a response must not be stored. */
 export async function answerMessage(context: RequestContext, request: RawRequest): Promise<Answer> {
   if (!isJsonContentType(request.headers['content-type'] ?? null))
     return toAnswer(rpcError(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json'));
@@ -47,7 +47,7 @@ export async function answerMessage(context: RequestContext, request: RawRequest
   return toAnswer(response);
 }
 
-/** The era that begins with `initialize`; each request stands for itself. */
+/** The era that begins with `initialize`; each request is independent. */
 async function answerLegacy(server: Server, web: Request, message: unknown, keyed: boolean): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: keyed || !wantsProgress(message) });
   await server.connect(transport);
@@ -57,7 +57,7 @@ async function answerLegacy(server: Server, web: Request, message: unknown, keye
 /** The era of 2026-07-28. */
 async function answerModern(server: Server, web: Request, message: unknown, signal: AbortSignal): Promise<Response> {
   const handler = createMcpHandler(() => server, { legacy: 'reject' });
-  // Ends a subscription, which has no end of its own. A call ends by itself: its tool has the signal.
+  // Ends a subscription, which would never end. A call ends on its own, because its tool has the signal.
   signal.addEventListener('abort', () => void handler.close(), { once: true });
   return handler.fetch(web, { parsedBody: message });
 }
@@ -68,15 +68,15 @@ function wantsProgress(message: unknown): boolean {
   return isObject(meta) && meta.progressToken !== undefined;
 }
 
-/** The request as the protocol library reads it: its headers. The body has been read. */
+/** The request in the form of the protocol library: only its headers, because the body has already been read. */
 function webRequest({ baseUrl }: RequestContext, { headers }: RawRequest): Request {
-  const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+  const forwarded = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     name.startsWith('mcp-') || name === 'content-type' ? [[name, String(value)]] : [],
   );
-  // Checked before, wildcards included; the library knows the two words alone.
+  // Accept was checked before, including wildcards; the library only accepts the two literal types.
   return new Request(`${baseUrl}/v2/mcp`, {
     method: 'POST',
-    headers: [...given, ['accept', 'application/json, text/event-stream']],
+    headers: [...forwarded, ['accept', 'application/json, text/event-stream']],
   });
 }
 
@@ -90,7 +90,7 @@ async function toAnswer(response: Response): Promise<Answer> {
     return { status: response.status, headers, body: await response.text() };
   return {
     status: response.status,
-    // Whatever is on the way must not hold events back.
+    // Intermediaries must not delay events.
     headers: { ...headers, 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' },
     body: Readable.fromWeb(response.body as NodeReadableStream),
   };

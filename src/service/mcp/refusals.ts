@@ -3,11 +3,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '../../base/values.ts';
 
-/** A failure as the protocol tells it. */
+/** A failure in the format of the protocol. */
 export const rpcError = (status: number, code: number, message: string, id: string | number | null = null): Response =>
   Response.json({ jsonrpc: '2.0', id, error: { code, message } }, { status });
 
-/** Batches were a part of the protocol of this version alone, which is also assumed where none is named. */
+/** Only this version of the protocol had batches; it is also assumed if no version is specified. */
 const versionWithBatches = '2025-03-26';
 
 /** The refusal of a message, or undefined. */
@@ -16,7 +16,7 @@ export function refusal(headers: IncomingHttpHeaders, message: unknown, legacy: 
   if (!accepts(headers.accept, 'application/json') || !accepts(headers.accept, 'text/event-stream'))
     return rpcError(406, -32_000, 'Not Acceptable: Accept must name application/json and text/event-stream', id);
   if (message === undefined) return rpcError(400, -32_700, 'Parse error: the body is empty');
-  // No session is ever given out: whoever has one has it from another service, and starts again.
+  // This service never creates sessions: a client with a session got it from another service, and has to start again.
   if (legacy && headers['mcp-session-id'] !== undefined) return rpcError(404, -32_001, 'Session not found', id);
   const version = headers['mcp-protocol-version'] ?? versionWithBatches;
   if (Array.isArray(message) && version !== versionWithBatches)
@@ -24,7 +24,7 @@ export function refusal(headers: IncomingHttpHeaders, message: unknown, legacy: 
   return undefined;
 }
 
-/** The id to answer to: that of a single request, null where there is none. */
+/** The ID for the response: that of a single request, otherwise null. */
 function idOf(message: unknown): string | number | null {
   if (!isObject(message) || typeof message.method !== 'string') return null;
   return typeof message.id === 'string' || typeof message.id === 'number' ? message.id : null;

@@ -1,4 +1,4 @@
-/** A protocol server for one request: it lists the tools, and calls them as the caller of that request. */
+/** A protocol server for one request: lists the tools, and calls them on behalf of the caller of that request. */
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import { version } from '../../base/version.ts';
 import { isPermitted } from '../http/access.ts';
@@ -8,10 +8,10 @@ import { type CallResult, callTool, listedTool } from './tool-call.ts';
 import { tools } from './tools/index.ts';
 
 const instructions =
-  'Operates AI agents and their runs. list_agents finds an agent, start_run starts a run of it, wait_for_run follows it. A run may wait for a person: ask the user, then call respond_to_human_request.';
+  'Operates AI agents and their runs. list_agents finds an agent, start_run starts a run of it, and wait_for_run follows the run. A run can wait for a person: ask the user, then call respond_to_human_request.';
 
 /**
- * @param failed told of a failure of the service itself; its answer must not look like one of a tool
+ * @param failed called with failures of the service itself, whose response must not look like a result of a tool
  */
 export function serverFor(context: RequestContext, request: RawRequest, failed: (error: unknown) => void): Server {
   const server = new Server({ name: 'aops', title: 'Agent operations', version }, { capabilities: { tools: {} }, instructions });
@@ -27,7 +27,7 @@ export function serverFor(context: RequestContext, request: RawRequest, failed: 
       clock: context.engine.clock,
       signal: request.signal,
       async report(message) {
-        // What is kept under a key is one answer; whoever sends a key gets no stream.
+        // A single response is stored under a key, so a client that sends a key does not get a stream.
         if (progressToken === undefined || request.keyed) return;
         await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } });
       },
@@ -42,9 +42,9 @@ export function serverFor(context: RequestContext, request: RawRequest, failed: 
   return server;
 }
 
-/** For a stream, where the status is out already. */
+/** For a stream, whose status has already been sent. */
 const internalFailure: CallResult = {
-  content: [{ type: 'text', text: 'internal_error: The service failed to do this; its log says why.' }],
+  content: [{ type: 'text', text: 'internal_error: The service failed to do this; its log contains the reason.' }],
   structuredContent: { error: 'internal_error' },
   isError: true,
 };

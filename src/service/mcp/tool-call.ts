@@ -1,4 +1,4 @@
-/** Calls a tool, and puts what comes of it into the form of the protocol. */
+/** Calls a tool, and converts its result to the format of the protocol. */
 import { ServiceError } from '../errors.ts';
 import { errorBody } from '../http/answer.ts';
 import { check } from '../http/validate.ts';
@@ -11,31 +11,31 @@ export type CallResult = {
   isError?: true;
 };
 
-/** What a tool is described with in `tools/list`. */
+/** The description of a tool in `tools/list`. */
 export const listedTool = ({ name, title, description, input, readOnly, destructive, idempotent }: Tool) => ({
   name,
   title,
   description,
-  // As JSON: the schema library's own marks are not for the wire.
+  // As JSON: without the internal properties of the schema library.
   inputSchema: JSON.parse(JSON.stringify(input)) as { type: 'object' },
   annotations: {
     title,
     readOnlyHint: readOnly,
     destructiveHint: destructive === true,
     idempotentHint: readOnly || idempotent === true,
-    // What the service holds, and nothing beyond it.
+    // Tools only reach the data of the service.
     openWorldHint: false,
   },
 });
 
 /**
- * The result of a call. A refusal is a result too (`isError`), with the word of the interface and what to do: the model
- * is to read it. Rejects with anything that is no ServiceError.
+ * The result of a call. A refusal is a result as well (`isError`), with the error code of the interface and advice, so that the
+ * model reads it. Rejects with any error that is not a ServiceError.
  */
-export async function callTool(tool: Tool, call: ToolCall, given: Record<string, unknown>): Promise<CallResult> {
+export async function callTool(tool: Tool, call: ToolCall, args: Record<string, unknown>): Promise<CallResult> {
   try {
-    check(tool.input, given, 'tool');
-    const { structured, text } = await tool.run(call, given);
+    check(tool.input, args, 'tool');
+    const { structured, text } = await tool.run(call, args);
     return { content: [{ type: 'text', text }], structuredContent: structured };
   } catch (error) {
     if (!(error instanceof ServiceError) || error.status >= 500) throw error;
@@ -52,20 +52,20 @@ function refusal(failure: ServiceError): CallResult {
   };
 }
 
-/** What a model can do about a failure, by its word. */
+/** What a model can do about a failure, by error code. */
 const advice: Record<string, string> = {
-  agent_not_found: 'list_agents shows the agents there are.',
-  queue_not_found: 'list_queues shows the queues there are.',
-  case_not_found: 'list_cases shows the cases of a queue.',
-  run_not_found: 'list_runs shows the runs there are.',
-  human_request_not_found: 'get_run shows the request that is pending.',
-  human_request_pending: 'get_run shows the request. Let a person decide, then call respond_to_human_request.',
-  human_request_already_answered: 'Nothing is left to answer; get_run shows how the run goes on.',
-  run_not_waiting: 'get_run shows how the run stands.',
+  agent_not_found: 'list_agents returns the existing agents.',
+  queue_not_found: 'list_queues returns the existing queues.',
+  case_not_found: 'list_cases returns the cases of a queue.',
+  run_not_found: 'list_runs returns the existing runs.',
+  human_request_not_found: 'get_run returns the pending request.',
+  human_request_pending: 'get_run returns the request. Let a person decide, then call respond_to_human_request.',
+  human_request_already_answered: 'The request has already been answered; get_run returns the current state of the run.',
+  run_not_waiting: 'get_run returns the current state of the run.',
   agent_has_no_live_revision: 'Choose another agent, or ask the operator to give this one a procedure.',
-  file_not_found: 'list_files shows the files there are.',
+  file_not_found: 'list_files returns the existing files.',
   insufficient_scope: 'Ask the operator for a credential with this scope.',
-  invalid_answer: 'get_run shows what is asked.',
+  invalid_answer: 'get_run returns the questions.',
 };
 
 const adviceOf = (error: string): string | undefined => (Object.hasOwn(advice, error) ? advice[error] : undefined);

@@ -1,8 +1,8 @@
-/** Runs, requests and lists in a few words, for models that read text alone. Pure. */
+/** Summaries of runs, requests, and lists, for models that only read text. Pure. */
 import { shortened } from '../../base/values.ts';
 import type { HumanRequest, Run, RunMessage } from '../../interface/types.ts';
 
-/** A run in a line or two: what it does, and what is to be done about it. */
+/** A run in one or two lines: its state, and what to do next. */
 export function describeRun(run: Run, pending: HumanRequest | null): string {
   const lines = [`Run ${run.id} is ${run.status}.`];
   if (run.error) lines.push(`It failed: ${run.error}`);
@@ -10,7 +10,7 @@ export function describeRun(run: Run, pending: HumanRequest | null): string {
   return lines.join('\n');
 }
 
-/** A human request with its questions, and how it is answered. */
+/** A human request with its questions, and how to answer it. */
 export function describeRequest(runId: string, request: HumanRequest): string {
   const lines = [`It waits for a person: ${request.title} (human request ${request.id} of run ${runId})`];
   if (request.description) lines.push(request.description);
@@ -23,7 +23,7 @@ export function describeRequest(runId: string, request: HumanRequest): string {
   return lines.join('\n');
 }
 
-/** A message on one line, cut where it is long. */
+/** A message on one line, shortened if necessary. */
 export function describeMessage(message: RunMessage): string {
   const { tool_call: call, tool_result: result } = message;
   const text =
@@ -32,9 +32,9 @@ export function describeMessage(message: RunMessage): string {
   return `${message.role}: ${clipped(text)}`;
 }
 
-/** The rows of a list under a line that says how many there are. */
+/** The rows of a list below a line with their number. */
 export function describeList(what: string, rows: readonly string[], total: number): string {
-  if (rows.length === 0) return total > 0 ? `None here; there are ${total} ${what} in all.` : `There are no ${what}.`;
+  if (rows.length === 0) return total > 0 ? `There are no ${what} on this page, but ${total} in total.` : `There are no ${what}.`;
   return [`${rows.length} of ${total} ${what}:`, ...rows.map((row) => `- ${row}`)].join('\n');
 }
 

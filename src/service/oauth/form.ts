@@ -3,7 +3,7 @@ import type { Buffer } from 'node:buffer';
 import { contentEssence } from '../http/body.ts';
 import { OAuthError } from './oauth-error.ts';
 
-/** The parameters of a form. One without a value counts as left out (section 3.2). @throws OAuthError `invalid_request` */
+/** The parameters of a form. One without a value counts as omitted (section 3.2). @throws OAuthError `invalid_request` */
 export function parseForm(bytes: Buffer, contentType: string | undefined): Map<string, string> {
   if (contentEssence(contentType) !== 'application/x-www-form-urlencoded') {
     throw new OAuthError('invalid_request', 'The body must be a form, with the header "Content-Type: application/x-www-form-urlencoded".');
@@ -14,19 +14,19 @@ export function parseForm(bytes: Buffer, contentType: string | undefined): Map<s
     if (pair === '') continue;
     const [name = '', ...rest] = pair.split('=');
     const [key, value] = [formDecode(name), formDecode(rest.join('='))];
-    if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter is given more than once.');
+    if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter appears more than once.');
     seen.add(key);
     if (value !== '') parameters.set(key, value);
   }
   return parameters;
 }
 
-/** A name or value of a form. @throws OAuthError `invalid_request` for a broken escape, or bytes that are no UTF-8 */
+/** A name or value of a form. @throws OAuthError `invalid_request` for an invalid escape, or bytes that are not UTF-8 */
 export function formDecode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw new OAuthError('invalid_request', 'A percent escape is broken.');
+    throw new OAuthError('invalid_request', 'A percent escape is invalid.');
   }
 }
 

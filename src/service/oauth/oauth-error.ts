@@ -1,4 +1,4 @@
-/** Refusals of the token endpoint, as RFC 6749 section 5.2 writes them. */
+/** Errors of the token endpoint in the format of RFC 6749 section 5.2. */
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 
 export type OAuthErrorCode = 'invalid_request' | 'invalid_client' | 'unsupported_grant_type' | 'invalid_scope';
@@ -13,7 +13,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** No answer of the token endpoint may be kept by a cache (section 5.1). */
+/** Caches must not store responses of the token endpoint (section 5.1). */
 export const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
 export function oauthErrorAnswer({ code, message }: OAuthError): Answer {

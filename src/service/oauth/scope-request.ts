@@ -1,18 +1,18 @@
-/** Which scopes a token gets, from what is asked for and what its client may do (RFC 6749 section 3.3). Pure. */
+/** The scopes of a token, from the requested scopes and those of its client (RFC 6749 section 3.3). Pure. */
 import { isScope, type Scope } from '../../interface/scopes.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /**
- * @param allowed what the client is limited to; null for a client with full access
- * @returns the scopes of the token; null for full access, which a client that has it gets when it asks for no scope
+ * @param allowed the scopes of the client; null for a client with full access
+ * @returns the scopes of the token; null for full access, which a client with full access gets if it does not request scopes
  * @throws OAuthError `invalid_scope`
  */
 export function grantedScopes(requested: string | undefined, allowed: ReadonlySet<Scope> | null): Scope[] | null {
   if (requested === undefined) return allowed === null ? null : [...allowed];
   const words = requested.split(' ');
   const unknown = words.find((word) => !isScope(word));
-  // What is not known is not repeated: it may hold anything.
-  if (unknown !== undefined) throw new OAuthError('invalid_scope', 'A scope that is asked for does not exist, or the list is malformed.');
+  // The unknown scope is not repeated, because it can contain anything.
+  if (unknown !== undefined) throw new OAuthError('invalid_scope', 'A requested scope does not exist, or the list is malformed.');
   const scopes = [...new Set(words as Scope[])];
   const refused = scopes.filter((scope) => allowed !== null && !allowed.has(scope));
   if (refused.length > 0) throw new OAuthError('invalid_scope', `This client may not have the scope ${refused.join(' ')}.`);

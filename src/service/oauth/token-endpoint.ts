@@ -14,13 +14,13 @@ import { parseForm } from './form.ts';
 import { noStore, OAuthError, oauthErrorAnswer } from './oauth-error.ts';
 import { grantedScopes } from './scope-request.ts';
 
-/** Milliseconds that an access token lives, unless its client ends before. */
+/** The lifetime of an access token in milliseconds, unless its client ends earlier. */
 export const accessTokenLife = 3_600_000;
 const formLimit = 16 * 1024;
-/** Compared with when there is no such client, so that it takes as long as when there is one. */
+/** Compared with for unknown clients, so that the response takes as long as for known ones. */
 const nobody = secretHash('nobody');
 
-/** The answer, and whose rate limit it tells: the client's once it is known, else that of the address it came from. */
+/** The response, and the rate limit that it reports: that of the client once it is known, before that of the network address. */
 export async function tokenAnswer(parts: HttpParts, exchange: Exchange): Promise<{ answer: Answer; caller: string }> {
   const from: { caller: string } = { caller: addressOf(parts, exchange.request) };
   try {
@@ -57,11 +57,11 @@ async function grant(parts: HttpParts, exchange: Exchange, from: { caller: strin
     await insertToken(trx, row);
   });
   const body = { access_token: token, token_type: 'Bearer', expires_in: Math.floor((expires_at - now) / 1_000) };
-  // Full access has no word; the client asked for no scope, so the answer need not name any.
+  // Full access has no scope name; the client did not request a scope, so the response does not have to contain any.
   return jsonAnswer(200, { ...body, ...(scopes === null ? {} : { scope: scopes.join(' ') }) }, noStore);
 }
 
-/** The form and the client it is from. What is refused here counts against the address. */
+/** The form and its client. Failures here count against the network address. */
 async function identify(parts: HttpParts, exchange: Exchange, address: string) {
   const { request, search } = exchange;
   try {
@@ -76,8 +76,8 @@ async function identify(parts: HttpParts, exchange: Exchange, address: string) {
 }
 
 /**
- * A right secret is let through whatever came before it, so nobody can lock a client out; wrong ones are answered 429 when there were
- * too many for the client from the address. @throws OAuthError `invalid_client`
+ * A correct secret is always accepted, so that a client cannot be locked out by others; after too many wrong secrets for a client
+ * from one address, the response is 429. @throws OAuthError `invalid_client`
  */
 async function authenticateClient(
   { engine, attempts }: HttpParts,
@@ -89,5 +89,5 @@ async function authenticateClient(
   const isRight = isSameHash(secretHash(secret), found?.secret_hash ?? nobody);
   if (found !== undefined && isRight && (found.expires_at === null || Number(found.expires_at) > now)) return found;
   attempts.take(`${address} ${secretHash(id)}`);
-  throw new OAuthError('invalid_client', 'The client is unknown, has ended, or its secret is wrong.');
+  throw new OAuthError('invalid_client', 'The client is unknown or has ended, or its secret is wrong.');
 }

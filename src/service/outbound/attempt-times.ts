@@ -1,25 +1,25 @@
-/** When a delivery is tried again. Pure. */
+/** When a delivery is retried. Pure. */
 
 const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Waits before the attempts after the first (Standard Webhooks 1.0): ten attempts over a little more than three days. */
+/** The waits before the attempts after the first (Standard Webhooks 1.0): ten attempts over slightly more than three days. */
 const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
 
-/** How many attempts a round of the schedule has. */
+/** The number of attempts in a round of the schedule. */
 export const scheduledAttempts = waits.length + 1;
 
-/** The receiver's own wish is kept to, up to this. */
+/** The maximum wait that a receiver can request. */
 const longestHold = day;
-/** A receiver that answers 429 without saying how long is left alone for at least so long. */
+/** The minimum wait after a 429 response that does not specify one. */
 const busyWait = minute;
 
-/** Nothing but failures for so long, and at least so many of them, and a subscription is disabled. */
+/** A subscription is disabled after at least this many failures over this time, without a success. */
 const sustained = { milliseconds: 5 * day, failures: 10 };
 
-/** Shortens all waits of a service alike, for tests and try-outs; 1 as it is. */
+/** Scales all waits of a service, for tests and trials; 1 leaves them unchanged. */
 export interface Timing {
   scale: number;
   /** 0 to 1, for the jitter. */
@@ -27,28 +27,28 @@ export interface Timing {
 }
 
 /**
- * Milliseconds until the next attempt, with a jitter of 20 % either way; undefined when `tries` were all there are.
- * @param tries attempts made
- * @param asked what the receiver asked for, in milliseconds
+ * Milliseconds until the next attempt, with a jitter of 20 % either way; undefined when there are no attempts left after `tries`.
+ * @param tries the number of attempts so far
+ * @param requested what the receiver requested, in milliseconds
  */
-export function nextWait(tries: number, asked: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
+export function nextWait(tries: number, requested: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
   const wait = waits[tries - 1];
   if (wait === undefined) return undefined;
   const jittered = wait * timing.scale * (0.8 + 0.4 * timing.random());
-  return Math.round(Math.max(jittered, holdTime(asked, timing) ?? 0));
+  return Math.round(Math.max(jittered, holdTime(requested, timing) ?? 0));
 }
 
-/** Milliseconds for which the receiver wants nothing at all; undefined when it has no such wish. */
-export function holdTime(asked: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
-  if (asked.retryAfter !== undefined) return Math.min(asked.retryAfter, longestHold);
-  return asked.busy ? busyWait * timing.scale : undefined;
+/** The milliseconds for which the receiver does not want any requests; undefined if it did not say so. */
+export function holdTime(requested: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
+  if (requested.retryAfter !== undefined) return Math.min(requested.retryAfter, longestHold);
+  return requested.busy ? busyWait * timing.scale : undefined;
 }
 
-/** Whether an endpoint has failed for long enough to be given up; times in milliseconds. */
+/** Whether an endpoint has failed for long enough to be disabled; times in milliseconds. */
 export const isSustained = (failures: number, failingSince: number, now: number, { scale }: Timing): boolean =>
   failures >= sustained.failures && now - failingSince >= sustained.milliseconds * scale;
 
-/** Milliseconds of a Retry-After header (RFC 9110, 10.2.3), in seconds or as a date; undefined when it is neither. */
+/** The milliseconds of a Retry-After header (RFC 9110, 10.2.3) in seconds or as a date; undefined if it is neither. */
 export function retryAfter(value: string | undefined, now: number): number | undefined {
   if (value === undefined) return undefined;
   const text = value.trim();

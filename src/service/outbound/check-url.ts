@@ -1,19 +1,19 @@
-/** Addresses that others give: what is wrong with one, as far as it can be told before it is dialled. */
+/** Checks URLs from elsewhere, as far as that is possible before connecting. */
 import { ServiceError } from '../errors.ts';
 import type { GuardedAgent } from './guarded-agent.ts';
 
 export interface UrlPurpose {
-  /** Name of the field, for the error. */
+  /** The name of the field, for the error. */
   field: string;
-  /** `error` for a host that may not be reached. */
+  /** `error` for a host that is not allowed. */
   code: string;
   /** Half a sentence about that host, with the flag that would allow it. */
   refused: (host: string) => string;
 }
 
 /**
- * The URL as it is dialled. Throws 400 `invalid_request` for one that is not plain http or https, and 400 with the code of the purpose
- * for a host that can be told now; the address is judged again whenever it is dialled.
+ * The URL to connect to. Throws 400 `invalid_request` for one that is not plain http or https, and 400 with the code of the purpose
+ * for a host that is clearly not allowed; the address is checked again for every connection.
  */
 export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'mayReach'>, text: string, purpose: UrlPurpose): Promise<string> {
   const { field } = purpose;
@@ -21,7 +21,7 @@ export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'mayReach'>, te
     new ServiceError(400, error, `${field} ${message}.`, { details: [{ path: field, message }] });
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw refused('must be an http or https URL');
-  if (url.username !== '' || url.password !== '') throw refused('must not hold a user name or password');
+  if (url.username !== '' || url.password !== '') throw refused('must not contain a user name or password');
   url.hash = '';
   if (await agent.mayReach(url.hostname)) return url.href;
   throw refused(purpose.refused(url.hostname), purpose.code);

@@ -1,20 +1,20 @@
 /**
- * Connections to where others said: each address is judged by the rules when it is dialled, and the judged address is the one
- * that is dialled.
+ * Connections to hosts from elsewhere: the rules check each address right before the connection, which is made to the checked
+ * address.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Connector, type Dispatcher } from '../../base/undici.ts';
 import type { HostRules } from './host-rules.ts';
 
-/** All addresses of a name, as `dns.lookup` answers with `all`. */
+/** All addresses of a name, like `dns.lookup` with `all`. */
 export type Lookup = (
   host: string,
   options: LookupOptions & { all: true },
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** A host that may not be connected to. Its message is half a sentence. */
+/** The host is not allowed. Its message is half a sentence. */
 export class HostNotAllowedError extends Error {
   constructor(message: string) {
     super(message);
@@ -24,11 +24,11 @@ export class HostNotAllowedError extends Error {
 
 export interface GuardedAgentOptions {
   rules: HostRules;
-  /** Default the system's. */
+  /** By default, the lookup of the system. */
   lookup?: Lookup | undefined;
-  /** Milliseconds for connecting. */
+  /** The time limit for connecting, in milliseconds. */
   deadline: number;
-  /** Half a sentence about a host that the rules do not allow. */
+  /** Returns half a sentence about a host that the rules do not allow. */
   refused: (host: string) => string;
 }
 
@@ -40,11 +40,11 @@ export class GuardedAgent {
   constructor(options: GuardedAgentOptions) {
     this.#options = options;
     this.#lookup = options.lookup ?? (systemLookup as Lookup);
-    // No connection is used twice: one that the other side has closed meanwhile would look like a failure of his.
+    // Connections are not reused: one that the other side has closed in the meantime would look like a failure of the receiver.
     this.dispatcher = new Agent({ pipelining: 0, headersTimeout: 0, bodyTimeout: 0, connect: this.#connector() });
   }
 
-  /** Whether an address of the host may be dialled; also when the host cannot be looked up, as it may be there later. */
+  /** Whether an address of the host is allowed; true if the host cannot be looked up, because it might exist later. */
   async mayReach(host: string): Promise<boolean> {
     const bare = unbracketed(host);
     const { rules } = this.#options;
@@ -56,7 +56,7 @@ export class GuardedAgent {
     });
   }
 
-  /** Gives up what is under way. */
+  /** Aborts all connections in progress. */
   async close(): Promise<void> {
     await this.dispatcher.destroy();
   }
@@ -69,13 +69,13 @@ export class GuardedAgent {
     const connect = buildConnector({ timeout: this.#options.deadline, lookup: this.#guardedLookup });
     return (options, done) => {
       const host = unbracketed(options.hostname);
-      // An address is dialled without being looked up.
+      // An IP address does not need a lookup.
       if (isIP(host) !== 0 && !this.#options.rules.allows(host, host)) return done(this.#refuse(host), null);
       return connect(options, done);
     };
   }
 
-  /** Answers with the addresses that may be dialled, and those are what is dialled. */
+  /** Returns the allowed addresses, which are then used for the connection. */
   readonly #guardedLookup: LookupFunction = (host, options, done) => {
     this.#lookup(host, { ...options, all: true }, (error, found) => {
       if (error) return done(error, []);

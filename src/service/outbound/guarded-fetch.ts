@@ -1,6 +1,6 @@
 /**
- * fetch for libraries that want one, on guarded connections: no redirects, no cookies, no compression, and no more bytes of all
- * answers together than was allowed.
+ * fetch for libraries that need one, over guarded connections: no redirects, no cookies, no compression, and a limit for the size
+ * of all responses together.
  */
 import { Readable, Transform } from 'node:stream';
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
@@ -9,7 +9,7 @@ import { version } from '../../base/version.ts';
 import type { GuardedAgent } from './guarded-agent.ts';
 import { connectionProblem } from './problems.ts';
 
-/** A request that got no answer, or one that is not taken. Its message is half a sentence. */
+/** A request got no acceptable response. Its message is half a sentence. */
 export class OutboundError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -20,18 +20,18 @@ export class OutboundError extends Error {
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 export interface FetchLimits {
-  /** Bytes of all answers together. */
+  /** The maximum size of all responses together, in bytes. */
   bytes: number;
-  /** Ends every request, also those whose body is being read. */
+  /** Aborts every request, also while its body is being read. */
   signal: AbortSignal;
 }
 
 /** A fetch that rejects with OutboundError, or the signal's reason. */
 export function guardedFetch(agent: GuardedAgent, { bytes, signal }: FetchLimits): Fetch {
-  let left = bytes;
+  let remaining = bytes;
   const take = (count: number): void => {
-    left -= count;
-    if (left < 0) throw new OutboundError(`the answers are larger than ${bytes} bytes`);
+    remaining -= count;
+    if (remaining < 0) throw new OutboundError(`the responses are larger than ${bytes} bytes`);
   };
   return async (url, init = {}) => {
     const request = new Request(url, { ...init, signal: null });
@@ -47,7 +47,7 @@ export function guardedFetch(agent: GuardedAgent, { bytes, signal }: FetchLimits
         signal: either,
       });
       const { statusCode, headers, body } = await orAborted(sent, either);
-      // Whoever stops reading has stopped listening, too.
+      // A caller that stops reading does not need the error either.
       body.on('error', () => undefined);
       if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
         body.destroy();

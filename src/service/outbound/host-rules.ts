@@ -1,7 +1,7 @@
 /**
- * Where the service may connect to because others said so: webhooks, connections. An address is judged when it is about to be
- * dialled, so a name that changes its mind between the check and the connection gains nothing. Nothing is allowed but what the
- * operator named, not even loopback: on a server, what listens there is often protected by that alone.
+ * Where the service may connect to on behalf of others: webhooks, connections. An address is checked right before the connection,
+ * so a name whose address changes in between gains nothing. Only what the operator specified is allowed, not even loopback: on a
+ * server, that is often the only protection of what listens there.
  */
 import { UsageError } from '../../base/errors.ts';
 import { isIn, type Network, parseAddress, parseNetwork, rangeOf } from '../addresses.ts';
@@ -11,16 +11,16 @@ const publicWord = 'public';
 /** This machine: 127.0.0.0/8 and ::1. */
 const loopbackWord = 'loopback';
 
-/** What a name that was allowed may resolve to. The rest (link-local, multicast, reserved ...) needs a range of its own. */
+/** What an allowed name can resolve to. The rest (link-local, multicast, reserved ...) needs an explicit range. */
 const namedRanges = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat']);
 
-/** The word that would let a service reach a host, as short as possible. */
+/** The shortest word that would allow a host. */
 export function wordFor(host: string): string {
   const address = parseAddress(host);
   return address !== undefined && rangeOf(address) === 'loopback' ? loopbackWord : host;
 }
 
-/** What rules are for, in the error about a word that is none: `webhook`, `connection`. */
+/** What the rules are for, in the error about an invalid word: `webhook`, `connection`. */
 export type RulesFor = 'webhook' | 'connection';
 
 export class HostRules {
@@ -30,7 +30,7 @@ export class HostRules {
   #public = false;
   #loopback = false;
 
-  /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid` for a word that is no host, address, range or `public` */
+  /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid` for a word that is not a host, address, range, or `public` */
   constructor(words: readonly string[] = [], use: RulesFor = 'webhook') {
     for (const word of words) this.#add(word, use);
   }
@@ -62,11 +62,11 @@ export class HostRules {
     else
       throw new UsageError(
         `"${word}" is not a host that a ${use} could go to.`,
-        'Give a name (hooks.example.com), all below one (*.example.com), an address, a range (10.0.0.0/8), loopback, or public.',
+        'Use a name (hooks.example.com), all names below one (*.example.com), an address, a range (10.0.0.0/8), loopback, or public.',
         `${use}_host_invalid`,
       );
   }
 }
 
-// A last label of digits alone would be part of an address in some notation.
+// A last label that consists of digits would be part of an IP address in some notation.
 const hostName = /^(?=.{1,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*(?!\d+$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;

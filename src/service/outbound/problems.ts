@@ -1,4 +1,4 @@
-/** Why a request to somewhere else got no answer, as half a sentence. Tells nothing that only this machine should know. */
+/** Why an outbound request got no response, as half a sentence. Does not reveal anything about this machine. */
 import { HostNotAllowedError } from './guarded-agent.ts';
 
 const reasons: Record<string, string> = {
@@ -9,15 +9,15 @@ const reasons: Record<string, string> = {
   EAI_AGAIN: 'the host name could not be looked up at the moment',
   EHOSTUNREACH: 'the host is unreachable',
   ENETUNREACH: 'the network is unreachable',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection could not be made in time',
-  UND_ERR_SOCKET: 'the connection was closed before the answer was complete',
-  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_CONNECT_TIMEOUT: 'the connection could not be established in time',
+  UND_ERR_SOCKET: 'the connection was closed before the response was complete',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the response are too large',
 };
 
 export function connectionProblem(error: unknown): string {
   const { code = '', name = '', message = '', errors } = error as { code?: string; name?: string; message?: string; errors?: unknown[] };
   if (error instanceof HostNotAllowedError || (error instanceof Error && code === '' && name === 'Error')) return message;
   if (errors?.length) return connectionProblem(errors[0]);
-  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer was not valid HTTP';
+  if (name === 'HTTPParserError' || code.startsWith('HPE_')) return 'the response was not valid HTTP';
   return reasons[code] ?? `the connection failed${code === '' ? '' : ` (${code})`}`;
 }

@@ -1,6 +1,6 @@
 /**
- * One attempt: a POST on a connection of its own, to an address that was judged when it was dialled. No redirects, 15 seconds
- * for everything, and no more of the answer than its first 2 KB.
+ * One attempt: a POST on a new connection, to an address that is checked right before it. No redirects, 15 seconds in total, and
+ * only the first 2 KB of the response.
  */
 
 import { Buffer } from 'node:buffer';
@@ -15,21 +15,21 @@ import type { HostRules } from './host-rules.ts';
 import { connectionProblem } from './problems.ts';
 import { withinTime } from './within-time.ts';
 
-/** Milliseconds for connecting, sending and the answer together. */
+/** The time limit for connecting, sending, and the response together, in milliseconds. */
 const deadline = 15_000;
 const keptBytes = 2_048;
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface Sent {
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   status: number | null;
-  /** Why it does not count as delivered, half a sentence; null for 2xx. */
+  /** Why it does not count as delivered, as half a sentence; null for 2xx. */
   error: string | null;
-  /** The beginning of the answer's body. */
+  /** The beginning of the response body. */
   body: string | null;
-  /** Milliseconds that the receiver asked to be left alone. */
+  /** How long the receiver does not want any requests, in milliseconds. */
   retryAfter: number | undefined;
-  /** Milliseconds. */
+  /** In milliseconds. */
   duration: number;
 }
 
@@ -42,20 +42,20 @@ export class Sender {
     this.#agent = new GuardedAgent({ ...parts, deadline, refused: (host) => `webhooks may not be sent to ${host}` });
   }
 
-  /** Sends one request. Rejects with the signal's reason, or with trouble of the host: that is no attempt. */
+  /** Sends one request. Rejects with the signal's reason, or with a problem of the host, which does not count as an attempt. */
   async post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Sent> {
     signal.throwIfAborted();
     const began = steadyTime(this.#clock);
     const duration = (): number => Math.max(0, Math.round(steadyTime(this.#clock) - began));
-    const late = (): Error => new Error(`no answer within ${deadline / 1_000} s`);
+    const late = (): Error => new Error(`no response within ${deadline / 1_000} s`);
     try {
       return await withinTime(this.#clock, { limit: deadline, late, signal }, async (either) => {
         const response = await this.#request(url, headers, body, either);
         const status = response.statusCode;
         const text = await beginning(response.body, either);
         signal.throwIfAborted();
-        const asked = this.#retryAfter(response);
-        return { status, error: problemOf(status, response.headers), body: text, retryAfter: asked, duration: duration() };
+        const retryAfter = this.#retryAfter(response);
+        return { status, error: problemOf(status, response.headers), body: text, retryAfter, duration: duration() };
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -64,12 +64,12 @@ export class Sender {
     }
   }
 
-  /** Whether an address of the host may be dialled; see GuardedAgent. */
+  /** Whether an address of the host is allowed; see GuardedAgent. */
   mayReach(host: string): Promise<boolean> {
     return this.#agent.mayReach(host);
   }
 
-  /** Gives up what is under way. */
+  /** Aborts all requests in progress. */
   async close(): Promise<void> {
     await this.#agent.close();
   }
@@ -92,7 +92,7 @@ export class Sender {
   }
 }
 
-/** The first bytes of a body as text. What is wrong with a body changes nothing: the status has been given. */
+/** The first bytes of a body as text. A broken body changes nothing, because the status is already known. */
 async function beginning(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
   body.on('error', () => undefined);
   const chunks: Buffer[] = [];
@@ -109,7 +109,7 @@ async function beginning(body: Dispatcher.ResponseData['body'], signal: AbortSig
   return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes), { stream: true });
 }
 
-/** Only 2xx is a yes; a redirect is not followed, and so is none. */
+/** Only 2xx is a success; a redirect is not followed, so it is a failure. */
 function problemOf(status: number, headers: Dispatcher.ResponseData['headers']): string | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400)

@@ -1,10 +1,10 @@
-/** A time limit on work that waits for somebody else. */
+/** A time limit for work that waits for another party. */
 import { orAborted } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 
 /**
- * The work's result, within `limit` milliseconds. The signal that the work is given is aborted at the end of that time with what
- * `late` makes, and before it with the reason of `signal`; either is what is thrown then, whatever the work does.
+ * The result of the work, within `limit` milliseconds. The signal that the work receives is aborted after that time with the error
+ * from `late`, or earlier with the reason of `signal`; that error is then thrown, whatever the work does.
  */
 export async function withinTime<T>(
   clock: Clock,

@@ -1,7 +1,7 @@
 /**
- * Runs a shell command in a directory. This is the `host` level: the command may do whatever the user of the service may.
- * What is promised: a small environment without the service's secrets, limits on time and output, and that nothing it
- * started in its process group is left when the call ends.
+ * Runs a shell command in a directory. This is the `host` level: the command has all permissions of the service's user.
+ * Guarantees: a small environment without the service's secrets, limits for time and output, and that no process of its group
+ * is running when the call ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
@@ -11,15 +11,15 @@ import { type Keeper, startKeeper } from './keeper.ts';
 import { wholeCharacters } from './utf8.ts';
 
 export interface ExecOptions {
-  /** After this many milliseconds the command is ended and `timedOut` set. */
+  /** After this many milliseconds, the command is terminated and `timedOut` is set. */
   timeoutMs: number;
-  /** Bytes kept of stdout, and of stderr. The rest is read and dropped. */
+  /** The number of bytes that are kept of stdout and of stderr. The rest is read and discarded. */
   outputLimit: number;
   signal: AbortSignal;
 }
 
 export interface ExecResult {
-  /** Null when a signal ended the shell. */
+  /** Null when a signal terminated the shell. */
   exitCode: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
@@ -39,16 +39,16 @@ export interface ExecPlace {
   searchPath: string;
 }
 
-/** Between SIGTERM and SIGKILL, in milliseconds. */
+/** The time between SIGTERM and SIGKILL, in milliseconds. */
 const grace = 300;
-/** How long to wait for output that a process outside the group still holds open, in milliseconds. */
+/** How long to wait for output that a process outside the group keeps open, in milliseconds. */
 const lastOutput = 200;
-/** PATH unless the service says otherwise. */
+/** The default PATH. */
 export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
  * Runs `/bin/sh -c command`. A non-zero exit is a result, not an error. Rejects with the signal's reason when aborted and with
- * `invalid_command` (400) for a command that cannot be passed to a shell: one with a NUL character, or longer than the system allows.
+ * `invalid_command` (400) for a command that cannot be passed to a shell: with a NUL character, or longer than the system allows.
  */
 export async function execute(command: string, { directory, temporary, searchPath }: ExecPlace, options: ExecOptions): Promise<ExecResult> {
   options.signal.throwIfAborted();
@@ -71,7 +71,7 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
   });
   if (child.pid !== undefined) keeper.keep(child.pid);
-  // Only now may the command begin: from here on it ends with the service, whatever happens.
+  // The command can start only now: from here on, it ends with the service, whatever happens.
   const gate = child.stdio[3] as Writable;
   gate.on('error', () => gate.destroy());
   gate.end('go\n');
@@ -86,12 +86,12 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
     end();
   }, options.timeoutMs);
   options.signal.addEventListener('abort', end, { once: true });
-  // Aborted while the keeper started: no event will come.
+  // If it was aborted while the keeper started, there is no event.
   if (options.signal.aborted) end();
   try {
     const exit = await exited;
     clearTimeout(timer);
-    // When the group is being ended, its members get their grace even though the shell has gone first.
+    // While the group is being terminated, its members get the grace period even if the shell ends first.
     await ending;
     await keeper.signal('KILL');
     await Promise.all([stdout.ended(lastOutput), stderr.ended(lastOutput)]);
@@ -102,13 +102,13 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
   }
 }
 
-/** Waits for a line on descriptor 3 and becomes the command; ends when there is none because the service has died. */
+/** Waits for a line on descriptor 3 and becomes the command; ends without a line because the service has died. */
 const gated = 'read -r go <&3 || exit; exec 3<&-; exec /bin/sh -c "$1"';
 
 function start(command: string, { directory, temporary, searchPath }: ExecPlace): ChildProcess {
   const env = { PATH: searchPath, HOME: directory, TMPDIR: temporary, LANG: 'C.UTF-8' };
   try {
-    // detached: the shell leads a process group of its own, which can be ended as a whole.
+    // detached: the shell leads its own process group, which can be terminated as a whole.
     return spawn('/bin/sh', ['-c', gated, 'sh', command], {
       cwd: directory,
       env,
@@ -128,7 +128,7 @@ function startError(error: unknown): unknown {
   return error;
 }
 
-/** SIGTERM to the group, SIGKILL to what is left of it after the grace. */
+/** Sends SIGTERM to the group, and SIGKILL to the remaining processes after the grace period. */
 async function endGroup(keeper: Keeper): Promise<void> {
   await keeper.signal('TERM');
   const deadline = performance.now() + grace;
@@ -139,15 +139,15 @@ async function endGroup(keeper: Keeper): Promise<void> {
   await keeper.signal('KILL');
 }
 
-/** Keeps the first `limit` bytes of a stream and goes on reading, so that the writer is never held up. */
+/** Keeps the first `limit` bytes of a stream and continues reading, so that the writer is never blocked. */
 function capture(stream: Readable, limit: number) {
   const chunks: Buffer[] = [];
-  let kept = 0;
+  let size = 0;
   let cut = false;
   stream.on('data', (chunk: Buffer) => {
-    const part = chunk.subarray(0, limit - kept);
+    const part = chunk.subarray(0, limit - size);
     cut ||= part.length < chunk.length;
-    kept += part.length;
+    size += part.length;
     if (part.length > 0) chunks.push(part);
   });
   const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
@@ -158,7 +158,7 @@ function capture(stream: Readable, limit: number) {
       const bytes = Buffer.concat(chunks);
       return bytes.subarray(0, cut ? wholeCharacters(bytes) : bytes.length).toString('utf8');
     },
-    /** Waits for the end of the stream, but not for ever: a process that left the group may hold it open. */
+    /** Waits for the end of the stream, but not forever: a process outside the group can keep it open. */
     async ended(ms: number): Promise<void> {
       const waiting = new AbortController();
       const waited = delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);

@@ -1,8 +1,8 @@
-/** What a file holds, told from its name and its first bytes. */
+/** The kind of a file, determined from its name and its first bytes. */
 import path from 'node:path';
 import { wholeCharacters } from './utf8.ts';
 
-/** How much of a file decides whether it is text, in bytes. */
+/** The number of bytes that decide whether a file is text. */
 export const sniffLength = 64 * 1024;
 
 const mimeTypes: Record<string, string> = {
@@ -51,13 +51,13 @@ const mimeTypes: Record<string, string> = {
   zip: 'application/zip',
 };
 
-/** The media type that a file name's extension stands for, or null. */
+/** The media type of a file name's extension, or null. */
 export function mimeTypeOf(name: string): string | null {
   const extension = path.extname(name).slice(1).toLowerCase();
   return Object.hasOwn(mimeTypes, extension) ? (mimeTypes[extension] as string) : null;
 }
 
-/** Whether the first bytes of a file are text: valid UTF-8 without NUL. `cut` says that the file goes on after them. */
+/** Whether the first bytes of a file are text: valid UTF-8 without NUL. `cut` means that the file is longer. */
 export function isText(bytes: Uint8Array, cut: boolean): boolean {
   if (bytes.includes(0)) return false;
   try {
@@ -68,7 +68,7 @@ export function isText(bytes: Uint8Array, cut: boolean): boolean {
   }
 }
 
-/** The media type of a picture, told from its first bytes, whatever its name: PNG, JPEG or WebP; otherwise null. */
+/** The media type of an image, determined from its first bytes: PNG, JPEG, or WebP; otherwise null. */
 export function imageTypeOf(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
   if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';

@@ -1,7 +1,7 @@
 /**
- * Ends process groups. A keeper is a small shell, started before the command it keeps, that sends signals on request: its `kill`
- * is built in, so it works when no process can be started any more (a fork bomb). When the service dies, its input
- * ends and it kills the group, so that no command outlives the service and runs beside its own repetition.
+ * Terminates process groups. A keeper is a small shell, started before the command that it watches, that sends signals on request:
+ * its `kill` is built in, so it works even if no process can be started any more (a fork bomb). When the service dies, its input
+ * ends and it kills the group, so that no command outlives the service and runs at the same time as its repetition.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,15 +9,15 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 
 export interface Keeper {
-  /** Names the group to kill should the service die, and a folder to remove then. */
+  /** Sets the group to kill and the folder to remove if the service dies. */
   keep(group: number, folder?: string): void;
-  /** Sends a signal to the group; `0` only asks. False when the group has no member any more. */
+  /** Sends a signal to the group; `0` only checks. Returns false when the group has no members any more. */
   signal(name: 'TERM' | 'KILL' | '0'): Promise<boolean>;
-  /** Lets the keeper go; it sends nothing more. */
+  /** Ends the keeper, which sends no more signals. */
   dismiss(): void;
 }
 
-// Lines in: "keep GROUP FOLDER", "send SIGNAL", "dismiss". A line out for every signal: whether the group was there.
+// Input lines: "keep GROUP FOLDER", "send SIGNAL", "dismiss". Output: a line for every signal, whether the group exists.
 const script = `
 group=
 folder=
@@ -34,11 +34,11 @@ if [ -n "$folder" ]; then command -p rm -rf -- "$folder"; fi
 
 /** Starts a keeper. Rejects when no process can be started. */
 export async function startKeeper(): Promise<Keeper> {
-  // detached: Ctrl-C at the service's terminal must not end it before it has done its work.
+  // detached: Ctrl-C in the service's terminal must not end it before it has done its work.
   const child = spawn('/bin/sh', ['-c', script], { env: {}, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
   await once(child, 'spawn');
   const input = child.stdin as Writable;
-  const waiting: ((there: boolean) => void)[] = [];
+  const waiting: ((exists: boolean) => void)[] = [];
   let gone = false;
   const end = (): void => {
     gone = true;

@@ -1,111 +1,111 @@
 /**
- * From a path as callers write it to a place on disk that is inside the sandbox. Names are checked first, then every
- * component is looked at without following links; a link counts only when what it leads to is inside as well.
+ * Resolves a path from a caller to a location on disk inside the sandbox. Names are checked first, then every component is
+ * examined without following links; a link is allowed only if its target is inside as well.
  */
 import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, readlink, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
 
-/** Where a sandbox's files appear to agents and callers. */
+/** Where agents and callers see the files of a sandbox. */
 export const workspace = '/workspace';
 
 const longestName = 255;
 const longestPath = 2_048;
 
-/** A place inside the sandbox. `stats` is undefined when nothing is there yet. */
+/** A location inside the sandbox. `stats` is undefined when it does not exist yet. */
 export interface Place {
-  /** As callers see it: `/workspace/a/b`. */
-  shown: string;
-  /** On disk; no component of it was a link when it was looked up. */
+  /** The path that callers see: `/workspace/a/b`. */
+  displayPath: string;
+  /** The path on disk; no component was a link at the time of the lookup. */
   real: string;
   stats: Stats | undefined;
 }
 
-export const invalidPath = (given: string, why: string): ServiceError =>
-  new ServiceError(400, 'invalid_path', `The path ${quote(given)} is not allowed: ${why}`);
-export const fileNotFound = (shown: string): ServiceError =>
-  new ServiceError(404, 'file_not_found', `There is no file or directory ${quote(shown)} in the sandbox.`);
-export const notAFile = (shown: string): ServiceError => new ServiceError(400, 'not_a_file', `${quote(shown)} is not a file.`);
-export const notADirectory = (shown: string): ServiceError =>
-  new ServiceError(400, 'not_a_directory', `${quote(shown)} is not a directory.`);
+export const invalidPath = (input: string, why: string): ServiceError =>
+  new ServiceError(400, 'invalid_path', `The path ${quote(input)} is not allowed: ${why}`);
+export const fileNotFound = (displayPath: string): ServiceError =>
+  new ServiceError(404, 'file_not_found', `There is no file or directory ${quote(displayPath)} in the sandbox.`);
+export const notAFile = (displayPath: string): ServiceError => new ServiceError(400, 'not_a_file', `${quote(displayPath)} is not a file.`);
+export const notADirectory = (displayPath: string): ServiceError =>
+  new ServiceError(400, 'not_a_directory', `${quote(displayPath)} is not a directory.`);
 
 /**
- * The names that lead from the workspace to a path; none for the workspace itself. `/workspace/a`, `a` and `./a` are the same.
- * Throws `invalid_path` for `..`, NUL, backslashes, other absolute paths and over-long names.
+ * The names that lead from the workspace to a path; an empty list for the workspace itself. `/workspace/a`, `a`, and `./a` are the same.
+ * Throws `invalid_path` for `..`, NUL, backslashes, other absolute paths, and names that are too long.
  */
-export function namesOf(given: string): string[] {
-  if (given.includes('\0')) throw invalidPath(given, 'it contains a NUL character.');
-  if (given.includes('\\')) throw invalidPath(given, 'it contains a backslash; separate names with /.');
-  if (Buffer.byteLength(given) > longestPath) throw invalidPath(given, `it is longer than ${longestPath} bytes.`);
-  const names = given.split('/').filter((name) => name !== '' && name !== '.');
-  if (given.startsWith('/') && names.shift() !== workspace.slice(1))
-    throw invalidPath(given, `it must be relative or begin with ${workspace}.`);
+export function namesOf(input: string): string[] {
+  if (input.includes('\0')) throw invalidPath(input, 'it contains a NUL character.');
+  if (input.includes('\\')) throw invalidPath(input, 'it contains a backslash; separate names with /.');
+  if (Buffer.byteLength(input) > longestPath) throw invalidPath(input, `it is longer than ${longestPath} bytes.`);
+  const names = input.split('/').filter((name) => name !== '' && name !== '.');
+  if (input.startsWith('/') && names.shift() !== workspace.slice(1))
+    throw invalidPath(input, `it must be relative or begin with ${workspace}.`);
   for (const name of names) {
-    if (name === '..') throw invalidPath(given, 'it contains "..".');
-    if (Buffer.byteLength(name) > longestName) throw invalidPath(given, `a name in it is longer than ${longestName} bytes.`);
+    if (name === '..') throw invalidPath(input, 'it contains "..".');
+    if (Buffer.byteLength(name) > longestName) throw invalidPath(input, `a name in it is longer than ${longestName} bytes.`);
   }
   return names;
 }
 
-/** How a path reads to callers. */
-export const shownPath = (names: readonly string[]): string => [workspace, ...names].join('/');
+/** The path that callers see. */
+export const publicPath = (names: readonly string[]): string => [workspace, ...names].join('/');
 
 /**
- * Looks a path up below `root`, which must itself be a real path. Nothing at the end of the path is fine
- * (`stats` undefined); a missing directory on the way is `file_not_found`, or created with `createParents`.
+ * Looks up a path below `root`, which must be a real path. The path itself does not have to exist (`stats` is then undefined);
+ * a missing directory on the way is `file_not_found`, or is created with `createParents`.
  */
-export async function locate(root: string, given: string, options: { createParents?: boolean } = {}): Promise<Place> {
-  const names = namesOf(given);
-  const shown = shownPath(names);
-  let place: Place = { shown, real: root, stats: await look(root) };
+export async function locate(root: string, input: string, options: { createParents?: boolean } = {}): Promise<Place> {
+  const names = namesOf(input);
+  const displayPath = publicPath(names);
+  let place: Place = { displayPath, real: root, stats: await statsOf(root) };
   if (place.stats === undefined) throw fileNotFound(workspace);
   for (const [index, name] of names.entries()) {
-    if (!place.stats?.isDirectory()) throw notADirectory(shownPath(names.slice(0, index)));
-    place = await step(root, { given, shown, real: path.join(place.real, name) });
+    if (!place.stats?.isDirectory()) throw notADirectory(publicPath(names.slice(0, index)));
+    place = await step(root, { input, displayPath, real: path.join(place.real, name) });
     const isLast = index === names.length - 1;
     if (place.stats === undefined && !isLast) {
-      if (!options.createParents) throw fileNotFound(shown);
+      if (!options.createParents) throw fileNotFound(displayPath);
       await makeDirectory(place.real);
-      // Looked at again: someone else may have put something else there in the meantime.
-      place = await step(root, { given, shown, real: place.real });
+      // Checked again: something else might have been created there in the meantime.
+      place = await step(root, { input, displayPath, real: place.real });
     }
   }
   return place;
 }
 
 /**
- * Throws `invalid_path` unless `real` still is what it was when it was located: inside `root` with no link on the way.
- * Narrows the window in which a command that runs in the sandbox may swap a directory for a link.
+ * Throws `invalid_path` unless `real` is still inside `root` without a link on the way, as it was when it was located.
+ * Narrows the window in which a command in the sandbox can replace a directory with a link.
  */
-export async function confirm(root: string, real: string, shown: string): Promise<void> {
+export async function confirm(root: string, real: string, displayPath: string): Promise<void> {
   const now = await realpath(real).catch(() => undefined);
-  if (now !== real || !isInside(root, now)) throw invalidPath(shown, 'it changed while it was being used.');
+  if (now !== real || !isInside(root, now)) throw invalidPath(displayPath, 'it changed while it was being used.');
 }
 
-/** Throws `invalid_path` unless the open file is one inside `root`: a directory on the way may have been swapped for a link before it was opened. */
+/** Throws `invalid_path` unless the open file is inside `root`: a directory might have been replaced with a link before it was opened. */
 export async function confirmOpen(root: string, place: Place, handle: FileHandle): Promise<void> {
-  // Linux tells where an open file is, without a race. Elsewhere the path is looked up once more and must be the same file.
+  // Linux reports the location of an open file without a race. On other systems, the path is looked up again and must be the same file.
   const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
   if (opened !== undefined) {
-    if (!isInside(root, opened)) throw invalidPath(place.shown, 'it leads out of the sandbox.');
+    if (!isInside(root, opened)) throw invalidPath(place.displayPath, 'it leads out of the sandbox.');
     return;
   }
-  await confirm(root, place.real, place.shown);
-  const [here, there] = [await handle.stat(), await lstat(place.real)];
-  if (here.ino !== there.ino || here.dev !== there.dev) throw invalidPath(place.shown, 'it changed while it was being used.');
+  await confirm(root, place.real, place.displayPath);
+  const [open, current] = [await handle.stat(), await lstat(place.real)];
+  if (open.ino !== current.ino || open.dev !== current.dev) throw invalidPath(place.displayPath, 'it changed while it was being used.');
 }
 
-async function step(root: string, at: { given: string; shown: string; real: string }): Promise<Place> {
-  const stats = await look(at.real);
-  if (!stats?.isSymbolicLink()) return { shown: at.shown, real: at.real, stats };
-  // One answer for every link that does not end inside, dangling ones too: callers cannot probe for files outside.
+async function step(root: string, at: { input: string; displayPath: string; real: string }): Promise<Place> {
+  const stats = await statsOf(at.real);
+  if (!stats?.isSymbolicLink()) return { displayPath: at.displayPath, real: at.real, stats };
+  // The same error for every link that does not end inside, including dangling ones, so that callers cannot probe for files outside.
   const target = await realpath(at.real).catch(() => undefined);
-  if (target === undefined || !isInside(root, target)) throw invalidPath(at.given, 'it leads out of the sandbox.');
-  return { shown: at.shown, real: target, stats: await look(target) };
+  if (target === undefined || !isInside(root, target)) throw invalidPath(at.input, 'it leads out of the sandbox.');
+  return { displayPath: at.displayPath, real: target, stats: await statsOf(target) };
 }
 
-async function look(real: string): Promise<Stats | undefined> {
+async function statsOf(real: string): Promise<Stats | undefined> {
   try {
     return await lstat(real);
   } catch (error) {
@@ -127,7 +127,7 @@ const isInside = (root: string, real: string): boolean => real === root || real.
 export const hasCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof Error && 'code' in error && codes.includes(String(error.code));
 
-/** A path for a message: short, in quotes, control characters escaped. */
-function quote(given: string): string {
-  return JSON.stringify(given.length > 200 ? `${given.slice(0, 200)}…` : given);
+/** A path for a message: shortened, quoted, and with control characters escaped. */
+function quote(input: string): string {
+  return JSON.stringify(input.length > 200 ? `${input.slice(0, 200)}…` : input);
 }

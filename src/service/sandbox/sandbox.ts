@@ -1,7 +1,7 @@
 /**
- * The files of a run, and command execution beside them. The file functions neither read nor write outside the sandbox's
- * directory; commands are not confined by anything here (see exec.ts). On disk a sandbox is `<root>/<id>/` with
- * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands) and `browser/` (what its browser keeps).
+ * The files of a run, and command execution in their directory. The file functions neither read nor write outside the sandbox's
+ * directory; commands are not confined by anything here (see exec.ts). On disk, a sandbox is `<root>/<id>/` with
+ * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands), and `browser/` (state of its browser).
  */
 
 import { randomUUID } from 'node:crypto';
@@ -34,7 +34,7 @@ export interface SandboxEntry {
 }
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
-/** How many files a listing looks into at the same time. */
+/** The number of files that a listing reads at the same time. */
 const listingBatch = 16;
 
 /** The sandboxes below one directory. */
@@ -42,13 +42,13 @@ export class SandboxStore {
   readonly #root: string;
   readonly #searchPath: string;
   readonly #trouble: (error: unknown) => void;
-  /** How names of uploads begin that are being received: those of others were left there. */
+  /** The prefix of uploads that this process is receiving; files with other prefixes were left behind. */
   readonly #process = randomUUID();
   #isStagingSwept = false;
 
   /**
-   * `path` is the PATH of commands; without it, the directories where systems keep their commands. `trouble` is told what keeps
-   * something from being removed.
+   * `path` is the PATH of commands; by default, the directories where systems keep their commands. `trouble` is called with errors
+   * that prevent something from being removed.
    */
   constructor(root: string, options: { path?: string; trouble?: (error: unknown) => void } = {}) {
     this.#root = path.resolve(root);
@@ -56,16 +56,16 @@ export class SandboxStore {
     this.#searchPath = options.path ?? systemPath;
   }
 
-  /** Creates a sandbox, or opens it when it is there already. Throws `invalid_sandbox_id` for an id that is no plain word. */
+  /** Creates a sandbox, or opens an existing one. Throws `invalid_sandbox_id` for an ID that is not a plain word. */
   async create(id: string): Promise<Sandbox> {
     const home = this.#home(id);
-    if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox id is made of letters, digits, - and _.');
-    // What else belongs to it is made when it is needed: every run has a sandbox, and many write nothing.
+    if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox ID can contain letters, digits, - and _.');
+    // The rest is created on demand: every run has a sandbox, and many never write to it.
     await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
     return this.#sandbox(id, await realpath(home));
   }
 
-  /** The sandbox with this id, or undefined when there is none. */
+  /** The sandbox with this ID, or undefined if it does not exist. */
   async open(id: string): Promise<Sandbox | undefined> {
     const home = this.#home(id);
     if (home === undefined) return undefined;
@@ -73,20 +73,20 @@ export class SandboxStore {
     return stats?.isDirectory() ? this.#sandbox(id, await realpath(home)) : undefined;
   }
 
-  /** Whether something is there under this id, be it of no use. */
+  /** Whether anything exists under this ID, even if it is not usable. */
   async exists(id: string): Promise<boolean> {
     const home = this.#home(id);
     return home !== undefined && (await lstat(home).catch(() => undefined)) !== undefined;
   }
 
   /**
-   * Takes a sandbox out of use at once, and returns what removes it; one of the same id may be created in the meantime. What cannot
-   * be removed is told, and tried again by a sweep.
+   * Takes a sandbox out of use immediately, and returns a function that removes it; another one with the same ID can be created in
+   * the meantime. If something cannot be removed, it is reported, and a sweep tries again.
    */
   async putAside(id: string): Promise<() => Promise<void>> {
     const home = this.#home(id);
     if (home === undefined) return async () => undefined;
-    // No sandbox has a dot in its id.
+    // No sandbox ID contains a dot.
     const aside = `${home}.${randomUUID()}.removed`;
     await rename(home, aside).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
@@ -94,13 +94,13 @@ export class SandboxStore {
     return () => this.#removed(aside);
   }
 
-  /** Removes what a crash has left there: what was put aside, lost its name a moment too late, or was still being received. */
+  /** Removes what a crash has left behind: sandboxes that were being removed, unnamed files, and incomplete uploads. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => [])) {
       if (/\.(removed|unnamed)$/.test(name)) await this.#removed(path.join(this.#root, name));
       else if (!this.#isStagingSwept) await this.#sweepStaging(path.join(this.#root, name, 'staging'));
     }
-    // This process leaves nothing there while it lives.
+    // Files of this process are in use.
     this.#isStagingSwept = true;
   }
 
@@ -109,13 +109,13 @@ export class SandboxStore {
       if (!name.startsWith(this.#process)) await this.#removed(path.join(staging, name));
   }
 
-  /** An empty file on the disk of the sandboxes, to read and write. It has no name any more, so it is gone when it is closed. */
+  /** An empty file on the disk of the sandboxes, for reading and writing. It has no name any more, so closing removes it. */
   async namelessFile(): Promise<FileHandle> {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     const name = path.join(this.#root, `${randomUUID()}.unnamed`);
     const handle = await open(name, 'wx+', 0o600);
     try {
-      // A sweep may have been faster.
+      // A sweep might have been faster.
       await rm(name, { force: true });
       return handle;
     } catch (error) {
@@ -124,13 +124,13 @@ export class SandboxStore {
     }
   }
 
-  /** Removes a sandbox and everything in it; nothing happens when there is none. */
+  /** Removes a sandbox and everything in it, if it exists. */
   async remove(id: string): Promise<void> {
     const home = this.#home(id);
     if (home !== undefined) await removeTree(home);
   }
 
-  /** Commands of runs may have left what this user cannot remove: it keeps nobody from removing the rest. */
+  /** Commands of runs might have left files that this user cannot remove; the rest is removed all the same. */
   #removed(place: string): Promise<void> {
     return removeTree(place).catch((error: unknown) => this.#trouble(error));
   }
@@ -145,7 +145,7 @@ export class SandboxStore {
 }
 
 /**
- * One sandbox. Every path may be written `/workspace/a`, `a` or `./a`. All file functions throw a ServiceError:
+ * One sandbox. Every path can be written as `/workspace/a`, `a`, or `./a`. All file functions throw a ServiceError:
  * `invalid_path` (400), `file_not_found` (404), `not_a_file` or `not_a_directory` (400).
  */
 export class Sandbox {
@@ -165,15 +165,15 @@ export class Sandbox {
     this.directory = path.join(home, 'workspace');
   }
 
-  /** The files and directories in a directory, by name. Links and devices are left out. */
-  async list(given: string): Promise<SandboxEntry[]> {
-    const place = await this.#existing(given);
-    if (!place.stats?.isDirectory()) throw notADirectory(place.shown);
+  /** The files and directories in a directory, by name, without links and devices. */
+  async list(input: string): Promise<SandboxEntry[]> {
+    const place = await this.#existing(input);
+    if (!place.stats?.isDirectory()) throw notADirectory(place.displayPath);
     const names = (await readdir(place.real, { withFileTypes: true }))
       .filter((entry) => entry.isFile() || entry.isDirectory())
       .map((entry) => entry.name)
       .sort();
-    await confirm(this.directory, place.real, place.shown);
+    await confirm(this.directory, place.real, place.displayPath);
     const entries: SandboxEntry[] = [];
     for (let start = 0; start < names.length; start += listingBatch) {
       const batch = names.slice(start, start + listingBatch).map((name) => this.#member(place, name));
@@ -182,24 +182,24 @@ export class Sandbox {
     return entries;
   }
 
-  /** What a path is. */
-  async stat(given: string): Promise<SandboxEntry> {
-    const place = await this.#existing(given);
+  /** The entry at a path. */
+  async stat(input: string): Promise<SandboxEntry> {
+    const place = await this.#existing(input);
     if (place.stats?.isDirectory()) return directoryEntry(place);
     const handle = await this.#openFile(place);
     try {
-      return await fileEntry(place.shown, handle);
+      return await fileEntry(place.displayPath, handle);
     } finally {
       await handle.close();
     }
   }
 
   /** The first `limit` bytes of a file. */
-  async read(given: string, limit: number): Promise<{ entry: SandboxEntry; bytes: Buffer; truncated: boolean }> {
-    const place = await this.#existing(given);
+  async read(input: string, limit: number): Promise<{ entry: SandboxEntry; bytes: Buffer; truncated: boolean }> {
+    const place = await this.#existing(input);
     const handle = await this.#openFile(place);
     try {
-      const entry = await fileEntry(place.shown, handle);
+      const entry = await fileEntry(place.displayPath, handle);
       const bytes = await readStart(handle, Math.min(limit, entry.size));
       return { entry, bytes, truncated: entry.size > bytes.length };
     } finally {
@@ -208,11 +208,11 @@ export class Sandbox {
   }
 
   /**
-   * A file as a stream, from one open file: what replaces it later does not mix in. `range` is in bytes, both ends included, and is
-   * cut to the file; a range that begins behind its end gives an empty stream. `size` is that of the whole file. Read or destroy the stream.
+   * A file as a stream from one open file, so that a later replacement does not mix in. `range` is in bytes, both ends included, and is
+   * limited to the file; a range beyond its end gives an empty stream. `size` is that of the whole file. Read or destroy the stream.
    */
-  async openRead(given: string, range?: { start: number; end: number }): Promise<{ stream: Readable; size: number; modifiedAt: Date }> {
-    const handle = await this.#openFile(await this.#existing(given));
+  async openRead(input: string, range?: { start: number; end: number }): Promise<{ stream: Readable; size: number; modifiedAt: Date }> {
+    const handle = await this.#openFile(await this.#existing(input));
     try {
       const { size, mtime } = await handle.stat();
       const start = range?.start ?? 0;
@@ -225,63 +225,63 @@ export class Sandbox {
   }
 
   /**
-   * Writes a file and the directories it needs. It appears complete or not at all; past `limit` bytes `file_too_large` (413)
-   * is thrown and nothing is left behind.
+   * Writes a file and the missing directories. It appears complete or not at all; above `limit` bytes, `file_too_large` (413)
+   * is thrown and nothing remains.
    */
-  async write(given: string, data: Uint8Array | ComingBytes, options: { limit?: number } = {}): Promise<{ path: string; size: number }> {
+  async write(input: string, data: Uint8Array | ComingBytes, options: { limit?: number } = {}): Promise<{ path: string; size: number }> {
     const directories = { root: this.directory, staging: path.join(this.#home, 'staging'), process: this.#process };
-    return await writeFile(directories, given, data, options.limit);
+    return await writeFile(directories, input, data, options.limit);
   }
 
-  /** A folder beside the workspace that callers do not see; made when it is not there. `name` is a plain word. */
+  /** A folder next to the workspace that callers do not see; created if missing. `name` is a plain word. */
   async privateFolder(name: string): Promise<string> {
     const folder = path.join(this.#home, name);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return folder;
   }
 
-  /** Runs a command with /bin/sh in the workspace. Rejects with the signal's reason when aborted, after everything it started has ended. */
+  /** Runs a command with /bin/sh in the workspace. When aborted, rejects with the signal's reason after all its processes have ended. */
   async exec(command: string, options: ExecOptions): Promise<ExecResult> {
     const temporary = path.join(this.#home, 'tmp');
     await mkdir(temporary, { recursive: true, mode: 0o700 });
     return await execute(command, { directory: this.directory, temporary, searchPath: this.#searchPath }, options);
   }
 
-  async #existing(given: string): Promise<Place> {
-    const place = await locate(this.directory, given);
-    if (place.stats === undefined) throw fileNotFound(place.shown);
+  async #existing(input: string): Promise<Place> {
+    const place = await locate(this.directory, input);
+    if (place.stats === undefined) throw fileNotFound(place.displayPath);
     return place;
   }
 
   async #member(directory: Place, name: string): Promise<SandboxEntry | undefined> {
     const place: Place = {
-      shown: `${directory.shown}/${name}`,
+      displayPath: `${directory.displayPath}/${name}`,
       real: path.join(directory.real, name),
       stats: await lstat(path.join(directory.real, name)).catch(unlessTrouble),
     };
     if (place.stats?.isDirectory()) return directoryEntry(place);
     if (!place.stats?.isFile()) return undefined;
-    // Gone, swapped or unreadable since the directory was read: not part of the listing.
+    // Removed, replaced, or unreadable since the directory was read: not part of the listing.
     const handle = await this.#openFile(place).catch(unlessTrouble);
     try {
-      return handle && (await fileEntry(place.shown, handle));
+      return handle && (await fileEntry(place.displayPath, handle));
     } finally {
       await handle?.close();
     }
   }
 
-  /** Opens a located file for reading and makes sure that the open file is the one inside the sandbox. */
+  /** Opens a located file for reading and verifies that the open file is inside the sandbox. */
   async #openFile(place: Place): Promise<FileHandle> {
-    if (!place.stats?.isFile()) throw notAFile(place.shown);
-    // O_NONBLOCK: should a named pipe have taken its place, opening must not wait for a writer.
+    if (!place.stats?.isFile()) throw notAFile(place.displayPath);
+    // O_NONBLOCK: if a named pipe has replaced the file, opening must not wait for a writer.
     const handle = await open(place.real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
-      if (hasCode(error, 'ENOENT')) throw fileNotFound(place.shown);
-      if (hasCode(error, 'ELOOP', 'ENXIO')) throw notAFile(place.shown);
+      if (hasCode(error, 'ENOENT')) throw fileNotFound(place.displayPath);
+      if (hasCode(error, 'ELOOP', 'ENXIO')) throw notAFile(place.displayPath);
       throw error;
     });
     try {
       const opened = await handle.stat();
-      if (!opened.isFile()) throw notAFile(place.shown);
+      if (!opened.isFile()) throw notAFile(place.displayPath);
       await confirmOpen(this.directory, place, handle);
       return handle;
     } catch (error) {
@@ -291,15 +291,15 @@ export class Sandbox {
   }
 }
 
-/** Nothing, for what is not there any more. What the host is in trouble with may be there all the same. */
+/** Undefined for a file that no longer exists. Problems of the host are thrown, because the file might still exist. */
 function unlessTrouble(error: unknown): undefined {
   if (hostTrouble(error) !== undefined) throw error;
 }
 
 function directoryEntry(place: Place): SandboxEntry {
   return {
-    name: path.posix.basename(place.shown),
-    path: place.shown,
+    name: path.posix.basename(place.displayPath),
+    path: place.displayPath,
     type: 'directory',
     size: 0,
     modifiedAt: (place.stats as NonNullable<Place['stats']>).mtime,
@@ -308,15 +308,23 @@ function directoryEntry(place: Place): SandboxEntry {
   };
 }
 
-async function fileEntry(shown: string, handle: FileHandle): Promise<SandboxEntry> {
+async function fileEntry(displayPath: string, handle: FileHandle): Promise<SandboxEntry> {
   const { size, mtime } = await handle.stat();
   const head = await readStart(handle, Math.min(sniffLength, size));
-  const name = path.posix.basename(shown);
-  return { name, path: shown, type: 'file', size, modifiedAt: mtime, isText: isText(head, size > head.length), mimeType: mimeTypeOf(name) };
+  const name = path.posix.basename(displayPath);
+  return {
+    name,
+    path: displayPath,
+    type: 'file',
+    size,
+    modifiedAt: mtime,
+    isText: isText(head, size > head.length),
+    mimeType: mimeTypeOf(name),
+  };
 }
 
 function byteStream(handle: FileHandle, start: number, end: number): Readable {
-  // An end before the start cannot be asked of a file stream.
+  // A file stream does not support an end before its start.
   if (start <= end) return handle.createReadStream({ start, end });
   const empty = Readable.from([]);
   empty.once('close', () => void handle.close());

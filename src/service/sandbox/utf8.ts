@@ -1,8 +1,8 @@
-/** UTF-8 that was cut at a byte limit. */
+/** UTF-8 that is cut off at a byte limit. */
 
 /**
  * The length of `bytes` without a character that is cut off at the end; at most 3 bytes less.
- * Bytes that are no UTF-8 at all are left as they are.
+ * Bytes that are not UTF-8 are unchanged.
  */
 export function wholeCharacters(bytes: Uint8Array): number {
   const end = bytes.length;

@@ -1,4 +1,4 @@
-/** Writing a sandbox file: to a staging file on the same file system first, then renamed into place, so that readers see all of it or nothing. */
+/** Writes a sandbox file to a staging file on the same file system and renames it, so that readers see all of it or nothing. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
@@ -6,51 +6,51 @@ import path from 'node:path';
 import { ServiceError } from '../errors.ts';
 import { confirm, hasCode, invalidPath, locate, notADirectory, notAFile, type Place } from './paths.ts';
 
-/** `root` is the workspace, `staging` a directory beside it that commands and callers do not see. */
+/** `root` is the workspace, `staging` a directory next to it that commands and callers do not see. */
 export interface WriteDirectories {
   root: string;
   staging: string;
-  /** How the names of this process in `staging` begin. */
+  /** The prefix of the names of this process in `staging`. */
   process: string;
 }
 
-/** Bytes that come one after the other; a `length` says how many. */
+/** Bytes that arrive in parts; `length` is their total number, if known. */
 export type ComingBytes = AsyncIterable<Uint8Array> & { readonly length?: number };
 
-/** Writes `data` to the path `given`, creating directories as needed. Throws `file_too_large` (413) past `limit` bytes. */
+/** Writes `data` to a path and creates missing directories. Throws `file_too_large` (413) above `limit` bytes. */
 export async function writeFile(
   directories: WriteDirectories,
-  given: string,
+  input: string,
   data: Uint8Array | ComingBytes,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<{ path: string; size: number }> {
-  // Refused before the first byte is read, and before directories are made for it.
+  // Refused before the first byte is read and before directories are created.
   if (data.length !== undefined && data.length > limit) throw tooLarge(limit);
   const { root, staging, process } = directories;
-  const target = writable(await locate(root, given, { createParents: true }), given);
+  const target = writable(await locate(root, input, { createParents: true }), input);
   await mkdir(staging, { recursive: true, mode: 0o700 });
   const staged = path.join(staging, `${process}-${randomUUID()}`);
   try {
     const handle = await open(staged, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     const size = await fill(handle, data, limit).finally(() => handle.close());
-    // Looked up again: receiving the data may have taken long, and commands run in the workspace.
+    // Looked up again: receiving the data can take long, and commands can change the workspace.
     const parent = path.dirname(target.real);
-    await confirm(root, parent, target.shown);
+    await confirm(root, parent, target.displayPath);
     await rename(staged, target.real).catch((error: unknown) => {
-      if (hasCode(error, 'EISDIR')) throw notAFile(target.shown);
-      if (hasCode(error, 'ENOTDIR')) throw notADirectory(path.posix.dirname(target.shown));
+      if (hasCode(error, 'EISDIR')) throw notAFile(target.displayPath);
+      if (hasCode(error, 'ENOTDIR')) throw notADirectory(path.posix.dirname(target.displayPath));
       throw error;
     });
-    return { path: target.shown, size };
+    return { path: target.displayPath, size };
   } catch (error) {
     await rm(staged, { force: true });
     throw error;
   }
 }
 
-function writable(place: Place, given: string): Place {
-  if (given.endsWith('/')) throw invalidPath(given, 'it ends with / and so names a directory.');
-  if (place.stats !== undefined && !place.stats.isFile()) throw notAFile(place.shown);
+function writable(place: Place, input: string): Place {
+  if (input.endsWith('/')) throw invalidPath(input, 'it ends with /, so it is a directory.');
+  if (place.stats !== undefined && !place.stats.isFile()) throw notAFile(place.displayPath);
   return place;
 }
 
@@ -61,10 +61,10 @@ async function fill(handle: FileHandle, data: Uint8Array | AsyncIterable<Uint8Ar
     if (size > limit) throw tooLarge(limit);
     await handle.writeFile(chunk);
   }
-  // "Acknowledged means on disk": a run's journal must not name a file that a power cut took.
+  // "Acknowledged means on disk": a run's journal must not refer to a file that was lost in a power failure.
   await handle.sync();
   return size;
 }
 
 const tooLarge = (limit: number): ServiceError =>
-  new ServiceError(413, 'file_too_large', `The file is larger than the ${limit} bytes that are allowed here.`);
+  new ServiceError(413, 'file_too_large', `The file is larger than the allowed ${limit} bytes.`);

@@ -104,7 +104,7 @@ describe('a tool step with a connection', () => {
     await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
     clock.advance(20_000);
     const ended = await still.until(run, 'failed');
-    expect(ended.run.error).toContain('there was no answer within 20s; it is unknown whether the tool did its work.');
+    expect(ended.run.error).toContain('there was no response within 20s; it is unknown whether the tool did its work.');
     const { integrations } = await still.api<{ integrations: object[] }>('GET', `/teams/${still.service.teamId}/connections`);
     expect(integrations).toMatchObject([{ broken_at: null }]);
   });

@@ -666,7 +666,7 @@ describe('a page', () => {
     expect(answer.status).toBe(409);
     expect(answer.body).toMatchObject({
       error: 'pdf_unavailable',
-      message: expect.stringMatching(/no Chromium is installed\. Install Chromium.*HTML export needs none/s),
+      message: expect.stringMatching(/no Chromium is installed\. Install Chromium.*HTML export does not need one/s),
     });
   });
 });

@@ -110,7 +110,7 @@ describe('connections', () => {
     ['a header that splits', { headers: { secret: { 'X-Key': 'a\r\nb: c' } } }, 400, 'invalid_request', 'X-Key'],
     ['an invalid name', { headers: { plaintext: { 'X Key': 'a' } } }, 400, 'invalid_request', 'X Key'],
     ['the same header twice', { headers: { plaintext: { 'X-Key': 'a' }, secret: { 'x-key': 'b' } } }, 400, 'invalid_request', 'twice'],
-    ['an empty secret', { headers: { secret: { 'X-Key': '' } } }, 400, 'invalid_request', 'no value'],
+    ['an empty secret', { headers: { secret: { 'X-Key': '' } } }, 400, 'invalid_request', 'no stored value'],
     ['a long header', { headers: { plaintext: { 'X-Key': 'x'.repeat(8_193) } } }, 400, 'invalid_request', 'longer'],
   ])('cannot be created with %s', async (_, more, status, error, word) => {
     const service = await api();
@@ -295,10 +295,10 @@ describe('the health of a connection', () => {
   it.each([
     ['nobody there', async () => 'http://127.0.0.1:9/mcp', 'the connection was refused'],
     ['a redirect', () => answering(302, { location: 'http://127.0.0.1:1/' }), 'a redirect; redirects are not followed'],
-    ['a web page', () => answering(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is no MCP'],
-    ['JSON that is no MCP', () => answering(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is no MCP'],
-    ['a failure', () => answering(500, {}), 'it answered 500'],
-    ['not found', () => answering(404, {}), 'it answered 404'],
+    ['a web page', () => answering(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is not MCP'],
+    ['JSON that is not MCP', () => answering(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is not MCP'],
+    ['a failure', () => answering(500, {}), 'it responded with 500'],
+    ['not found', () => answering(404, {}), 'it responded with 404'],
     [
       'too much',
       () => answering(200, { 'content-type': 'application/json' }, `"${'x'.repeat(5 * 1024 * 1024)}"`),
@@ -342,7 +342,7 @@ describe('the health of a connection', () => {
     const answer = service.ok('probeMcpServer', { body: { server_url: server.url } });
     await asked;
     clock.advance(15_000);
-    expect(await answer).toEqual({ success: false, error: 'The server could not be used: there was no answer within 15s.' });
+    expect(await answer).toEqual({ success: false, error: 'The server could not be used: there was no response within 15s.' });
   });
 
   it('connects only to allowed addresses, whatever a name resolves to', async () => {

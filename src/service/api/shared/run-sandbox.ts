@@ -7,7 +7,7 @@ import type { SandboxFileContent, SandboxFileEntry } from '../../../interface/ty
 import { ServiceError } from '../../errors.ts';
 import { type RequestContext, signedUrl } from '../../http/context.ts';
 import { errorFields } from '../../log.ts';
-import { namesOf, shownPath, workspace } from '../../sandbox/paths.ts';
+import { namesOf, publicPath, workspace } from '../../sandbox/paths.ts';
 import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
 import type { RunRow } from '../../store/database/schema.ts';
 import { findSandbox } from '../../store/runs/sandboxes.ts';
@@ -23,7 +23,7 @@ export async function listing(
   run: RunRow,
   path = workspace,
 ): Promise<{ data: { sandboxStatus: Status | Unreadable['sandboxStatus']; path: string; entries: SandboxFileEntry[] } }> {
-  const sandboxPath = shownPath(namesOf(path));
+  const sandboxPath = publicPath(namesOf(path));
   const found = await inSandbox(context, run, (sandbox) => sandbox.list(path));
   if ('message' in found) return { data: { sandboxStatus: found.sandboxStatus, path: sandboxPath, entries: [] } };
   return { data: { sandboxStatus: found.sandboxStatus, path: sandboxPath, entries: found.value.map(fileEntry) } };
@@ -33,7 +33,7 @@ export async function listing(
 export async function content(context: RequestContext, run: RunRow, path: string | undefined): Promise<{ data: SandboxFileContent }> {
   if (path === undefined)
     throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
-  const sandboxPath = shownPath(namesOf(path));
+  const sandboxPath = publicPath(namesOf(path));
   const found = await inSandbox(context, run, (sandbox) => sandbox.read(path, inlineLimit));
   if ('message' in found) return { data: { ...found, path: sandboxPath, isTextFile: false, content: null, size: 0 } };
   const { entry, bytes, truncated } = found.value;

@@ -8,7 +8,7 @@ export const agentTools = [
   defineTool({
     name: 'list_agents',
     title: 'List agents',
-    description: 'Lists the agents of the team with their ids. Use it to find the agent_id for start_run.',
+    description: 'Lists the agents of the team with their IDs. Use it to find the agent_id for start_run.',
     operation: 'listAgents',
     input: Closed(page(100)),
     readOnly: true,

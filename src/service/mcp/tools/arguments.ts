@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { Uuid } from '../../../interface/schemas/common.ts';
 
-export const runId = Type.String({ ...Uuid, description: 'Id of the run' });
+export const runId = Type.String({ ...Uuid, description: 'ID of the run' });
 
 /** `limit` and `offset` of a list. */
 export const page = (maximum: number) => ({

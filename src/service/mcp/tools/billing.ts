@@ -6,7 +6,7 @@ export const billingTools = [
   defineTool({
     name: 'get_usage',
     title: 'Get usage',
-    description: 'Returns what the team has used of its plan in this period, such as runs, and what is left.',
+    description: 'Returns how much of its plan the team has used in this period, such as runs, and how much remains.',
     operation: 'getTeamUsage',
     input: Closed({}),
     readOnly: true,
@@ -15,7 +15,7 @@ export const billingTools = [
       const { agentRuns, concurrency } = answer;
       return {
         structured: answer,
-        text: `${agentRuns.used} runs used, ${agentRuns.remaining} remaining in this period; ${concurrency.used} at work now, of at most ${concurrency.limit}.`,
+        text: `${agentRuns.used} runs used, ${agentRuns.remaining} remaining in this period; ${concurrency.used} running now, of at most ${concurrency.limit}.`,
       };
     },
   }),

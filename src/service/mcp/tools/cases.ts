@@ -6,13 +6,13 @@ import { defineTool } from '../tool.ts';
 import { describeList } from '../words.ts';
 import { page } from './arguments.ts';
 
-const queueId = Type.String({ ...Uuid, description: 'Id of the queue, from list_queues' });
+const queueId = Type.String({ ...Uuid, description: 'ID of the queue, from list_queues' });
 
 export const caseTools = [
   defineTool({
     name: 'list_queues',
     title: 'List queues',
-    description: 'Lists the queues of the team with their ids. Use it to find the queue_id for create_case.',
+    description: 'Lists the queues of the team with their IDs. Use it to find the queue_id for create_case.',
     operation: 'listQueues',
     input: Closed(page(250)),
     readOnly: true,
@@ -26,16 +26,16 @@ export const caseTools = [
     name: 'create_case',
     title: 'Create a case',
     description:
-      'Adds a case to a queue. When an agent works on the queue, a run of it takes the case up by itself; follow it with get_case. Each call adds another case.',
+      'Adds a case to a queue. If an agent works on the queue, one of its runs takes the case automatically; follow it with get_case. Each call adds another case.',
     operation: 'createCases',
     input: Closed({
       queue_id: queueId,
-      title: Type.String({ minLength: 1, maxLength: 500, description: 'What the case is called' }),
-      data: Type.Optional(Type.String({ description: 'What the agent is to know, often JSON' })),
+      title: Type.String({ minLength: 1, maxLength: 500, description: 'Title of the case' }),
+      data: Type.Optional(Type.String({ description: 'What the agent needs to know, often as JSON' })),
       priority: Type.Optional(Words([...casePriorities])),
       labels: Type.Optional(
         Type.Array(Closed({ key: Type.Optional(Type.String()), value: Type.String({ minLength: 1 }) }), {
-          description: 'Labels; those that the queue does not have are created',
+          description: 'Labels; labels that the queue does not have yet are created',
         }),
       ),
     }),
@@ -48,12 +48,12 @@ export const caseTools = [
   defineTool({
     name: 'list_cases',
     title: 'List cases',
-    description: 'Lists the cases of a queue, the newest first.',
+    description: 'Lists the cases of a queue, newest first.',
     operation: 'searchCases',
     input: Closed({
       queue_id: queueId,
       status: Type.Optional(Words([...caseStatusFilters])),
-      search: Type.Optional(Type.String({ description: 'Only cases whose title or data holds this text' })),
+      search: Type.Optional(Type.String({ description: 'Only cases whose title or data contains this text' })),
       ...page(100),
     }),
     readOnly: true,
@@ -69,7 +69,7 @@ export const caseTools = [
     title: 'Get a case',
     description: 'Returns a case with its data, its status, the run that works on it, and what happened to it.',
     operation: 'getCase',
-    input: Closed({ case_id: Type.String({ ...Uuid, description: 'Id of the case' }) }),
+    input: Closed({ case_id: Type.String({ ...Uuid, description: 'ID of the case' }) }),
     readOnly: true,
     async run({ call }, params) {
       const answer = await call('getCase', { params });
@@ -78,7 +78,7 @@ export const caseTools = [
       const reason = answer.events.findLast((event) => event.reason !== null)?.reason;
       return {
         structured: answer,
-        text: `"${title}" is ${status}${run === null ? '' : ` (run ${run})`}.${asks}${reason == null ? '' : ` Last said of it: ${reason}`}`,
+        text: `"${title}" is ${status}${run === null ? '' : ` (run ${run})`}.${asks}${reason == null ? '' : ` Latest reason: ${reason}`}`,
       };
     },
   }),

@@ -1,4 +1,4 @@
-/** Tools for human requests. Answering is destructive: what a run does with an approval cannot be taken back. */
+/** Tools for human requests. Answering is destructive: what a run does after an approval cannot be undone. */
 import Type from 'typebox';
 import { Closed, Uuid } from '../../../interface/schemas/common.ts';
 import { defineTool } from '../tool.ts';
@@ -25,11 +25,11 @@ export const humanRequestTools = [
     name: 'respond_to_human_request',
     title: 'Answer a human request',
     description:
-      'Answers the human request that a run waits for, on behalf of a person who has decided. Give approved for an approval, answers for questions. A request is answered once: a second answer is refused.',
+      'Answers the human request that a run waits for, on behalf of a person who has decided. Pass approved for an approval, and answers for questions. A request can be answered once: a second answer is refused.',
     operation: 'respondToHumanRequest',
     input: Closed({
       run_id: runId,
-      request_id: Type.String({ ...Uuid, description: 'Id of the human request, from get_run' }),
+      request_id: Type.String({ ...Uuid, description: 'ID of the human request, from get_run' }),
       approved: Type.Optional(Type.Boolean({ description: 'For an approval: whether the person approves' })),
       reason: Type.Optional(Type.String({ minLength: 1, maxLength: 2_000, description: 'With approved: false, why it is denied' })),
       answers: Type.Optional(

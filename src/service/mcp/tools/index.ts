@@ -1,4 +1,4 @@
-/** The tools of the MCP endpoint, in the order clients show them. A group that comes to the service adds its tools here. */
+/** The tools of the MCP endpoint, in the order in which clients show them. A new group of the service adds its tools here. */
 import type { Tool } from '../tool.ts';
 import { agentTools } from './agents.ts';
 import { billingTools } from './billing.ts';

@@ -1,4 +1,4 @@
-/** Tools for runs: starting, following and stopping them. */
+/** Tools for runs: starting, following, and stopping them. */
 import Type from 'typebox';
 import { runStatusFilters } from '../../../interface/run-status.ts';
 import { Closed, Uuid, Words } from '../../../interface/schemas/common.ts';
@@ -12,11 +12,11 @@ export const runTools = [
     name: 'start_run',
     title: 'Start a run',
     description:
-      'Starts a run of an agent and returns at once; the run goes on by itself. Follow it with wait_for_run. Each call starts another run.',
+      'Starts a run of an agent and returns immediately, without waiting for the run. Follow it with wait_for_run. Each call starts another run.',
     operation: 'startRun',
     input: Closed({
-      agent_id: Type.String({ ...Uuid, description: 'Id of the agent, from list_agents' }),
-      message: Type.Optional(Type.String({ description: 'What the agent is to do' })),
+      agent_id: Type.String({ ...Uuid, description: 'ID of the agent, from list_agents' }),
+      message: Type.Optional(Type.String({ description: 'What the agent should do' })),
       sandbox_id: Type.Optional(Type.String({ minLength: 1, description: 'A sandbox with files for the run' })),
     }),
     readOnly: false,
@@ -41,12 +41,12 @@ export const runTools = [
   defineTool({
     name: 'list_runs',
     title: 'List runs',
-    description: 'Lists the runs of the team, the newest first.',
+    description: 'Lists the runs of the team, newest first.',
     operation: 'listRuns',
     input: Closed({
       status: Type.Optional(Words([...runStatusFilters])),
       agent_id: Type.Optional(Type.String({ ...Uuid, description: 'Only runs of this agent' })),
-      search: Type.Optional(Type.String({ description: 'Only runs whose title holds this text' })),
+      search: Type.Optional(Type.String({ description: 'Only runs whose title contains this text' })),
       ...page(100),
     }),
     readOnly: true,
@@ -59,7 +59,7 @@ export const runTools = [
   defineTool({
     name: 'list_messages',
     title: 'Read the transcript of a run',
-    description: 'Lists the messages of a run in order, the oldest first. Use offset to read on.',
+    description: 'Lists the messages of a run, oldest first. Use offset to read more.',
     operation: 'listRunMessages',
     input: Closed({ run_id: runId, ...page(50) }),
     readOnly: true,
@@ -72,12 +72,12 @@ export const runTools = [
     name: 'send_message',
     title: 'Send a message to a run',
     description:
-      'Posts a message to a run. A run that has completed or was interrupted continues with it. A message never answers a human request: a run that waits for a person refuses it; use respond_to_human_request.',
+      'Sends a message to a run. A run that has completed or was interrupted continues with it. A message never answers a human request: a run that waits for a person refuses it; use respond_to_human_request.',
     operation: 'postRunMessage',
     input: Closed({ run_id: runId, message: Type.String({ minLength: 1, description: 'The message' }) }),
     readOnly: false,
     async run({ call }, { run_id, message }) {
-      // A run can begin to wait at any moment, and the message would decide what it asks.
+      // A run can start to wait at any time, and then the message would decide its request.
       const body = { message, expected_human_request_id: null };
       const answer = await call('postRunMessage', { params: { run_id }, body });
       return { structured: answer, text: `Sent. Follow run ${run_id} with wait_for_run.` };
@@ -86,7 +86,7 @@ export const runTools = [
   defineTool({
     name: 'stop_run',
     title: 'Stop a run',
-    description: 'Stops a run: it becomes interrupted. A run that has ended stays as it is.',
+    description: 'Stops a run, which then has the status interrupted. A run that has ended is not changed.',
     operation: 'stopRun',
     input: Closed({ run_id: runId }),
     readOnly: false,

@@ -1,4 +1,4 @@
-/** Waiting for a run within what clients allow a call: they give up after a minute, or sooner. */
+/** Waits for a run within the time that clients allow for a call: at most a minute. */
 import Type from 'typebox';
 import { steadyTime } from '../../../base/clock.ts';
 import { Closed } from '../../../interface/schemas/common.ts';
@@ -8,7 +8,7 @@ import { describeRun } from '../words.ts';
 import { runId } from './arguments.ts';
 
 const longestSeconds = 25;
-/** Milliseconds between two looks at the run: short at first, for runs that are quick. */
+/** The interval between two polls of the run in milliseconds: short at first, for quick runs. */
 const firstPause = 50;
 const longestPause = 1_000;
 
@@ -37,16 +37,16 @@ export const waitForRun = defineTool({
   },
 });
 
-/** The run when it has settled, or as it is at `until`, a steady time. */
+/** The run when it has settled, or its state at `until`, a steady time. */
 async function settledRun({ call, clock, signal, report }: ToolCall, run_id: string, until: number): Promise<Response<'getRun'>> {
-  let said = '';
+  let reported = '';
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const answer = await call('getRun', { params: { run_id } });
-    const left = until - steadyTime(clock);
-    if (settled.includes(answer.run.status) || left <= 0 || signal.aborted) return answer;
-    if (said !== answer.run.status) await report(`The run is ${answer.run.status}.`);
-    said = answer.run.status;
-    // Ended early, the wait has still seen what it has seen.
-    await clock.sleep(Math.min(pause, left), signal).catch(() => undefined);
+    const remaining = until - steadyTime(clock);
+    if (settled.includes(answer.run.status) || remaining <= 0 || signal.aborted) return answer;
+    if (reported !== answer.run.status) await report(`The run is ${answer.run.status}.`);
+    reported = answer.run.status;
+    // If the wait ends early, it returns the latest state.
+    await clock.sleep(Math.min(pause, remaining), signal).catch(() => undefined);
   }
 }

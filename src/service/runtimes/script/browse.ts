@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
-import { type ActionOutcome, type BrowserAction, isSecret, perform, shownUrl } from '../../browser/actions.ts';
+import { type ActionOutcome, type BrowserAction, isSecret, perform, publicUrl } from '../../browser/actions.ts';
 import { type BrowserSession, blank, defaultViewport } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
 import { hostTrouble } from '../../host-trouble.ts';
@@ -197,7 +197,7 @@ class Browsing {
         return { selector, text: '(hidden)', refused };
       }
     }
-    if (action.open !== undefined) return { address: shownUrl(action.open) };
+    if (action.open !== undefined) return { address: publicUrl(action.open) };
     if (action.screenshot !== undefined) return { caption: action.screenshot };
     if (kind === 'wait_for') return { for: Object.values(payload as object)[0], by: Object.keys(payload as object)[0] };
     if (action.download !== undefined) return { selector: action.download.click };
@@ -208,7 +208,7 @@ class Browsing {
   async #page(): Promise<{ url: string; title: string } | object> {
     const { page } = this.#session;
     if (page.url() === blank) return {};
-    return { url: shownUrl(page.url()), title: await this.#session.title() };
+    return { url: publicUrl(page.url()), title: await this.#session.title() };
   }
 
   /** What was visible after the previous action, or a new picture for the first action of the step. */

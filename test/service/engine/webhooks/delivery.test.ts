@@ -121,7 +121,7 @@ describe('a receiver', () => {
     await hook.count(2);
     clock.advance(15_000);
     const late = await delivery(service, attempted);
-    expect(late).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no answer within 15 s' });
+    expect(late).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no response within 15 s' });
   });
 
   it('that never ends its body has answered with its status', async () => {
@@ -147,7 +147,7 @@ describe('a receiver', () => {
     [
       'sends too many headers',
       (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\n${'x-a: 1234567890\r\n'.repeat(5_000)}\r\n`),
-      /headers of the answer are too large/,
+      /headers of the response are too large/,
     ],
   ])('that %s counts as failed', async (_, behave, reason) => {
     const raw = await rawReceiver(behave);

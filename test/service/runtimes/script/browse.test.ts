@@ -30,14 +30,14 @@ describe('browse without a browser', () => {
     expect(outcome).toEqual({
       status: 'failed',
       error:
-        'Step 1 (browse, line 3): no Chromium is installed. Install Chromium, Chrome or Edge (on Debian and Ubuntu: apt-get install chromium), or name one: set AOPS_CHROMIUM to its path, or start the service with --chromium PATH.',
+        'Step 1 (browse, line 3): no Chromium is installed. Install Chromium, Chrome, or Edge (on Debian and Ubuntu: apt-get install chromium), or specify its path with AOPS_CHROMIUM or --chromium PATH when you start the service.',
     });
     expect(host.events).toEqual([]);
   });
 
   it('reports that the specified browser does not exist', async () => {
     const { outcome } = await run(step, { browsing: { executable: '/nowhere/chromium' } });
-    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('there is no program /nowhere/chromium') });
+    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('the program /nowhere/chromium') });
   });
 
   it('reports that this service does not allow browsing', async () => {
@@ -227,17 +227,17 @@ describeWithChromium('browse', () => {
     const { host, outcome } = await promptly(() => run(steps.join('\n')), time);
     expect(host.texts).toEqual([
       'no element matches `#nope` within 3s',
-      '2 elements match `button`; write a selector that only one matches',
-      'the page did not say "Never" within 400ms',
-      '`div` did not go away within 400ms',
+      '2 elements match `button`; write a selector that matches only one',
+      'the page did not contain "Never" within 400ms',
+      '`div` did not disappear within 400ms',
       'the key `Frobnicate` could not be pressed: Unknown key: "Frobnicate"',
       expect.stringMatching(/^`\(\(`: Unexpected token/),
       'There is no file or directory "/workspace/none.txt" in the sandbox.',
-      '`file:///etc/passwd` cannot be opened: an address begins with http:// or https://',
-      '`chrome://settings` cannot be opened: an address begins with http:// or https://',
+      '`file:///etc/passwd` cannot be opened: a URL must begin with http:// or https://',
+      '`chrome://settings` cannot be opened: a URL must begin with http:// or https://',
       expect.stringMatching(/^http:\/\/127\.0\.0\.1:9\/ could not be opened: /),
       expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/leave could not be opened: .*ERR_UNSAFE_REDIRECT/),
-      expect.stringMatching(/report is no page but a download/),
+      expect.stringMatching(/report is a download, not a page/),
       '404 Nothing',
     ]);
     expect(outcome).toEqual({ status: 'failed', error: 'Step 27 (browse, line 29): no element matches `#nope` within 400ms.' });
@@ -254,7 +254,7 @@ describeWithChromium('browse', () => {
         `- browse: { id: s${index}, url: "http://${name}:${port}/", on_error: continue }\n- say: "{{ steps.s${index}.error }}"`,
     );
     const { host } = await run(steps.join('\n'), { browsing: { policy: 'public' } });
-    for (const text of host.texts) expect(text).toContain('this service browses public ones only');
+    for (const text of host.texts) expect(text).toContain('this service opens only public ones');
     expect(host.texts).toHaveLength(names.length);
     expect(site.requests).toHaveLength(before);
   });
@@ -275,7 +275,7 @@ describeWithChromium('browse', () => {
     const steps = `- browse: { id: a, url: "${site.url}/slow", timeout: 1s, on_error: continue, actions: [ { download: { click: a } } ] }
 - say: "{{ steps.a.error }}"`;
     const { host } = await promptly(() => run(steps), 30_000);
-    expect(host.texts).toEqual(['the download did not go on within 1s']);
+    expect(host.texts).toEqual(['the download made no progress for 1s']);
   });
 
   it('accepts a dialog with its default text', async () => {
@@ -292,7 +292,7 @@ describeWithChromium('browse', () => {
     const fill = (id: string, text: string) =>
       `- browse: { id: ${id}, url: "${site.url}/date", on_error: continue, actions: [ { fill: { selector: input, text: "${text}" } } ] }\n- say: "{{ steps.${id}.error }}"`;
     const { host } = await run([fill('a', '18.07.2026'), fill('b', '2026-07-18'), fill('c', '')].join('\n'));
-    expect(host.texts).toEqual(['`input`: the field takes what is written like 2026-07-18, and nothing else', '', '']);
+    expect(host.texts).toEqual(['`input`: the field only accepts the format 2026-07-18', '', '']);
   });
 
   it('is interrupted immediately, whatever the page does', async () => {
