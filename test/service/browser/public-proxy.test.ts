@@ -33,7 +33,7 @@ describe('the proxy', () => {
     };
     proxy = await startPublicProxy({
       resolve: async (name) => addresses[name] ?? [],
-      // Only here is this machine as good as the internet.
+      // For this test, this machine counts as public.
       isAllowed: (address) => address === '127.0.0.1' || isPublic(address),
     });
   });
@@ -42,18 +42,18 @@ describe('the proxy', () => {
     server.close();
   });
 
-  /** As a browser asks a proxy: with the whole address in the first line. */
+  /** Sends a request like a browser to a proxy: with the whole URL in the first line. */
   const get = (path: string) =>
     new Promise<[number | undefined, string]>((resolve, reject) => {
       const { hostname, port } = new URL(proxy.url);
-      const asked = request({ hostname, port, path, headers: { host: URL.canParse(path) ? new URL(path).host : 'proxy' } }, (answer) => {
+      const sent = request({ hostname, port, path, headers: { host: URL.canParse(path) ? new URL(path).host : 'proxy' } }, (answer) => {
         let text = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;
         });
         answer.on('end', () => resolve([answer.statusCode, text]));
       });
-      asked.on('error', reject).end();
+      sent.on('error', reject).end();
     });
   const tunnel = (target: string, then = '') =>
     new Promise<string>((resolve, reject) => {
@@ -68,7 +68,7 @@ describe('the proxy', () => {
       socket.on('end', () => resolve(text)).on('error', reject);
     });
 
-  it('forwards to the address it judged, under the name that was asked for', async () => {
+  it('forwards to the address that it checked, with the requested host name', async () => {
     expect(await get(`http://public.test:${port}/a?b=c`)).toEqual([200, 'hello']);
     expect(inside.at(-1)).toBe(`GET public.test:${port}/a?b=c`);
     expect(await tunnel(`public.test:${port}`, 'GET /t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
@@ -76,7 +76,7 @@ describe('the proxy', () => {
     );
   });
 
-  it('refuses names that lead inside, also when only one of their addresses does', async () => {
+  it('refuses names with private addresses, even if only one of them is private', async () => {
     const before = inside.length;
     for (const name of ['inside.test', 'mixed.test']) {
       expect((await get(`http://${name}:${port}/`))[0]).toBe(403);
@@ -88,7 +88,7 @@ describe('the proxy', () => {
     expect(inside).toHaveLength(before);
   });
 
-  it('is no server itself', async () => {
+  it('is not a server itself', async () => {
     expect((await get('/'))[0]).toBe(400);
     expect((await get('ftp://public.test/'))[0]).toBe(400);
   });

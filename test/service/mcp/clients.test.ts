@@ -1,4 +1,4 @@
-/** The official clients of both eras do what a person's assistant would: start a run, wait, answer it, read what it wrote. */
+/** The official clients of both eras do what an assistant would: start a run, wait, answer its request, and read its file. */
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from '@modelcontextprotocol/client';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as LegacyTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -12,7 +12,7 @@ interface ToolResult {
   structuredContent: Record<string, unknown>;
 }
 
-/** What both clients can do. */
+/** The functions that both clients have. */
 interface AnyClient {
   listTools(): Promise<{ tools: { name: string; annotations?: { readOnlyHint?: boolean } | undefined }[] }>;
   callTool(call: { name: string; arguments: Record<string, unknown> }, ...more: unknown[]): Promise<unknown>;
@@ -41,7 +41,7 @@ async function modern(): Promise<AnyClient> {
   return client as unknown as AnyClient;
 }
 
-/** The client of the modern era as it comes: it begins as the era before did. */
+/** The client of the modern era with its defaults: it starts like the previous era. */
 async function unnegotiated(): Promise<AnyClient> {
   const client = new ModernClient(identity);
   await client.connect(new ModernTransport(endpoint(), access()));
@@ -53,7 +53,7 @@ describe.each([
   ['client 2, negotiating', modern],
   ['client 2, as it comes', unnegotiated],
 ])('%s', (_, connected) => {
-  it('starts a run, waits for it, answers it and reads its file', async () => {
+  it('starts a run, waits for it, answers its request, and reads its file', async () => {
     const client = await connected();
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as unknown as ToolResult;
@@ -88,15 +88,15 @@ describe.each([
     const client = await connected();
     const run = await service.run('- exec: { run: "until test -e go; do sleep 0.01; done" }\n- say: done');
     await service.until(run, 'running');
-    const told: string[] = [];
+    const progress: string[] = [];
     const onprogress = ({ message = '' }: { message?: string }): void => {
-      told.push(message);
+      progress.push(message);
     };
     const args = { name: 'wait_for_run', arguments: { run_id: run, timeout_seconds: 1 } };
-    // Of the first client the options are the third argument: the second is a schema.
+    // The first client takes the options as the third argument: the second is a schema.
     const options = connected === legacy ? [undefined, { onprogress }] : [{ onprogress }];
     expect(await client.callTool(args, ...options)).toMatchObject({ structuredContent: { still_running: true } });
-    expect(told).toEqual(['The run is running.']);
+    expect(progress).toEqual(['The run is running.']);
     await service.api('POST', `/runs/${run}/stop`);
     await client.close();
   });

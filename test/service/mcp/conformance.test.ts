@@ -1,4 +1,4 @@
-/** The conformance suite of the protocol against the endpoint. It cannot sign in, so a proxy does that for it, and changes nothing else. */
+/** The conformance suite of the protocol against the endpoint. It cannot sign in, so a proxy adds the token and changes nothing else. */
 import { spawn } from 'node:child_process';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 
 async function conformance(scenario: string): Promise<{ code: number | null; output: string }> {
-  // A folder of its own: the suite writes its results where it stands.
+  // A separate folder: the suite writes its results to the current directory.
   const cwd = await temporaryFolder();
   const child = spawn(process.execPath, [suite, 'server', '--url', url, '--scenario', scenario], {
     cwd,
@@ -56,7 +56,7 @@ it.each(['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'])
 
 it('server-sse-multiple-streams', async () => {
   const { code, output } = await conformance('server-sse-multiple-streams');
-  // The scenario wants a session to have its streams in, and this endpoint has none: a warning, not a failure.
+  // The scenario expects a session for its streams, which this endpoint does not have: a warning, not a failure.
   expect(output).toMatch(/Passed: 0\/0, 0 failed, 1 warnings/);
   expect(code).toBe(0);
 });

@@ -14,7 +14,7 @@ describe('the schedule', () => {
     expect(scheduledAttempts).toBe(10);
   });
 
-  it('varies by a fifth either way', () => {
+  it('varies by 20 % in both directions', () => {
     expect(nextWait(2, calm, { scale: 1, random: () => 0 })).toBe(4 * minute);
     expect(nextWait(2, calm, { scale: 1, random: () => 1 })).toBe(6 * minute);
   });
@@ -23,7 +23,7 @@ describe('the schedule', () => {
     expect(nextWait(3, calm, { scale: 0.01, random: () => 0.5 })).toBe(18_000);
   });
 
-  it('keeps to what the receiver asks for, never to less', () => {
+  it('waits as long as the receiver requests, but never less than the schedule', () => {
     expect(nextWait(1, { busy: true, retryAfter: 90_000 }, plain)).toBe(90_000);
     expect(nextWait(2, { busy: true, retryAfter: 1_000 }, plain)).toBe(5 * minute);
     expect(nextWait(1, { busy: true }, plain)).toBe(minute);
@@ -36,7 +36,7 @@ describe('the schedule', () => {
     ]);
   });
 
-  it('gives an endpoint up after five days and ten failures, not before', () => {
+  it('disables an endpoint after five days and ten failures, not earlier', () => {
     expect(isSustained(10, 0, 5 * day, plain)).toBe(true);
     expect(isSustained(9, 0, 50 * day, plain)).toBe(false);
     expect(isSustained(1_000, 0, 5 * day - 1, plain)).toBe(false);

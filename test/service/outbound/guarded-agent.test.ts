@@ -1,4 +1,4 @@
-/** Connections to hosts that others named: every address is judged when it is dialled, whether it was looked up or not. */
+/** Connections to hosts from elsewhere: every address is checked right before the connection, with or without a lookup. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,18 +57,18 @@ it.each(['127.0.0.1', '[::ffff:127.0.0.1]', '10.0.0.7', '169.254.169.254', '[fd0
   },
 );
 
-it('an address that is allowed is dialled', async () => {
+it('connects to an allowed address', async () => {
   const { statusCode, body } = await get(agent(['loopback']), '127.0.0.1');
   expect([statusCode, await body.text()]).toEqual([200, 'ok']);
 });
 
-it('a name is dialled at those of its addresses that are allowed', async () => {
+it('connects to the allowed addresses of a name', async () => {
   const guarded = agent(['loopback'], resolvingTo('10.0.0.7', '127.0.0.1'));
   const { statusCode, body } = await get(guarded, 'hooks.example');
   expect([statusCode, await body.text()]).toEqual([200, 'ok']);
 });
 
-it('a name without an allowed address is not dialled', async () => {
+it('does not connect to a name without an allowed address', async () => {
   const before = received;
   const guarded = agent(['public'], resolvingTo('127.0.0.1', '10.0.0.7'));
   expect(await failureOf(get(guarded, 'hooks.example'))).toMatchObject({

@@ -4,7 +4,7 @@ import { HostRules, wordFor } from '../../../src/service/outbound/host-rules.ts'
 const loopback = ['127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '[::1]'];
 const publicAddresses = ['8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'];
 const internal = ['10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1'];
-/** What no word but a range of its own opens. */
+/** Addresses that only an explicit range allows. */
 const never = [
   '0.0.0.0',
   '169.254.169.254',
@@ -34,7 +34,7 @@ const never = [
   '2001::1',
   '2001:db8::1',
   '100::1',
-  // What clouds tell their machines.
+  // The metadata service of clouds.
   '168.63.129.16',
   '100.100.100.200',
   'fd00:ec2::254',
@@ -47,7 +47,7 @@ const allowed = (rules: HostRules, addresses: string[], host = 'hooks.example.co
   addresses.filter((address) => rules.allows(host, address));
 
 describe('without words', () => {
-  it('nothing may be reached, not even this machine', () => {
+  it('allows nothing, not even this machine', () => {
     const rules = new HostRules();
     expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...never])).toEqual([]);
     expect(allowed(rules, ['127.0.0.1'], 'localhost')).toEqual([]);
@@ -72,11 +72,11 @@ describe('a word', () => {
     ['*.example.com', [...loopback, ...publicAddresses, ...internal]],
     ['example.com', []],
     ['*.hooks.example.com', []],
-  ])('%s opens what it names, and no more', (word, expected) => {
+  ])('%s allows what it names, and no more', (word, expected) => {
     expect(allowed(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...never])).toEqual(expected);
   });
 
-  it('for a name does nothing for another', () => {
+  it('for a name does not allow another one', () => {
     const rules = new HostRules(['hooks.example.com', '*.test']);
     expect(rules.allows('evil.example.com', '8.8.8.8')).toBe(false);
     expect(rules.allows('a.b.test', '8.8.8.8')).toBe(true);
@@ -97,7 +97,7 @@ it.each([
   ['[::1]', 'loopback'],
   ['10.0.0.7', '10.0.0.7'],
   ['localhost', 'localhost'],
-])('what would open %s is %s', (host, word) => {
+])('%s would be allowed by %s', (host, word) => {
   expect(wordFor(host)).toBe(word);
   expect(new HostRules([word]).allows(host, host === 'localhost' ? '127.0.0.1' : host)).toBe(true);
 });

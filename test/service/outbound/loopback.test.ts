@@ -1,4 +1,4 @@
-/** A service that was told nothing sends nothing to its own machine, whoever asks and however the address is written. */
+/** By default, a service sends nothing to its own machine, whoever requests it and however the address is written. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -8,9 +8,9 @@ import type { Receiver } from '../../support/webhook-receiver.ts';
 import { type Api, started } from '../helpers/service.ts';
 import { delivery, failure, receiver } from '../helpers/webhooks.ts';
 
-/** Names of every rule but that of this machine. */
+/** The names of all rules except the one for this machine. */
 const strict = { webhooks: { allow: ['public'] }, connections: { allow: ['public'] } };
-/** Asked before and after: a name that changes its mind. */
+/** A name whose address changes between two lookups. */
 const changing = (first: string, then: string): Lookup => {
   let asked = 0;
   return (_, __, done) => {
@@ -20,7 +20,7 @@ const changing = (first: string, then: string): Lookup => {
 };
 
 let hook: Receiver;
-/** Whatever a test did, nothing came. */
+/** Whatever a test did, no request arrived. */
 afterEach(() => expect(hook.received).toEqual([]));
 
 async function happen(service: Api) {
@@ -46,7 +46,7 @@ describe('webhooks', () => {
     }
   });
 
-  it('are not sent to a name that has become this machine since', async () => {
+  it('are not sent to a name that has been redirected to this machine', async () => {
     hook = await receiver();
     const { port } = new URL(hook.url);
     const service = await started({ webhooks: { ...strict.webhooks, lookup: changing('8.8.8.8', '127.0.0.1') } });
@@ -73,7 +73,7 @@ describe('connections', () => {
     return { service: await started({ connections: { allow: [] } }), url: hook.url };
   };
 
-  it('are not made, probed, checked or authorized on this machine', async () => {
+  it('are not created, probed, checked, or authorized on this machine', async () => {
     const { service, url } = await asking();
     const body = { name: 'inside', provider: 'user', auth_method: 'url', server_url: url } as const;
     for (const refused of [
@@ -98,7 +98,7 @@ describe('connections', () => {
     expect(checked.body).toEqual({ supports_dcr: false });
   });
 
-  it('are not used any more at an address that was allowed when they were made', async () => {
+  it('are no longer used at an address that was allowed when they were created', async () => {
     hook = await receiver();
     const before = await started();
     const { id } = await before.ok('createConnection', {

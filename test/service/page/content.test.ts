@@ -1,4 +1,4 @@
-/** What agents wrote, on the team page: it is shown, it does nothing, and everybody can read it. */
+/** Texts of agents on the team page: they are shown, have no effect, and are accessible to everyone. */
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import type { Runtime } from '../../../src/service/runtimes/runtime.ts';
@@ -10,11 +10,11 @@ import { png } from '../../support/png.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
 const hostile = '<img src=x onerror="alert(1)"><script>alert(1)</script> javascript:alert(1) \u202egnp.exe';
-/** As it must be read. */
+/** The visible form of the text. */
 const readable = '<img src=x onerror="alert(1)"><script>alert(1)</script> javascript:alert(1) ⟨U+202E⟩gnp.exe';
 const picture = (red: number) => ({ name: 'shot.png', mimeType: 'image/png', bytes: png(640, 400, [red, 120, 200]) });
 
-/** Shows pictures, and what a page may be called. */
+/** Shows pictures, and possible titles of a page. */
 const showing: Runtime = {
   name: 'show',
   validate: () => undefined,
@@ -81,7 +81,7 @@ async function opened(view: string, options = {}): Promise<{ page: Page; trouble
 
 const go = (page: Page, view: string) => page.goto(`${service.service.url}/#${view}`);
 
-/** For the browser: what is wrong with the page for somebody who sees little, hears it, or uses keys. */
+/** Runs in the browser: problems of the page for people with low vision, screen readers, or keyboards. */
 const audit = `(() => {
   const problems = [];
   const visible = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && element.getClientRects().length > 0;
@@ -117,7 +117,7 @@ const audit = `(() => {
 })()`;
 
 describeWithChromium('what an agent wrote', () => {
-  it('is text, wherever it is shown', async () => {
+  it('is text wherever it is shown', async () => {
     const { page, troubles } = await opened(`/runs/${asked}`);
     const main = page.getByRole('main');
     await page.getByRole('button', { name: 'Send answer' }).waitFor();
@@ -133,12 +133,12 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByRole('article').first().waitFor();
     await go(page, '/');
     await main.getByText(readable).first().waitFor();
-    // Nothing of it became anything but text: no picture, script or address of its making.
+    // All of it stayed text: it did not create a picture, script, or link.
     expect(await page.locator('img[src="x"], a[href^="javascript"], body script').count()).toBe(0);
     expect(troubles).toEqual([]);
   });
 
-  it('is a text or a download as a file, never a page', async () => {
+  it('is a text or a download when it is a file, never a page', async () => {
     const { page, troubles } = await opened(`/runs/${asked}/files`);
     const file = page.getByRole('link', { name: 'page <b>.html' });
     await file.waitFor();
@@ -158,7 +158,7 @@ describeWithChromium('what an agent wrote', () => {
     expect(troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
   });
 
-  it('has pictures that open, go on with the arrow keys, and are fetched anew when their URL has run out', async () => {
+  it('has pictures that can be enlarged, browsed with the arrow keys, and are fetched again when their URL has expired', async () => {
     const { page, troubles } = await opened('/');
     let refused = 0;
     await page.route('**/files/**', (route) => (refused++ === 0 ? route.fulfill({ status: 403, body: '' }) : route.continue()));
@@ -217,7 +217,7 @@ describeWithChromium('everybody', () => {
         '[getComputedStyle(document.documentElement).scrollBehavior, getComputedStyle(document.querySelector(".pulse")).animationName]',
       ),
     ).toEqual(['auto', 'none']);
-    // The first key leads past the head.
+    // The first key skips the header.
     await page.evaluate('document.activeElement.blur()');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');

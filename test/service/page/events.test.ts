@@ -18,7 +18,7 @@ async function opened(view: string, streams = true): Promise<{ service: TestServ
   return { service, proxy, page, troubles };
 }
 
-/** The page at another view, as by a click. */
+/** Opens another view of the page, like a click. */
 const goTo = (page: Page, view: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(`#${view}`)}`);
 const streamsOf = (proxy: Forwarder): string[] => proxy.requests.filter((path) => /\/events(\?|$)/.test(path));
 const text = (page: Page, shown: string): Promise<void> => page.getByRole('main').getByText(shown).first().waitFor();
@@ -28,7 +28,7 @@ const answer = async (service: TestService, run: string): Promise<void> => {
 };
 
 describeWithChromium('the team page with streams of events', () => {
-  it('shows requests, runs and messages when they come, and asks for next to nothing while nothing happens', async () => {
+  it('shows requests, runs, and messages when they arrive, and makes hardly any requests while nothing happens', async () => {
     const { service, proxy, page, troubles } = await opened('/inbox');
     await eventually('the stream of the team', () => streamsOf(proxy).length === 1);
     await text(page, 'Nothing is waiting for you');
@@ -37,7 +37,7 @@ describeWithChromium('the team page with streams of events', () => {
     await goTo(page, `/runs/${run}`);
     await eventually('the stream of the run', () => streamsOf(proxy).some((path) => path.includes(`/runs/${run}/events?from=now`)));
     await text(page, 'Pay it?');
-    // Longer than the page would poll: it reads nothing meanwhile.
+    // Longer than the polling interval: the page does not read anything in the meantime.
     const before = await eventually('the page is at rest', async () => {
       const count = proxy.requests.length;
       await page.evaluate('new Promise((resolve) => setTimeout(resolve, 1_000))');
@@ -51,7 +51,7 @@ describeWithChromium('the team page with streams of events', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('goes on after the streams broke', async () => {
+  it('continues after the streams broke', async () => {
     const { service, proxy, page } = await opened('/');
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
     await goTo(page, `/runs/${run}`);
@@ -65,7 +65,7 @@ describeWithChromium('the team page with streams of events', () => {
 });
 
 describeWithChromium('the team page without streams of events', () => {
-  it('polls, and asks for each stream once', async () => {
+  it('polls, and requests each stream once', async () => {
     const { service, proxy, page } = await opened('/inbox', false);
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
     await text(page, 'Pay it?');

@@ -26,26 +26,26 @@ const respond = async (run: string, body: unknown): Promise<void> => {
   const { request } = await service.get(run);
   await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, body);
 };
-/** Waits for what the policy of the page forbids Playwright to wait for by itself. */
+/** Waits for a condition that Playwright cannot wait for because of the page's content security policy. */
 const isTrue = (page: Page, expression: string) => eventually(expression, () => page.evaluate<boolean>(expression));
-/** The network is back: the page reads at once, not when it would have. */
+/** The network is back: the page reads immediately instead of at its next poll. */
 const nudge = (page: Page) => page.evaluate('dispatchEvent(new Event("online"))');
-/** Waits until a request has been in view long enough for this button to send. */
+/** Waits until a request has been visible long enough for its button to work. */
 const settled = (page: Page, name: string) => page.getByRole('button', { name, disabled: false }).waitFor();
-/** A step that lasts until the run is stopped. */
+/** A step that runs until the run is stopped. */
 const endless = '- exec: { run: sleep 300, timeout: 9m }';
 
 describeWithChromium('the team page', () => {
-  it('signs in with a code that leaves no trace, once, and out again', async () => {
+  it('signs in once with a code that leaves no trace, and signs out', async () => {
     const { page, troubles } = await newPage();
     const url = `${service.service.url}/#code=${await code()}&view=/inbox`;
     await page.goto(url);
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     expect(page.url()).toBe(`${service.service.url}/#/inbox`);
-    const kept = (await page.evaluate('sessionStorage.getItem("aops.token")')) as string;
-    expect(kept).toMatch(/^aops_page_/);
+    const token = (await page.evaluate('sessionStorage.getItem("aops.token")')) as string;
+    expect(token).toMatch(/^aops_page_/);
     expect(await page.evaluate('[localStorage.length, document.cookie]')).toEqual([0, '']);
-    // Loaded again, it is still signed in.
+    // After a reload, it is still signed in.
     await page.reload();
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -53,7 +53,7 @@ describeWithChromium('the team page', () => {
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
     expect(troubles).toEqual([]);
     await eventually('the session has ended', async () => {
-      const answer = await fetch(`${service.service.url}/v2/local/credential`, { headers: { authorization: `Bearer ${kept}` } });
+      const answer = await fetch(`${service.service.url}/v2/local/credential`, { headers: { authorization: `Bearer ${token}` } });
       return answer.status === 401;
     });
     const second = await newPage();
@@ -72,7 +72,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('main').getByText('does not accept this token').waitFor();
     await field.fill(secret);
     await field.press('Enter');
-    // Where the address led to begin with.
+    // The view of the original address.
     await page.getByRole('main').getByText('Pay it?').waitFor();
     await page.getByRole('main').getByText('lacks the scope approvals:write').waitFor();
     expect(await page.getByRole('button', { name: /Send|Stop/ }).count()).toBe(0);
@@ -81,13 +81,13 @@ describeWithChromium('the team page', () => {
     await respond(run, { approved: true });
   });
 
-  it('lists runs as they come, finds them, and leads to them', async () => {
+  it('lists runs as they arrive, finds them, and links to them', async () => {
     const { page, troubles } = await opened();
     const run = await service.run('- say: hi', 'the quick 請求書 fox');
     const row = page.getByRole('link', { name: 'the quick 請求書 fox' });
     await nudge(page);
     await row.waitFor();
-    // One without a title is called after its agent and number, and that once.
+    // A run without a title shows its agent and number, and only once.
     await service.run('- say: hi');
     await nudge(page);
     const untitled = page.getByRole('listitem').first();
@@ -103,14 +103,14 @@ describeWithChromium('the team page', () => {
     await row.click();
     await page.getByRole('main').getByText('Completed').first().waitFor();
     expect(page.url()).toBe(`${service.service.url}/#/runs/${run}`);
-    // The list said so, too, until the run was there.
+    // The list also said so until the run was there.
     await eventually('the title of the run', async () => /agent-\d+ #\d+ · Local · aops/.test(await page.title()));
     await page.goBack();
     await row.waitFor();
     expect(troubles).toEqual([]);
   });
 
-  it('adds to the timeline without touching what is there, and follows who is at its end', async () => {
+  it('adds to the timeline without changing existing entries, and scrolls along only at its end', async () => {
     const run = await service.waiting(
       `- say: "${'A first line that is quite long. '.repeat(80)}"\n- ask: { id: a, title: Go on, questions: [{ question: Go on? }] }\n- say: "${'second '.repeat(400)}"\n- say: the very last words\n${endless}`,
     );
@@ -119,7 +119,7 @@ describeWithChromium('the team page', () => {
     await page.evaluate('document.querySelector(".said").dataset.mine = "yes"; scrollTo({ top: 0, behavior: "instant" })');
     await respond(run, { answers: { 'Go on?': 'yes' } });
     await page.getByRole('main').getByText('the very last words').waitFor();
-    // It was read from its beginning: there it stays, and is told.
+    // It was read from the beginning, so it stays there and announces new entries.
     expect(await page.evaluate('scrollY')).toBe(0);
     expect(await page.evaluate('document.querySelector(".said").dataset.mine')).toBe('yes');
     await page.getByRole('button', { name: /\d+ new/ }).click();
@@ -128,7 +128,7 @@ describeWithChromium('the team page', () => {
     await service.api('POST', `/runs/${run}/messages`, { message: 'a word in between' });
     await page.getByRole('main').getByText('a word in between').waitFor();
     await isTrue(page, 'document.documentElement.scrollHeight - innerHeight - scrollY < 5');
-    // Stopping is asked once more, and can be left.
+    // Stopping needs confirmation and can be cancelled.
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Stop', exact: true }).click();
@@ -138,7 +138,7 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('keeps the focus near what was taken away, and takes it from nobody', async () => {
+  it('keeps the focus near an element that disappears, and does not steal it', async () => {
     const run = await service.run(Array.from({ length: 350 }, (_, index) => `- say: word ${index}`).join('\n'));
     await service.until(run, 'completed');
     const { page, troubles } = await opened(`/runs/${run}`);
@@ -170,7 +170,7 @@ describeWithChromium('the team page', () => {
     await respond(other, { approved: true });
   });
 
-  it('says how many requests wait, also when they are more than it reads at once, and keeps words whole on a phone', async () => {
+  it('shows the number of waiting requests, even if there are more than it reads at once, and does not break words on a phone', async () => {
     const own = await startTestService();
     const asking = await own.agent('- approve: { id: a, title: "Pay?" }');
     for (let count = 0; count < 102; count++) await own.start(asking);
@@ -189,7 +189,7 @@ describeWithChromium('the team page', () => {
     expect(heights).toEqual([1, 1, 1, 1]);
   });
 
-  it('answers approvals, options, several options and words, with the keyboard alone', async () => {
+  it('answers approvals, options, several options, and texts with the keyboard alone', async () => {
     const steps = `
 - approve: { id: yes, title: "Pay 120 EUR?", on_deny: continue }
 - approve: { id: no, title: "Pay 9,000 EUR?", on_deny: continue }
@@ -203,7 +203,7 @@ describeWithChromium('the team page', () => {
 - say: "{{ answers.yes }} {{ answers.no }}"`;
     const run = await service.waiting(steps);
     const { page, troubles } = await opened(`/runs/${run}`);
-    // Neither decision is chosen beforehand.
+    // No decision is preselected.
     await settled(page, 'Send decision');
     await page.getByRole('button', { name: 'Send decision' }).press('Enter');
     await page.getByRole('main').getByText('Choose one.').waitFor();
@@ -217,7 +217,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('heading', { name: 'Details' }).waitFor();
     await settled(page, 'Send answer');
     await page.getByRole('button', { name: 'Send answer' }).press('Enter');
-    // What is missing is said, and the first of it has the focus.
+    // Missing answers are reported, and the first of them has the focus.
     await page.getByRole('main').getByText('Choose one.').waitFor();
     await page.getByRole('main').getByText('Choose one or more.').waitFor();
     await page.getByRole('main').getByText('Write an answer.').waitFor();
@@ -237,7 +237,7 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('sends no decision that was pressed before its request had been in view for a moment', async () => {
+  it('does not send a decision that was pressed before its request had been visible for a moment', async () => {
     const steps = (title: string) => `- approve: { id: a, title: "${title}", on_deny: continue }`;
     const first = await service.waiting(steps('First?'));
     const { page, troubles } = await opened('/inbox');
@@ -253,7 +253,7 @@ describeWithChromium('the team page', () => {
     await card.getByRole('radio', { name: 'Approve' }).check();
     await send.scrollIntoViewIfNeeded();
 
-    // At once, and 100 ms before it counts.
+    // Immediately, and 100 ms before it counts.
     await press('click');
     await card.getByText('this had only just appeared').waitFor();
     await page.clock.runFor(600);
@@ -266,7 +266,7 @@ describeWithChromium('the team page', () => {
     // A key that was held down since before.
     await send.dispatchEvent('keydown', { key: 'Enter', repeat: true, bubbles: true });
     await press('click');
-    // Another request is settled above, and this one takes its place on the screen.
+    // Another request above is settled, and this one moves to its position on the screen.
     await respond(first, { approved: true });
     await nudge(page);
     await page.getByText('Somebody else answered:').waitFor();
@@ -283,7 +283,7 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('keeps what was written through reading and loading, and says when somebody else was faster', async () => {
+  it('keeps drafts while it reads and reloads, and reports when somebody else was faster', async () => {
     const run = await service.waiting('- ask: { id: a, title: Who is it?, questions: [{ question: Who is it? }] }\n- say: thanks');
     const { page, troubles } = await opened('/inbox');
     const card = page.getByRole('article', { name: 'Who is it?' });
@@ -302,13 +302,13 @@ describeWithChromium('the team page', () => {
     await card.getByText('Somebody else answered:').waitFor();
     expect(await card.textContent()).toContain('the other one');
     expect(await card.textContent()).toContain('half an ans');
-    // The focus was in the field that is gone: it is with what took its place.
+    // The focus was in the removed field: now it is on its replacement.
     expect(await page.evaluate('document.activeElement.className')).toBe('outcome');
     expect(await card.getByRole('button').count()).toBe(0);
     expect(troubles).toEqual([]);
   });
 
-  it('keeps what was not sent below a request that somebody answered with a message, also when the next one comes', async () => {
+  it('keeps a draft below a request that somebody answered with a message, even when the next request arrives', async () => {
     const ask = (name: string) => `- ask: { id: ${name}, title: Request ${name}, questions: [{ question: "${name}?" }] }`;
     const run = await service.waiting(`${ask('one')}\n${ask('two')}\n${ask('three')}`);
     await respond(run, { answers: { 'one?': 'earlier' } });
@@ -327,7 +327,7 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('never answers twice: not when somebody else was faster by a moment, not when the reply is lost, not when pressed again', async () => {
+  it('never answers twice, even if somebody else was slightly faster, the reply is lost, or the button is pressed again', async () => {
     const raced = await service.waiting('- ask: { id: a, title: Race, questions: [{ question: Race? }] }\n- say: done');
     const first = await opened(`/runs/${raced}`);
     await first.page.getByRole('textbox', { name: 'Race?' }).fill('mine');
@@ -346,7 +346,7 @@ describeWithChromium('the team page', () => {
     await page.getByRole('radio', { name: 'Approve' }).check();
     await settled(page, 'Send decision');
     const keys: (string | undefined)[] = [];
-    // It arrives, and the page never hears of it. What is read meanwhile does not come either.
+    // The answer arrives, but the page does not get the reply, and its other requests fail as well.
     await page.route('**/v2/**', (route) => route.abort('connectionreset'));
     await page.route('**/respond', async (route) => {
       keys.push(route.request().headers()['idempotency-key']);
@@ -367,7 +367,7 @@ describeWithChromium('the team page', () => {
     expect((await service.messages(lost)).filter(({ type }) => type === 'human_response')).toHaveLength(1);
   });
 
-  it('says that the service is away, comes back by itself, and keeps to a pause that it is asked for', async () => {
+  it('reports that the service is unreachable, recovers on its own, and respects a requested pause', async () => {
     const { page } = await opened();
     const heading = page.getByRole('heading', { name: 'Runs' });
     await heading.waitFor();
@@ -389,14 +389,14 @@ describeWithChromium('the team page', () => {
     await page.getByText('The service has asked for a pause.').waitFor();
     await page.getByText(/Continuing in \d+ s\./).waitFor();
     expect(asked).toBe(1);
-    // Also when something else is looked at.
+    // Also on another view.
     await page.getByRole('link', { name: 'Inbox' }).click();
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     await eventually('the countdown goes on', async () => !(await page.getByText('in 600 s').isVisible()));
     expect(asked).toBe(1);
   });
 
-  it('sends messages, which begin another turn', async () => {
+  it('sends messages, which start another turn', async () => {
     const run = await service.run('- say: "You wrote: {{ message }}"', 'one');
     const { page, troubles } = await opened(`/runs/${run}`);
     await page.getByRole('main').getByText('You wrote: one').waitFor();
@@ -409,7 +409,7 @@ describeWithChromium('the team page', () => {
     expect(troubles).toEqual([]);
   });
 
-  it('answers nothing with a message, even when the run has begun to ask and the page does not show it yet', async () => {
+  it('does not answer a request with a message, even if the page does not show the request yet', async () => {
     const run = await service.run(
       '- if: message == "ask"\n  approve: { id: go, title: "Deploy?" }\n- say: "You wrote: {{ message }}"',
       'one',
@@ -429,7 +429,7 @@ describeWithChromium('the team page', () => {
     expect((await service.get(run)).request?.title).toBe('Deploy?');
   });
 
-  it('is signed out when the session ends, and goes on where it was', async () => {
+  it('is signed out when the session ends, and continues where it was', async () => {
     const run = await service.waiting('- ask: { id: a, title: Still there?, questions: [{ question: Still there? }] }');
     const { page } = await opened(`/runs/${run}`);
     await page.getByRole('textbox', { name: 'Still there?' }).fill('unsent');

@@ -1,4 +1,4 @@
-/** The team page as others reach it: behind a proxy that speaks TLS, by a name that the service does not listen on. */
+/** The team page behind a TLS proxy, under a name that the service does not listen on. */
 import http from 'node:http';
 import { expect, it } from 'vitest';
 import { newPage } from '../../support/browser-page.ts';
@@ -11,7 +11,7 @@ describeWithChromium('the team page behind a proxy', () => {
   it.each([
     ['passes on the name that it was called by', true],
     ['calls the service by its own name', false],
-  ])('that %s signs in, follows a run and answers it', async (_, keepsHost) => {
+  ])('that %s signs in, follows a run, and answers its request', async (_, keepsHost) => {
     let target = '';
     const proxy = await startHttps('server', (request, response) => {
       const headers = keepsHost ? request.headers : { ...request.headers, host: new URL(target).host };
@@ -23,7 +23,7 @@ describeWithChromium('the team page behind a proxy', () => {
       request.pipe(onward);
     });
     whenDone(() => proxy.close());
-    // Browsers find names below localhost on this machine, and the service knows them from --public-url alone.
+    // Browsers resolve names below localhost to this machine; the service only knows them from --public-url.
     const publicUrl = `https://agents.localhost:${proxy.port}`;
     const service = await startTestService({ publicUrl });
     target = service.service.url;

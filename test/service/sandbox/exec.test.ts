@@ -18,7 +18,7 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 const run = (command: string, options: { timeoutMs?: number; outputLimit?: number; signal?: AbortSignal } = {}) =>
   sandbox.exec(command, { timeoutMs: 10_000, outputLimit: 10_000, signal: new AbortController().signal, ...options });
 
-/** Whether a process runs. A process that has ended but was not collected yet (state Z) does not. */
+/** Whether a process is running. One that has ended but was not collected yet (state Z) is not. */
 async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
@@ -35,7 +35,7 @@ async function expectGone(pid: number): Promise<void> {
 }
 
 describe('exec', () => {
-  it('answers exit code, stdout and stderr', async () => {
+  it('returns exit code, stdout, and stderr', async () => {
     const result = await run('echo out; echo err >&2; exit 3');
     expect(result).toMatchObject({ exitCode: 3, signal: null, stdout: 'out\n', stderr: 'err\n', timedOut: false, truncated: false });
     expect(result.durationMs).toBeGreaterThanOrEqual(0);
@@ -65,7 +65,7 @@ describe('exec', () => {
     expect(await sandbox.list('')).toEqual([]);
   });
 
-  it('cuts long output at a whole character and lets the command go on', async () => {
+  it('cuts long output at a whole character and lets the command continue', async () => {
     const result = await run('printf "aé%.0s" 1 2 3 4; yes | head -c 300000; echo done > done.txt', { outputLimit: 5 });
     expect(result).toMatchObject({ stdout: 'aéa', truncated: true, exitCode: 0 });
     expect((await sandbox.stat('done.txt')).size).toBe(5);
@@ -75,15 +75,15 @@ describe('exec', () => {
     expect((await run("printf '\\303'; sleep 0.05; printf '\\251'")).stdout).toBe('é');
   });
 
-  // Time for a shell to get as far as its first words, on a loaded machine too.
+  // Enough time for a shell to produce its first output, even on a loaded machine.
   const begun = 1_500;
 
-  it('ends a command at the time limit', async () => {
+  it('terminates a command at the time limit', async () => {
     const result = await promptly(() => run('echo before; sleep 30', { timeoutMs: begun }), begun + 1_000);
     expect(result).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGTERM', stdout: 'before\n' });
   });
 
-  it('ends a command that ignores SIGTERM, and its children', async () => {
+  it('terminates a command that ignores SIGTERM, and its children', async () => {
     const result = await promptly(
       () => run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, { timeoutMs: begun }),
       begun + 1_000,
@@ -92,7 +92,7 @@ describe('exec', () => {
     await expectGone(Number(result.stdout));
   });
 
-  it('gives the children of a shell that ends at once their time to clean up', async () => {
+  it('gives the children of a shell that ends immediately time to clean up', async () => {
     const result = await run(`sh -c 'trap "echo cleaned > cleaned.txt; exit" TERM; while :; do sleep 0.02; done' & wait`, {
       timeoutMs: begun,
     });
@@ -100,7 +100,7 @@ describe('exec', () => {
     expect((await sandbox.stat('cleaned.txt')).size).toBe(8);
   });
 
-  it('kills what the shell leaves behind in the background', async () => {
+  it('kills processes that the shell leaves in the background', async () => {
     const result = await promptly(() => run('sleep 30 & echo $!'), 1_000);
     expect(result.exitCode).toBe(0);
     await expectGone(Number(result.stdout));
@@ -118,7 +118,7 @@ describe('exec', () => {
     await expect(run('true', { signal: controller.signal })).rejects.toBe(reason);
   });
 
-  it('refuses commands a shell cannot be given', async () => {
+  it('refuses commands that cannot be passed to a shell', async () => {
     await expect(run('echo \0')).rejects.toMatchObject({ status: 400, error: 'invalid_command' });
     await expect(run(`: ${'x'.repeat(3_000_000)}`)).rejects.toMatchObject({ status: 400, error: 'invalid_command' });
   });

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-it('answers that there is no group before it knows one', async () => {
+it('reports that there is no group before one is set', async () => {
   const keeper = await startKeeper();
   expect(await keeper.signal('0')).toBe(false);
   expect(await keeper.signal('KILL')).toBe(false);
@@ -37,7 +37,7 @@ await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done',
   const bundle = await rolldown({ input: source, platform: 'node', logLevel: 'silent' });
   await bundle.write({ file: built, format: 'esm' });
   await bundle.close();
-  // The command kills the service, which is its parent; then nobody but the keeper can end the command.
+  // The command kills the service, which is its parent; then only the keeper can end the command.
   const error = await promisify(execFile)(process.execPath, [built]).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ signal: 'SIGKILL' });
   const pid = Number(await readFile(path.join(folder, 's1', 'workspace', 'pid'), 'utf8'));
@@ -46,17 +46,17 @@ await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done',
   await eventually('the command is gone', async () => ['', 'Z'].includes((await state()).charAt(0)), 5_000);
 });
 
-it('removes a folder when the service dies, and not when it is dismissed', async () => {
+it('removes a folder when the service dies, but not when it is dismissed', async () => {
   const keepAndEnd = async (name: string, end: string): Promise<string> => {
-    const kept = path.join(folder, name);
+    const profile = path.join(folder, name);
     const source = path.join(folder, `${end}.ts`);
     const built = path.join(folder, `${end}.mjs`);
-    await mkdir(kept);
+    await mkdir(profile);
     await writeFile(
       source,
       `import { startKeeper } from ${JSON.stringify(path.resolve(import.meta.dirname, '../../../src/service/sandbox/keeper.ts'))};
 const keeper = await startKeeper();
-keeper.keep(999999999, ${JSON.stringify(kept)});
+keeper.keep(999999999, ${JSON.stringify(profile)});
 await keeper.signal('0');
 ${end === 'dismissed' ? 'keeper.dismiss();' : "process.kill(process.pid, 'SIGKILL');"}`,
     );
@@ -64,10 +64,10 @@ ${end === 'dismissed' ? 'keeper.dismiss();' : "process.kill(process.pid, 'SIGKIL
     await bundle.write({ file: built, format: 'esm' });
     await bundle.close();
     await promisify(execFile)(process.execPath, [built]).catch(() => undefined);
-    return kept;
+    return profile;
   };
   const gone = await keepAndEnd("a folder's", 'killed');
   await eventually('the folder is gone', async () => !existsSync(gone));
-  // A dismissed keeper ends before its starter does: nothing comes later.
+  // A dismissed keeper ends before the process that started it, so nothing happens later.
   expect(existsSync(await keepAndEnd('other', 'dismissed'))).toBe(true);
 });

@@ -24,12 +24,12 @@ beforeEach(async () => {
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 const onDisk = (...names: string[]) => path.join(sandbox.directory, ...names);
-const text = async (given: string) => (await sandbox.read(given, 1_000)).bytes.toString();
+const text = async (input: string) => (await sandbox.read(input, 1_000)).bytes.toString();
 const refused = (status: number, error: string) => ({ status, error });
 const stagingFiles = () => readdir(path.join(sandbox.directory, '..', 'staging'));
 
 describe('SandboxStore', () => {
-  it('creates, opens and removes', async () => {
+  it('creates, opens, and removes sandboxes', async () => {
     await sandbox.write('a', Buffer.from('x'));
     expect((await store.create('s1')).directory).toBe(sandbox.directory);
     const opened = await store.open('s1');
@@ -40,7 +40,7 @@ describe('SandboxStore', () => {
     await store.remove('s1');
   });
 
-  it('refuses ids that are no plain word', async () => {
+  it('refuses IDs that are not plain words', async () => {
     for (const id of ['', '..', '../outside', 'a/b', '.hidden', 'a\0b', 'x'.repeat(129)]) {
       await expect(store.create(id)).rejects.toMatchObject(refused(400, 'invalid_sandbox_id'));
       expect(await store.open(id)).toBeUndefined();
@@ -49,20 +49,20 @@ describe('SandboxStore', () => {
     expect(await readdir(outside)).toEqual(['secret.txt']);
   });
 
-  it('makes directories that only their owner can enter', async () => {
+  it('creates directories that only their owner can enter', async () => {
     await sandbox.write('a/b/c', Buffer.from('x'));
     for (const directory of [sandbox.directory, onDisk('a'), onDisk('a', 'b')]) expect((await lstat(directory)).mode & 0o777).toBe(0o700);
   });
 });
 
 describe('paths', () => {
-  it('reads /workspace/a, a and ./a as the same', async () => {
+  it('treats /workspace/a, a, and ./a as the same path', async () => {
     await sandbox.write('d/a.txt', Buffer.from('x'));
-    for (const given of ['/workspace/d/a.txt', 'd/a.txt', './d/a.txt', 'd//./a.txt', '/workspace//d/a.txt']) {
-      expect(await sandbox.stat(given)).toMatchObject({ name: 'a.txt', path: '/workspace/d/a.txt' });
+    for (const input of ['/workspace/d/a.txt', 'd/a.txt', './d/a.txt', 'd//./a.txt', '/workspace//d/a.txt']) {
+      expect(await sandbox.stat(input)).toMatchObject({ name: 'a.txt', path: '/workspace/d/a.txt' });
     }
-    for (const given of ['', '.', './', '/workspace', '/workspace/'])
-      expect((await sandbox.list(given)).map((entry) => entry.path)).toEqual(['/workspace/d']);
+    for (const input of ['', '.', './', '/workspace', '/workspace/'])
+      expect((await sandbox.list(input)).map((entry) => entry.path)).toEqual(['/workspace/d']);
     expect(await sandbox.stat('/workspace')).toMatchObject({ name: 'workspace', path: '/workspace', type: 'directory' });
   });
 
@@ -81,16 +81,16 @@ describe('paths', () => {
     'n'.repeat(256),
     'd/'.repeat(1_100),
   ];
-  it.each(escapes)('refuses %j everywhere', async (given) => {
+  it.each(escapes)('refuses %j everywhere', async (input) => {
     const error = refused(400, 'invalid_path');
-    await expect(sandbox.list(given)).rejects.toMatchObject(error);
-    await expect(sandbox.stat(given)).rejects.toMatchObject(error);
-    await expect(sandbox.read(given, 10)).rejects.toMatchObject(error);
-    await expect(sandbox.openRead(given)).rejects.toMatchObject(error);
-    await expect(sandbox.write(given, Buffer.from('x'))).rejects.toMatchObject(error);
+    await expect(sandbox.list(input)).rejects.toMatchObject(error);
+    await expect(sandbox.stat(input)).rejects.toMatchObject(error);
+    await expect(sandbox.read(input, 10)).rejects.toMatchObject(error);
+    await expect(sandbox.openRead(input)).rejects.toMatchObject(error);
+    await expect(sandbox.write(input, Buffer.from('x'))).rejects.toMatchObject(error);
   });
 
-  it('never makes names that lead out, whatever the path', () => {
+  it('never returns names that lead outside, whatever the path', () => {
     const piece = fc.oneof(fc.constantFrom('..', '.', '/', '//', '\\', '\0', 'workspace', 'a', '%2e%2e', '…'), fc.string());
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
@@ -106,7 +106,7 @@ describe('paths', () => {
     );
   });
 
-  it('tells missing, file and directory apart', async () => {
+  it('distinguishes missing paths, files, and directories', async () => {
     await sandbox.write('d/a.txt', Buffer.from('x'));
     await expect(sandbox.read('nope', 1)).rejects.toMatchObject(refused(404, 'file_not_found'));
     await expect(sandbox.list('nope/nope')).rejects.toMatchObject(refused(404, 'file_not_found'));
@@ -124,7 +124,7 @@ describe('paths', () => {
 describe('links', () => {
   const error = refused(400, 'invalid_path');
 
-  it('does not follow a linked file out', async () => {
+  it('does not follow a link to a file outside', async () => {
     await symlink(path.join(outside, 'secret.txt'), onDisk('link'));
     await expect(sandbox.read('link', 10)).rejects.toMatchObject(error);
     await expect(sandbox.openRead('link')).rejects.toMatchObject(error);
@@ -134,7 +134,7 @@ describe('links', () => {
     expect(await readFile(path.join(outside, 'secret.txt'), 'utf8')).toBe('secret');
   });
 
-  it('does not follow a linked directory out, nor create anything behind it', async () => {
+  it('does not follow a link to a directory outside, and does not create anything in it', async () => {
     await symlink(outside, onDisk('dir'));
     await expect(sandbox.list('dir')).rejects.toMatchObject(error);
     await expect(sandbox.read('dir/secret.txt', 10)).rejects.toMatchObject(error);
@@ -143,11 +143,11 @@ describe('links', () => {
     expect(await readdir(outside)).toEqual(['secret.txt']);
   });
 
-  it('answers the same for links to what is there and what is not', async () => {
+  it('responds in the same way to links to existing and missing files', async () => {
     await symlink(path.join(outside, 'nope'), onDisk('dangling'));
     await symlink('loop', onDisk('loop'));
     await symlink('../../..', onDisk('up'));
-    for (const given of ['dangling', 'loop', 'up', 'up/x']) await expect(sandbox.stat(given)).rejects.toMatchObject(error);
+    for (const input of ['dangling', 'loop', 'up', 'up/x']) await expect(sandbox.stat(input)).rejects.toMatchObject(error);
     await expect(sandbox.write('dangling', Buffer.from('x'))).rejects.toMatchObject(error);
     expect(await readdir(outside)).toEqual(['secret.txt']);
   });
@@ -161,7 +161,7 @@ describe('links', () => {
     expect((await sandbox.list('')).map((entry) => entry.name)).toEqual(['d']);
   });
 
-  it('writes nothing outside when a directory is swapped for a link while the data arrives', async () => {
+  it('does not write outside when a directory is replaced with a link while the data arrives', async () => {
     await sandbox.write('d/old.txt', Buffer.from('old'));
     async function* slow() {
       yield Buffer.from('first ');
@@ -174,7 +174,7 @@ describe('links', () => {
     expect(await stagingFiles()).toEqual([]);
   });
 
-  it('never reads outside while a directory is being swapped for a link', async () => {
+  it('never reads outside while a directory is being replaced with a link', async () => {
     await sandbox.write('d/secret.txt', Buffer.from('inside'));
     const swap = async () => {
       await rename(onDisk('d'), onDisk('kept'));
@@ -219,7 +219,7 @@ describe('read', () => {
     ]);
   });
 
-  it('tells text from its first 64 KiB, wherever they are cut', async () => {
+  it('recognises text by its first 64 KiB, wherever they are cut', async () => {
     for (const shift of [0, 1, 2, 3]) {
       await sandbox.write('t', Buffer.from('x'.repeat(shift) + '€😀'.repeat(20_000)));
       expect((await sandbox.stat('t')).isText).toBe(true);
@@ -255,13 +255,13 @@ describe('read', () => {
 });
 
 describe('write', () => {
-  it('replaces files and makes directories', async () => {
+  it('replaces files and creates directories', async () => {
     expect(await sandbox.write('./x/y/z.txt', Buffer.from('one'))).toEqual({ path: '/workspace/x/y/z.txt', size: 3 });
     await sandbox.write('x/y/z.txt', Buffer.from('three'));
     expect(await text('x/y/z.txt')).toBe('three');
   });
 
-  it('leaves nothing behind past the limit, and the old file unchanged', async () => {
+  it('leaves nothing behind above the limit, and keeps the old file', async () => {
     async function* chunks() {
       for (let i = 0; i < 5; i++) yield Buffer.from('xxxx');
     }
