@@ -43,7 +43,7 @@ export const blank = 'about:blank';
 const maxErrors = 20;
 const longestError = 500;
 /** The state that a later session of the run needs. */
-interface Kept {
+interface SessionState {
   url: string;
   storage: Awaited<ReturnType<BrowserContext['storageState']>>;
 }
@@ -184,9 +184,9 @@ export class BrowserSession {
     if (this.#silent) return;
     const storage = await this.answered(() => this.#context.storageState(), tellingTime).catch(ignoreLate);
     if (storage === undefined) return;
-    const kept: Kept = { url: this.#page.url(), storage };
+    const state: SessionState = { url: this.#page.url(), storage };
     const file = this.#folders.state;
-    await writeFile(`${file}.new`, JSON.stringify(kept), { mode: 0o600 });
+    await writeFile(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
     await rename(`${file}.new`, file);
   }
 
@@ -222,8 +222,8 @@ export class BrowserSession {
       void (accepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
     });
     page.on('close', () => {
-      const left = this.#context.pages().findLast((other) => !other.isClosed());
-      if (this.#page === page && left !== undefined) this.#show(left);
+      const remaining = this.#context.pages().findLast((other) => !other.isClosed());
+      if (this.#page === page && remaining !== undefined) this.#show(remaining);
     });
   }
 
@@ -264,9 +264,9 @@ export class BrowserSession {
   async #restore(): Promise<void> {
     const text = await readFile(this.#folders.state, 'utf8').catch(() => undefined);
     if (text === undefined) return;
-    const kept = JSON.parse(text) as Kept;
-    await this.#context.setStorageState(kept.storage);
-    this.#keptUrl = kept.url;
+    const state = JSON.parse(text) as SessionState;
+    await this.#context.setStorageState(state.storage);
+    this.#keptUrl = state.url;
   }
 }
 

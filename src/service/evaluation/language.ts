@@ -45,14 +45,14 @@ export function readDemand(description: string): Demand {
   const { severity, rest } = takeSeverity(maskQuotes(normalized(description), quotes, ['"', '\u201c']));
   const checks: Check[] = [];
   const unclear: string[] = [];
-  let before = '';
+  let previous = '';
   for (const clause of clausesOf(rest)) {
     // `contains "A" and "B"`: the words before "A" also apply to "B".
-    const whole = quoteAt(clause, quotes) !== undefined && finalMark.test(before) ? before.replace(finalMark, clause) : clause;
+    const whole = quoteAt(clause, quotes) !== undefined && finalMark.test(previous) ? previous.replace(finalMark, clause) : clause;
     const check = readClause(whole, quotes);
     if (check === undefined) unclear.push(unmask(clause, quotes, true));
     else checks.push(check);
-    before = whole;
+    previous = whole;
   }
   return { severity, checks, unclear };
 }
@@ -146,10 +146,10 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
   ],
   [
     sentence(`(?:the |a )?(memory )?file ${place} ${modal}(not |never )?${textVerb} ${quoted}`),
-    ([, memory, index, word, no, verb, wanted], text) => ({
+    ([, memory, index, word, no, verb, content], text) => ({
       kind: memory === undefined ? 'file' : 'memory_file',
       path: word ?? text(index),
-      what: textTest(verb, text(wanted)),
+      what: textTest(verb, text(content)),
       not: no !== undefined,
     }),
   ],

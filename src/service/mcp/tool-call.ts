@@ -60,7 +60,7 @@ const advice: Record<string, string> = {
   run_not_found: 'list_runs returns the existing runs.',
   human_request_not_found: 'get_run returns the pending request.',
   human_request_pending: 'get_run returns the request. Let a person decide, then call respond_to_human_request.',
-  human_request_already_answered: 'The request has already been answered; get_run returns the current state of the run.',
+  human_request_already_answered: 'get_run returns the current state of the run.',
   run_not_waiting: 'get_run returns the current state of the run.',
   agent_has_no_live_revision: 'Choose another agent, or ask the operator to give this one a procedure.',
   file_not_found: 'list_files returns the existing files.',

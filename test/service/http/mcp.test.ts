@@ -391,6 +391,9 @@ describe('tools', () => {
 
   it('explain a refusal: what is wrong, and what to do', async () => {
     const api = await started();
+    const done = await api.run();
+    // Its sandbox exists only once it has been executed.
+    await api.until(done.id, 'completed');
     const refusals: [string, Record<string, unknown>, string, string?][] = [
       ['get_run', { run_id: nowhere }, 'run_not_found', 'list_runs'],
       ['get_run', { run_id: 'x' }, 'invalid_request', 'run_id must be a UUID'],
@@ -398,7 +401,7 @@ describe('tools', () => {
       ['list_agents', { limt: 1 }, 'invalid_request', 'limt is not known'],
       ['wait_for_run', { run_id: nowhere, timeout_seconds: 26 }, 'invalid_request', 'timeout_seconds must be at most 25'],
       ['start_run', { agent_id: nowhere }, 'agent_not_found', 'list_agents'],
-      ['read_file', { run_id: (await api.run()).id, path: 'none.txt' }, 'file_not_found', 'list_files'],
+      ['read_file', { run_id: done.id, path: 'none.txt' }, 'file_not_found', 'list_files'],
     ];
     for (const [name, args, error, words = ''] of refusals) {
       const result = await tool(api, name, args);

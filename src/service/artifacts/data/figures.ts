@@ -38,7 +38,7 @@ async function figures(db: Queries, teamId: string, block: DataBlock, now: numbe
   if (overTime) {
     const points = series(block.by, new Map(counts.map(({ label, value }) => [label, value])), span, now);
     if (block.form === 'table') return timeTable(block.by, points, counts, total);
-    return { kind: 'series', as: block.form === 'line' ? 'line' : 'bars', points, total, ...before(points, counts) };
+    return { kind: 'series', as: block.form === 'line' ? 'line' : 'bars', points, total, ...earlierSum(points, counts) };
   }
   if (block.form === 'table') return countTable(block.by, counts, total);
   const bars = counts.length > maxBars ? counts.slice(0, maxBars - 1) : counts;
@@ -95,7 +95,7 @@ const countTable = (by: Field, counts: Counts, total: number): TableContent => (
 function timeTable(by: Field, points: Counts, counts: Counts, total: number): TableContent {
   const latest = points.slice(-maxRows);
   const rows = countRows(latest);
-  return { kind: 'table', columns: countColumns(by, 'bucket', total), rows, total: rows.length, ...before(latest, counts) };
+  return { kind: 'table', columns: countColumns(by, 'bucket', total), rows, total: rows.length, ...earlierSum(latest, counts) };
 }
 
 const countColumns = (by: Field, kind: ColumnKind, total: number): TableContent['columns'] => [
@@ -106,7 +106,7 @@ const countColumns = (by: Field, kind: ColumnKind, total: number): TableContent[
 const countRows = (counts: Counts): [string, number][] => counts.map(({ label, value }) => [label, value]);
 
 /** The sum of the counts before the first one that is shown. */
-function before([first]: Counts, counts: Counts): { earlier?: number } {
+function earlierSum([first]: Counts, counts: Counts): { earlier?: number } {
   const earlier = counts.reduce((sum, { label, value }) => (first !== undefined && label < first.label ? sum + value : sum), 0);
   return earlier === 0 ? {} : { earlier };
 }

@@ -10,10 +10,10 @@ const widestColumn = 90;
 
 export function barChart({ bars, total }: BarsContent): Html {
   if (bars.length === 0) return emptyNote;
-  const most = Math.max(...bars.map(({ value }) => value), 1);
+  const maximum = Math.max(...bars.map(({ value }) => value), 1);
   const rows = bars.map(
     ({ label, value, status: isStatus }) =>
-      html`<tr><th scope="row"><span class="label">${isStatus ? status(label) : label}</span></th><td class="drawn">${bar(value / most)}</td><td class="amount">${amount(value)}</td></tr>`,
+      html`<tr><th scope="row"><span class="label">${isStatus ? status(label) : label}</span></th><td class="drawn">${bar(value / maximum)}</td><td class="amount">${amount(value)}</td></tr>`,
   );
   return html`<table class="bars"><tbody>${rows}</tbody></table><p class="note">${amount(total)} in total</p>`;
 }
@@ -35,13 +35,13 @@ const bar = (share: number, isOver = false): Html =>
 export function timeChart(content: SeriesContent, title: string): Html {
   const { points, total, earlier } = content;
   if (points.length === 0) return emptyNote;
-  const most = Math.max(...points.map(({ value }) => value));
-  const peak = points.find(({ value }) => value === most) as { label: string };
-  const drawn = most === 0 ? undefined : content.as === 'line' ? curve(points, most) : columns(points, most);
+  const maximum = Math.max(...points.map(({ value }) => value));
+  const peak = points.find(({ value }) => value === maximum) as { label: string };
+  const drawn = maximum === 0 ? undefined : content.as === 'line' ? curve(points, maximum) : columns(points, maximum);
   const ends = points.length === 1 ? [points[0]] : [points[0], points.at(-1)];
   const rows = points.map(({ label, value }) => html`<tr><td>${bucket(label)}</td><td class="amount">${amount(value)}</td></tr>`);
-  return html`<p class="peak">${most === 0 ? 'None in this period' : `Up to ${amount(most)}, at ${bucket(peak.label)}`}</p>
-<svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in total, with a peak of ${amount(most)}">${drawn}</svg>
+  return html`<p class="peak">${maximum === 0 ? 'None in this period' : `Up to ${amount(maximum)}, at ${bucket(peak.label)}`}</p>
+<svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in total, with a peak of ${amount(maximum)}">${drawn}</svg>
 <p class="scale">${ends.map((end) => html`<span>${bucket(end?.label ?? '')}</span>`)}</p>
 <p class="note">${amount(total)} in total${earlier === undefined ? '' : `, ${amount(earlier)} of them before ${bucket(points[0]?.label ?? '')}`}</p>
 <details><summary>The figures</summary><div class="scroll" tabindex="0" role="region" aria-label="Figures: ${title}"><table class="rows"><thead><tr><th scope="col">From</th><th scope="col" class="amount">Number</th></tr></thead><tbody>${rows}</tbody></table></div></details>`;
@@ -49,22 +49,22 @@ export function timeChart(content: SeriesContent, title: string): Html {
 
 type Points = SeriesContent['points'];
 
-function columns(points: Points, most: number): Html {
+function columns(points: Points, maximum: number): Html {
   const step = width / points.length;
   const gap = Math.max(Math.min(step * 0.2, 6), step - widestColumn);
   return join(
     points.map(({ value }, index) => {
-      const tall = (value / most) * height;
+      const tall = (value / maximum) * height;
       return html`<rect class="fill" x="${rounded(index * step + gap / 2)}" y="${rounded(height - tall)}" width="${rounded(step - gap)}" height="${rounded(tall)}"/>`;
     }),
   );
 }
 
-function curve(points: Points, most: number): Html {
+function curve(points: Points, maximum: number): Html {
   // A single point is not a line, and it is also the maximum: draw a dot, which stays round when the drawing is stretched.
   if (points.length === 1) return html`<path class="point" vector-effect="non-scaling-stroke" d="M${width / 2} ${height / 2}h0"/>`;
   const step = width / (points.length - 1);
-  const path = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / most) * (height - 8))}`).join(' ');
+  const path = points.map(({ value }, index) => `${rounded(index * step)},${rounded(4 + (1 - value / maximum) * (height - 8))}`).join(' ');
   return html`<polygon class="area" points="0,${height} ${path} ${width},${height}"/><polyline class="line" vector-effect="non-scaling-stroke" points="${path}"/>`;
 }
 

@@ -48,14 +48,14 @@ export function readCommands(statement: Statement): Command[] {
   const parts = maskedStatements(statement.spelled, statement.quotes, joint);
   if (parts.length < 2) throw unclear(statement, whole.unknown);
   const commands: Command[] = [];
-  let before: Wish | undefined;
+  let previous: Wish | undefined;
   for (const part of parts) {
     const { command, unknown } = readOne(part);
     if (command === undefined) throw unclear(part, unknown);
     // "runs by status and by agent": the second wish repeats the subject and the filters of the first.
-    const again = command.do === 'change' && command.reference === undefined && before !== undefined;
-    const read: Command = again ? { do: 'add', wish: { ...sameThing(before), ...command.wish }, statement: part } : command;
-    before = read.do === 'add' ? read.wish : undefined;
+    const repeatsSubject = command.do === 'change' && command.reference === undefined && previous !== undefined;
+    const read: Command = repeatsSubject ? { do: 'add', wish: { ...sameThing(previous), ...command.wish }, statement: part } : command;
+    previous = read.do === 'add' ? read.wish : undefined;
     commands.push(read);
   }
   return commands;

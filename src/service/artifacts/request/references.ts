@@ -35,11 +35,11 @@ export function referred(place: Place, statement: Statement, reference: string |
     if (found) return found;
     throw new Refused(`The page has ${pluralize(blocks.length, 'part')}; there is no number ${position}.`);
   }
-  const wanted = textOf(statement, reference as string)
+  const terms = textOf(statement, reference as string)
     .toLowerCase()
     .split(/[^\p{L}\p{N}-]+/u)
     .filter((word) => word !== '' && !filler.has(word));
-  const found = blocks.filter((block) => wanted.every((word) => describes(block, word)));
+  const found = blocks.filter((block) => terms.every((word) => describes(block, word)));
   return oneOf(place, statement, found);
 }
 

@@ -20,12 +20,12 @@ export function el(tag, attributes = {}, ...children) {
     if (typeof value === 'function') element.addEventListener(name, value);
     else element.setAttribute(name, value === true ? '' : String(value));
   }
-  element.append(...shown(children));
+  element.append(...visible(children));
   return element;
 }
 
 /** Replaces the content of an element. @param {Element} element @param {Child[]} children */
-export const fill = (element, ...children) => element.replaceChildren(...shown(children));
+export const fill = (element, ...children) => element.replaceChildren(...visible(children));
 
 /** Replaces the content of an element. If the focus was inside, it moves to the new heading. @param {Element} element @param {Child[]} children */
 export function fillKeepingFocus(element, ...children) {
@@ -35,7 +35,7 @@ export function fillKeepingFocus(element, ...children) {
 }
 
 /** @param {Child[]} children @returns {(Node | string)[]} */
-const shown = (children) =>
+const visible = (children) =>
   children
     .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (typeof child === 'number' ? String(child) : /** @type {Node | string} */ (child)));
@@ -76,18 +76,18 @@ export function icon(name) {
  * @param {(item: Item) => Row} create
  */
 export function reconcile(list, rows, items, key, create) {
-  const wanted = new Set(items.map(key));
+  const keys = new Set(items.map(key));
   for (const [id, row] of rows) {
-    if (wanted.has(id)) continue;
+    if (keys.has(id)) continue;
     row.element.remove();
     rows.delete(id);
   }
   /** @type {Element | null} */
   let next = list.firstElementChild;
   for (const item of items) {
-    const known = rows.get(key(item));
-    const row = known ?? create(item);
-    if (known === undefined) rows.set(key(item), row);
+    const existing = rows.get(key(item));
+    const row = existing ?? create(item);
+    if (existing === undefined) rows.set(key(item), row);
     else row.update?.(item);
     if (row.element === next) next = next.nextElementSibling;
     else list.insertBefore(row.element, next);

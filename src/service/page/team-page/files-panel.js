@@ -185,12 +185,12 @@ function fileRow(first, address) {
       facts,
     ),
   );
-  let shown = '';
+  let latestSignature = '';
   /** @param {Entry} entry */
   const update = (entry) => {
     const signature = `${entry.size} ${entry.modified_at}`;
-    if (signature === shown) return;
-    shown = signature;
+    if (signature === latestSignature) return;
+    latestSignature = signature;
     fill(facts, isFile ? el('span', {}, size(entry.size)) : null, el('span', {}, moment(entry.modified_at)));
   };
   update(first);

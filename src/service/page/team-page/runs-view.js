@@ -7,7 +7,7 @@ import { between, counted, isFinal, moment, nameText, statusMark } from './words
 
 const pageSize = 25;
 /** The largest page that the service returns. */
-const most = 100;
+const maxPageSize = 100;
 
 const filters = [
   ['', 'All runs'],
@@ -20,7 +20,7 @@ const filters = [
 ];
 
 /** The filter, which is kept while other views are open. */
-const asked = { status: '', search: '', count: pageSize };
+const query = { status: '', search: '', count: pageSize };
 
 /** @implements {View} */
 export class RunsView {
@@ -42,15 +42,15 @@ export class RunsView {
       { id: 'filter', change: () => this.#ask({ status: status.value }) },
       ...filters.map(([value, label]) => el('option', { value }, label)),
     );
-    status.value = asked.status;
+    status.value = query.status;
     const search = el('input', { id: 'search', type: 'search', placeholder: 'Search', autocomplete: 'off' });
-    search.value = asked.search;
+    search.value = query.search;
     search.addEventListener('input', () => {
       clearTimeout(this.#typing);
       this.#typing = setTimeout(() => this.#ask({ search: search.value }), 250);
     });
     this.#more.addEventListener('click', () => {
-      asked.count += pageSize;
+      query.count += pageSize;
       app.wake();
     });
     this.element = el(
@@ -86,12 +86,12 @@ export class RunsView {
     /** @type {RunListItem[]} */
     const runs = [];
     let total = 0;
-    const { status, search, count } = asked;
+    const { status, search, count } = query;
     for (let offset = 0; offset < count && (offset === 0 || offset < total); ) {
       /** @type {{ data: RunListItem[], total: number }} */
       const page = await this.#app.session.api.get(
         `/v2/teams/${this.#app.session.teamId}/runs`,
-        { status, search, offset, limit: Math.min(most, count - offset) },
+        { status, search, offset, limit: Math.min(maxPageSize, count - offset) },
         signal,
       );
       runs.push(...page.data);
@@ -126,9 +126,9 @@ export class RunsView {
     );
   }
 
-  /** @param {Partial<typeof asked>} change */
+  /** @param {Partial<typeof query>} change */
   #ask(change) {
-    Object.assign(asked, { count: pageSize, ...change });
+    Object.assign(query, { count: pageSize, ...change });
     this.#app.wake();
   }
 }
@@ -150,12 +150,12 @@ function runRow(first) {
       el('span', { class: 'what' }, title, el('span', { class: 'by' }, agent, number, when)),
     ),
   );
-  let shown = '';
+  let latestSignature = '';
   /** @param {RunListItem} run */
   const update = (run) => {
     const signature = `${run.status} ${run.started_at} ${run.completed_at} ${run.title} ${run.agent_name} ${run.pending_human_request?.id}`;
-    if (signature === shown) return;
-    shown = signature;
+    if (signature === latestSignature) return;
+    latestSignature = signature;
     setText(title, nameText(run.pending_human_request?.title ?? run.title));
     setText(agent, nameText(run.agent_name));
     // A run without a title is named after its agent and number, which do not have to be repeated.

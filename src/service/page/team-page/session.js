@@ -16,10 +16,10 @@ const place = 'aops.token';
 
 /** The code in the address, if any. It is removed from the address bar and the history. */
 export function takeCode() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  const code = given.get('code');
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  const code = fragment.get('code');
   if (code === null) return undefined;
-  const view = given.get('view') ?? '/';
+  const view = fragment.get('view') ?? '/';
   history.replaceState(null, '', `${location.pathname}#${view.startsWith('/') ? view : '/'}`);
   return code;
 }

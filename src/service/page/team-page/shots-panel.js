@@ -92,13 +92,13 @@ function frame(first, number, dialog, renew) {
     problem,
     pictures,
   );
-  let shown = '';
+  let latestSignature = '';
   /** @param {Shot} shot */
   const update = (shot) => {
     // URLs are signed again for each read; the pictures are the same.
     const signature = `${shot.endedAt} ${shot.error} ${shot.beforeScreenshot === null} ${shot.afterScreenshot === null}`;
-    if (signature === shown) return;
-    shown = signature;
+    if (signature === latestSignature) return;
+    latestSignature = signature;
     const what = nameText(actionText(shot));
     const { title, url } = shot.input ?? {};
     const duration = between(shot.startedAt, shot.endedAt);
@@ -117,10 +117,10 @@ function frame(first, number, dialog, renew) {
       ['Before', 'beforeScreenshot'],
       ['After', 'afterScreenshot'],
     ];
-    const there = both.filter(([, which]) => shot[which] !== null);
+    const available = both.filter(([, which]) => shot[which] !== null);
     fill(
       pictures,
-      ...there.map(([label, which]) =>
+      ...available.map(([label, which]) =>
         picture({
           label,
           alt: `${label} action ${number}, ${what}`,
@@ -129,7 +129,7 @@ function frame(first, number, dialog, renew) {
           open: dialog.open,
         }),
       ),
-      there.length === 0 ? el('p', { class: 'quiet' }, shot.endedAt === null ? 'In progress…' : 'No picture could be taken.') : null,
+      available.length === 0 ? el('p', { class: 'quiet' }, shot.endedAt === null ? 'In progress…' : 'No picture could be taken.') : null,
     );
   };
   update(first);

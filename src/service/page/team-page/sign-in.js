@@ -21,14 +21,14 @@ export function signIn({ why, signedIn }) {
     problem.hidden = text === '';
   };
   const submit = async () => {
-    const given = token.value.trim();
-    if (given === '') {
+    const pasted = token.value.trim();
+    if (pasted === '') {
       tell('Paste a token.');
       token.focus();
       return;
     }
-    if (!/^[\x21-\x7e]+$/.test(given)) return tell('This is not a token: it contains characters that tokens do not have.');
-    keepToken(given);
+    if (!/^[\x21-\x7e]+$/.test(pasted)) return tell('This is not a token: it contains characters that tokens do not have.');
+    keepToken(pasted);
     try {
       const session = await openSession();
       if (session !== undefined) signedIn(session);

@@ -58,8 +58,8 @@ export class Timeline {
   append(messages, { quiet, toEnd = false }) {
     const fresh = messages.filter(({ id }) => !this.#ids.has(id));
     if (fresh.length === 0) return;
-    const said = fresh.findLast(({ role }) => role === 'user');
-    if (said !== undefined) this.#said = { text: said.text_content ?? '', timestamp: said.timestamp };
+    const latest = fresh.findLast(({ role }) => role === 'user');
+    if (latest !== undefined) this.#said = { text: latest.text_content ?? '', timestamp: latest.timestamp };
     const follow = toEnd || (!quiet && this.#isAtEnd());
     for (const message of fresh) {
       const entry = this.#entry(message);
@@ -149,10 +149,10 @@ export class Timeline {
 
   /** Adds a result to its call, which is already shown. @param {RunMessage} message @param {NonNullable<RunMessage['tool_result']>} result */
   #result(message, result) {
-    const known = this.#calls.get(result.tool_call_id);
+    const entry = this.#calls.get(result.tool_call_id);
     const hasFailed = result.error !== undefined;
     const summary = hasFailed ? nameText(result.error ?? '') : brief(result.result);
-    if (known === undefined) {
+    if (entry === undefined) {
       return el(
         'li',
         { class: 'tool' },
@@ -164,12 +164,12 @@ export class Timeline {
         ),
       );
     }
-    known.item.classList.toggle('failed', hasFailed);
-    known.mark.className = `mark ${hasFailed ? 'failed' : 'done'}`;
-    fill(known.mark, icon(hasFailed ? 'cross' : 'check'), el('span', { class: 'hidden' }, hasFailed ? 'failed' : 'done'));
-    fill(known.outcome, summary);
-    const duration = between(known.call.timestamp, message.timestamp);
-    known.body.append(
+    entry.item.classList.toggle('failed', hasFailed);
+    entry.mark.className = `mark ${hasFailed ? 'failed' : 'done'}`;
+    fill(entry.mark, icon(hasFailed ? 'cross' : 'check'), el('span', { class: 'hidden' }, hasFailed ? 'failed' : 'done'));
+    fill(entry.outcome, summary);
+    const duration = between(entry.call.timestamp, message.timestamp);
+    entry.body.append(
       block(hasFailed ? 'Failed' : 'Result', result.error ?? result.result) ?? '',
       duration === undefined ? '' : el('p', { class: 'quiet' }, `Took ${duration}`),
     );
@@ -203,16 +203,16 @@ function block(label, value) {
   return el('div', {}, el('p', { class: 'label' }, label), el('pre', { tabindex: 0, 'aria-label': label }, json(value)));
 }
 
-/** The most informative argument, on one line. @param {Record<string, unknown>} given */
-function tellingOf(given) {
-  const value = given.command ?? given.run ?? given.path ?? given.url ?? given.query ?? Object.values(given)[0];
+/** The most informative argument, on one line. @param {Record<string, unknown>} args */
+function tellingOf(args) {
+  const value = args.command ?? args.run ?? args.path ?? args.url ?? args.query ?? Object.values(args)[0];
   return value === undefined ? '' : brief(value);
 }
 
 /** A value on one line. @param {unknown} value */
 function brief(value) {
   if (value === undefined || value === null) return '';
-  const known = typeof value === 'object' && 'stdout' in value && typeof value.stdout === 'string' ? value.stdout : value;
-  const text = typeof known === 'string' ? known : JSON.stringify(known);
+  const output = typeof value === 'object' && 'stdout' in value && typeof value.stdout === 'string' ? value.stdout : value;
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
   return nameText(text.replaceAll(/\s+/g, ' ').trim().slice(0, 240));
 }

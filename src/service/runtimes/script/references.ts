@@ -27,7 +27,7 @@ const roots: Record<string, readonly string[] | undefined> = {
  * are not reported, because those steps have problems of their own.
  */
 export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>): Map<Step, TextFinding[]> {
-  const known = { answers: [] as string[], steps: [] as string[] };
+  const ids = { answers: [] as string[], steps: [] as string[] };
   const found = new Map<Step, TextFinding[]>();
   let outputs = 0;
   for (const step of steps) {
@@ -38,7 +38,7 @@ export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>
         outputs += count;
         requireReadable(count, outputs);
         for (const reference of read(text)) {
-          const message = otherIds.has(reference.path[1] ?? '') ? undefined : unknownReference(reference, known, steps);
+          const message = otherIds.has(reference.path[1] ?? '') ? undefined : unknownReference(reference, ids, steps);
           if (message !== undefined) findings.push({ message, path, line: reference.line - 1 });
         }
       } catch (error) {
@@ -51,8 +51,8 @@ export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>
     for (const { path, text } of before) check([step.kind, ...path], text, step.kind === 'exec' ? commandReferences : templateReferences);
     // What follows an approval can read its answer.
     const id = idOf(step);
-    if (id !== undefined && isAnswered(step)) known.answers.push(id);
-    if (id !== undefined && step.kind !== 'ask') known.steps.push(id);
+    if (id !== undefined && isAnswered(step)) ids.answers.push(id);
+    if (id !== undefined && step.kind !== 'ask') ids.steps.push(id);
     for (const { path, text } of after) check([step.kind, ...path], text, templateReferences);
     if (findings.length > 0) found.set(step, findings);
   }
@@ -76,17 +76,17 @@ function commandReferences(text: string): Reference[] {
   return references;
 }
 
-type Known = { answers: readonly string[]; steps: readonly string[] };
+type DefinedIds = { answers: readonly string[]; steps: readonly string[] };
 
-function unknownReference({ path }: Reference, known: Known, steps: readonly Step[]): string | undefined {
+function unknownReference({ path }: Reference, ids: DefinedIds, steps: readonly Step[]): string | undefined {
   const [root, name] = path as [string, string | undefined];
   if (!Object.hasOwn(roots, root)) return `\`${root}\` is unknown; ${suggestion(root, Object.keys(roots))}`;
   if (name === undefined || roots[root] === undefined) return undefined;
   if (root !== 'answers' && root !== 'steps')
     return roots[root].includes(name) ? undefined : `\`${root}\` has no \`${name}\`; it has ${oneOf(roots[root])}`;
-  if (known[root].includes(name)) return undefined;
+  if (ids[root].includes(name)) return undefined;
   const owner = steps.find((step) => idOf(step) === name);
-  if (!owner) return `\`${root}.${name}\` is unknown: no earlier step has that ID; ${suggestion(name, known[root])}`;
+  if (!owner) return `\`${root}.${name}\` is unknown: no earlier step has that ID; ${suggestion(name, ids[root])}`;
   if (!(root === 'answers' ? isAnswered(owner) : owner.kind !== 'ask')) {
     return `\`${root}.${name}\` is unknown; the result of the ${owner.kind} step is in \`${root === 'answers' ? 'steps' : 'answers'}.${name}\``;
   }

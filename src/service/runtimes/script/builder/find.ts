@@ -48,9 +48,9 @@ function candidates({ draft }: Search, reference: StepReference): DraftStep[] {
       const kind = reference.kind === undefined ? steps : steps.filter((step) => draft.kindOf(step) === reference.kind);
       const named = kind.filter((step) => draft.idOf(step) === reference.text);
       if (named.length > 0) return named;
-      const wanted = reference.text.toLowerCase();
-      const exact = kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase() === wanted));
-      return exact.length > 0 ? exact : kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase().includes(wanted)));
+      const searched = reference.text.toLowerCase();
+      const exact = kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase() === searched));
+      return exact.length > 0 ? exact : kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase().includes(searched)));
     }
     case 'last':
       return draft.last && steps.includes(draft.last) ? [draft.last] : [];

@@ -71,10 +71,10 @@ export function readReference(words: string, statement: Statement): StepReferenc
   if (it.test(text)) return { by: 'last' };
   const number = numbered.exec(text)?.[1];
   if (number !== undefined) return { by: 'number', number: Number(number) };
-  const counted = nth.exec(text) ?? nthAlone.exec(text);
-  if (counted) {
-    const place = positionOf(counted[1] as string);
-    const kind = counted[3] === undefined ? undefined : kindOf(counted[3]);
+  const positioned = nth.exec(text) ?? nthAlone.exec(text);
+  if (positioned) {
+    const place = positionOf(positioned[1] as string);
+    const kind = positioned[3] === undefined ? undefined : kindOf(positioned[3]);
     return kind === undefined ? { by: 'number', number: place } : { by: 'kind', kind, which: place };
   }
   const every = all.exec(text)?.[1];
