@@ -1,4 +1,4 @@
-/** A person answering requests at the terminal one by one, until there are none or the person stops. */
+/** A person answering requests at the terminal one by one, until none are left or the person stops. */
 
 import { pluralize } from '../../base/pluralize.ts';
 import { type AnsweredHere, answerHere } from '../../cli/following/answer-here.ts';
