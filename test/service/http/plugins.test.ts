@@ -11,7 +11,7 @@ it('lists the runtimes and their capabilities', async () => {
   const api = await service({ runtimes: [scriptRuntime, plain], exec: 'host' });
   const { plugins } = await api.ok('listPluginCatalog');
   expect(plugins.filter(({ type }) => type === 'runtime')).toEqual([
-    { name: 'script', type: 'runtime', description: 'Executes the steps of a procedure, in order and without a model.' },
+    { name: 'script', type: 'runtime', description: 'Executes the steps of a procedure in order, without a model.' },
     { name: 'plain', type: 'runtime', description: 'Does nothing.' },
   ]);
   const steps = plugins.filter(({ type }) => type === 'step');
