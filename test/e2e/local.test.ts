@@ -175,7 +175,7 @@ describe.concurrent('the service does not start because of', () => {
     const machine = await Machine.create();
     const refused = await machine.aops('local', 'up', '--port', String(port));
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`error: Port ${port} on 127.0.0.1 is in use.\nhint: Choose another one with --port`);
+    expect(refused.stderr).toContain(`error: Port ${port} on 127.0.0.1 is in use.\nhint: Choose another port with --port`);
     const json = await machine.aops('local', 'up', '--ephemeral', '--port', String(port), '--json');
     expect(json).toMatchObject({ code: 2, stdout: '' });
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'port_in_use', exit: 2 } });

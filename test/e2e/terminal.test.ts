@@ -171,7 +171,7 @@ describe('a prompt', () => {
     const kept = machine.terminal('agents', 'delete', 'doomed');
     await kept.shows('(y/N)');
     kept.type(keys.enter);
-    await kept.shows('Nothing was changed.');
+    await kept.shows('Nothing was changed, because you did not confirm.');
     expect(await kept.exit).toBe(2);
     const deleted = machine.terminal('agents', 'delete', 'doomed');
     await deleted.shows('(y/N)');
