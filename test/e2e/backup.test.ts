@@ -78,7 +78,7 @@ describe.concurrent('aops local backup and restore', () => {
 
     const busy = await machine.aops('local', 'restore', 'b.tar.gz');
     expect(busy).toMatchObject({ code: 6, stdout: '' });
-    expect(busy.stderr).toContain('A service runs on');
+    expect(busy.stderr).toContain('A service is running on');
     expect((await machine.aops('local', 'down')).code).toBe(0);
     const full = await machine.aops('local', 'restore', 'b.tar.gz');
     expect(full).toMatchObject({ code: 6, stdout: '' });
@@ -174,7 +174,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
     child.stdout?.resume();
     const { code, stderr } = await ended;
-    expect(stderr).toContain('There is no backup: the service was restarted before everything was copied.');
+    expect(stderr).toContain('The backup was not completed: the service was restarted before everything was copied.');
     expect(code).toBe(8);
   });
 
