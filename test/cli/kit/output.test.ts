@@ -71,7 +71,7 @@ describe('formats of a list', () => {
   it('says on stderr that there is nothing', async () => {
     const empty = await service.cli(['runs', 'list']);
     expect(empty).toMatchObject({ code: 0, stdout: '' });
-    expect(empty.stderr).toBe('No runs. Start one with `aops runs start --agent AGENT`.\n');
+    expect(empty.stderr).toBe('There are no runs. Start one with `aops runs start --agent AGENT`.\n');
     expect(await service.cli(['runs', 'list', '--json'])).toMatchObject({
       code: 0,
       stdout: '{"data":[],"total":0,"limit":20,"offset":0}\n',
