@@ -233,9 +233,9 @@ export class Client {
    */
   async backOff(retry: number, failure: Error, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
     if (!this.#budget.affordable) throw failure;
-    const asked = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
-    if (asked > this.#maxWait) throw new RateLimitedError(asked, this.#maxWait, {});
-    const waitMilliseconds = Math.max(spread(asked, this.#random), backoff(retry, this.#random));
+    const requested = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
+    if (requested > this.#maxWait) throw new RateLimitedError(requested, this.#maxWait, {});
+    const waitMilliseconds = Math.max(spread(requested, this.#random), backoff(retry, this.#random));
     this.#budget.take();
     await this.#pause(
       { waitMilliseconds, reason: failure.message.replace(/\.$/, ''), attempt: retry + 1 },

@@ -41,12 +41,12 @@ export function shrinking<Answer, Rest extends unknown[]>(
   let maxRows = Number.POSITIVE_INFINITY;
   return async (limit, offset, ...rest) => {
     for (;;) {
-      const asked = Math.min(limit, maxRows);
+      const rows = Math.min(limit, maxRows);
       try {
-        return await fetchPage(asked, offset, ...rest);
+        return await fetchPage(rows, offset, ...rest);
       } catch (error) {
-        if (!(error instanceof AnswerTooLargeError) || asked <= 1) throw error;
-        maxRows = Math.floor(asked / 2);
+        if (!(error instanceof AnswerTooLargeError) || rows <= 1) throw error;
+        maxRows = Math.floor(rows / 2);
       }
     }
   };

@@ -17,7 +17,7 @@ import { isoTime } from './store/database/time.ts';
  */
 export async function localAccess(store: Store, dataDirectory: string, now: number): Promise<{ teamId: string; token: string }> {
   const path = join(dataDirectory, 'token');
-  const kept = await readFile(path, 'utf8').then(
+  const storedToken = await readFile(path, 'utf8').then(
     (text) => text.trim(),
     (error: unknown) => {
       if (isAbsent(error)) return '';
@@ -27,8 +27,8 @@ export async function localAccess(store: Store, dataDirectory: string, now: numb
   const token = newSecret('local');
   const result = await store.transaction().execute(async (trx) => {
     const credential = await firstCredential(trx, 'local');
-    const known = kept === '' ? undefined : await findToken(trx, secretHash(kept), now);
-    if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: kept };
+    const known = storedToken === '' ? undefined : await findToken(trx, secretHash(storedToken), now);
+    if (credential !== undefined && known?.credentialId === credential.id) return { teamId: credential.team_id, token: storedToken };
     const created_at = isoTime(now);
     const owner = credential ?? { id: newId(), team_id: newId() };
     if (credential === undefined) {
@@ -39,7 +39,7 @@ export async function localAccess(store: Store, dataDirectory: string, now: numb
     await insertToken(trx, { hash: secretHash(token), credential_id: owner.id, created_at, expires_at: null });
     return { teamId: owner.team_id, token };
   });
-  if (result.token !== kept) {
+  if (result.token !== storedToken) {
     await writeFile(`${path}.new`, `${result.token}\n`, { mode: 0o600 });
     await rename(`${path}.new`, path);
   }

@@ -34,8 +34,8 @@ export class UrlSigner {
   verify(token: string, now: number): Grant {
     const [payload = '', signature = '', ...more] = token.split('.');
     const expected = Buffer.from(this.#signature(payload));
-    const given = Buffer.from(signature);
-    if (more.length > 0 || expected.length !== given.length || !timingSafeEqual(expected, given)) {
+    const received = Buffer.from(signature);
+    if (more.length > 0 || expected.length !== received.length || !timingSafeEqual(expected, received)) {
       throw new ServiceError(403, 'invalid_signature', 'This URL was not made by this service, or is incomplete.');
     }
     const { expiresAt, ...grant } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Grant & { expiresAt: number };

@@ -38,9 +38,9 @@ function fieldsBehindJson(code: string, args: readonly string[]): string | undef
   const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
   if (at < 0) return undefined;
   const joined = args[at]?.startsWith('--json=') === true;
-  const given = joined ? args[at]?.slice('--json='.length) : args[at + 1];
-  if (code !== (joined ? unknownOption : 'commander.excessArguments') || !given || given.startsWith('-')) return undefined;
-  return `--json does not take a value. Choose fields with \`--json --fields ${given}\`.`;
+  const value = joined ? args[at]?.slice('--json='.length) : args[at + 1];
+  if (code !== (joined ? unknownOption : 'commander.excessArguments') || !value || value.startsWith('-')) return undefined;
+  return `--json does not take a value. Choose fields with \`--json --fields ${value}\`.`;
 }
 
 /** For an argument that was written as a flag: `--name x` instead of `x`. */

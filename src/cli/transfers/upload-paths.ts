@@ -21,15 +21,15 @@ const parallelUploads = 4;
 export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
   const files: LocalUpload[] = [];
   const leftOut: string[] = [];
-  for (const given of paths) {
-    const file = path.resolve(context.cwd, given);
+  for (const source of paths) {
+    const file = path.resolve(context.cwd, source);
     const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-      throw new UsageError(fileProblem(given, error));
+      throw new UsageError(fileProblem(source, error));
     });
     const target = path.posix.join(to, path.basename(file));
     if (found.isDirectory()) files.push(...(await filesBelow(file, target, leftOut)));
     else if (found.isFile()) files.push({ file, size: found.size, target });
-    else throw new UsageError(`${given} is neither a file nor a folder.`, 'Save its content to a file, and upload that.');
+    else throw new UsageError(`${source} is neither a file nor a folder.`, 'Save its content to a file, and upload that.');
   }
   for (const { file } of files)
     await access(file, constants.R_OK).catch((error: NodeJS.ErrnoException) => {

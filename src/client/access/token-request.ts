@@ -144,12 +144,12 @@ function unavailable({ status, headers }: TransportResponse, request: ErrorDetai
   if (status !== 429 && status < 500) return undefined;
   const details = { ...request, status };
   const now = options.clock.now();
-  const asked = retryAfter(headers, serverTime(headers, now)) ?? 0;
+  const requested = retryAfter(headers, serverTime(headers, now)) ?? 0;
   const reason = `the token endpoint answered ${status}`;
-  if (asked <= options.maxWaitMilliseconds) {
-    return { error: status === 429 ? tooMany(details) : down(reason, details), reason, waitMilliseconds: asked };
+  if (requested <= options.maxWaitMilliseconds) {
+    return { error: status === 429 ? tooMany(details) : down(reason, details), reason, waitMilliseconds: requested };
   }
-  return { error: status === 429 ? new RateLimitedError(asked, options.maxWaitMilliseconds, details) : down(reason, details), reason };
+  return { error: status === 429 ? new RateLimitedError(requested, options.maxWaitMilliseconds, details) : down(reason, details), reason };
 }
 
 const down = (reason: string, details: ErrorDetails): UnavailableError =>

@@ -53,8 +53,8 @@ export class McpSession {
     const message = this.#message(call);
     if (this.#era !== undefined && this.#era !== 'modern') return this.#requestLegacy(message, call, this.#era);
     try {
-      const asked = modernMessage(message, this.#identity);
-      const result = resultOf(await this.#post(asked, modernHeaders(asked), call.mutates), call.method);
+      const request = modernMessage(message, this.#identity);
+      const result = resultOf(await this.#post(request, modernHeaders(request), call.mutates), call.method);
       this.#era = 'modern';
       return result;
     } catch (error) {

@@ -20,7 +20,7 @@ export type PartContent = readonly [part: PartHead, bytes: Buffer];
 const partLimit = 16;
 /** Maximum size of the headers of one part, in bytes. */
 const headLimit = 16 * 1024;
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 
 /** A boundary has 1 to 70 characters and does not end with a space (RFC 2046 section 5.1.1). */
 const namesBoundary = /;[ \t]*boundary=(?:"[ !#-~]{0,69}[!#-~]"|[!#-:<-~]{1,70})[ \t]*(?:;|$)/i;
@@ -87,7 +87,7 @@ export class MultipartReader {
   #begin(name: string | undefined, content: BusboyFileStream, filename: string | undefined): void {
     if (name === undefined) this.#fail(unreadable());
     const part = { name: unescaped(name ?? ''), isFile: filename !== undefined };
-    this.#found.push([part, nothing]);
+    this.#found.push([part, noBytes]);
     content.on('data', (bytes: Buffer) => this.#found.push([part, bytes]));
     // A truncated part is also reported for the whole form.
     content.on('error', () => undefined);

@@ -22,7 +22,7 @@ export interface ReceivedBody {
   close(): Promise<void>;
 }
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);
 const noClose = async (): Promise<void> => undefined;
 
 /** A JSON body, or any body that its operation parses itself. Throws 413 `body_too_large`, 408 `request_timeout`. */
@@ -31,7 +31,7 @@ export async function receiveBytes(
   about: FingerprintedRequest,
   options: { isEmpty: boolean; milliseconds: number },
 ): Promise<ReceivedBody> {
-  const bytes = options.isEmpty ? nothing : await readBody(request, jsonLimit, options.milliseconds);
+  const bytes = options.isEmpty ? noBytes : await readBody(request, jsonLimit, options.milliseconds);
   return {
     bytes,
     value: () => parseJson(bytes, request.headers['content-type']),
@@ -74,7 +74,7 @@ export async function receiveForm(
   }
   const digest = print.digest('hex');
   return {
-    bytes: nothing,
+    bytes: noBytes,
     value() {
       if (problem !== undefined) throw problem;
       return form.fields();

@@ -228,13 +228,13 @@ async function keep(
   tokens: OAuthTokens,
 ): Promise<ConnectionRow> {
   const { server, metadata, client, resource } = details;
-  const kept = withTokens({ server, metadata, client, ...(resource === undefined ? {} : { resource }) }, tokens, engine.clock.now());
+  const secrets = withTokens({ server, metadata, client, ...(resource === undefined ? {} : { resource }) }, tokens, engine.clock.now());
   const id = flow.connection_id ?? newId();
   const scopes = tokens.scope === undefined ? details.scopes : tokens.scope.split(' ').filter((word) => word !== '');
   const authorized = {
     server_url: flow.server_url,
     auth_method: 'oauth' as const,
-    oauth: sealedOAuth(engine.connections.box, id, kept),
+    oauth: sealedOAuth(engine.connections.box, id, secrets),
     oauth_scopes: JSON.stringify(scopes),
   };
   return changing(engine, async (trx) => {
