@@ -1,4 +1,4 @@
-/** S40: SIGTERM in the middle of everything ends the service in time with exit code 0, and nothing continues without it. */
+/** SIGTERM in the middle of everything ends the service in time with exit code 0, and nothing continues without it. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { chmod } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** S40: how a service on a server ends, and the effect of a second signal. */
+/** How a service on a server ends, and the effect of a second signal. */
 import { cp, readdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';

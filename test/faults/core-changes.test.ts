@@ -14,41 +14,41 @@ describe('a key', () => {
   const running = (headers: Record<string, string> = {}) => json(409, { error: 'idempotency_in_progress' }, headers);
   const stored = (status: number, error: string) => json(status, { error, message: 'Then.' }, { 'idempotency-replayed': 'true' });
 
-  it('C38 409 in-progress twice, then 201 replayed', async () => {
+  it('409 in-progress twice, then 201 replayed', async () => {
     const result = await outcomeOf(change, [running(), running({ 'retry-after': '1' }), replayed]);
     expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waits: [250, 1050] });
   });
 
-  it('C39 409 business conflict', async () => {
+  it('409 business conflict', async () => {
     const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
     expect(await outcomeOf(change, [conflict])).toMatchObject({ exit: 6, message: 'It has ended.', attempts: 1, waits: [] });
   });
 
-  it.each([429, 401])('C40 a stored %i that is replayed: one fresh key, once', async (status) => {
+  it.each([429, 401])('a stored %i that is replayed: one fresh key, once', async (status) => {
     expect(await outcomeOf(change, [stored(status, 'refused'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
     const hopeless = (await scripted()).always(stored(status, 'refused'));
     expect(await outcomeOf(change, hopeless)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
   });
 
-  it('C41 a key that was used for another request is final', async () => {
+  it('a key that was used for another request is final', async () => {
     const reused = json(400, { error: 'idempotency_key_reused', message: 'Use a new key.' });
     const result = await outcomeOf(change, [reused], { idempotencyKey: 'mine' });
     expect(result).toMatchObject({ exit: 2, attempts: 1, keys: ['mine'], error: { details: { idempotency_key: 'mine' } } });
   });
 
-  it.each([400, 404])('C42 %i + replayed is final: the result of the earlier attempt', async (status) => {
+  it.each([400, 404])('%i + replayed is final: the result of the earlier attempt', async (status) => {
     const result = await outcomeOf(change, [nothing('reset'), stored(status, 'no')]);
     expect(result).toMatchObject({ exit: status === 400 ? 2 : 3, message: 'Then.', attempts: 2, distinctKeys: 1 });
   });
 
-  it('C43 all attempts of one command have the same key, and two commands have two', async () => {
+  it('all attempts of one command have the same key, and two commands have two', async () => {
     const [first, second] = [await outcomeOf(change, [busy, busy, created]), await outcomeOf(change, [busy, busy, created])];
     expect([first.distinctKeys, second.distinctKeys]).toEqual([1, 1]);
     expect(first.keys[0]).not.toBe(second.keys[0]);
   });
 
   it.each(['', 'k'.repeat(256), 'a\r\nx-injected: 1', 'schlüssel', 'a\0b', 'a b'])(
-    'C44 user key %j is refused here, and not echoed',
+    'user key %j is refused here, and not echoed',
     async (key) => {
       const refused = (): unknown => newClient('http://127.0.0.1:1', { idempotencyKey: key });
       expect(refused).toThrow('must be 1 to 255 visible ASCII characters');
@@ -56,7 +56,7 @@ describe('a key', () => {
     },
   );
 
-  it('C44 the longest valid key is sent, also for the second change', async () => {
+  it('the longest valid key is sent, also for the second change', async () => {
     const idempotencyKey = 'k'.repeat(255);
     const ask: Ask = async (client) => {
       await change(client);
@@ -81,7 +81,7 @@ describe('a credential', () => {
     };
   };
 
-  it('C45 401 with a token, and a new one works: same key', async () => {
+  it('401 with a token, and a new one works: same key', async () => {
     const server = await scripted(refused, created);
     expect(await outcomeOf(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
       exit: 0,
@@ -92,7 +92,7 @@ describe('a credential', () => {
     expect(server.header('authorization')).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  it('C46 401 again after the refresh', async () => {
+  it('401 again after the refresh', async () => {
     const server = (await scripted()).always(refused);
     expect(await outcomeOf(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
       exit: 4,
@@ -101,13 +101,13 @@ describe('a credential', () => {
     });
   });
 
-  it('C46 static key 401: no retry', async () => {
+  it('static key 401: no retry', async () => {
     expect(await outcomeOf(change, [refused])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
   });
 });
 
 describe('a redirect', () => {
-  it.each([301, 302, 303, 307, 308])('C50 %i is not followed', async (status) => {
+  it.each([301, 302, 303, 307, 308])('%i is not followed', async (status) => {
     const other = await scripted(fine);
     const targets = [
       `${other.url}/v2/x`,
@@ -137,7 +137,7 @@ describe('Ctrl-C', () => {
     ['wait to try again', [json(503, { error: 'unavailable' }, { 'retry-after': '30' })], true],
     ['wait for the limit', [limited], false],
   ];
-  it.each(phases)('C51 abort in %s', async (phase, steps, open) => {
+  it.each(phases)('abort in %s', async (phase, steps, open) => {
     const sockets = connectionsUsed();
     for (const ask of [read, change]) {
       const server = await scripted(...steps);
@@ -161,7 +161,7 @@ describe('Ctrl-C', () => {
     }
   });
 
-  it.each(phases)('C51 the end of the client in %s', async (phase, steps) => {
+  it.each(phases)('the end of the client in %s', async (phase, steps) => {
     const sockets = connectionsUsed();
     for (const ask of [read, change]) {
       const server = await scripted(...steps);
@@ -179,7 +179,7 @@ describe('Ctrl-C', () => {
     }
   });
 
-  it('C51 abort while connecting or fetching a token: nothing was sent, and the outcome is certain', async () => {
+  it('abort while connecting or fetching a token: nothing was sent, and the outcome is certain', async () => {
     const server = await scripted();
     const tls = server.url.replace('http:', 'https:');
     const requested = new Gate();
@@ -207,7 +207,7 @@ describe('Ctrl-C', () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it('C51 no timer is left behind', async () => {
+  it('no timer is left behind', async () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();
     const { systemClock } = await import('../../src/base/clock.ts');

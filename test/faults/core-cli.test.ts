@@ -18,7 +18,7 @@ const replayed = json(200, { success: true, message: 'It was stopped.' }, { 'ide
 const shown = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
 
 describe('aops', () => {
-  it('C2 always refused: one line with the address, and a hint', async () => {
+  it('always refused: one line with the address, and a hint', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const { code, stdout, stderr } = await cli({ url }, get);
     expect([code, stdout]).toEqual([8, '']);
@@ -26,14 +26,14 @@ describe('aops', () => {
     expect(stderr).toContain('hint: Start the local service with `aops local up`');
   });
 
-  it('C2 refused, and --timeout leaves no time for another attempt', async () => {
+  it('refused, and --timeout leaves no time for another attempt', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const { code, stderr } = await cli({ url }, [...get, '--timeout', '20ms']);
     expect(code).toBe(9);
     expect(stderr).toMatch(/error: Not done (in time: the connection was refused\. The next attempt would be in \S+, but|within 20ms)/);
   });
 
-  it('C6 and C7 a lost answer is recovered with the same key, and reported once', async () => {
+  it('a lost answer is recovered with the same key, and reported once', async () => {
     const server = await scripted(nothing('close'), nothing('reset'), replayed);
     const { code, stdout } = await cli(server, [...stop, '--json']);
     expect(code).toBe(0);
@@ -41,7 +41,7 @@ describe('aops', () => {
     expect([server.requests.length, new Set(server.header('idempotency-key')).size]).toEqual([3, 1]);
   });
 
-  it('C13 a truncated answer is never printed', async () => {
+  it('a truncated answer is never printed', async () => {
     const server = await scripted(partial(200, 100, '{"run":{"id":"half', 'close'), shown);
     const { code, stdout, stderr } = await cli(server, [...get, '--json']);
     expect(code).toBe(0);
@@ -49,7 +49,7 @@ describe('aops', () => {
     expect(stdout + stderr).not.toContain('half');
   });
 
-  it('C16 valid JSON of another shape: reported clearly, not dumped', async () => {
+  it('valid JSON of another shape: reported clearly, not dumped', async () => {
     for (const body of ['[]', '{"password":"hunter2"}']) {
       const { code, stdout, stderr } = await cli(await scripted(answer(200, body, jsonType)), get);
       expect([code, stdout]).toEqual([1, '']);
@@ -58,7 +58,7 @@ describe('aops', () => {
     }
   });
 
-  it('C21 an HTML error page: the status, not the page', async () => {
+  it('an HTML error page: the status, not the page', async () => {
     const server = await scripted(answer(404, '<html>\u001b[31mnginx</html>', { 'content-type': 'text/html' }));
     const { code, stdout, stderr } = await cli(server, get);
     expect([code, stdout]).toEqual([3, '']);
@@ -66,7 +66,7 @@ describe('aops', () => {
     expect(stderr).not.toContain('nginx');
   });
 
-  it('C23 always 500 for a change: exit 13, the key, and how to settle it', async () => {
+  it('always 500 for a change: exit 13, the key, and how to settle it', async () => {
     const server = (await scripted()).always(busy);
     const { code, stdout, stderr } = await cli(server, [...stop, '--json']);
     const [key] = server.header('idempotency-key');
@@ -80,7 +80,7 @@ describe('aops', () => {
     });
   });
 
-  it('C27 Retry-After: 3600: exit 7 immediately, with the time', async () => {
+  it('Retry-After: 3600: exit 7 immediately, with the time', async () => {
     const server = await scripted(json(429, { error: 'rate_limited', message: 'Slow down.' }, { 'retry-after': '3600' }));
     const { code, stderr } = await cli(server, [...get, '--json']);
     expect([code, server.requests.length]).toEqual([7, 1]);
@@ -91,20 +91,20 @@ describe('aops', () => {
     ['table', /^Rate limited: waiting \(\d+(ms|s), until 20\d\d-.*Z\)\n$/],
     ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
     ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
-  ])('C28 a wait is one line on stderr with -o %s', async (format, line) => {
+  ])('a wait is one line on stderr with -o %s', async (format, line) => {
     const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.4' }), shown);
     const { code, stderr } = await cli(server, [...get, '-o', format]);
     expect(code).toBe(0);
     expect(stderr).toMatch(line);
   });
 
-  it('C39 a conflict is final', async () => {
+  it('a conflict is final', async () => {
     const server = await scripted(json(409, { error: 'conflict', message: 'It has ended.' }));
     expect(await cli(server, stop)).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('error: It has ended.') });
     expect(server.requests).toHaveLength(1);
   });
 
-  it("C42 a stored refusal for the user's key is shown as a stored one", async () => {
+  it("a stored refusal for the user's key is shown as a stored one", async () => {
     const server = await scripted(json(404, { error: 'run_not_found', message: 'No run.' }, { 'idempotency-replayed': 'true' }));
     const { code, stderr } = await cli(server, [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(3);
@@ -113,13 +113,13 @@ describe('aops', () => {
     expect(server.header('idempotency-key')).toEqual(['mine']);
   });
 
-  it("C42 a stored success for the user's key is reported without a new change", async () => {
+  it("a stored success for the user's key is reported without a new change", async () => {
     const { code, stderr } = await cli(await scripted(replayed), [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(0);
     expect(stderr).toContain('The key mine was used before, so nothing was changed now');
   });
 
-  it('C44 an invalid key is rejected locally, and never shown', async () => {
+  it('an invalid key is rejected locally, and never shown', async () => {
     for (const key of ['a b-secret', 'sk\nsecret', 'k'.repeat(256), 'schlüssel-secret']) {
       const server = await scripted();
       const { code, stdout, stderr } = await cli(server, [...stop, '--idempotency-key', key]);
@@ -128,14 +128,14 @@ describe('aops', () => {
     }
   });
 
-  it('C46 a rejected API key: exit 4 after one request', async () => {
+  it('a rejected API key: exit 4 after one request', async () => {
     const server = await scripted(json(401, { error: 'unauthorized', message: 'The token is not valid.' }));
     const { code, stderr } = await cli(server, stop);
     expect([code, server.requests.length]).toEqual([4, 1]);
     expect(stderr).toContain('hint: Correct AOPS_API_KEY');
   });
 
-  it('C50 a redirect is not followed, and its target receives nothing', async () => {
+  it('a redirect is not followed, and its target receives nothing', async () => {
     const other = await scripted(fine);
     const server = await scripted(answer(307, '', { location: `${other.url}/v2/x?token=abc` }));
     const { code, stderr } = await cli(server, stop);
@@ -164,7 +164,7 @@ describe('aops', () => {
     ['body', partial(200, 100, '{', 'stall'), ''],
     ['rate wait', json(429, { error: 'rate_limited' }, { 'retry-after': '30' }), 'Rate limited: waiting'],
     ['back-off', json(503, { error: 'unavailable' }, { 'retry-after': '30' }), 'Trying again in'],
-  ] as [string, Step, string][])('C51 Ctrl-C in %s: exit 130, and nothing stays open', async (_, step, saying) => {
+  ] as [string, Step, string][])('Ctrl-C in %s: exit 130, and nothing stays open', async (_, step, saying) => {
     const server = await scripted(step);
     const sockets = connectionsUsed();
     let interrupt = (): void => undefined;
@@ -187,7 +187,7 @@ describe('aops', () => {
     }, 250);
   });
 
-  it('C53 text from the service can neither control the terminal nor break JSON', async () => {
+  it('text from the service can neither control the terminal nor break JSON', async () => {
     const evil = 'x\u001b[2J\u001b]52;c;ZXZpbA==\u0007\rgone\u009b31m\u202eabc';
     const clean = (text: string): void => {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
@@ -207,7 +207,7 @@ describe('aops', () => {
     expect(JSON.parse(failed.stderr)).toMatchObject({ error: { code: evil } });
   });
 
-  it('C55 --debug traces every attempt, without the credential', async () => {
+  it('--debug traces every attempt, without the credential', async () => {
     const server = await scripted(nothing('reset'), stopped);
     const { code, stderr } = await cli(server, [...stop, '--debug']);
     expect(code).toBe(0);

@@ -21,7 +21,7 @@ const twice: Ask = async (client) => {
 };
 
 describe('Retry-After', () => {
-  it('C24 503 with Retry-After: 2 waits two seconds, and at most a tenth longer', async () => {
+  it('503 with Retry-After: 2 waits two seconds, and at most a tenth longer', async () => {
     for (const [random, wait] of [
       [0, 2_000],
       [1, 2_200],
@@ -34,7 +34,7 @@ describe('Retry-After', () => {
     }
   });
 
-  it.each([-3_600_000, 0, 3_600_000])('C25 429 with an HTTP date in Retry-After, local clock off by %i ms', async (skew) => {
+  it.each([-3_600_000, 0, 3_600_000])('429 with an HTTP date in Retry-After, local clock off by %i ms', async (skew) => {
     const step = limited({ 'retry-after': date(skew + 10_000), date: date(skew) });
     expect(await outcomeOf(change, [step, created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [10_500] });
   });
@@ -42,12 +42,12 @@ describe('Retry-After', () => {
   it.each([
     ['RFC 850', 'Saturday, 18-Jul-26 09:00:10 GMT'],
     ['asctime', 'Sat Jul 18 09:00:10 2026'],
-  ])('C25 the obsolete format %s', async (_, value) => {
+  ])('the obsolete format %s', async (_, value) => {
     expect(await outcomeOf(read, [limited({ 'retry-after': value, date: date() }), fine])).toMatchObject({ waits: [10_500] });
   });
 
   it.each(['garbage', 'later 1', '-5', '1e20', '99999999999', '', ' ', '0x10', 'NaN', 'Infinity', date(-60_000), '2026-07-18'])(
-    'C26 Retry-After: %j is a back-off of our own',
+    'Retry-After: %j is a back-off of our own',
     async (value) => {
       const result = await outcomeOf(read, [limited({ 'retry-after': value, date: date() }), fine]);
       expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [525] });
@@ -58,11 +58,11 @@ describe('Retry-After', () => {
     ['1.5', { 'retry-after': '1.5' }, 1_575],
     ['duplicated', { 'retry-after': ['4', '60'] }, 4_200],
     ['duplicated in one line', { 'retry-after': '4, 60' }, 4_200],
-  ])('C26 Retry-After: %s', async (_, headers, wait) => {
+  ])('Retry-After: %s', async (_, headers, wait) => {
     expect(await outcomeOf(read, [limited(headers), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [wait] });
   });
 
-  it('C27 Retry-After: 3600 does not sleep, and never retries early', async () => {
+  it('Retry-After: 3600 does not sleep, and never retries early', async () => {
     for (const ask of [read, change]) {
       const result = await outcomeOf(ask, [limited({ 'retry-after': '3600' })]);
       expect(result).toMatchObject({
@@ -76,7 +76,7 @@ describe('Retry-After', () => {
     expect(await outcomeOf(read, [unavailable({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waits: [] });
   });
 
-  it('C27 Retry-After beyond the deadline fails immediately, and reports the wait', async () => {
+  it('Retry-After beyond the deadline fails immediately, and reports the wait', async () => {
     const result = await outcomeOf(read, [limited({ 'retry-after': '30' })], { deadline: now + 10_000 });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
     expect(result.message).toBe(
@@ -84,7 +84,7 @@ describe('Retry-After', () => {
     );
   });
 
-  it('C28 429 without headers backs off and ends', async () => {
+  it('429 without headers backs off and ends', async () => {
     const result = await outcomeOf(change, (await scripted()).always(limited()));
     expect(result).toMatchObject({ exit: 7, message: 'Slow down.', attempts: 4, distinctKeys: 1, waits: [525, 1050, 2100] });
   });
@@ -94,7 +94,7 @@ describe('the gate', () => {
   const usedUp = (skew = 0, more: Headers = {}) =>
     good({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(skew + 5_000), date: date(skew), ...more });
 
-  it('C29 Remaining: 0 on a 200 delays the next request, although nothing failed', async () => {
+  it('Remaining: 0 on a 200 delays the next request, although nothing failed', async () => {
     const result = await outcomeOf(twice, [usedUp(), fine]);
     expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
     expect(result.events.filter(({ type }) => type.startsWith('rate_limit'))).toEqual([
@@ -103,16 +103,16 @@ describe('the gate', () => {
     ]);
   });
 
-  it.each([-600_000, 600_000])('C30 the same with the local clock off by %i ms', async (skew) => {
+  it.each([-600_000, 600_000])('the same with the local clock off by %i ms', async (skew) => {
     expect(await outcomeOf(twice, [usedUp(skew), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
   });
 
-  it('C30 without Date the local clock is used, plus one second', async () => {
+  it('without Date the local clock is used, plus one second', async () => {
     const step = good({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(5_000) });
     expect(await outcomeOf(twice, [step, fine])).toMatchObject({ waits: [7_350] });
   });
 
-  it('C31 setting the clock during a wait changes nothing', async () => {
+  it('setting the clock during a wait changes nothing', async () => {
     const server = await scripted(usedUp(), fine);
     const { client, clock } = newClient(server.url, { hold: true });
     let set = 0;
@@ -141,12 +141,12 @@ describe('the gate', () => {
     ['years away', { 'ratelimit-reset': seconds(5e10) }, []],
     ['right, but Remaining is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-remaining': '-1' }, []],
     ['right, but Limit is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-limit': 'many' }, []],
-  ])('C32 Reset %s', async (_, headers, waits) => {
+  ])('Reset %s', async (_, headers, waits) => {
     const step = good({ 'ratelimit-remaining': '0', 'ratelimit-limit': '100', date: date(), ...headers });
     expect(await outcomeOf(twice, [step, fine])).toMatchObject({ exit: 0, attempts: 2, waits });
   });
 
-  it('C33 a 429 although Remaining is positive closes the gate for all requests', async () => {
+  it('a 429 although Remaining is positive closes the gate for all requests', async () => {
     const server = await scripted(
       limited({ 'retry-after': '3', 'ratelimit-remaining': '7', 'ratelimit-reset': seconds(60_000), date: date() }),
     );
@@ -163,7 +163,7 @@ describe('the gate', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('C34 answers out of order at the end of a window', async () => {
+  it('answers out of order at the end of a window', async () => {
     const late = { resetAt: now + 5_000, sentAt: now, remaining: 0 };
     const { RateGate } = await import('../../src/client/limits/rate-gate.ts');
     const { ManualClock } = await import('../service/helpers/clock.ts');
@@ -221,7 +221,7 @@ describe('the gate', () => {
     return { refused: () => refused, windows };
   }
 
-  it('C35 20 concurrent requests, limit 5: never more than 5 in a window, and no 429', async () => {
+  it('20 concurrent requests, limit 5: never more than 5 in a window, and no 429', async () => {
     const server = await scripted();
     const { client, clock, events } = newClient(server.url);
     const { refused, windows } = windowed(server, () => clock, 5);
@@ -233,7 +233,7 @@ describe('the gate', () => {
     expect(events.filter(({ type }) => type === 'rate_limit.resumed')).toHaveLength(3);
   });
 
-  it('C36 after a 429 one request goes ahead before the others', async () => {
+  it('after a 429 one request goes ahead before the others', async () => {
     const server = await scripted(limited({ 'retry-after': '1' }), limited({ 'retry-after': '1' }));
     server.always(fine);
     const { client, clock } = newClient(server.url);
@@ -243,7 +243,7 @@ describe('the gate', () => {
     expect(server.requests).toHaveLength(12);
   });
 
-  it('C37 two credentials in parallel: a limited one does not delay the other', async () => {
+  it('two credentials in parallel: a limited one does not delay the other', async () => {
     const server = await scripted();
     const one = newClient(server.url, { credential: bearerCredential('one'), hold: true });
     windowed(server, () => one.clock, 1);

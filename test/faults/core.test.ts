@@ -39,7 +39,7 @@ const neverConnects = (code?: string) =>
   );
 
 describe('connecting', () => {
-  it('C1 connection refused twice, then 200', async () => {
+  it('connection refused twice, then 200', async () => {
     const port = await closedPort();
     let requests = 0;
     let server: RawServer | undefined;
@@ -54,7 +54,7 @@ describe('connecting', () => {
     expect(server?.requests).toHaveLength(1);
   });
 
-  it('C2 always refused', async () => {
+  it('always refused', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     for (const ask of [read, change]) {
       const result = await outcomeAt(ask, url, undefined);
@@ -62,7 +62,7 @@ describe('connecting', () => {
     }
   });
 
-  it('C2 always refused, with a deadline before the end of the next wait', async () => {
+  it('always refused, with a deadline before the end of the next wait', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const deadline = Date.parse('2026-07-18T09:00:01.000Z');
     const result = await outcomeAt(read, url, undefined, { deadline });
@@ -73,7 +73,7 @@ describe('connecting', () => {
     });
   });
 
-  it('C3 DNS ENOTFOUND is retried once', async () => {
+  it('DNS ENOTFOUND is retried once', async () => {
     const result = await outcomeAt(change, 'http://agents.invalid', undefined, {}, lookupFails('ENOTFOUND'));
     expect(result).toMatchObject({
       exit: 8,
@@ -82,17 +82,17 @@ describe('connecting', () => {
     });
   });
 
-  it('C3 DNS EAI_AGAIN is retried', async () => {
+  it('DNS EAI_AGAIN is retried', async () => {
     const result = await outcomeAt(change, 'http://agents.invalid', undefined, {}, lookupFails('EAI_AGAIN'));
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('http://agents.invalid') });
   });
 
-  it('C4 SYN packets that are dropped: the change was certainly not sent', async () => {
+  it('SYN packets that are dropped: the change was certainly not sent', async () => {
     const result = await outcomeAt(change, 'http://192.0.2.1', undefined, {}, neverConnects('UND_ERR_CONNECT_TIMEOUT'));
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: expect.stringContaining('could not be made in time') });
   });
 
-  it('C4 a connection that is never established ends with the attempt, and the outcome is certain', async () => {
+  it('a connection that is never established ends with the attempt, and the outcome is certain', async () => {
     const { client, clock, events } = newClient('http://192.0.2.1', { hold: true }, neverConnects());
     const failed = change(client).catch((error: AopsError) => error);
     for (let attempt = 0; attempt < 4; attempt += 1) {
@@ -110,7 +110,7 @@ describe('connecting', () => {
     ['expired', 'has expired'],
     ['wrong-name', 'is for another name'],
   ] as [CertificateName, string][])(
-    'C5 TLS: %s',
+    'TLS: %s',
     async (name, reason) => {
       const server = await startHttps(name, (_, response) => response.end());
       afterTest(server.close);
@@ -126,7 +126,7 @@ describe('connecting', () => {
     10_000,
   );
 
-  it('C5 TLS: the handshake is interrupted', async () => {
+  it('TLS: the handshake is interrupted', async () => {
     const server = createServer((socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     afterTest(() => new Promise((resolve) => server.close(resolve)));
@@ -135,22 +135,22 @@ describe('connecting', () => {
     expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000] });
   });
 
-  it('C5 TLS: plain HTTP to a service that uses TLS', async () => {
+  it('TLS: plain HTTP to a service that uses TLS', async () => {
     const server = await startHttps('server', (_, response) => response.end());
     afterTest(server.close);
     const result = await outcomeAt(read, `http://127.0.0.1:${server.port}`, undefined);
     expect(result).toMatchObject({ exit: 8, hint: expect.stringContaining('starts with https://') });
   });
 
-  it('C6 the connection closes before the response headers of a keyed write', async () => {
+  it('the connection closes before the response headers of a keyed write', async () => {
     expect(await outcomeOf(change, [nothing('close'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
   });
 
-  it('C6 the connection closes as soon as the headers of a keyed write were read', async () => {
+  it('the connection closes as soon as the headers of a keyed write were read', async () => {
     expect(await outcomeOf(change, [nothing('close', 'head'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
   });
 
-  it('C6 a used connection that turns out closed gets one more attempt immediately, in addition to the retries', async () => {
+  it('a used connection that turns out closed gets one more attempt immediately, in addition to the retries', async () => {
     const server = await scripted(fine, nothing('close'), nothing('close'), nothing('close'), nothing('close'), created);
     const ask = async (client: Client): Promise<unknown> => {
       await read(client);
@@ -164,18 +164,18 @@ describe('connecting', () => {
     expect(new Set(result.keys.slice(1)).size).toBe(1);
   });
 
-  it('C6 a new connection gets no extra attempt', async () => {
+  it('a new connection gets no extra attempt', async () => {
     const server = (await scripted()).always(nothing('close'));
     expect(await outcomeOf(change, server)).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
   });
 
-  it('C7 a reset after the complete request, which the service had carried out already', async () => {
+  it('a reset after the complete request, which the service had carried out already', async () => {
     const result = await outcomeOf(change, [nothing('reset'), replayed]);
     expect(result).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1, waits: [250] });
     expect(result.events.some(({ type }) => type === 'replayed')).toBe(false);
   });
 
-  it('C8 endless resets leave the outcome unknown', async () => {
+  it('endless resets leave the outcome unknown', async () => {
     const result = await outcomeOf(change, (await scripted()).always(nothing('reset')));
     expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, hint: expect.stringContaining('--idempotency-key') });
     expect(result.hint).toContain(result.keys[0]);
@@ -184,10 +184,10 @@ describe('connecting', () => {
 
 describe('an answer that does not arrive', () => {
   const slow: [string, Step, ((tick: number) => string) | undefined][] = [
-    ['C9 headers never arrive', nothing('stall'), undefined],
-    ['C10 headers drip one byte a second', raw('HTTP/1.1 200 OK\r\nx-long: ', 'stall'), () => 'x'],
-    ['C11 body stalls mid-way', partial(200, 100, '{"run":', 'stall'), undefined],
-    ['C12 body drips for ever', partial(200, 1_000_000, '{"run":"', 'stall'), () => 'x'],
+    ['headers never arrive', nothing('stall'), undefined],
+    ['headers drip one byte a second', raw('HTTP/1.1 200 OK\r\nx-long: ', 'stall'), () => 'x'],
+    ['body stalls mid-way', partial(200, 100, '{"run":', 'stall'), undefined],
+    ['body drips for ever', partial(200, 1_000_000, '{"run":"', 'stall'), () => 'x'],
   ];
   it.each(slow)('%s', async (_, step, drip) => {
     for (const ask of [read, change]) {
@@ -223,12 +223,12 @@ describe('an answer that does not arrive', () => {
 describe('an incomplete answer', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
   const cut: [string, Step][] = [
-    ['C13 Content-Length 100, 40 sent, FIN', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'close')],
-    ['C13 Content-Length 100, 40 sent, reset', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'reset')],
-    ['C14 chunked, no final chunk', raw(`${chunked}8\r\n{"run":1\r\n`, 'close')],
-    ['C14 chunked, cut in the size of a chunk', raw(`${chunked}8`, 'close')],
-    ['C15 close-delimited truncated JSON, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
-    ['C15 nothing at all after the head, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n', 'close')],
+    ['Content-Length 100, 40 sent, FIN', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'close')],
+    ['Content-Length 100, 40 sent, reset', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'reset')],
+    ['chunked, no final chunk', raw(`${chunked}8\r\n{"run":1\r\n`, 'close')],
+    ['chunked, cut in the size of a chunk', raw(`${chunked}8`, 'close')],
+    ['close-delimited truncated JSON, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
+    ['nothing at all after the head, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n', 'close')],
   ];
   it.each(cut)('%s', async (_, step) => {
     expect(await outcomeOf(read, [step, fine])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
@@ -237,7 +237,7 @@ describe('an incomplete answer', () => {
     expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
   });
 
-  it('C15 truncated, and the replay is a refusal', async () => {
+  it('truncated, and the replay is a refusal', async () => {
     const refused = json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' });
     const result = await outcomeOf(change, [answer(201, '{"run"', jsonType), refused]);
     expect(result).toMatchObject({ exit: 3, message: 'No such agent.', attempts: 2, distinctKeys: 1 });
@@ -245,13 +245,13 @@ describe('an incomplete answer', () => {
 });
 
 describe('an answer of another kind', () => {
-  it.each(['[]', 'null', '"ok"', '7', '{}', '{"data":[]}'])('C16 valid JSON, wrong shape: %s', async (body) => {
+  it.each(['[]', 'null', '"ok"', '7', '{}', '{"data":[]}'])('valid JSON, wrong shape: %s', async (body) => {
     const result = await outcomeOf(read, [answer(200, body, jsonType)]);
     expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
     expect(result.message).not.toContain(body);
   });
 
-  it('C16 no run in the answer to a request for one', async () => {
+  it('no run in the answer to a request for one', async () => {
     expect(await outcomeOf(read, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
       exit: 3,
       attempts: 1,
@@ -267,7 +267,7 @@ describe('an answer of another kind', () => {
     ],
     ['bytes that are no UTF-8', answer(200, Buffer.from('{"run":"\xff"}', 'latin1'), jsonType), 'the answer was not UTF-8'],
     ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
-  ])('C17 misencoded: %s', async (_, step, reason) => {
+  ])('misencoded: %s', async (_, step, reason) => {
     expect(await outcomeOf(read, [step, fine])).toMatchObject({ exit: 0, attempts: 2 });
     expect(await outcomeOf(read, (await scripted()).always(step))).toMatchObject({
       exit: 8,
@@ -281,7 +281,7 @@ describe('an answer of another kind', () => {
     ['HTML', answer(200, '<html>', { 'content-type': 'text/html; charset=utf-8' }), 'the answer was text/html, not JSON'],
     ['a text', answer(201, 'OK', { 'content-type': 'text/plain' }), 'the answer was text/plain, not JSON'],
     ['no type', answer(200, '{}'), 'the answer was of an unknown type, not JSON'],
-  ])('C17 of another type is final, because another program answers: %s', async (_, step, reason) => {
+  ])('of another type is final, because another program answers: %s', async (_, step, reason) => {
     expect(await outcomeOf(read, [step, fine])).toMatchObject({
       exit: 8,
       attempts: 1,
@@ -291,43 +291,43 @@ describe('an answer of another kind', () => {
     expect(await outcomeOf(change, [step, replayed])).toMatchObject({ ...unknown, attempts: 1, distinctKeys: 1 });
   });
 
-  it('C17 501 is final, and nothing was done', async () => {
+  it('501 is final, and nothing was done', async () => {
     const step = json(501, { error: 'not_implemented', message: 'Not here.' });
     for (const ask of [read, change])
       expect(await outcomeOf(ask, [step, fine])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
   });
 
-  it('C17 a byte order mark is not part of the JSON, and identity is not an encoding', async () => {
+  it('a byte order mark is not part of the JSON, and identity is not an encoding', async () => {
     const step = answer(200, `\ufeff${JSON.stringify({ run })}`, { ...jsonType, 'content-encoding': 'identity' });
     expect(await outcomeOf(read, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
   });
 
-  it('C17 no encoding is requested', async () => {
+  it('no encoding is requested', async () => {
     const server = await scripted(fine);
     await outcomeOf(read, server);
     expect(server.header('accept-encoding')).toEqual(['identity']);
   });
 
-  it('C18 204 and an empty body when JSON is expected', async () => {
+  it('204 and an empty body when JSON is expected', async () => {
     for (const step of [raw('HTTP/1.1 204 No Content\r\n\r\n'), answer(200, '', jsonType), answer(201, '')]) {
       expect(await outcomeOf(change, [step])).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
     }
   });
 
-  it('C18 204 and an empty body when no JSON is expected', async () => {
+  it('204 and an empty body when no JSON is expected', async () => {
     const remove = { method: 'DELETE', path: '/v2/things/1', headers: {}, mutates: true };
     for (const step of [raw('HTTP/1.1 204 No Content\r\n\r\n'), answer(200, '')]) {
       expect(await outcomeOf((client) => client.send(remove), [step])).toMatchObject({ exit: 0, attempts: 1, distinctKeys: 1 });
     }
   });
 
-  it('C19 10 GB on a JSON route, declared: rejected before it is read', async () => {
+  it('10 GB on a JSON route, declared: rejected before it is read', async () => {
     const server = await scripted(partial(200, 1e10, '{', 'stall'));
     expect(await outcomeOf(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
     await server.until(({ open }) => open === 0);
   });
 
-  it('C19 10 GB on a JSON route, in chunks: cut at the limit', async () => {
+  it('10 GB on a JSON route, in chunks: cut at the limit', async () => {
     const piece = Buffer.alloc(1024 * 1024, ' ');
     const server = await scripted(raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', 'stall'));
     let written = 0;
@@ -345,7 +345,7 @@ describe('an answer of another kind', () => {
     expect(written).toBeLessThan(60);
   });
 
-  it('C20 an answer that is not HTTP', async () => {
+  it('an answer that is not HTTP', async () => {
     expect(await outcomeOf(read, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
       exit: 8,
       attempts: 1,
@@ -359,20 +359,20 @@ describe('an answer of another kind', () => {
     ['no object', '[]'],
     ['an error that is no word', '{"error":123}'],
     ['5 MB', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
-  ])('C21 error body is %s', async (_, body) => {
+  ])('error body is %s', async (_, body) => {
     const result = await outcomeOf(read, [answer(404, body)]);
     expect(result).toMatchObject({ exit: 3, attempts: 1, error: { code: 'http_404', details: { status: 404 } } });
     expect(result.message.length).toBeLessThan(200);
   });
 
-  it('C21 an endless error body still reports the status', async () => {
+  it('an endless error body still reports the status', async () => {
     const server = await scripted(partial(404, 1e10, ' '.repeat(2_000_000), 'stall'));
     expect(await outcomeOf(read, server)).toMatchObject({ exit: 3, attempts: 1 });
   });
 });
 
 describe('an error status', () => {
-  it('C22 500, 503, 200 on GET', async () => {
+  it('500, 503, 200 on GET', async () => {
     expect(await outcomeOf(read, [busy, unavailable, fine])).toMatchObject({
       exit: 0,
       attempts: 3,
@@ -381,7 +381,7 @@ describe('an error status', () => {
     });
   });
 
-  it('C22 waits are within the bounds of the jitter', async () => {
+  it('waits are within the bounds of the jitter', async () => {
     for (const [random, waits] of [
       [0, [25, 25, 25]],
       [0.999, [500, 999, 1998]],
@@ -391,14 +391,14 @@ describe('an error status', () => {
     }
   });
 
-  it('C23 always 500 for a keyed write', async () => {
+  it('always 500 for a keyed write', async () => {
     const result = await outcomeOf(change, (await scripted()).always(busy));
     expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000], elapsed: 1750 });
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
     expect(result.error?.details).toMatchObject({ idempotency_key: result.keys[0] });
   });
 
-  it('C23 500 on a keyed write, and a deadline before the next attempt', async () => {
+  it('500 on a keyed write, and a deadline before the next attempt', async () => {
     const deadline = Date.parse('2026-07-18T09:00:00.200Z');
     const result = await outcomeOf(change, [busy], { deadline });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [] });
@@ -406,7 +406,7 @@ describe('an error status', () => {
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
   });
 
-  it('C24 the budget of the process limits the retries of all requests', async () => {
+  it('the budget of the process limits the retries of all requests', async () => {
     const server = (await scripted()).always(busy);
     const retryBudget = new RetryBudget();
     const ask = async (client: Client) => {

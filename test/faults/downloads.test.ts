@@ -1,4 +1,4 @@
-/** C54: faults of downloads, through the command line. None of them leaves a partial file, or a file in the wrong place. */
+/** Faults of downloads, through the command line. None of them leaves a partial file, or a file in the wrong place. */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile as put, readdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
@@ -101,7 +101,7 @@ async function written(folder: string, prefix = ''): Promise<Record<string, stri
   return files;
 }
 
-describe('C54: a download', () => {
+describe('a download', () => {
   const half = (headers: Record<string, string> = tagged) => partial(200, 10, '01234', 'reset', headers);
   const rest = (headers: Record<string, string> = {}) => answer(206, '56789', { ...tagged, 'content-range': 'bytes 5-9/10', ...headers });
   const all = (headers: Record<string, string> = tagged) => answer(200, '0123456789', headers);
@@ -174,7 +174,7 @@ describe('C54: a download', () => {
   });
 });
 
-describe('C54: a tree', () => {
+describe('a tree', () => {
   const fine = { path: '/workspace/fine', size: 3 };
   const text = { text: 'abc' };
 

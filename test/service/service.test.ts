@@ -9,7 +9,7 @@ import { Gate } from './helpers/runtime.ts';
 import { Api, config, started } from './helpers/service.ts';
 
 describe('the first start', () => {
-  it('makes a team and a token that only its owner can read', async () => {
+  it('creates a team, and a token file that only its owner can read', async () => {
     const dataDirectory = join(await temporaryDirectory(), 'deep', 'data');
     const { service } = await started({ dataDirectory });
     expect(service.token).toMatch(/^aops_local_[\w-]{43}$/);
@@ -21,7 +21,7 @@ describe('the first start', () => {
 });
 
 describe('a later start', () => {
-  it('keeps team, token and data; a lost or foreign token is replaced, and the old one ends', async () => {
+  it('keeps the team, token, and data; a lost or foreign token is replaced and revoked', async () => {
     const dataDirectory = await temporaryDirectory();
     const first = await started({ dataDirectory });
     await first.agent();
@@ -42,7 +42,7 @@ describe('a later start', () => {
 });
 
 describe('a token file that cannot be read', () => {
-  it('is no lost one: nothing starts, and the key still works afterwards', async () => {
+  it('is not a lost one: the service does not start, and the token still works afterwards', async () => {
     const dataDirectory = await temporaryDirectory();
     const first = await started({ dataDirectory });
     await first.service.close();
@@ -61,8 +61,8 @@ describe('a token file that cannot be read', () => {
   });
 });
 
-describe('S40', () => {
-  it('a second service on the directory is refused, and told whose it is', async () => {
+describe('starting and closing', () => {
+  it('a second service cannot use the directory, and learns which process owns it', async () => {
     const { dataDirectory } = await started();
     await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({
       code: 'data_directory_in_use',
@@ -73,7 +73,7 @@ describe('S40', () => {
     await expect(startService({ dataDirectory, exec: 'off' })).rejects.toThrow('process 4711');
   });
 
-  it('a port that is taken is refused, and the directory is free again', async () => {
+  it('a port in use is reported, and the directory is free again', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.once('listening', resolve));
     afterTest(() => new Promise((resolve) => holder.close(resolve)));
@@ -87,7 +87,7 @@ describe('S40', () => {
     await started({ dataDirectory });
   });
 
-  it('closing finishes requests, ends within its bound although a run does not, and may be done twice', async () => {
+  it('closing finishes requests, ends in time although a run does not, and can be repeated', async () => {
     const reached = new Gate();
     const api = await started({
       behaviours: {
@@ -106,13 +106,13 @@ describe('S40', () => {
   });
 });
 
-it('a data directory that cannot be made is an error', async () => {
+it('a data directory that cannot be created is an error', async () => {
   const directory = await temporaryDirectory();
   await writeFile(join(directory, 'file'), '');
   await expect(startService({ dataDirectory: join(directory, 'file', 'data'), exec: 'off' })).rejects.toThrow();
 });
 
-it('executes scripts unless it is told otherwise', async () => {
+it('executes scripts by default', async () => {
   const dataDirectory = await temporaryDirectory();
   const service = await startService({ dataDirectory, exec: 'off' });
   afterTest(() => service.close());

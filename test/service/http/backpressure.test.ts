@@ -51,7 +51,7 @@ async function uploadUrl(api: Api): Promise<{ url: string; sandboxId: string }> 
   return { url: upload_url, sandboxId: sandbox_id };
 }
 
-it('an upload is read from the connection as the disk takes it', async () => {
+it('an upload is read from the connection as fast as the disk accepts it', async () => {
   const api = await started();
   const { url } = await uploadUrl(api);
   const lead = await slowestDisk(requestTo('/uploads/'));
@@ -61,7 +61,7 @@ it('an upload is read from the connection as the disk takes it', async () => {
   expect(lead()).toBeLessThan(mebibyte / 2);
 });
 
-it('a form is read from the connection as the disk takes it', async () => {
+it('a form is read from the connection as fast as the disk accepts it', async () => {
   const api = await started();
   const { sandbox_id } = await api.ok('createSandbox');
   const lead = await slowestDisk(requestTo(`/v2/sandboxes/${sandbox_id}/files`));
@@ -76,7 +76,7 @@ it('a form is read from the connection as the disk takes it', async () => {
   expect(lead()).toBeLessThan(mebibyte);
 });
 
-it('an upload that the disk refuses is answered, and leaves nothing behind', async () => {
+it('an upload that the disk rejects gets a response, and leaves nothing behind', async () => {
   const messages: string[] = [];
   const api = await started({ log: ({ message }) => messages.push(message) });
   const { url, sandboxId } = await uploadUrl(api);

@@ -16,7 +16,7 @@ async function chunksOf(request: IncomingMessage): Promise<void> {
 it.each([
   ['whole', (request: IncomingMessage) => readBody(request, 100, hour)],
   ['in pieces', chunksOf],
-])('of a client that has left before it is read %s is not waited for', async (_, read) => {
+])('the service does not wait for a body, read %s, of a client that has left', async (_, read) => {
   const server = createServer();
   afterTest(() => new Promise((resolve) => server.close(resolve)));
   server.listen(0, '127.0.0.1');
@@ -35,7 +35,7 @@ it.each([
 it.each([
   ['whole', (request: IncomingMessage) => readBody(request, 100, hour)],
   ['in pieces', chunksOf],
-])('of an unknown length is refused once more than the limit has arrived, read %s', async (_, read) => {
+])('a body of unknown length, read %s, is rejected once it exceeds the limit', async (_, read) => {
   const server = createServer();
   afterTest(() => new Promise((resolve) => server.close(resolve)));
   server.listen(0, '127.0.0.1');

@@ -1,11 +1,11 @@
-/** S40: closing the service finishes what was begun, takes nothing new, and waits no longer than its bound. */
+/** Closing the service finishes what was begun, takes nothing new, and waits no longer than its bound. */
 import { describe, expect, it } from 'vitest';
 import { promptly } from '../../support/promptly.ts';
 import { auth, dial, received, statusOf } from '../helpers/raw.ts';
 import { started } from '../helpers/service.ts';
 
 describe('closing', () => {
-  it('answers a request whose body is on its way, refuses new connections, and closes', async () => {
+  it('responds to a request whose body is still arriving, refuses new connections, and closes', async () => {
     const api = await started();
     const socket = await dial(api);
     const answer = received(socket);
@@ -25,14 +25,14 @@ describe('closing', () => {
     expect((await again.ok('listAgents')).agents).toMatchObject([{ name: 'Last' }]);
   });
 
-  it('does not wait for connections on which nothing was ever sent', async () => {
+  it('does not wait for connections that never sent anything', async () => {
     const api = await started();
     const ended = received(await dial(api));
     await promptly(() => api.service.close(), 3_000);
     expect(await ended).toBe('');
   });
 
-  it('does not wait for idle connections, and not for ever for a request that does not go on', async () => {
+  it('does not wait for idle connections, nor for ever for a request that makes no progress', async () => {
     const api = await started({ httpLimits: { bodyMilliseconds: 600_000 } });
     const idle = await dial(api);
     const idleEnd = received(idle);

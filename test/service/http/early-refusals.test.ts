@@ -19,7 +19,7 @@ function expectRefusal(answer: string, status: number, error: string): void {
 }
 
 describe('a refusal before the body', () => {
-  it('closes the connection, so that the body is not taken for another request', async () => {
+  it('closes the connection, so that the body is not mistaken for another request', async () => {
     const api = await started();
     const inside = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
     const answer = await raw(api, `${post(api, wrong)}Content-Length: ${inside.length + 1}\r\n\r\n${inside}`);
@@ -38,7 +38,7 @@ describe('a refusal before the body', () => {
     expectRefusal(await received(socket), 401, 'invalid_token');
   });
 
-  it('does not leave a client of a pool with a dead connection', async () => {
+  it('does not leave a dead connection in the pool of a client', async () => {
     const api = await started();
     for (let attempt = 0; attempt < 20; attempt++) {
       const large = await request(`${api.service.url}${agents(api)}`, { method: 'POST', body: Buffer.alloc(300_000), headers: {} });
@@ -48,13 +48,13 @@ describe('a refusal before the body', () => {
     }
   });
 
-  it('does not wait for ever for a body that does not come', async () => {
+  it('does not wait for ever for a body that never arrives', async () => {
     const api = await started({ httpLimits: { lingerMilliseconds: 50 } });
     expectRefusal(await raw(api, `${post(api, wrong)}Content-Length: 1000\r\n\r\nx`), 401, 'invalid_token');
     expectRefusal(await raw(api, `${post(api, wrong)}Transfer-Encoding: chunked\r\n\r\n5\r\nx`), 401, 'invalid_token');
   });
 
-  it('keeps the connection when there was no body, or it was read', async () => {
+  it('keeps the connection open if there was no body, or it was read', async () => {
     const api = await started();
     const answer = await raw(
       api,
@@ -69,7 +69,7 @@ describe('a refusal before the body', () => {
 describe('Expect: 100-continue', () => {
   const expecting = 'Expect: 100-continue\r\nConnection: close\r\n';
 
-  it('is answered with 100 when the body is wanted', async () => {
+  it('gets 100 if the body is wanted', async () => {
     const api = await started();
     const socket = await dial(api);
     const answer = received(socket);
@@ -79,14 +79,14 @@ describe('Expect: 100-continue', () => {
     expect(await answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 Created\r\n/);
   });
 
-  it('is answered with the refusal, and no 100, when it is not', async () => {
+  it('gets the refusal, and no 100, if the body is not wanted', async () => {
     const api = await started();
     expectRefusal(await raw(api, `${post(api, wrong)}${expecting}Content-Length: 10\r\n\r\n`), 401, 'invalid_token');
     const large = await raw(api, `${post(api, auth(api))}${expecting}Content-Length: 2000000\r\n\r\n`);
     expectRefusal(large, 413, 'body_too_large');
   });
 
-  it('asks for the bytes of a signed upload', async () => {
+  it('requests the bytes of a signed upload', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const { upload_url } = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
@@ -97,14 +97,14 @@ describe('Expect: 100-continue', () => {
     expect(await answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 Created\r\n/);
   });
 
-  it('of another word changes nothing', async () => {
+  it('with another value changes nothing', async () => {
     const api = await started();
     expect(statusOf(await raw(api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: miracles\r\nConnection: close\r\n\r\n'))).toBe(200);
   });
 });
 
-describe('what is no request', () => {
-  it('is refused in the shape of all errors, with the headers of all answers', async () => {
+describe('input that is not a request', () => {
+  it('is rejected with the usual error body and headers', async () => {
     const api = await started();
     const head = 'GET /healthz HTTP/1.1\r\n';
     const cases: [string, number, string][] = [
@@ -122,7 +122,7 @@ describe('what is no request', () => {
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 
-  it('that says who it is for or from twice, or not at all, is refused', async () => {
+  it('that contains Host or Authorization twice, or no Host, is rejected', async () => {
     const api = await started();
     for (const headers of ['', 'Host: 127.0.0.1\r\nHost: evil.test\r\n', `${auth(api)}Authorization: Bearer other\r\n`]) {
       const answer = await raw(api, `GET /v2/teams/${api.service.teamId} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
@@ -130,7 +130,7 @@ describe('what is no request', () => {
     }
   });
 
-  it('does not spoil an answer that has begun on its connection', async () => {
+  it('does not damage a response that has begun on its connection', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const upload = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
@@ -148,7 +148,7 @@ describe('what is no request', () => {
     expect(answer).not.toContain('invalid_request');
   });
 
-  it('changes no prototype and is bounded in depth, whatever it holds', async () => {
+  it('changes no prototype and is limited in depth, whatever it contains', async () => {
     const api = await started();
     const send = (body: string) => api.send('POST', agents(api), { headers: { 'content-type': 'application/json' }, body });
     for (const body of ['['.repeat(500_000), '{"a":'.repeat(100_000), '"\ud800"', '\ufeff{}', 'nul', '{"name":1e999}', '{"name":"a"}x'])

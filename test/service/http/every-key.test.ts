@@ -75,8 +75,8 @@ interface Other {
 /** Operations that only say where they have gone. */
 const retired: readonly OperationId[] = ['bulkDelegateCases', 'bulkRetryCases'];
 
-describe('S1, S2, S3, S4, S8: a key', () => {
-  it('lets every change execute once, of several at once too; any other request with it is refused', async () => {
+describe('a key', () => {
+  it('lets every change execute once, even if it is sent several times simultaneously, and is rejected for any other request', async () => {
     const clock = new ManualClock();
     const api = await fillable({ clock });
     const of = await filled(api);
@@ -108,7 +108,7 @@ describe('S1, S2, S3, S4, S8: a key', () => {
     expect(refusals).toEqual(refused);
   });
 
-  it('is not used up by a redirect, which is followed with it', async () => {
+  it('can be used again to follow a redirect', async () => {
     const api = await fillable();
     const of = await filled(api);
     for (const id of retired) {
@@ -120,7 +120,7 @@ describe('S1, S2, S3, S4, S8: a key', () => {
     }
   });
 
-  it('is of one route: the same one is refused on every other', async () => {
+  it('belongs to one route, and is rejected on every other', async () => {
     const api = await fillable();
     const of = await filled(api);
     await (await sendable(api, 'createSandbox', of))('one');
@@ -131,8 +131,8 @@ describe('S1, S2, S3, S4, S8: a key', () => {
   });
 });
 
-describe('S15: a request without a key', () => {
-  it('executes each time, since the interface asks for none; a read takes no notice of one', async () => {
+describe('a request without a key', () => {
+  it('executes each time, because the interface requires no key, and reads ignore it', async () => {
     const api = await fillable();
     const of = await filled(api);
     for (const id of order) {
@@ -151,8 +151,8 @@ describe('S15: a request without a key', () => {
   });
 });
 
-describe('S10: an invalid key', () => {
-  it('is refused by every change before its body is looked at', async () => {
+describe('an invalid key', () => {
+  it('is rejected by every change before its body is read', async () => {
     const api = await fillable();
     await each(keyed, async (id) => {
       for (const key of ['two words', 'x'.repeat(256), ''])

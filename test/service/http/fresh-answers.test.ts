@@ -5,7 +5,7 @@ import { Gate } from '../helpers/runtime.ts';
 import { started } from '../helpers/service.ts';
 
 describe('a run that is read again and again', () => {
-  it('is shown as it is after every change', async () => {
+  it('shows every change immediately', async () => {
     const gate = new Gate();
     const api = await started({
       behaviours: {

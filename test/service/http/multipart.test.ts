@@ -34,7 +34,7 @@ async function expectParts(body: string | Buffer, boundary: string, expected: Pa
 const disposition = (rest: string): string => `Content-Disposition: form-data; ${rest}`;
 
 describe('a form', () => {
-  it('is what FormData writes', async () => {
+  it('is read as FormData writes it', async () => {
     const form = new FormData();
     form.append('path', 'Rechnung "ä"\r\n.txt');
     form.append('a "b"\n', '');
@@ -57,13 +57,13 @@ describe('a form', () => {
     ]);
   });
 
-  it('may hold what looks like a boundary for a while', async () => {
+  it('can contain text that begins like a boundary', async () => {
     const content = '\r\n--bound\r\n-\r--boundar\r\n\r\n--\r\n--boundarX--\r';
     const body = `--boundary\r\n${disposition('name="file"; filename*=UTF-8\'\'%e2%82%ac')}\r\nContent-Type: a/b\r\n\r\n${content}\r\n--boundary--`;
     await expectParts(body, 'boundary', [['file', true, content]]);
   });
 
-  it('is the same with a boundary at each of its bytes', async () => {
+  it('is read the same wherever it is split', async () => {
     const body = `--x\r\n${disposition('name="path"')}\r\n\r\na\r\n-\r\n--\r\n--x\r\n${disposition('name="file"; filename="ä"')}\r\nContent-Type: a/b\r\n\r\n\r\n\r\n--x--\r\n`;
     const expected = await partsOf(body, 'x', body.length);
     expect(expected).toEqual([
@@ -73,13 +73,13 @@ describe('a form', () => {
     for (let length = 1; length < body.length; length++) expect(await partsOf(body, 'x', length), `pieces of ${length}`).toEqual(expected);
   });
 
-  it('keeps no more of a piece than may be the beginning of a boundary', async () => {
+  it('buffers no more of a chunk than could be the beginning of a boundary', async () => {
     const reader = await MultipartReader.open('multipart/form-data; boundary=b');
     const found = await reader.read(Buffer.from(`--b\r\n${disposition('name="f"')}\r\n\r\n${'x'.repeat(1_000)}`));
     expect(found.reduce((size, [, { length }]) => size + length, 0)).toBeGreaterThan(990);
   });
 
-  it('says its boundary in the content type', async () => {
+  it('has its boundary in the content type', async () => {
     const parts = async (type: string | undefined, boundary: string) => {
       const reader = await MultipartReader.open(type);
       const found = await reader.read(Buffer.from(`--${boundary}\r\n${disposition('name=a')}\r\n\r\n1\r\n--${boundary}--`));
@@ -140,7 +140,7 @@ describe('a form', () => {
     }
   });
 
-  it('is bytes, whatever its headers say', async () => {
+  it('is read as bytes, whatever its headers specify', async () => {
     const names = ['__proto__', 'constructor', 'hasOwnProperty'];
     const types = [
       'text/plain; charset',
@@ -172,7 +172,7 @@ describe('an upload as a form', () => {
   };
   const errorOf = ({ status, body }: { status: number; body: unknown }) => [status, (body as { error: string }).error];
 
-  it('brings files of any size whole, and leaves nothing else behind', async () => {
+  it('stores files of any size completely, and leaves nothing else behind', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const folder = path.join(api.dataDirectory, 'sandboxes');
@@ -201,7 +201,7 @@ describe('an upload as a form', () => {
     expect(await readdir(folder)).toEqual([sandbox_id]);
   });
 
-  it('is the same request only with the same bytes, also where it was refused', async () => {
+  it('is the same request only with the same bytes, even if it was rejected', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const send = (key: string, content: string, type = 'multipart/form-data; boundary=x') =>
@@ -255,7 +255,7 @@ describe('an upload as a form', () => {
     expect(messages).not.toContain('a request failed');
   });
 
-  it('has few parts, and little text', async () => {
+  it('is limited in its number of parts and its text', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const file: [string, Buffer] = ['file', Buffer.from('1')];

@@ -8,8 +8,8 @@ const json = { 'content-type': 'application/json' };
 const codeOf = (answer: Answer) => [answer.status, (answer.body as { error?: string } | undefined)?.error];
 const agentsPath = (api: Api) => `/v2/teams/${api.service.teamId}/agents`;
 
-describe('who is let in', () => {
-  it('needs a valid token, on every path that is not open', async () => {
+describe('access', () => {
+  it('requires a valid token on every path that is not public', async () => {
     const api = await started();
     for (const authorization of [undefined, 'Bearer', 'Bearer wrong', `Basic ${api.service.token}`, api.service.token]) {
       const answer = await api.send('GET', '/v2/anything', {
@@ -26,7 +26,7 @@ describe('who is let in', () => {
     ).toBe(200);
   });
 
-  it('needs a Host of this service, and no foreign Origin', async () => {
+  it('requires a Host of this service, and no foreign Origin', async () => {
     const api = await started();
     for (const host of ['evil.test', '10.0.0.1', 'localhost.evil.test']) {
       expect(codeOf(await api.send('GET', '/healthz', { headers: { host } }))).toEqual([403, 'host_not_allowed']);
@@ -53,13 +53,13 @@ describe('who is let in', () => {
     ['an invalid port', '127.0.0.1:99999'],
     ['a space', '127.0.0.1 evil.test'],
     ['nothing', ''],
-  ])('refuses a Host with %s', async (_, host) => {
+  ])('rejects a Host with %s', async (_, host) => {
     const api = await started();
     const answer = await raw(api, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect([statusOf(answer), (bodyOf(answer) as { error: string }).error]).toEqual([400, 'invalid_request']);
   });
 
-  it('goes by the host of a target in absolute form, whatever the Host header says', async () => {
+  it('uses the host of a request target in absolute form instead of the Host header', async () => {
     const api = await started();
     const get = (target: string, host: string) => raw(api, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     const metadata = '/.well-known/oauth-authorization-server';
@@ -69,7 +69,7 @@ describe('who is let in', () => {
     expect(bodyOf(answer)).toMatchObject({ issuer: 'http://localhost:1' });
   });
 
-  it('shows its health and the description of the interface to all', async () => {
+  it('requires no token for its health and the description of the interface', async () => {
     const api = await started();
     const health = await api.send('GET', '/healthz', { anonymous: true });
     expect(health.body).toEqual({ status: 'ok', version, instance_id: api.service.instanceId });
@@ -80,7 +80,7 @@ describe('who is let in', () => {
 });
 
 describe('the rate limit', () => {
-  it('S19: refuses the request above it, and says until when', async () => {
+  it('rejects the request that exceeds it, and says until when', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
     clock.advance(1_500);
@@ -101,7 +101,7 @@ describe('the rate limit', () => {
     expect((await api.send('GET', agentsPath(api))).headers['ratelimit-remaining']).toBe('1');
   });
 
-  it('S20: is told with every answer, and only counts down in a window', async () => {
+  it('is reported with every response, and only counts down within a window', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, rateLimit: { limit: 6, windowSeconds: 60 } });
     const answers = [
@@ -118,7 +118,7 @@ describe('the rate limit', () => {
     expect(new Set(answers.map(({ headers }) => headers['ratelimit-reset'])).size).toBe(1);
   });
 
-  it('counts attempts without a valid token against their address, and no one else', async () => {
+  it('counts attempts without a valid token against their address only', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
     const attempt = () => api.send('GET', agentsPath(api), { anonymous: true });
@@ -127,7 +127,7 @@ describe('the rate limit', () => {
     expect((await api.send('GET', '/healthz', { anonymous: true })).status).toBe(200);
   });
 
-  it('S22: moves with the clock, as the Date does', async () => {
+  it('follows the clock, like the Date header', async () => {
     for (const skew of [-3_600_000, 3_600_000]) {
       const clock = new ManualClock(Date.now() + skew);
       const api = await started({ clock, rateLimit: { limit: 5, windowSeconds: 30 } });
@@ -140,8 +140,8 @@ describe('the rate limit', () => {
   });
 });
 
-describe('S23: bodies', () => {
-  it('that are no JSON object of the right shape are refused, with every problem named', async () => {
+describe('bodies', () => {
+  it('that are not JSON objects of the expected shape are rejected with every problem', async () => {
     const api = await started();
     const post = (body: string, headers: Record<string, string> = json) => api.send('POST', agentsPath(api), { headers, body });
     for (const body of ['', '{', 'null', '[]', '"text"', '{"name":1}', '{"name":"\ud800"', `${'['.repeat(5_000)}${']'.repeat(5_000)}`]) {
@@ -167,7 +167,7 @@ describe('S23: bodies', () => {
     );
   });
 
-  it('that are nested too deep or poison prototypes do no harm', async () => {
+  it('that are nested too deeply or try to change prototypes do no harm', async () => {
     const api = await started();
     const post = (body: string) => api.send('POST', agentsPath(api), { headers: json, body });
     const deep = `{"name":"A","build":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
@@ -178,7 +178,7 @@ describe('S23: bodies', () => {
     expect((nul.body as { agent: { name: string } }).agent.name).toBe('a\ufffdb');
   });
 
-  it('that are too large are refused, whether their length is told or not', async () => {
+  it('that are too large are rejected, whether or not their length was announced', async () => {
     const api = await started();
     const big = Buffer.alloc(2 * 1024 * 1024, ' ');
     expect(codeOf(await api.send('POST', agentsPath(api), { headers: json, body: big }))).toEqual([413, 'body_too_large']);
@@ -195,7 +195,7 @@ describe('S23: bodies', () => {
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 
-  it('of the wrong kind are refused where a file is wanted', async () => {
+  it('of an unexpected type are rejected where a file is expected', async () => {
     const api = await started();
     const { sandbox_id } = await api.ok('createSandbox');
     const path = `/v2/sandboxes/${sandbox_id}/files`;
@@ -212,8 +212,8 @@ describe('S23: bodies', () => {
   });
 });
 
-describe('S26, S27: paths and methods', () => {
-  it('that do not exist are answered alike', async () => {
+describe('paths and methods', () => {
+  it('that do not exist all get the same kind of response', async () => {
     const api = await started();
     const runs = `/v2/teams/${api.service.teamId}/runs`;
     for (const path of ['/v2', '/v2/', `${runs}/`, `//v2/teams`, '/v2/runs', '/v2/runs/', '/v3/runs/x', '/V2/runs/x']) {
@@ -227,7 +227,7 @@ describe('S26, S27: paths and methods', () => {
     expect(await rawStatus(api, `GET http://127.0.0.1${runs}`)).toBe(200);
   });
 
-  it('say which methods they take', async () => {
+  it('list the methods that they allow', async () => {
     const api = await started();
     const answer = await api.send('DELETE', agentsPath(api));
     expect(codeOf(answer)).toEqual([405, 'method_not_allowed']);
@@ -239,7 +239,7 @@ describe('S26, S27: paths and methods', () => {
     expect([missing.status, missing.text]).toEqual([404, '']);
   });
 
-  it('that are no HTTP are answered and do no harm', async () => {
+  it('that are not valid HTTP get a response and do no harm', async () => {
     const api = await started();
     const garbage = await raw(api, 'NONSENSE\r\n\r\n');
     expect(garbage).toMatch(/^HTTP\/1.1 400 .*RateLimit-Limit: \d+.*"error":"invalid_request"/s);
@@ -249,7 +249,7 @@ describe('S26, S27: paths and methods', () => {
   });
 });
 
-it('a failure of the service itself is a 500 that tells nothing, and is logged without the token', async () => {
+it('a failure of the service is a 500 that reveals nothing, and is logged without the token', async () => {
   const lines: string[] = [];
   // A broken runtime: its validate throws something that is no ServiceError.
   const broken = await started({

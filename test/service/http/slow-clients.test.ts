@@ -1,4 +1,4 @@
-/** S24: clients that are slow, half there or many. The service gives each its time, and is there for the others meanwhile. */
+/** Clients that are slow, half there or many. The service gives each its time, and is there for the others meanwhile. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ describe('a slow client', () => {
     expect(text).toMatch(/RateLimit-Remaining: \d+/);
   });
 
-  it('that sends its body a character at a time is cut off with 408, and nothing of it is kept', async () => {
+  it('that sends its body a character at a time is cut off with 408, and nothing of it is stored', async () => {
     const api = await started({ httpLimits: quick });
     const socket = await dial(api);
     const answer = received(socket);
@@ -55,7 +55,7 @@ describe('a slow client', () => {
     expect([retry.status, retry.headers['idempotency-replayed']]).toEqual([201, undefined]);
   });
 
-  it('that says nothing, or stops in the middle, loses its connection', async () => {
+  it('that sends nothing, or stops halfway, loses its connection', async () => {
     const api = await started({ httpLimits: quick });
     const silent = received(await dial(api));
     const half = await dial(api);
@@ -89,7 +89,7 @@ describe('a slow client', () => {
 });
 
 describe('a half-open connection', () => {
-  it('that ends in its headers or its body is answered or dropped, and harms nobody', async () => {
+  it('that ends within the headers or the body gets a response or is dropped, and affects no other client', async () => {
     const lines: string[] = [];
     const api = await started({ httpLimits: quick, log: (entry) => lines.push(`${entry.level} ${entry.message}`) });
     const inHeaders = await dial(api);
@@ -106,7 +106,7 @@ describe('a half-open connection', () => {
 });
 
 describe('many connections', () => {
-  it('that are idle do not keep others from being answered, and end', async () => {
+  it('that are idle do not delay other clients, and are closed', async () => {
     const api = await started({ httpLimits: { ...quick, headersMilliseconds: 1_500 } });
     const idle = await Promise.all(Array.from({ length: 1_000 }, () => dial(api)));
     const answers = idle.map(received);
@@ -116,7 +116,7 @@ describe('many connections', () => {
     await expectResponsive(api);
   });
 
-  it('are refused above their limit, until one is free', async () => {
+  it('are refused above the limit until one is free', async () => {
     const api = await started({ httpLimits: { connections: 3 } });
     const held = await Promise.all([dial(api), dial(api), dial(api)]);
     expect(await raw(api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n')).toBe('');
@@ -131,7 +131,7 @@ describe('many connections', () => {
     expect(statusOf(answer)).toBe(200);
   });
 
-  it('of one address leave some for the others', async () => {
+  it('of one address leave some for other addresses', async () => {
     const health = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n';
     const api = await started({ httpLimits: { connectionsPerAddress: 3 }, trustedProxies: ['127.0.0.4'] });
     const asked = async (from: string): Promise<number> => {
@@ -156,7 +156,7 @@ describe('many connections', () => {
 });
 
 describe('a share of connections', () => {
-  it('is of a network of IPv6, and one address of IPv4 however it is written', () => {
+  it('belongs to an IPv6 network, or to an IPv4 address in any notation', () => {
     const shares = new ConnectionShares(2, () => false);
     const refused: string[] = [];
     const sockets = [

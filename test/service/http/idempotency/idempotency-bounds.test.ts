@@ -1,4 +1,4 @@
-/** S17: what is kept under idempotency keys is bounded for each credential, and never given up before its time. */
+/** What is kept under idempotency keys is bounded for each credential, and never given up before its time. */
 import { describe, expect, it } from 'vitest';
 import type { IdempotencyBounds } from '../../../../src/service/store/idempotency/key-usage.ts';
 import { ManualClock } from '../../helpers/clock.ts';
@@ -11,8 +11,8 @@ const failure = (answer: Answer) => [answer.status, (answer.body as { error?: st
 const bounded = (idempotencyBounds: IdempotencyBounds, clock = new ManualClock()) => started({ clock, idempotencyBounds });
 const create = (api: Api, key: string, name = key) => api.call('createAgent', { body: { name }, headers: { 'idempotency-key': key } });
 
-describe('a credential that keeps as much as it may', () => {
-  it('is refused a new key with 503 until the first ends, while what is kept is replayed', async () => {
+describe('a credential that has stored as many keys as it may', () => {
+  it('gets 503 for a new key until the first one expires, and stored responses are still replayed', async () => {
     const clock = new ManualClock();
     const api = await bounded({ records: 2, bytes: 1e9 }, clock);
     expect((await create(api, 'a')).status).toBe(201);
@@ -31,7 +31,7 @@ describe('a credential that keeps as much as it may', () => {
     expect(replayed(await create(api, 'b'))).toBe(true);
   });
 
-  it('does not keep others from theirs', async () => {
+  it('does not prevent other credentials from storing keys', async () => {
     const api = await bounded({ records: 1, bytes: 1e9 });
     const other = await api.withToken();
     await create(api, 'a');
@@ -39,7 +39,7 @@ describe('a credential that keeps as much as it may', () => {
     expect((await create(other, 'b')).status).toBe(201);
   });
 
-  it('is measured by the length of the responses too', async () => {
+  it('is also limited by the size of the stored responses', async () => {
     const api = await bounded({ records: 1_000, bytes: 2_000 });
     let kept = 0;
     while ((await create(api, `k${kept}`, `${'x'.repeat(200)}${kept}`)).status === 201) kept += 1;
@@ -48,7 +48,7 @@ describe('a credential that keeps as much as it may', () => {
     expect(replayed(await create(api, 'k0', `${'x'.repeat(200)}0`))).toBe(true);
   });
 
-  it('is known again after a restart', async () => {
+  it('is recognised after a restart', async () => {
     const clock = new ManualClock();
     const api = await bounded({ records: 1, bytes: 1e9 }, clock);
     await create(api, 'a');
@@ -58,7 +58,7 @@ describe('a credential that keeps as much as it may', () => {
     expect(failure(await create(again, 'b'))).toEqual([503, 'idempotency_store_full']);
   });
 
-  it('gets back what a failure of the service had taken', async () => {
+  it('gets its capacity back after a failure of the service', async () => {
     let broken = true;
     const api = await started({
       idempotencyBounds: { records: 1, bytes: 1e9 },

@@ -28,7 +28,7 @@ async function countAgents(api: Api): Promise<number> {
 }
 
 describe('a key that is used again', () => {
-  it('S1: replays the same bytes, without executing', async () => {
+  it('replays the same bytes without executing the request', async () => {
     const api = await started();
     const first = await createAgent(api, named('A'));
     const second = await createAgent(api, named('A'));
@@ -39,7 +39,7 @@ describe('a key that is used again', () => {
     expect(await countAgents(api)).toBe(1);
   });
 
-  it('S2, S3: is refused for any other request, also for other bytes of the same JSON', async () => {
+  it('is rejected for any other request, even for other bytes of the same JSON', async () => {
     const api = await started();
     await createAgent(api, named('A'));
     const others = [
@@ -58,7 +58,7 @@ describe('a key that is used again', () => {
     expect(await countAgents(api)).toBe(1);
   });
 
-  it('does not mind parameters of the content type, percent-encoding or the order of the query', async () => {
+  it('ignores parameters of the content type, percent-encoding, and the order of the query', async () => {
     const api = await started();
     const agent = await createAgent(api, named('A'));
     const path = `/v2/agents/${(agent.body as { agent: { id: string } }).agent.id}`;
@@ -68,7 +68,7 @@ describe('a key that is used again', () => {
     expect(replayed(await patch(`${path.replace('agents', '%61gents')}?b=2&a=1`, 'application/json; charset=utf-8'))).toBe(true);
   });
 
-  it('S4: lets one of many at once execute', async () => {
+  it('executes one of many simultaneous requests', async () => {
     const api = await started();
     const answers = await Promise.all(Array.from({ length: 50 }, () => createAgent(api, named('A'))));
     const executed = answers.filter((answer) => answer.status === 201 && !replayed(answer));
@@ -80,7 +80,7 @@ describe('a key that is used again', () => {
     expect(await countAgents(api)).toBe(1);
   });
 
-  it('S8: replays refusals too', async () => {
+  it('also replays refusals', async () => {
     const api = await started();
     for (const [key, body, status] of [
       ['a', '{}', 400],
@@ -97,7 +97,7 @@ describe('a key that is used again', () => {
     expect(replayed(await missing())).toBe(true);
   });
 
-  it('S14: is forgotten 24 hours after the first request; a replay prolongs nothing', async () => {
+  it('expires 24 hours after the first request, and replays do not extend that', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     await createAgent(api, named('A'));
@@ -108,7 +108,7 @@ describe('a key that is used again', () => {
     expect([late.status, codeOf(late), replayed(late)]).toEqual([409, 'agent_name_taken', false]);
   });
 
-  it('is forgotten after its time also when no request comes, with the secret in its answer', async () => {
+  it('expires even if no request arrives, together with the secret in its response', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const { body } = await api.send('POST', '/v2/local/tokens', {
@@ -131,7 +131,7 @@ describe('a key that is used again', () => {
     await within(10 * 60_000, clock, async () => (await kept()) === '');
   });
 
-  it('S18: replays with fresh dates and limits, and nothing of the connection', async () => {
+  it('replays with a current date and current limits, and without headers of the connection', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
     const first = await createAgent(api, named('A'));
@@ -144,8 +144,8 @@ describe('a key that is used again', () => {
   });
 });
 
-describe('who has a key', () => {
-  it('S6, S7: is the credential, whatever token it presents', async () => {
+describe('the owner of a key', () => {
+  it('is the credential, whatever token it presents', async () => {
     const dataDirectory = await temporaryDirectory();
     const db = await openDatabase(dataDirectory);
     const created_at = new Date().toISOString();
@@ -175,8 +175,8 @@ describe('who has a key', () => {
   });
 });
 
-describe('what is never kept', () => {
-  it('S10: failures before the keys are looked at', async () => {
+describe('what is never stored under a key', () => {
+  it('failures that occur before keys are looked up', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, rateLimit: { limit: 1, windowSeconds: 10 } });
     expect((await createAgent(api, named('A'), { authorization: 'Bearer wrong' })).status).toBe(401);
@@ -188,7 +188,7 @@ describe('what is never kept', () => {
     expect([created.status, replayed(created)]).toEqual([201, false]);
   });
 
-  it('checks the form of a key', async () => {
+  it('requests with a malformed key', async () => {
     const api = await started();
     for (const key of ['', 'é', 'x'.repeat(256)])
       expect((await createAgent(api, named('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
@@ -201,7 +201,7 @@ describe('what is never kept', () => {
   });
 });
 
-it('S12: a handler continues when its client has left; a retry gets its answer', async () => {
+it('a handler continues after its client has left, and a retry gets the response', async () => {
   const api = await started();
   const socket = connect(api.service.port, '127.0.0.1');
   await new Promise<void>((resolve) => socket.write(head(api, ['Idempotency-Key: k1'], named('A')), () => resolve()));
