@@ -4,8 +4,8 @@ import type { Host } from './cli/program/host.ts';
 
 /** Runs the command line of `host` and resolves to the exit code. Never rejects. */
 export async function main(host: Host): Promise<number> {
-  const [only, ...more] = host.argv.slice(2);
-  if (more.length === 0 && (only === '--version' || only === '-V' || only === 'version')) {
+  const [firstArgument, ...otherArguments] = host.argv.slice(2);
+  if (otherArguments.length === 0 && (firstArgument === '--version' || firstArgument === '-V' || firstArgument === 'version')) {
     const failure = await new Promise<Error | null | undefined>((written) => {
       host.stdout.once('error', written);
       host.stdout.write(`${version}\n`, written);

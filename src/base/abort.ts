@@ -21,8 +21,8 @@ export async function orAborted<Value>(promise: Promise<Value>, signal: AbortSig
 
 /** One signal that is aborted with any of those that are defined. */
 export function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
-  const defined = signals.filter((signal) => signal !== undefined);
-  return defined.length === 1 ? (defined[0] as AbortSignal) : AbortSignal.any(defined);
+  const definedSignals = signals.filter((signal) => signal !== undefined);
+  return definedSignals.length === 1 ? (definedSignals[0] as AbortSignal) : AbortSignal.any(definedSignals);
 }
 
 /** Aborted with any of the signals, for many simultaneous waits: Node would take that many listeners for a leak and print a warning. */

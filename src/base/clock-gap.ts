@@ -15,9 +15,9 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
 }
 
 /** How far a time zone is east of UTC at a moment, in milliseconds. */
-export function zoneOffset(at: number, timeZone: string): number {
+export function zoneOffset(instant: number, timeZone: string): number {
   const name = formatOf(timeZone)
-    .formatToParts(at)
+    .formatToParts(instant)
     .find(({ type }) => type === 'timeZoneName')?.value;
   // `GMT` alone is UTC itself.
   const [, sign, hours, minutes, seconds = 0] = /([+-])(\d\d):(\d\d)(?::(\d\d))?/.exec(name ?? '') ?? [undefined, '+', 0, 0];

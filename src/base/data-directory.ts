@@ -20,9 +20,9 @@ export async function makeDataDirectory(directory: string): Promise<void> {
     makeFolders(directory, 0o700);
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    const why = Object.hasOwn(reasons, code) ? reasons[code] : code || String(error);
+    const reason = Object.hasOwn(reasons, code) ? reasons[code] : code || String(error);
     throw new UsageError(
-      `Data cannot be stored in ${directory}: ${why}.`,
+      `Data cannot be stored in ${directory}: ${reason}.`,
       'Choose another directory with --data-dir.',
       'data_directory_unusable',
     );

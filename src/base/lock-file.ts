@@ -89,8 +89,8 @@ function breakStale(file: string, staleMilliseconds: number): void {
 
 /** Milliseconds since the file was written, or 0 when it does not exist. */
 function ageOf(file: string): number {
-  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-  return written === undefined ? 0 : systemClock.now() - written;
+  const modifiedAt = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return modifiedAt === undefined ? 0 : systemClock.now() - modifiedAt;
 }
 
 function ownerOf(file: string): string | undefined {

@@ -14,9 +14,9 @@ export function makeFolders(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
-    const above = path.dirname(folder);
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(above)) {
-      makeFolders(above, mode);
+    const parent = path.dirname(folder);
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && !existsSync(parent)) {
+      makeFolders(parent, mode);
       makeFolders(folder, mode);
     } else if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }

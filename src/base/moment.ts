@@ -30,15 +30,15 @@ function midnight(now: number, offset: number): number {
 }
 
 function fromDate(text: string): number | undefined {
-  const found = dateTime.exec(text);
-  if (!found) return undefined;
-  const [year, month, day, hour = 0, minute = 0, second = 0] = found
+  const match = dateTime.exec(text);
+  if (!match) return undefined;
+  const [year, month, day, hour = 0, minute = 0, second = 0] = match
     .slice(1, 7)
     .map((part) => (part === undefined ? undefined : Number(part))) as [number, number, number, number?, number?, number?];
-  const exists = day <= new Date(Date.UTC(year, month, 0)).getUTCDate() && month >= 1 && month <= 12 && day >= 1;
-  if (!exists || year < 1 || hour > 23 || minute > 59 || second > 59) return undefined;
-  const milliseconds = Math.floor(Number(`0.${found[7] ?? 0}`) * 1_000);
-  const offset = zoneOffset(found[8]);
+  const isCalendarDate = day <= new Date(Date.UTC(year, month, 0)).getUTCDate() && month >= 1 && month <= 12 && day >= 1;
+  if (!isCalendarDate || year < 1 || hour > 23 || minute > 59 || second > 59) return undefined;
+  const milliseconds = Math.floor(Number(`0.${match[7] ?? 0}`) * 1_000);
+  const offset = zoneOffset(match[8]);
   if (offset === undefined) {
     const local = new Date(2_000, 0, 1, hour, minute, second, milliseconds);
     // Set separately: the constructor takes a year below 100 to mean 19xx.

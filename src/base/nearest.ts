@@ -1,8 +1,8 @@
 /** The word that was probably meant. */
 
 /** The known word that is most similar to `word`, if any is close enough: at most a third of its letters may differ. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
-  const [best] = known
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
+  const [best] = candidates
     .map((candidate) => ({ candidate, count: edits(word.toLowerCase(), candidate.toLowerCase()) }))
     .sort((a, b) => a.count - b.count);
   return best && best.count <= Math.max(1, Math.floor(best.candidate.length / 3)) ? best.candidate : undefined;
@@ -17,10 +17,10 @@ export function edits(a: string, b: string): number {
     const row = [i];
     rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let least = Math.min(cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (same ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, cell(i - 2, j - 2) + 1);
-      row.push(least);
+      const isSame = a[i - 1] === b[j - 1];
+      let cost = Math.min(cell(i - 1, j) + 1, cell(i, j - 1) + 1, cell(i - 1, j - 1) + (isSame ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, cell(i - 2, j - 2) + 1);
+      row.push(cost);
     }
   }
   return cell(a.length, b.length);

@@ -1,13 +1,13 @@
 /** Characters that steer, reorder or hide text, made visible. */
 
 // \p{Cc} is C0, DEL and C1. The others reorder or hide text (Trojan Source, CVE-2021-42574).
-const hostile = /\r\n|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const controlCharacters = /\r\n|[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Control and direction characters become visible notation (`^[`, `\u{202e}`); line feeds and tabs stay, CR LF becomes a line feed. */
 export function sanitize(text: string): string {
-  return text.replace(hostile, (found) => {
-    if (found === '\r\n') return '\n';
-    return found === '\n' || found === '\t' ? found : notation(found);
+  return text.replace(controlCharacters, (character) => {
+    if (character === '\r\n') return '\n';
+    return character === '\n' || character === '\t' ? character : notation(character);
   });
 }
 

@@ -48,11 +48,11 @@ export function withDefaultTimes(times: ScheduleTimes): ScheduleTimes {
  * Normalises times as a service stores them for computing with: fields left over from another frequency are dropped, and `9:00`,
  * `09:00:00` and `Monday` are understood. A value that cannot be understood is left unchanged.
  */
-export function storedTimes(stored: ScheduleTimes): ScheduleTimes {
-  const fields = isFrequency(stored.frequency) ? fieldsOf[stored.frequency] : [];
-  const { time, day, day_of_month, cron } = stored;
+export function storedTimes(times: ScheduleTimes): ScheduleTimes {
+  const fields = isFrequency(times.frequency) ? fieldsOf[times.frequency] : [];
+  const { time, day, day_of_month, cron } = times;
   return {
-    ...stored,
+    ...times,
     time: fields.includes('time') && time ? clockTime(time) : null,
     day: fields.includes('day') && day ? weekday(day) : null,
     day_of_month: fields.includes('day_of_month') ? (day_of_month ?? null) : null,

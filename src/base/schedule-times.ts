@@ -33,7 +33,7 @@ export function timesProblems(times: ScheduleTimes): TimesProblem[] {
   const problems: TimesProblem[] = [];
   for (const field of ['time', 'day', 'day_of_month', 'cron'] as const) {
     if (times[field] === null || fieldsOf[frequency].includes(field)) continue;
-    const allowed = frequencies.filter((other) => fieldsOf[other].includes(field));
+    const allowed = frequencies.filter((frequency) => fieldsOf[frequency].includes(field));
     problems.push({ field, message: `is not used with ${frequency}, only with ${allowed.join(', ')}` });
   }
   if (times.time !== null && !isTimeOfDay(times.time))
@@ -60,8 +60,8 @@ function zoneProblem(zone: string): string | undefined {
       // Reported below.
     }
   }
-  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-  return `must be the IANA name of a time zone, such as Europe/Berlin or UTC${meant === undefined ? '' : ` (did you mean ${meant}?)`}`;
+  const suggestion = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  return `must be the IANA name of a time zone, such as Europe/Berlin or UTC${suggestion === undefined ? '' : ` (did you mean ${suggestion}?)`}`;
 }
 
 function cronProblem(pattern: string, timezone: string): string | undefined {
@@ -82,7 +82,7 @@ function cronProblem(pattern: string, timezone: string): string | undefined {
 export function cronPatterns(schedule: ScheduleTimes): string[] {
   const times = withDefaultTimes(schedule);
   const [hour, minute] = (times.time ?? '00:00').split(':').map(Number) as [number, number];
-  const at = `${minute} ${hour}`;
+  const timeFields = `${minute} ${hour}`;
   switch (times.frequency as Frequency) {
     case 'every_5_minutes':
       return ['*/5 * * * *'];
@@ -91,17 +91,17 @@ export function cronPatterns(schedule: ScheduleTimes): string[] {
     case 'hourly':
       return [`${minute} * * * *`];
     case 'daily':
-      return [`${at} * * *`];
+      return [`${timeFields} * * *`];
     case 'workday':
-      return [`${at} * * 1-5`];
+      return [`${timeFields} * * 1-5`];
     case 'weekly':
-      return [`${at} * * ${(weekdays.indexOf((times.day ?? 'monday') as 'monday') + 1) % 7}`];
+      return [`${timeFields} * * ${(weekdays.indexOf((times.day ?? 'monday') as 'monday') + 1) % 7}`];
     case 'monthly': {
       const day = times.day_of_month ?? 1;
-      if (day <= 28) return [`${at} ${day} * *`];
-      if (day === 31) return [`${at} L * *`];
+      if (day <= 28) return [`${timeFields} ${day} * *`];
+      if (day === 31) return [`${timeFields} L * *`];
       // Only February is too short for the 29th and the 30th.
-      return [`${at} ${day} 1,3-12 *`, `${at} L 2 *`];
+      return [`${timeFields} ${day} 1,3-12 *`, `${timeFields} L 2 *`];
     }
     case 'custom':
       return [(times.cron ?? '').trim().split(/\s+/).join(' ')];
@@ -136,7 +136,8 @@ const goesByElapsedTime = (pattern: string): boolean => /^\S*[*/]|^\S+ \S*[*/]/.
 /** The next instants, at most `count`. */
 export function nextTimes(times: ScheduleTimes, after: number, count: number): number[] {
   const instants: number[] = [];
-  for (let at = nextTime(times, after); at !== undefined && instants.length < count; at = nextTime(times, at)) instants.push(at);
+  for (let instant = nextTime(times, after); instant !== undefined && instants.length < count; instant = nextTime(times, instant))
+    instants.push(instant);
   return instants;
 }
 

@@ -18,7 +18,7 @@ export function jsonValue(text: string): unknown {
 export const firstLine = (text: string): string => text.split('\n', 1)[0] as string;
 
 /** A text of at most `length` characters. No surrogate pair is split: half of one would be encoded as a replacement character. */
-export function shortened(text: string, length: number): string {
+export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   const characters = [...text];
   return characters.length <= length

@@ -65,17 +65,17 @@ interface CredentialCandidate {
 }
 
 function candidates({ env, store, profile }: CredentialInput): CredentialCandidate[] {
-  const found: CredentialCandidate[] = [];
+  const credentials: CredentialCandidate[] = [];
   const token = env.AOPS_API_KEY?.trim();
   if (token)
-    found.push({ value: { type: 'token', token: checkSecret(token, 'AOPS_API_KEY') }, source: 'environment', name: 'AOPS_API_KEY' });
+    credentials.push({ value: { type: 'token', token: checkSecret(token, 'AOPS_API_KEY') }, source: 'environment', name: 'AOPS_API_KEY' });
   // A broken source of lower precedence must not stop the key from being used.
   const weaker = () => [...clientFromEnvironment(env), ...fromProfile(store, profile)];
-  if (found.length === 0) return weaker();
+  if (credentials.length === 0) return weaker();
   try {
-    return [...found, ...weaker()];
+    return [...credentials, ...weaker()];
   } catch (error) {
-    if (error instanceof AopsError) return found;
+    if (error instanceof AopsError) return credentials;
     throw error;
   }
 }

@@ -16,8 +16,8 @@ const fileMode = 0o600;
 const folderMode = 0o700;
 
 /** The error for a file that cannot be understood. */
-export function configInvalid(file: string, why: string, cause?: unknown): AopsError {
-  return new AopsError(`${file} ${why}.`, {
+export function configInvalid(file: string, reason: string, cause?: unknown): AopsError {
+  return new AopsError(`${file} ${reason}.`, {
     code: 'config_invalid',
     exit: exitCodes.usage,
     hint: 'Correct the file, or move it elsewhere and sign in again with `aops auth login`.',
@@ -65,12 +65,12 @@ export async function updateJsonFile(
   const unlock = await lock(`${file}.lock`);
   try {
     refuseSymlink(file);
-    const next = change(readJsonFile(file, warn) ?? {});
+    const content = change(readJsonFile(file, warn) ?? {});
     const { default: Conf } = await import('conf');
     const { name } = path.parse(file);
     // The whole object is replaced at once, so names with dots or reserved words never become paths inside it.
-    new Conf({ cwd: folder, configName: name, configFileMode: fileMode, accessPropertiesByDotNotation: false }).store = next;
-    return next;
+    new Conf({ cwd: folder, configName: name, configFileMode: fileMode, accessPropertiesByDotNotation: false }).store = content;
+    return content;
   } finally {
     unlock();
   }

@@ -22,13 +22,13 @@ export function configPaths(env: Environment, home: string, platform = 'linux', 
   const windows = platform === 'win32';
   const { join, resolve, isAbsolute } = windows ? path.win32 : path.posix;
   const folder = (
-    own: string | undefined,
+    override: string | undefined,
     base: string | undefined,
     fallback: string[],
     windowsBase: string | undefined,
     leaf?: string,
   ) => {
-    if (own) return resolve(cwd, own);
+    if (override) return resolve(cwd, override);
     if (base && isAbsolute(base)) return join(base, 'aops');
     if (!windows) return join(home, ...fallback, 'aops');
     return join(windowsBase && isAbsolute(windowsBase) ? windowsBase : join(home, 'AppData', 'Local'), 'aops', ...(leaf ? [leaf] : []));

@@ -22,10 +22,10 @@ export type ProxyChoice = (url: URL) => ProxyServer | undefined;
 
 /** The proxies that the environment sets, or undefined when it sets none. */
 export function proxiesOf(env: Environment): ProxyChoice | undefined {
-  const all = firstSet(env, 'all_proxy');
+  const allProxy = firstSet(env, 'all_proxy');
   const variables: Record<string, Variable | undefined> = {
-    'http:': firstSet(env, 'http_proxy') ?? all,
-    'https:': firstSet(env, 'https_proxy') ?? all,
+    'http:': firstSet(env, 'http_proxy') ?? allProxy,
+    'https:': firstSet(env, 'https_proxy') ?? allProxy,
   };
   if (!variables['http:'] && !variables['https:']) return undefined;
   const exempt = exemptions(firstSet(env, 'no_proxy')?.value ?? '');

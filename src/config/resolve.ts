@@ -153,12 +153,14 @@ function fromEnvironment(key: SettingKey, env: Environment): Candidate[] {
 function choose(key: SettingKey, candidates: Candidate[]): Resolved<SettingValue | undefined> {
   const [first, ...rest] = candidates;
   if (!first) return { value: undefined, source: 'default', name: 'default', shadowed: [] };
-  const shadowed = rest.filter((other) => other.source !== 'default').map((other) => ({ ...other, value: printable(key, other.value) }));
+  const shadowed = rest
+    .filter((candidate) => candidate.source !== 'default')
+    .map((candidate) => ({ ...candidate, value: maskValue(key, candidate.value) }));
   return { ...first, value: parseSetting(settingDefinition(key), first.value, first.name), shadowed };
 }
 
 /** A shadowed base URL was never checked and may contain a password: it is shown only when it is valid. */
-function printable(key: SettingKey, value: SettingValue): string {
+function maskValue(key: SettingKey, value: SettingValue): string {
   if (key !== 'base_url') return String(value);
   try {
     return normaliseBaseUrl(String(value), key);

@@ -26,14 +26,14 @@ export function checkSecret(secret: string, name: string): string {
 
 /** A client ID or secret, trimmed; spaces may be part of it (RFC 6749, appendix A.1). @throws as `checkSecret` */
 export function checkClientText(text: string, name: string): string {
-  return checked(text, visible, `${name} is not usable: it is empty or contains characters other than visible ASCII.`);
+  return checked(text, visibleCharacters, `${name} is not usable: it is empty or contains characters other than visible ASCII.`);
 }
 
-const visible = /^[\x20-\x7e]+$/;
+const visibleCharacters = /^[\x20-\x7e]+$/;
 
-function checked(text: string, accepted: RegExp, message: string): string {
+function checked(text: string, pattern: RegExp, message: string): string {
   const trimmed = text.trim();
-  if (accepted.test(trimmed)) return trimmed;
+  if (pattern.test(trimmed)) return trimmed;
   throw new AopsError(message, {
     code: 'credential_invalid',
     exit: exitCodes.auth,

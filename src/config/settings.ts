@@ -104,8 +104,8 @@ export const settingDefinitions: readonly SettingDefinition[] = [
  * @throws UsageError `setting_unknown` that suggests the key that was probably meant, or lists all keys.
  */
 export function settingDefinition(key: string): SettingDefinition {
-  const found = settingDefinitions.find((definition) => definition.key === key);
-  if (found) return found;
+  const setting = settingDefinitions.find((definition) => definition.key === key);
+  if (setting) return setting;
   throw settingUnknown(
     key,
     settingDefinitions.map((definition) => definition.key),
@@ -113,9 +113,9 @@ export function settingDefinition(key: string): SettingDefinition {
 }
 
 /** The error for an unknown setting; `known` are the settings that exist. */
-export function settingUnknown(key: string, known: readonly string[]): UsageError {
-  const meant = nearest(key, known);
-  const hint = meant === undefined ? `Known settings: ${known.join(', ')}.` : `Did you mean ${meant}?`;
+export function settingUnknown(key: string, knownKeys: readonly string[]): UsageError {
+  const suggestion = nearest(key, knownKeys);
+  const hint = suggestion === undefined ? `Known settings: ${knownKeys.join(', ')}.` : `Did you mean ${suggestion}?`;
   return new UsageError(`There is no setting "${key}".`, hint, 'setting_unknown');
 }
 
@@ -159,11 +159,11 @@ export function checkProfileName(name: string): string {
 }
 
 /** The error for a profile that does not exist; `known` are the names of those that do. */
-export function profileNotFound(name: string, known: readonly string[], from?: string): AopsError {
+export function profileNotFound(name: string, profileNames: readonly string[], from?: string): AopsError {
   const hint =
-    known.length === 0
+    profileNames.length === 0
       ? 'No profiles exist yet: run `aops local up` or `aops auth login`.'
-      : `Profiles: ${known.join(', ')}. See \`aops profiles list\`.`;
+      : `Profiles: ${profileNames.join(', ')}. See \`aops profiles list\`.`;
   return new AopsError(`There is no profile called "${name}"${from ? ` (from ${from})` : ''}.`, {
     code: 'profile_not_found',
     exit: 3,

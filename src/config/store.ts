@@ -107,7 +107,7 @@ export class ConfigStore {
     // The secret first: a crash in between leaves an unused credential, never a profile that cannot sign in.
     if (credential) {
       const stored: StoredCredential = { ...credential, origin: originOf(base_url) };
-      await this.#updateCredentials((all) => ({ ...all, [name]: stored }));
+      await this.#updateCredentials((credentials) => ({ ...credentials, [name]: stored }));
     }
     await this.#updateConfig((config) => {
       const profiles = { ...this.#entries(config), [name]: { base_url, ...(team_id === undefined ? {} : { team_id }) } };
@@ -122,7 +122,7 @@ export class ConfigStore {
     if (Object.hasOwn(this.#entries(this.#readConfig()), to)) {
       throw new UsageError(`A profile called "${to}" already exists.`, 'Remove it first, or choose another name.', 'profile_exists');
     }
-    if (Object.hasOwn(this.#readCredentials(), from)) await this.#updateCredentials((all) => moveKey(all, from, to));
+    if (Object.hasOwn(this.#readCredentials(), from)) await this.#updateCredentials((credentials) => moveKey(credentials, from, to));
     await this.#updateConfig((config) => ({
       ...config,
       profiles: moveKey(this.#entries(config), from, to),
@@ -135,16 +135,16 @@ export class ConfigStore {
     this.#entry(this.#readConfig(), name);
     await this.removeCredential(name);
     await this.#updateConfig((config) => {
-      const rest = { ...config, profiles: without(this.#entries(config), name) };
-      return config.current_profile === name ? without(rest, 'current_profile') : rest;
+      const rest = { ...config, profiles: omit(this.#entries(config), name) };
+      return config.current_profile === name ? omit(rest, 'current_profile') : rest;
     });
   }
 
   /** The credential saved for a profile. @throws AopsError `config_invalid` when its entry is malformed. */
   credential(name: string): StoredCredential | undefined {
-    const all = this.#readCredentials();
-    if (!Object.hasOwn(all, name)) return undefined;
-    const entry = all[name];
+    const credentials = this.#readCredentials();
+    if (!Object.hasOwn(credentials, name)) return undefined;
+    const entry = credentials[name];
     if (isStoredCredential(entry)) return entry;
     throw configInvalid(this.credentialsFile, `has a malformed entry for profile "${name}"`);
   }
@@ -152,7 +152,7 @@ export class ConfigStore {
   /** Removes a profile's credential. Resolves to whether there was one. */
   async removeCredential(name: string): Promise<boolean> {
     if (!Object.hasOwn(this.#readCredentials(), name)) return false;
-    await this.#updateCredentials((all) => without(all, name));
+    await this.#updateCredentials((credentials) => omit(credentials, name));
     return true;
   }
 
@@ -165,13 +165,13 @@ export class ConfigStore {
   settings(): Partial<Record<SettingKey, SettingValue>> {
     const { settings } = this.#readConfig();
     const profile = this.currentProfile();
-    const known: Partial<Record<SettingKey, SettingValue>> = profile === undefined ? {} : { profile };
-    if (!isObject(settings)) return known;
+    const knownSettings: Partial<Record<SettingKey, SettingValue>> = profile === undefined ? {} : { profile };
+    if (!isObject(settings)) return knownSettings;
     for (const { key } of settingDefinitions) {
       const value = settings[key];
-      if (key !== 'profile' && (typeof value === 'string' || typeof value === 'boolean')) known[key] = value;
+      if (key !== 'profile' && (typeof value === 'string' || typeof value === 'boolean')) knownSettings[key] = value;
     }
-    return known;
+    return knownSettings;
   }
 
   /** Stores a setting. @throws UsageError for an unknown key or an invalid value, AopsError `profile_not_found` for `profile`. */
@@ -187,8 +187,8 @@ export class ConfigStore {
     const definition = settingDefinition(key);
     await this.#updateConfig((config) =>
       definition.key === 'profile'
-        ? without(config, 'current_profile')
-        : { ...config, settings: without(objectOr(config.settings), definition.key) },
+        ? omit(config, 'current_profile')
+        : { ...config, settings: omit(objectOr(config.settings), definition.key) },
     );
   }
 
@@ -206,7 +206,7 @@ export class ConfigStore {
     this.#config = await this.#update(this.configFile, change);
   }
 
-  async #updateCredentials(change: (all: JsonObject) => JsonObject): Promise<void> {
+  async #updateCredentials(change: (credentials: JsonObject) => JsonObject): Promise<void> {
     this.#credentials = await this.#update(this.credentialsFile, change);
   }
 
@@ -258,7 +258,7 @@ function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-function without<T extends object>(object: T, key: string): T {
+function omit<T extends object>(object: T, key: string): T {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key)) as T;
 }
 

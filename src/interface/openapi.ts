@@ -33,7 +33,7 @@ const headerReferences = Object.fromEntries(Object.keys(rateLimitHeaders).map((n
  */
 export function openApiDocument(baseUrl: string): Json {
   const named = new NamedSchemas();
-  const error = named.referring(ErrorBody);
+  const error = named.withReferences(ErrorBody);
   const described = paths(named);
   return {
     openapi: '3.1.0',
@@ -96,7 +96,7 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
       name,
       in: 'query',
       required: required.has(name),
-      schema: named.referring(schema),
+      schema: named.withReferences(schema),
     })),
     ...(row.idempotent ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ];
@@ -116,7 +116,9 @@ function describe(id: OperationId, row: Operation, group: string, named: NamedSc
           ...(row.idempotent ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
         },
         // Bytes are described only by their media type (OpenAPI 3.1, 4.8.14.1).
-        content: { [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: named.referring(response) } },
+        content: {
+          [row.produces ?? 'application/json']: row.produces === 'application/pdf' ? {} : { schema: named.withReferences(response) },
+        },
       },
       ...Object.fromEntries(Object.keys(errorResponses).map((status) => [status, { $ref: `#/components/responses/Error${status}` }])),
     },
@@ -128,15 +130,15 @@ function security(id: OperationId): Json {
   const access = operationAccess[id];
   if (access === 'any') return {};
   if (isScope(access)) return { security: [{ bearer: [] }, { oauth2: [access] }] };
-  const who = access === 'owner' ? 'the credential of the data directory' : 'a credential that is not limited to scopes';
-  return { security: [{ bearer: [] }], description: `Needs ${who}.` };
+  const requirement = access === 'owner' ? 'the credential of the data directory' : 'a credential that is not limited to scopes';
+  return { security: [{ bearer: [] }], description: `Needs ${requirement}.` };
 }
 
 function requestBody(row: Operation, body: { required?: unknown }, named: NamedSchemas): Json {
   // If none of its properties is required, the body is optional.
   const required = Array.isArray(body.required) && body.required.length > 0;
-  if (row.request === undefined) return { required, content: { 'application/json': { schema: named.referring(body) } } };
-  const { properties = {}, ...rest } = named.referring(body) as { properties?: Record<string, { type?: string }> };
+  if (row.request === undefined) return { required, content: { 'application/json': { schema: named.withReferences(body) } } };
+  const { properties = {}, ...rest } = named.withReferences(body) as { properties?: Record<string, { type?: string }> };
   // A part without a type is a file: raw bytes, as OpenAPI 3.1 describes them.
   const parts = Object.entries(properties).map(([name, part]) => [
     name,

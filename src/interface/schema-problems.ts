@@ -22,32 +22,32 @@ interface SchemaError {
 
 /**
  * One line for each field, from the many errors that unions of schemas produce.
- * @param found the errors of a TypeBox validator
+ * @param schemaErrors the errors of a TypeBox validator
  */
-export function schemaProblems(found: readonly unknown[]): SchemaProblem[] {
-  const errors = found as readonly SchemaError[];
+export function schemaProblems(schemaErrors: readonly unknown[]): SchemaProblem[] {
+  const errors = schemaErrors as readonly SchemaError[];
   const types = new Map<string, Set<string>>();
   const values = new Map<string, Set<string>>();
-  const others = new Map<string, string>();
+  const otherProblems = new Map<string, string>();
   for (const error of errors) {
     const path = dotted(error.instancePath);
     if (error.keyword === 'required')
-      for (const name of error.params.requiredProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is required');
+      for (const name of error.params.requiredProperties ?? []) otherProblems.set(path === '' ? name : `${path}.${name}`, 'is required');
     else if (error.keyword === 'additionalProperties')
-      for (const name of error.params.additionalProperties ?? []) others.set(path === '' ? name : `${path}.${name}`, 'is not known');
+      for (const name of error.params.additionalProperties ?? []) otherProblems.set(path === '' ? name : `${path}.${name}`, 'is not known');
     else if (error.keyword === 'type') for (const type of [error.params.type ?? []].flat()) add(types, path, type);
     else if (error.keyword === 'const') add(values, path, String(error.params.allowedValue));
     else if (error.keyword === 'enum') for (const value of error.params.allowedValues ?? []) add(values, path, String(value));
-    else if (error.keyword !== 'anyOf') others.set(path, inWords(error));
+    else if (error.keyword !== 'anyOf') otherProblems.set(path, describeError(error));
   }
-  for (const [path, words] of values) others.set(path, `must be ${words.size === 1 ? '' : 'one of: '}${[...words].join(', ')}`);
+  for (const [path, words] of values) otherProblems.set(path, `must be ${words.size === 1 ? '' : 'one of: '}${[...words].join(', ')}`);
   // If one alternative got as far as the value, type errors of the other alternatives are irrelevant.
   for (const [path, words] of types)
-    if (!others.has(path)) others.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
-  const paths = [...others.keys()];
+    if (!otherProblems.has(path)) otherProblems.set(path, `must be ${[...words].map((type) => typeWords[type] ?? type).join(' or ')}`);
+  const paths = [...otherProblems.keys()];
   const details = paths
     .filter((path) => !paths.some((other) => other !== path && other.startsWith(path === '' ? '' : `${path}.`)))
-    .map((path) => ({ path, message: others.get(path) as string }));
+    .map((path) => ({ path, message: otherProblems.get(path) as string }));
   return details.length > 0 ? details : [{ path: dotted(errors[0]?.instancePath ?? ''), message: 'does not fit' }];
 }
 
@@ -67,7 +67,7 @@ const formatWords: Record<string, string> = {
   uri: 'must be an http or https URL',
 };
 
-function inWords({ keyword, params, message }: SchemaError): string {
+function describeError({ keyword, params, message }: SchemaError): string {
   switch (keyword) {
     case 'format':
       return formatWords[params.format ?? ''] ?? message;

@@ -11,7 +11,7 @@ export interface Bar {
 }
 
 /** On narrower terminals the bar is drawn on a line of its own. */
-const wide = 60;
+const wideViewWidth = 60;
 const longestBar = 40;
 const gap = '  ';
 
@@ -24,40 +24,40 @@ export function usedShare({ used, limit }: Pick<Bar, 'used' | 'limit'>): number 
 /** The bars as text that ends in a line feed; off a terminal, label, used, limit and remainder separated by tabs. */
 export async function renderBars(bars: readonly Bar[], view: View): Promise<string> {
   if (!view.tty)
-    return bars.map((bar) => `${[bar.label, bar.used, bar.limit ?? 'unlimited', left(bar) ?? 'unlimited'].join('\t')}\n`).join('');
-  const rows = bars.map((bar) => ({ bar, label: cellText(bar.label, view), used: usedText(bar), left: leftText(bar) }));
+    return bars.map((bar) => `${[bar.label, bar.used, bar.limit ?? 'unlimited', remainingOf(bar) ?? 'unlimited'].join('\t')}\n`).join('');
+  const rows = bars.map((bar) => ({ bar, label: cellText(bar.label, view), used: usedText(bar), remaining: remainingText(bar) }));
   const widthOf = await widthFor(rows.map(({ label }) => label));
-  const widest = (texts: string[]): number => Math.max(0, ...texts.map((text) => widthOf(text)));
-  const labels = widest(rows.map(({ label }) => label));
-  const used = widest(rows.map((row) => row.used));
-  const remaining = widest(rows.map((row) => row.left));
+  const maxWidth = (texts: string[]): number => Math.max(0, ...texts.map((text) => widthOf(text)));
+  const labels = maxWidth(rows.map(({ label }) => label));
+  const usedWidth = maxWidth(rows.map((row) => row.used));
+  const leftWidth = maxWidth(rows.map((row) => row.remaining));
   const { bold, dim } = view.styles ?? plainStyles;
-  if (view.width < wide) {
+  if (view.width < wideViewWidth) {
     return rows
-      .map(({ bar, label, used, left }) => {
-        const figures = left === '' ? used : `${used}, ${left}`;
-        const drawn = draw(bar, view.width - gap.length, view);
-        return `${bold(truncate(label, view.width, widthOf))}\n${gap}${truncate(figures, view.width - gap.length, widthOf)}\n${drawn === '' ? '' : `${gap}${drawn}\n`}`;
+      .map(({ bar, label, used, remaining }) => {
+        const figures = remaining === '' ? used : `${used}, ${remaining}`;
+        const barText = draw(bar, view.width - gap.length, view);
+        return `${bold(truncate(label, view.width, widthOf))}\n${gap}${truncate(figures, view.width - gap.length, widthOf)}\n${barText === '' ? '' : `${gap}${barText}\n`}`;
       })
       .join('');
   }
-  const barColumns = Math.min(longestBar, view.width - labels - used - remaining - 3 * gap.length);
+  const barColumns = Math.min(longestBar, view.width - labels - usedWidth - leftWidth - 3 * gap.length);
   return rows
     .map((row) => {
       const cells = [
         pad(row.label, labels, widthOf),
         draw(row.bar, barColumns, view) || ' '.repeat(barColumns),
-        pad(row.used, used, widthOf, 'right'),
-        dim(row.left),
+        pad(row.used, usedWidth, widthOf, 'right'),
+        dim(row.remaining),
       ];
       return `${cells.join(gap).trimEnd()}\n`;
     })
     .join('');
 }
 
-const left = ({ used, limit }: Bar): number | undefined => (limit === undefined ? undefined : Math.max(0, limit - used));
+const remainingOf = ({ used, limit }: Bar): number | undefined => (limit === undefined ? undefined : Math.max(0, limit - used));
 const usedText = ({ used, limit }: Bar): string => (limit === undefined ? String(used) : `${used} of ${limit}`);
-const leftText = (bar: Bar): string => (bar.limit === undefined ? 'unlimited' : `${left(bar)} left`);
+const remainingText = (bar: Bar): string => (bar.limit === undefined ? 'unlimited' : `${remainingOf(bar)} left`);
 
 /** The bar itself; empty without a limit. Any usage fills at least one cell, and the bar is full only when the limit is reached. */
 function draw(bar: Bar, width: number, view: View): string {

@@ -23,10 +23,10 @@ export async function renderDiff({ before, after, beforeName, afterName }: Compa
   const styles = view.styles ?? plainStyles;
   const lines = [styles.bold(`--- ${sanitizeLine(beforeName)}`), styles.bold(`+++ ${sanitizeLine(afterName)}`)];
   const patch = structuredPatch(beforeName, afterName, before, after, undefined, undefined, { context, maxEditLength: longestSearch });
-  const hunks = patch?.hunks ?? [wholeHunk(before, after)];
-  for (const { oldStart, oldLines, newStart, newLines, lines: changed } of hunks) {
+  const hunks = patch?.hunks ?? [fileHunk(before, after)];
+  for (const { oldStart, oldLines, newStart, newLines, lines: hunkLines } of hunks) {
     lines.push(styles.accent(`@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`));
-    for (const line of changed) lines.push(paintLine(line, styles));
+    for (const line of hunkLines) lines.push(paintLine(line, styles));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -47,15 +47,15 @@ const range = (start: number, count: number): string =>
   count === 1 ? String(start) : `${count === 0 ? Math.max(0, start - 1) : start},${count}`;
 
 /** One hunk that removes all old lines and adds all new ones, for texts that differ too much to compare. */
-function wholeHunk(before: string, after: string) {
+function fileHunk(before: string, after: string) {
   const sideOf = (text: string, sign: string): string[] => {
     if (text === '') return [];
     const lines = text.split('\n');
     if (lines.at(-1) === '') lines.pop();
     else lines.push('');
-    const marked = lines.map((line) => `${sign}${line}`);
-    if (!text.endsWith('\n')) marked[marked.length - 1] = '\\ No newline at end of file';
-    return marked;
+    const signedLines = lines.map((line) => `${sign}${line}`);
+    if (!text.endsWith('\n')) signedLines[signedLines.length - 1] = '\\ No newline at end of file';
+    return signedLines;
   };
   const [out, added] = [sideOf(before, '-'), sideOf(after, '+')];
   const count = (lines: string[]): number => lines.filter((line) => !line.startsWith('\\')).length;

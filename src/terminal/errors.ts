@@ -26,14 +26,14 @@ export function renderError(error: unknown, view: ErrorView): string {
 }
 
 function errorJson(error: unknown): string {
-  const known = error instanceof AopsError ? error : undefined;
-  const { status, method, path, request_id, idempotency_key, ...otherDetails }: ErrorDetails = known?.details ?? {};
+  const aopsError = error instanceof AopsError ? error : undefined;
+  const { status, method, path, request_id, idempotency_key, ...otherDetails }: ErrorDetails = aopsError?.details ?? {};
   // JSON leaves undefined members out.
   const body = {
-    code: known?.code ?? 'unexpected',
+    code: aopsError?.code ?? 'unexpected',
     message: messageOf(error),
     status,
-    hint: known?.hint,
+    hint: aopsError?.hint,
     exit: exitCodeOf(error),
     method,
     path,

@@ -23,11 +23,11 @@ export function selectFields(value: unknown, paths: readonly string[]): unknown 
     const [head, rest] = splitPath(path);
     groups.set(head, [...(groups.get(head) ?? []), ...(rest === undefined ? [] : [rest])]);
   }
-  const whole = new Set(paths);
+  const requested = new Set(paths);
   return Object.fromEntries(
     [...groups].map(([head, rest]) => {
       const child = Object.hasOwn(value, head) ? value[head] : null;
-      return [head, rest.length === 0 || whole.has(head) ? child : selectFields(child, rest)];
+      return [head, rest.length === 0 || requested.has(head) ? child : selectFields(child, rest)];
     }),
   );
 }
@@ -45,13 +45,13 @@ export function valueAt(value: unknown, path: string): unknown {
  * below which any field is possible. Without items every path is accepted, unless `known` lists all fields.
  * @throws UsageError `unknown_field` that lists the available fields.
  */
-export function checkFields(items: readonly unknown[], paths: readonly string[], known: readonly string[] = []): void {
-  const available = [...new Set([...known, ...items.flatMap((item) => (isObject(item) ? Object.keys(item) : []))])].sort();
+export function checkFields(items: readonly unknown[], paths: readonly string[], knownFields: readonly string[] = []): void {
+  const available = [...new Set([...knownFields, ...items.flatMap((item) => (isObject(item) ? Object.keys(item) : []))])].sort();
   if (available.length === 0) return;
   for (const path of paths) {
     const ends = new Set(items.map((item) => follow(item, path)));
     if (ends.has('found')) continue;
-    const mayExist = ends.has('open') || known.includes(splitPath(path)[0]);
+    const mayExist = ends.has('open') || knownFields.includes(splitPath(path)[0]);
     if (mayExist && !ends.has('missing inside')) continue;
     throw new UsageError(`The result has no field "${path}".`, `Fields: ${available.join(', ')}.`, 'unknown_field');
   }

@@ -35,18 +35,18 @@ export async function renderData(data: unknown, options: RenderOptions): Promise
   const { format, view } = options;
   const paths = options.fields === undefined ? undefined : parseFields(options.fields);
   if (paths) checkFields(itemsOf(data), paths, options.knownFields);
-  if (options.jq !== undefined) return safe(await runJq(paths ? narrow(data, paths) : data, options.jq, view.tty), view);
+  if (options.jq !== undefined) return safe(await runJq(paths ? selectPaths(data, paths) : data, options.jq, view.tty), view);
 
   switch (format) {
     case 'json':
-      return json(paths ? narrow(data, paths) : data, view, view.tty);
+      return json(paths ? selectPaths(data, paths) : data, view, view.tty);
     case 'ndjson':
-      return itemsOf(paths ? narrow(data, paths) : data)
+      return itemsOf(paths ? selectPaths(data, paths) : data)
         .map((item) => json(item, view, false))
         .join('');
     case 'yaml': {
       const { stringify } = await import('yaml');
-      return safe(stringify(paths ? narrow(data, paths) : data, { lineWidth: 0 }), view);
+      return safe(stringify(paths ? selectPaths(data, paths) : data, { lineWidth: 0 }), view);
     }
     case 'csv': {
       const header = paths ?? keysOf(itemsOf(data));
@@ -80,7 +80,7 @@ function isList(data: unknown): data is JsonObject & { data: unknown[] } {
   return isObject(data) && Array.isArray(data.data);
 }
 
-function narrow(data: unknown, paths: readonly string[]): unknown {
+function selectPaths(data: unknown, paths: readonly string[]): unknown {
   return isList(data) ? { ...data, data: selectFields(data.data, paths) } : selectFields(data, paths);
 }
 

@@ -10,15 +10,15 @@ import { resolveMarkup } from './style.ts';
  */
 export async function page(terminal: Terminal, text: string, pager: string | undefined): Promise<boolean> {
   const rows = (terminal.out.stream as { rows?: number }).rows ?? Number.POSITIVE_INFINITY;
-  const fits = text.split('\n').length <= rows;
-  if (fits || !pager || pager === 'cat' || !terminal.out.isTTY || !terminal.in.isTTY || terminal.ci) return false;
+  const fitsScreen = text.split('\n').length <= rows;
+  if (fitsScreen || !pager || pager === 'cat' || !terminal.out.isTTY || !terminal.in.isTTY || terminal.ci) return false;
   const env = { ...terminal.env, LESS: terminal.env.LESS ?? 'FRX', LV: terminal.env.LV ?? '-c' };
   const child = spawn('/bin/sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env });
-  const closed = once(child, 'close');
+  const closing = once(child, 'close');
   // A pager that is quit early does not read to the end.
   child.stdin.on('error', () => undefined);
   child.stdin.end(resolveMarkup(text));
-  const [code] = (await closed) as [number | null];
+  const [code] = (await closing) as [number | null];
   // 126 and 127: the shell could not run it, and nothing was shown.
   return code !== 126 && code !== 127;
 }

@@ -43,8 +43,8 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
   });
   let text = (): string => '';
   let timer: NodeJS.Timeout | undefined;
-  let beneath: VisibleLine | undefined;
-  let suspended = false;
+  let coveredLine: VisibleLine | undefined;
+  let isSuspended = false;
   const draw = (): void => {
     line.refresh();
     spinner.start();
@@ -57,36 +57,36 @@ export async function statusLine(terminal: Terminal): Promise<StatusLine | undef
   };
   const visibleLine: VisibleLine = {
     suspend() {
-      suspended = true;
+      isSuspended = true;
       erase();
     },
     resume() {
-      if (!suspended) return false;
-      suspended = false;
+      if (!isSuspended) return false;
+      isSuspended = false;
       draw();
       return true;
     },
   };
   const line: StatusLine = {
-    start(next) {
-      text = next;
+    start(newText) {
+      text = newText;
       line.show();
     },
     refresh() {
       spinner.text = resolveMarkup(text());
     },
     hide() {
-      suspended = false;
+      isSuspended = false;
       if (!timer) return;
       erase();
-      if (beneath?.resume()) visible.set(terminal, beneath);
+      if (coveredLine?.resume()) visible.set(terminal, coveredLine);
       else visible.delete(terminal);
-      beneath = undefined;
+      coveredLine = undefined;
     },
     show() {
-      if (timer || suspended) return;
-      beneath = visible.get(terminal);
-      beneath?.suspend();
+      if (timer || isSuspended) return;
+      coveredLine = visible.get(terminal);
+      coveredLine?.suspend();
       visible.set(terminal, visibleLine);
       draw();
     },
@@ -108,17 +108,17 @@ export function startSpinner(terminal: Terminal, text: string, clock: Clock): Sp
   if (!terminal.animated) return { update() {}, stop() {} };
   let current = text;
   const stopped = new AbortController();
-  const appear = async (): Promise<void> => {
+  const showAfterDelay = async (): Promise<void> => {
     await clock.sleep(spinnerDelayMs, stopped.signal);
     const line = await statusLine(terminal);
     if (!line || stopped.signal.aborted) return;
     line.start(() => current);
     stopped.signal.addEventListener('abort', () => line.stop(), { once: true });
   };
-  void appear().catch(() => undefined);
+  void showAfterDelay().catch(() => undefined);
   return {
-    update: (next) => {
-      current = next;
+    update: (newText) => {
+      current = newText;
     },
     stop: () => stopped.abort(),
   };

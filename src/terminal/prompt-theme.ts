@@ -3,7 +3,7 @@ import { adoptSequences, resolveMarkup, type Styles } from './style.ts';
 
 /** The theme of every kind of prompt. */
 export function promptTheme(styles: Styles) {
-  const { accent, bold, dim, error, success } = resolved(styles);
+  const { accent, bold, dim, error, success } = resolvedStyles(styles);
   return {
     prefix: { idle: accent('?'), done: success('✓') },
     icon: { checked: success('◉'), unchecked: '◯', cursor: '❯' },
@@ -24,13 +24,13 @@ export function promptTheme(styles: Styles) {
  * inquirer writes to the stream itself, so the markup is resolved here; and it nests styles. The texts of a prompt are
  * already sanitised at this point.
  */
-function resolved(styles: Styles) {
-  const through = (style: (text: string) => string) => (text: string) => resolveMarkup(style(adoptSequences(text)));
+function resolvedStyles(styles: Styles) {
+  const withMarkup = (style: (text: string) => string) => (text: string) => resolveMarkup(style(adoptSequences(text)));
   return {
-    accent: through(styles.accent),
-    bold: through(styles.bold),
-    dim: through(styles.dim),
-    error: through(styles.error),
-    success: through(styles.success),
+    accent: withMarkup(styles.accent),
+    bold: withMarkup(styles.bold),
+    dim: withMarkup(styles.dim),
+    error: withMarkup(styles.error),
+    success: withMarkup(styles.success),
   };
 }

@@ -69,8 +69,8 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
     checkbox: ({ choices, required = false, ...question }, options) =>
       ask(question, options, async ({ chooseSeveral }, base, context) => {
         const initial = choices.flatMap(({ checked }, index) => (checked ? [index] : []));
-        const chosen = new Set(await chooseSeveral({ base, rows: choices.map(cleanRow), initial, required }, context));
-        return choices.flatMap(({ value }, index) => (chosen.has(index) ? [value] : []));
+        const selected = new Set(await chooseSeveral({ base, rows: choices.map(cleanRow), initial, required }, context));
+        return choices.flatMap(({ value }, index) => (selected.has(index) ? [value] : []));
       }),
     line: (question, options) =>
       ask(question, options, ({ line }, { heading, theme, open }, context) => {
@@ -82,7 +82,8 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
         open.keyboard.pasteAsKeys();
         return password({ message: heading.message, theme, mask: '*' }, context);
       }),
-    input: (question, options = {}) => writeLong(terminal, drafts, (again, show) => ask(question, again, show), question, options),
+    input: (question, options = {}) =>
+      writeLong(terminal, drafts, (promptOptions, show) => ask(question, promptOptions, show), question, options),
   };
 }
 

@@ -15,26 +15,26 @@ export interface Field {
 }
 
 /** Narrowest column for values; narrower terminals wrap the lines themselves. */
-const narrowest = 12;
+const minWidth = 12;
 
 /**
  * The record as text that ends in a line feed. Further lines of a value are indented below its first line, and long
  * lines are wrapped between words.
- * @param atLeast minimum width of the labels in columns, to align several records
+ * @param minLabelWidth minimum width of the labels in columns, to align several records
  */
-export async function renderRecord(fields: readonly Field[], view: View, atLeast = 0): Promise<string> {
-  const present = fields.filter((field) => field.value !== undefined);
-  if (!view.tty) return present.map((field) => `${field.label}\t${cellText(field.value, view, field.time)}\n`).join('');
+export async function renderRecord(fields: readonly Field[], view: View, minLabelWidth = 0): Promise<string> {
+  const presentFields = fields.filter((field) => field.value !== undefined);
+  if (!view.tty) return presentFields.map((field) => `${field.label}\t${cellText(field.value, view, field.time)}\n`).join('');
 
   // A column without a header has no label.
-  const labels = present.map((field) => (field.label === '' ? '' : `${field.label}:`));
+  const labels = presentFields.map((field) => (field.label === '' ? '' : `${field.label}:`));
   const widthOf = await widthFor(labels);
-  const width = Math.max(atLeast, Math.max(0, ...labels.map(widthOf)) + 1);
+  const width = Math.max(minLabelWidth, Math.max(0, ...labels.map(widthOf)) + 1);
   const { dim } = view.styles ?? plainStyles;
-  const texts = present.map((field) => blockText(field.value, view, field.time) || '-');
+  const texts = presentFields.map((field) => blockText(field.value, view, field.time) || '-');
   const widthOfText = await widthFor(texts.flatMap((text) => text.split('\n')));
-  const available = Math.max(narrowest, view.width - width);
-  return present
+  const available = Math.max(minWidth, view.width - width);
+  return presentFields
     .map((field, index) => {
       const lines = (texts[index] as string)
         .split('\n')

@@ -13,18 +13,18 @@ const indent = '  ';
 
 /** The sheet as text that ends in a line feed. All values of a sheet start in the same column. */
 export async function renderSheet(sections: readonly Section[], view: View): Promise<string> {
-  const visible = sections
+  const visibleSections = sections
     .map(({ title, fields }) => ({ title, fields: fields.filter(({ value }) => value !== undefined) }))
     .filter(({ fields }) => fields.length > 0);
   if (!view.tty)
     return renderRecord(
-      visible.flatMap(({ fields }) => fields),
+      visibleSections.flatMap(({ fields }) => fields),
       view,
     );
   const { bold } = view.styles ?? plainStyles;
-  const longest = Math.max(0, ...visible.flatMap(({ fields }) => fields.map(({ label }) => label.length)));
-  const parts = visible.map(async ({ title, fields }) => {
-    const record = await renderRecord(fields, { ...view, width: view.width - indent.length }, longest + 2);
+  const labelWidth = Math.max(0, ...visibleSections.flatMap(({ fields }) => fields.map(({ label }) => label.length)));
+  const parts = visibleSections.map(async ({ title, fields }) => {
+    const record = await renderRecord(fields, { ...view, width: view.width - indent.length }, labelWidth + 2);
     return `${bold(cellText(title, view))}\n${record.trimEnd().replace(/^/gm, indent)}\n`;
   });
   return (await Promise.all(parts)).join('\n');

@@ -116,7 +116,7 @@ export class Terminal {
     this.env = streams.env;
     this.jobs = streams.jobs;
     this.ci = isCi(streams.env);
-    streams.stdout.on('error', (error) => this.#outFailed(error));
+    streams.stdout.on('error', (error) => this.#handleOutFailure(error));
     streams.stderr.on('error', () => {
       this.#errorsLost = true;
     });
@@ -195,11 +195,11 @@ export class Terminal {
    * returned function is called.
    */
   reserveForPrompt(): () => void {
-    const waiting: string[] = [];
-    this.#waiting = waiting;
+    const queuedLines: string[] = [];
+    this.#waiting = queuedLines;
     return () => {
       this.#waiting = undefined;
-      for (const text of waiting) this.#writeErr(text);
+      for (const text of queuedLines) this.#writeErr(text);
     };
   }
 
@@ -216,10 +216,10 @@ export class Terminal {
   async #writeOut(chunk: string | Uint8Array): Promise<void> {
     if (this.#broken.signal.aborted || chunk.length === 0) return;
     this.#throwFailure();
-    const more = this.out.stream.write(chunk);
-    if (!more) await drained(this.out.stream);
+    const hasCapacity = this.out.stream.write(chunk);
+    if (!hasCapacity) await drained(this.out.stream);
     // The stream records its failure before it emits the event.
-    if (this.out.stream.errored) this.#outFailed(this.out.stream.errored);
+    if (this.out.stream.errored) this.#handleOutFailure(this.out.stream.errored);
     this.#throwFailure();
   }
 
@@ -233,7 +233,7 @@ export class Terminal {
     this.err.stream.write(this.#secrets.apply(resolveMarkup(text)));
   }
 
-  #outFailed(error: NodeJS.ErrnoException): void {
+  #handleOutFailure(error: NodeJS.ErrnoException): void {
     const failure = outputFailure(error);
     if (failure === undefined) this.#broken.abort();
     else this.#failure = failure;
@@ -259,11 +259,11 @@ export function outputFailure(error: NodeJS.ErrnoException): AopsError | undefin
 function drained(stream: Writable): Promise<void> {
   if (stream.destroyed || stream.errored) return Promise.resolve();
   return new Promise((resolve) => {
-    const done = (): void => {
-      for (const event of ['drain', 'close', 'error']) stream.removeListener(event, done);
+    const finish = (): void => {
+      for (const event of ['drain', 'close', 'error']) stream.removeListener(event, finish);
       resolve();
     };
-    for (const event of ['drain', 'close', 'error']) stream.once(event, done);
+    for (const event of ['drain', 'close', 'error']) stream.once(event, finish);
   });
 }
 
@@ -288,8 +288,8 @@ function guardColumns(stream: OutputStream, env: Environment): void {
     configurable: true,
     enumerable: true,
     get: () => columnsOf(columns === undefined ? {} : { columns }, env),
-    set: (now: number | undefined) => {
-      columns = now;
+    set: (value: number | undefined) => {
+      columns = value;
     },
   });
 }

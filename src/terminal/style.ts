@@ -85,7 +85,7 @@ export function adoptSequences(text: string): string {
 }
 
 function stylesFrom(paint: (name: StyleName) => (text: string) => string): Styles {
-  const named = {
+  const namedStyles = {
     bold: paint('bold'),
     dim: paint('dim'),
     accent: paint('accent'),
@@ -95,7 +95,7 @@ function stylesFrom(paint: (name: StyleName) => (text: string) => string): Style
   };
   const status = (word: string): string => {
     const name = Object.hasOwn(statusStyles, word) ? statusStyles[word] : undefined;
-    return name === undefined ? word : named[name](word);
+    return name === undefined ? word : namedStyles[name](word);
   };
-  return { ...named, status };
+  return { ...namedStyles, status };
 }

@@ -15,7 +15,7 @@ export interface Column<Row> {
   /** Minimum width when shrunk, in columns; 8 by default. */
   min?: number;
   /** Terminals narrower than this do not show the column. */
-  wide?: number;
+  minViewWidth?: number;
   /** Whether the text may be truncated with … when the terminal is too narrow. IDs should not be. */
   shrink?: boolean;
   style?: CellStyle;
@@ -31,30 +31,30 @@ const gap = 2;
 const defaultMinimum = 8;
 
 /** The table as text that ends in a line feed; empty for no rows. Loads string-width only when a cell needs it. */
-export async function renderTable<Row>(rows: readonly Row[], all: readonly Column<Row>[], view: View): Promise<string> {
+export async function renderTable<Row>(rows: readonly Row[], allColumns: readonly Column<Row>[], view: View): Promise<string> {
   if (rows.length === 0) return '';
-  const columns = view.tty ? all.filter(({ wide = 0 }) => wide <= view.width) : all;
+  const columns = view.tty ? allColumns.filter(({ minViewWidth = 0 }) => minViewWidth <= view.width) : allColumns;
   const cells = rows.map((row) => columns.map((column) => cellText(cellValue(column, row, view), view, column.time)));
   if (!view.tty) return cells.map((row) => `${row.join('\t')}\n`).join('');
 
   const widthOf = await widthFor([...columns.map((column) => column.header), ...cells.flat()]);
-  const natural = columns.map((column, index) =>
+  const naturalWidths = columns.map((column, index) =>
     cells.reduce((widest, row) => Math.max(widest, widthOf(row[index] as string)), widthOf(column.header)),
   );
-  const widths = fitWidths(natural, columns, view.width, widthOf);
-  if (!widths) return renderBlocks(rows, all, view);
+  const widths = fitWidths(naturalWidths, columns, view.width, widthOf);
+  if (!widths) return renderBlocks(rows, allColumns, view);
 
   const { bold } = view.styles ?? plainStyles;
-  const cut = (row: readonly string[]): string[] => row.map((text, index) => truncate(text, widths[index] as number, widthOf));
-  const header = cut(columns.map((column) => column.header));
-  const body = cells.map(cut);
-  const painted = body.flatMap((row, at) =>
+  const truncateRow = (row: readonly string[]): string[] => row.map((text, index) => truncate(text, widths[index] as number, widthOf));
+  const header = truncateRow(columns.map((column) => column.header));
+  const body = cells.map(truncateRow);
+  const rowLines = body.flatMap((row, rowIndex) =>
     row.map((text, index) => {
       const column = columns[index] as Column<Row>;
-      return withLink(paint(text, column.style, view), column.link?.(rows[at] as Row), view);
+      return withLink(paint(text, column.style, view), column.link?.(rows[rowIndex] as Row), view);
     }),
   );
-  const styled = [...header.map(bold), ...painted];
+  const styled = [...header.map(bold), ...rowLines];
   return layout([header, ...body], columns, widthOf, styled);
 }
 
@@ -62,24 +62,29 @@ const cellValue = <Row>({ value, show }: Column<Row>, row: Row, view: View): unk
   show === undefined ? value(row) : show(value(row), view);
 
 /** Widths that fit, or undefined. The widest shrinkable column shrinks first. */
-function fitWidths<Row>(natural: number[], columns: readonly Column<Row>[], available: number, widthOf: WidthOf): number[] | undefined {
+function fitWidths<Row>(
+  naturalWidths: number[],
+  columns: readonly Column<Row>[],
+  available: number,
+  widthOf: WidthOf,
+): number[] | undefined {
   const minima = columns.map((column, index) =>
     column.shrink
-      ? Math.min(natural[index] as number, Math.max(column.min ?? defaultMinimum, widthOf(column.header)))
-      : (natural[index] as number),
+      ? Math.min(naturalWidths[index] as number, Math.max(column.min ?? defaultMinimum, widthOf(column.header)))
+      : (naturalWidths[index] as number),
   );
-  const widths = natural.map((width, index) => Math.max(minima[index] as number, Math.min(width, available)));
+  const widths = naturalWidths.map((width, index) => Math.max(minima[index] as number, Math.min(width, available)));
   let excess = widths.reduce((sum, width) => sum + width, gap * (columns.length - 1)) - available;
   while (excess > 0) {
     const shrinkable = widths.map((width, index) => (width > (minima[index] as number) ? width : 0));
-    const widest = Math.max(...shrinkable);
-    if (widest === 0) return undefined;
-    const index = shrinkable.indexOf(widest);
+    const maxWidth = Math.max(...shrinkable);
+    if (maxWidth === 0) return undefined;
+    const index = shrinkable.indexOf(maxWidth);
     // Shrinks to the next widest in one step, so that a long text does not take one iteration per column; equal widths take turns.
-    const next = Math.max(minima[index] as number, ...shrinkable.filter((width) => width < widest));
-    const equals = shrinkable.filter((width) => width === widest).length;
-    const step = equals > 1 ? 1 : Math.min(excess, widest - next);
-    widths[index] = widest - step;
+    const target = Math.max(minima[index] as number, ...shrinkable.filter((width) => width < maxWidth));
+    const equals = shrinkable.filter((width) => width === maxWidth).length;
+    const step = equals > 1 ? 1 : Math.min(excess, maxWidth - target);
+    widths[index] = maxWidth - step;
     excess -= step;
   }
   return widths;
@@ -103,8 +108,8 @@ async function layout<Row>(
     colAligns: columns.map(({ align }) => align ?? 'left'),
   });
   for (const row of rows) table.push(row.map((text) => placeholder.repeat(widthOf(text))));
-  const plain = rows.flat();
-  const texts = styled.filter((_, index) => widthOf(plain[index] as string) > 0);
+  const cells = rows.flat();
+  const texts = styled.filter((_, index) => widthOf(cells[index] as string) > 0);
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd().replace(/#+/g, () => texts.shift() ?? '')}\n`).join('');
 }

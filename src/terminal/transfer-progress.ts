@@ -14,7 +14,7 @@ const barWidth = 20;
 /** Columns for the spinner in front of the line, and one that is left free. */
 const reservedColumns = 3;
 
-export interface Transferred {
+export interface TransferCounts {
   files: number;
   /** Undefined until it is known. */
   totalFiles: number | undefined;
@@ -23,19 +23,19 @@ export interface Transferred {
 }
 
 export interface TransferProgress {
-  readonly state: Transferred;
+  readonly state: TransferCounts;
   /** Removes the progress line. Safe to call twice. */
   stop(): void;
 }
 
 /** Starts showing progress. @param verb such as `Downloading` */
 export function startTransferProgress(terminal: Terminal, verb: string, clock: Clock): TransferProgress {
-  const state: Transferred = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
+  const state: TransferCounts = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
   if (!terminal.animated) return { state, stop() {} };
   const stopped = new AbortController();
-  const started = clock.now();
-  const text = (): string => progressText(verb, state, clock.now() - started, terminal.err.columns - reservedColumns);
-  const appear = async (): Promise<void> => {
+  const startedAt = clock.now();
+  const text = (): string => progressText(verb, state, clock.now() - startedAt, terminal.err.columns - reservedColumns);
+  const showAfterDelay = async (): Promise<void> => {
     await clock.sleep(appearMs, stopped.signal);
     const line: StatusLine | undefined = await statusLine(terminal);
     if (!line || stopped.signal.aborted) return;
@@ -47,25 +47,31 @@ export function startTransferProgress(terminal: Terminal, verb: string, clock: C
     };
     stopped.signal.addEventListener('abort', end, { once: true });
   };
-  void appear().catch(() => undefined);
+  void showAfterDelay().catch(() => undefined);
   return { state, stop: () => stopped.abort() };
 }
 
 /** The progress line, at most `columns` wide: less important parts are left out first. Pure. */
-export function progressText(verb: string, state: Transferred, elapsedMs: number, columns: number): string {
+export function progressText(verb: string, state: TransferCounts, elapsedMs: number, columns: number): string {
   const { files, totalFiles, bytes, totalBytes } = state;
   if (totalFiles === undefined) return `${verb}: listing the files`.slice(0, columns);
   const share = totalBytes > 0 ? Math.min(1, bytes / totalBytes) : totalFiles > 0 ? files / totalFiles : 1;
   const count = totalFiles === 1 ? verb : `${verb} ${files} of ${totalFiles} files`;
-  const done = `${Math.floor(share * 100)} %`;
+  const percentage = `${Math.floor(share * 100)} %`;
   const filled = Math.round(share * barWidth);
   const bar = `[${'='.repeat(filled)}${' '.repeat(barWidth - filled)}]`;
   const amount = `${formatSize(bytes)} of ${formatSize(totalBytes)}`;
   const rate = elapsedMs >= rateMs ? bytes / (elapsedMs / 1_000) : 0;
   const speed = rate > 0 ? [`${formatSize(rate)}/s`] : [];
-  const left =
+  const remaining =
     rate > 0 && bytes < totalBytes ? [`${formatDuration(Math.max(1, Math.ceil((totalBytes - bytes) / rate)) * 1_000)} left`] : [];
-  const forms = [[count, bar, done, amount, ...speed, ...left], [count, bar, done, amount], [count, bar, done], [count, done], [done]];
-  const fitting = forms.map((parts) => parts.join('  ')).find((line) => line.length <= columns);
-  return fitting ?? '';
+  const forms = [
+    [count, bar, percentage, amount, ...speed, ...remaining],
+    [count, bar, percentage, amount],
+    [count, bar, percentage],
+    [count, percentage],
+    [percentage],
+  ];
+  const fittingLine = forms.map((parts) => parts.join('  ')).find((line) => line.length <= columns);
+  return fittingLine ?? '';
 }

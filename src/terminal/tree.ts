@@ -15,11 +15,11 @@ const plainLines = { branch: '|-- ', last: '`-- ', pass: '|   ', space: '    ' }
 
 /** Depth first, each folder sorted by name. An entry whose folder is not in the list is placed below the root. */
 export function treeOrder<Entry extends TreeEntry>(root: string, entries: readonly Entry[]): { entry: Entry; ancestry: boolean[] }[] {
-  const known = new Set(entries.flatMap(({ path, type }) => (type === 'directory' ? [path] : [])));
+  const directories = new Set(entries.flatMap(({ path, type }) => (type === 'directory' ? [path] : [])));
   const children = new Map<string, Entry[]>();
   for (const entry of entries) {
     const parent = entry.path.slice(0, entry.path.lastIndexOf('/'));
-    const key = known.has(parent) ? parent : root;
+    const key = directories.has(parent) ? parent : root;
     const members = children.get(key);
     if (members) members.push(entry);
     else children.set(key, [entry]);
@@ -47,11 +47,11 @@ export function renderTree(root: string, entries: readonly TreeEntry[], view: Vi
     return ordered.map(({ entry }) => `${cellText(entry.path, view)}${isFolder(entry) ? '/\t' : `\t${entry.size}`}\n`).join('');
   const { branch, last, pass, space } = view.unicode ? lines : plainLines;
   const { bold, dim } = view.styles ?? plainStyles;
-  const drawn = ordered.map(({ entry, ancestry }) => {
-    const before = ancestry.slice(0, -1).map((isLast) => (isLast ? space : pass));
+  const rows = ordered.map(({ entry, ancestry }) => {
+    const indents = ancestry.slice(0, -1).map((isLast) => (isLast ? space : pass));
     const name = cellText(entry.path.slice(entry.path.lastIndexOf('/') + 1), view);
     const label = isFolder(entry) ? paint(`${name}/`, 'accent', view) : `${name}  ${dim(formatSize(entry.size))}`;
-    return `${dim(before.join('') + (ancestry.at(-1) ? last : branch))}${label}\n`;
+    return `${dim(indents.join('') + (ancestry.at(-1) ? last : branch))}${label}\n`;
   });
-  return `${bold(cellText(root, view))}\n${drawn.join('')}`;
+  return `${bold(cellText(root, view))}\n${rows.join('')}`;
 }

@@ -10,12 +10,12 @@ export async function widthFor(texts: Iterable<string>): Promise<WidthOf> {
   for (const text of texts) {
     if (oneColumnEach.test(text)) continue;
     const { default: stringWidth } = await import('string-width');
-    const sum = (other: string): number => {
+    const sum = (text: string): number => {
       let columns = 0;
-      for (const part of parts(other)) columns += stringWidth(part);
+      for (const part of parts(text)) columns += stringWidth(part);
       return columns;
     };
-    return (other) => (oneColumnEach.test(other) ? other.length : sum(other));
+    return (text) => (oneColumnEach.test(text) ? text.length : sum(text));
   }
   return (text) => text.length;
 }
@@ -40,9 +40,9 @@ function* parts(text: string): Generator<string, void, undefined> {
     rest += text.slice(start, end);
     if (end >= text.length) break;
     // The last character may continue in the next piece.
-    const last = [...segments(rest)].at(-1)?.index ?? 0;
-    if (last > 0) yield rest.slice(0, last);
-    rest = rest.slice(last);
+    const lastPosition = [...segments(rest)].at(-1)?.index ?? 0;
+    if (lastPosition > 0) yield rest.slice(0, lastPosition);
+    rest = rest.slice(lastPosition);
   }
   if (rest !== '') yield rest;
 }
@@ -54,10 +54,10 @@ export function truncate(text: string, width: number, widthOf: WidthOf): string 
   if (widthOf(text) <= width) return text;
   if (width < 1) return '';
   let result = '';
-  let used = 0;
+  let usedColumns = 0;
   for (const { segment } of segments(text)) {
-    used += widthOf(segment);
-    if (used > width - 1) break;
+    usedColumns += widthOf(segment);
+    if (usedColumns > width - 1) break;
     result += segment;
   }
   return `${result}…`;
@@ -80,16 +80,16 @@ export function wrapWords(line: string, width: number, widthOf: WidthOf): string
   const lines: string[] = [];
   let current = '';
   // Each word is measured only once: texts may be very long.
-  let used = 0;
+  let usedColumns = 0;
   for (const word of line.slice(indent.length).split(' ')) {
     for (const [index, piece] of breakable(word, available, widthOf).entries()) {
-      const wide = widthOf(piece);
+      const pieceWidth = widthOf(piece);
       const gap = index === 0 ? ' ' : '';
-      if (current !== '' && used + gap.length + wide > available) {
+      if (current !== '' && usedColumns + gap.length + pieceWidth > available) {
         lines.push(indent + current);
         current = '';
       }
-      used = current === '' ? wide : used + gap.length + wide;
+      usedColumns = current === '' ? pieceWidth : usedColumns + gap.length + pieceWidth;
       current = current === '' ? piece : current + gap + piece;
     }
   }
@@ -98,21 +98,21 @@ export function wrapWords(line: string, width: number, widthOf: WidthOf): string
 
 /** The pieces of a word that is too wide and consists of double-width characters, such as CJK; any other word unchanged. */
 function breakable(word: string, width: number, widthOf: WidthOf): string[] {
-  const whole = widthOf(word);
-  if (whole <= width || whole <= word.length) return [word];
+  const wordWidth = widthOf(word);
+  if (wordWidth <= width || wordWidth <= word.length) return [word];
   const pieces: string[] = [];
   let piece = '';
-  let used = 0;
+  let usedColumns = 0;
   for (const part of parts(word)) {
     for (const { segment } of segments(part)) {
-      const wide = widthOf(segment);
-      if (piece !== '' && used + wide > width) {
+      const segmentWidth = widthOf(segment);
+      if (piece !== '' && usedColumns + segmentWidth > width) {
         pieces.push(piece);
         piece = '';
-        used = 0;
+        usedColumns = 0;
       }
       piece += segment;
-      used += wide;
+      usedColumns += segmentWidth;
     }
   }
   return [...pieces, piece];

@@ -193,9 +193,9 @@ describe('the OpenAPI document', () => {
 
   it('rejects two different schemas with the same name', () => {
     const named = new NamedSchemas();
-    named.referring(Named('Thing', { id: Uuid }));
-    named.referring(Named('Thing', { id: Uuid }));
-    expect(() => named.referring(Named('Thing', { name: Uuid }))).toThrow('Two different schemas are named Thing.');
+    named.withReferences(Named('Thing', { id: Uuid }));
+    named.withReferences(Named('Thing', { id: Uuid }));
+    expect(() => named.withReferences(Named('Thing', { name: Uuid }))).toThrow('Two different schemas are named Thing.');
   });
 
   it('has schemas whose required properties exist', () => {

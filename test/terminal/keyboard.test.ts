@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { graceMs, Keyboard } from '../../src/terminal/prompting/keyboard.ts';
-import { looksPasted, PasteReader, plainLines } from '../../src/terminal/prompting/pasted-text.ts';
+import { isProbablyPaste, PasteReader, plainLines } from '../../src/terminal/prompting/pasted-text.ts';
 import { insertPasted } from '../../src/terminal/prompting/write.ts';
 
 /** A clock that does not advance until it is moved. */
@@ -146,19 +146,19 @@ describe('pasted text', () => {
   });
 
   it('is recognised by text that immediately follows a line end', () => {
-    expect(looksPasted('one\rtwo')).toBe(true);
-    expect(looksPasted('one\r')).toBe(false);
-    expect(looksPasted('\r\r')).toBe(false);
-    expect(looksPasted('\u001b[B\r')).toBe(false);
-    expect(looksPasted('\r\u001b[B')).toBe(false);
+    expect(isProbablyPaste('one\rtwo')).toBe(true);
+    expect(isProbablyPaste('one\r')).toBe(false);
+    expect(isProbablyPaste('\r\r')).toBe(false);
+    expect(isProbablyPaste('\u001b[B\r')).toBe(false);
+    expect(isProbablyPaste('\r\u001b[B')).toBe(false);
   });
 
   it('is inserted at the cursor', () => {
     expect(insertPasted({ lines: ['first'], line: 'before after' }, 'a\nb', 7)).toEqual({
       lines: ['first', 'before a'],
       line: 'bafter',
-      after: 5,
+      cursorAfter: 5,
     });
-    expect(insertPasted({ lines: [], line: '' }, 'a\tb', 0)).toEqual({ lines: ['a\tb'], line: '', after: 0 });
+    expect(insertPasted({ lines: [], line: '' }, 'a\tb', 0)).toEqual({ lines: ['a\tb'], line: '', cursorAfter: 0 });
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import { statusLine } from '../../src/terminal/progress.ts';
 import { formatSize } from '../../src/terminal/size.ts';
-import { progressText, startTransferProgress, type Transferred } from '../../src/terminal/transfer-progress.ts';
+import { progressText, startTransferProgress, type TransferCounts } from '../../src/terminal/transfer-progress.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { fakeTerminal } from './fake-streams.ts';
 
-const state: Transferred = { files: 12, totalFiles: 50, bytes: 300_000_000, totalBytes: 1_200_000_000 };
+const state: TransferCounts = { files: 12, totalFiles: 50, bytes: 300_000_000, totalBytes: 1_200_000_000 };
 
 describe('the progress line of a transfer', () => {
   it.each([
@@ -18,7 +18,7 @@ describe('the progress line of a transfer', () => {
   ])('fits into %i columns', (columns, text) => expect(progressText('Downloading', state, 10_000, columns)).toBe(text));
 
   it('shows what is known', () => {
-    const unknown: Transferred = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
+    const unknown: TransferCounts = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
     expect(progressText('Downloading', unknown, 0, 80)).toBe('Downloading: listing the files');
     expect(progressText('Uploading', { files: 0, totalFiles: 1, bytes: 5, totalBytes: 10 }, 100, 80)).toBe(
       'Uploading  [==========          ]  50 %  5 B of 10 B',

@@ -57,20 +57,24 @@ export const documentOutput = <Result>(document: (result: Result, view: View) =>
 });
 export const rawOutput = (list: ListOutput<Any>): RawOutput => ({ kind: 'raw', list });
 
-type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link' | 'wide'>;
+type ColumnExtras<Row> = Pick<Column<Row>, 'align' | 'shrink' | 'min' | 'style' | 'link' | 'minViewWidth'>;
 
 export const column = <Row>(header: string, value: (row: Row) => unknown, extras: ColumnExtras<Row> = {}): Column<Row> => ({
   header,
   value,
   ...extras,
 });
-export const idColumn = <Row>(value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
+export const idColumn = <Row>(value: (row: Row) => unknown, extras: Pick<Column<Row>, 'minViewWidth'> = {}): Column<Row> => ({
   header: 'ID',
   value,
   ...extras,
 });
 export const statusColumn = <Row>(value: (row: Row) => unknown): Column<Row> => ({ header: 'STATUS', value, style: 'status' });
-export const timeColumn = <Row>(header: string, value: (row: Row) => unknown, extras: Pick<Column<Row>, 'wide'> = {}): Column<Row> => ({
+export const timeColumn = <Row>(
+  header: string,
+  value: (row: Row) => unknown,
+  extras: Pick<Column<Row>, 'minViewWidth'> = {},
+): Column<Row> => ({
   header,
   value,
   time: true,

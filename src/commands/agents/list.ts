@@ -16,7 +16,7 @@ const columns: Column<AgentListItem>[] = [
   column('RUNTIME', (agent) => runtimeOf(agent.latest_build?.config)),
   column('REVISION', (agent) => agent.latest_build?.revision_number, { align: 'right' }),
   timeColumn('LAST RUN', (agent) => agent.last_run_at),
-  column('QUEUE', (agent) => (agent.case_trigger_enabled ? agent.case_queue_name : undefined), { shrink: true, wide }),
+  column('QUEUE', (agent) => (agent.case_trigger_enabled ? agent.case_queue_name : undefined), { shrink: true, minViewWidth: wide }),
 ];
 
 export default defineCommand({

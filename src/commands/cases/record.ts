@@ -17,8 +17,8 @@ export const caseColumns = [
   statusColumn((row: Case) => row.display_status),
   column('PRIORITY', (row: Case) => row.priority),
   column('TITLE', (row: Case) => row.title, { shrink: true }),
-  column('LABELS', labelTexts, { shrink: true, wide }),
-  timeColumn('UPDATED', (row: Case) => row.updated_at, { wide }),
+  column('LABELS', labelTexts, { shrink: true, minViewWidth: wide }),
+  timeColumn('UPDATED', (row: Case) => row.updated_at, { minViewWidth: wide }),
 ];
 
 export const caseRecord = (row: Case) => ({

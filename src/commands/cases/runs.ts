@@ -19,7 +19,7 @@ export default defineCommand({
       column('AGENT', (run) => run.agent_name, { shrink: true }),
       column('ASKS', (run) => run.pending_human_request_title, { shrink: true }),
       timeColumn('CLAIMED', (run) => run.claimed_at),
-      idColumn((run) => run.id, { wide: wideForIds }),
+      idColumn((run) => run.id, { minViewWidth: wideForIds }),
     ],
     empty: 'No run has worked on this case.',
   }),

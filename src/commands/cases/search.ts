@@ -30,7 +30,7 @@ export default defineCommand({
       column('TITLE', (row) => row.title, { shrink: true }),
       column('LABELS', labelTexts, { shrink: true }),
       column('FOUND', foundIn, { shrink: true }),
-      timeColumn('UPDATED', (row) => row.updated_at, { wide: 120 }),
+      timeColumn('UPDATED', (row) => row.updated_at, { minViewWidth: 120 }),
     ],
     empty: 'No cases match.',
   }),

@@ -47,7 +47,7 @@ export default defineCommand({
       column('AGENT', (request) => request.agent_name, { shrink: true }),
       column('REQUEST', (request) => request.title, { shrink: true }),
       column('TYPE', (request) => request.type),
-      column('RUN ID', (request) => request.run_id, { wide: wideForIds }),
+      column('RUN ID', (request) => request.run_id, { minViewWidth: wideForIds }),
     ],
     empty,
   }),

@@ -19,7 +19,7 @@ const columns: Column<RunListItem>[] = [
   column('TITLE', (run) => run.title, { shrink: true }),
   column('AGENT', (run) => run.agent_name, { shrink: true }),
   timeColumn('CREATED', (run) => run.created_at),
-  idColumn((run) => run.id, { wide: wideForIds }),
+  idColumn((run) => run.id, { minViewWidth: wideForIds }),
 ];
 
 export default defineCommand({

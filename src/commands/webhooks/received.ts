@@ -1,5 +1,5 @@
 /** Formats a received delivery as a line for people or as an object for programs. Pure. */
-import { isObject, jsonValue, shortened } from '../../base/values.ts';
+import { isObject, jsonValue, shorten } from '../../base/values.ts';
 import type { ReceivedDelivery } from '../../client/webhooks/receiver.ts';
 import { webhookHeaders } from '../../client/webhooks/signature.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
@@ -71,7 +71,7 @@ export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: 
     dim(at.slice(11, 19)),
     accent(sanitizeLine(kindOf(delivery))),
     typeof run === 'string' ? dim(sanitizeLine(run)) : '',
-    about === undefined ? '' : shortened(sanitizeLine(about), 60),
+    about === undefined ? '' : shorten(sanitizeLine(about), 60),
     delivery.duplicate ? warning('(again)') : '',
     sanitizeLine(result),
   ]

@@ -33,7 +33,7 @@ export const deliveryColumns = [
   column('EVENT', (delivery: WebhookDelivery) => delivery.event, { shrink: true }),
   column('PROBLEM', (delivery: WebhookDelivery) => delivery.last_error, { shrink: true, style: 'warning' }),
   timeColumn('CREATED', (delivery: WebhookDelivery) => delivery.created_at),
-  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right', wide }),
+  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right', minViewWidth: wide }),
 ];
 
 export const deliveryRecord = (delivery: WebhookDelivery) => ({

@@ -1,7 +1,7 @@
 /** Problems with a remote server, in words that a person can act on. */
 
 import { formatDuration } from '../../base/duration.ts';
-import { firstLine, shortened } from '../../base/values.ts';
+import { firstLine, shorten } from '../../base/values.ts';
 import { hostTrouble } from '../host-trouble.ts';
 import { OutboundError } from '../outbound/guarded-fetch.ts';
 
@@ -87,7 +87,7 @@ export function foundWrong(message: string): string {
   }
 }
 
-const shortLine = (text: string): string => shortened(firstLine(text), 300);
+const shortLine = (text: string): string => shorten(firstLine(text), 300);
 
 /** The error and its causes, the outermost first. */
 function causesOf(error: unknown): Error[] {

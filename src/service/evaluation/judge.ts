@@ -1,6 +1,6 @@
 /** Whether a run passes a check. Nothing is guessed: if the facts are insufficient, the verdict is undecided, with the reason. */
 import { formatDuration } from '../../base/duration.ts';
-import { shortened } from '../../base/values.ts';
+import { shorten } from '../../base/values.ts';
 import type { Facts, Found } from './facts.ts';
 import type { Check, Demand, TextTest } from './language.ts';
 import { checkInWords, rangeInWords } from './words.ts';
@@ -99,5 +99,5 @@ function meets({ how, text }: TextTest, whole: string): boolean {
 }
 
 const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
-const short = (text: string): string => shortened(text.replace(/\s+/g, ' ').trim(), 80);
+const short = (text: string): string => shorten(text.replace(/\s+/g, ' ').trim(), 80);
 const quote = (text: string): string => JSON.stringify(short(text));

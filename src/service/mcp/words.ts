@@ -1,5 +1,5 @@
 /** Summaries of runs, requests, and lists, for models that only read text. Pure. */
-import { shortened } from '../../base/values.ts';
+import { shorten } from '../../base/values.ts';
 import type { HumanRequest, Run, RunMessage } from '../../interface/types.ts';
 
 /** A run in one or two lines: its state, and what to do next. */
@@ -39,4 +39,4 @@ export function describeList(what: string, rows: readonly string[], total: numbe
 }
 
 const longest = 300;
-const clipped = (text: string): string => shortened(text.replace(/\s+/g, ' ').trim(), longest);
+const clipped = (text: string): string => shorten(text.replace(/\s+/g, ' ').trim(), longest);

@@ -1,5 +1,5 @@
 /** What is said when a request is not understood. */
-import { shortened } from '../../base/values.ts';
+import { shorten } from '../../base/values.ts';
 import type { Statement } from './statements.ts';
 
 /** A grammar of phrases, as far as people have to know it. */
@@ -16,7 +16,7 @@ export const understoodBy = ({ reader, phrases }: Grammar): string =>
 
 /** Quotes the statements and lists what would have been understood. @param hint a sentence about what was probably meant */
 export function notUnderstood(grammar: Grammar, statements: readonly Pick<Statement, 'text'>[], hint?: string): string {
-  const quoted = statements.slice(0, 3).map(({ text }) => `"${shortened(text, 80)}"`);
+  const quoted = statements.slice(0, 3).map(({ text }) => `"${shorten(text, 80)}"`);
   const reason = quoted.length === 0 ? 'The request is empty.' : `Not understood: ${quoted.join(', ')}.`;
   return [reason, ...(hint === undefined ? [] : [hint]), understoodBy(grammar)].join(' ');
 }

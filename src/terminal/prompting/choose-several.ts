@@ -19,25 +19,25 @@ const cursorHide = '\u001b[?25l';
 export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base, rows, initial, required }, done) => {
   const { theme } = base;
   useRedraws(base.open);
-  const [sent, setSent] = useState(false);
+  const [isSubmitted, setSubmitted] = useState(false);
   const [active, setActive] = useState(0);
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(initial));
+  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set(initial));
   const [error, setError] = useState<string | undefined>(undefined);
   const indexes = rows.map((_, index) => index);
-  const inOrder = indexes.filter((index) => chosen.has(index));
+  const sortedIndexes = indexes.filter((index) => selected.has(index));
 
   useKeypress((key, rl) => {
-    if (sent) return;
+    if (isSubmitted) return;
     rl.clearLine(0);
     setError(undefined);
     if (isEnterKey(key)) {
-      if (required && chosen.size === 0) return setError('Choose at least one option with the space bar.');
-      setSent(true);
-      done(inOrder);
+      if (required && selected.size === 0) return setError('Choose at least one option with the space bar.');
+      setSubmitted(true);
+      done(sortedIndexes);
     } else if (key.name === 'escape') {
       if (base.escape !== undefined) base.escaped();
-    } else if (isSpaceKey(key)) setChosen(toggled(chosen, active));
-    else if (key.name === 'a') setChosen(new Set(chosen.size === rows.length ? [] : indexes));
+    } else if (isSpaceKey(key)) setSelected(toggle(selected, active));
+    else if (key.name === 'a') setSelected(new Set(selected.size === rows.length ? [] : indexes));
     else if (movesCursor(key)) setActive(nextIndex(key, active, rows.length));
   });
 
@@ -45,14 +45,14 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
     items: indexes,
     active,
     renderItem: ({ item }) => {
-      const box = chosen.has(item) ? theme.icon.checked : theme.icon.unchecked;
+      const box = selected.has(item) ? theme.icon.checked : theme.icon.unchecked;
       const name = rows[item]?.name ?? '';
       return item === active ? theme.style.highlight(`${theme.icon.cursor}${box} ${name}`) : ` ${box} ${name}`;
     },
     pageSize,
     loop: false,
   });
-  if (sent) return answeredView(base, [inOrder.map((index) => rows[index]?.name).join(', ')]);
+  if (isSubmitted) return answeredView(base, [sortedIndexes.map((index) => rows[index]?.name).join(', ')]);
   const description = rows[active]?.description;
   const keys: KeyHelp[] = [
     ['↑↓', 'move'],
@@ -64,8 +64,8 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
   return `${headingView(base)}\n${body}${cursorHide}`;
 });
 
-function toggled(chosen: ReadonlySet<number>, index: number): ReadonlySet<number> {
-  const next = new Set(chosen);
-  if (!next.delete(index)) next.add(index);
-  return next;
+function toggle(selected: ReadonlySet<number>, index: number): ReadonlySet<number> {
+  const selection = new Set(selected);
+  if (!selection.delete(index)) selection.add(index);
+  return selection;
 }

@@ -27,23 +27,23 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
   const { base, rows, filter } = config;
   const { theme } = base;
   useRedraws(base.open);
-  const [chosen, setChosen] = useState(-1);
+  const [selectedIndex, setSelectedIndex] = useState(-1);
   const [active, setActive] = useState(config.initial);
-  const [term, setTerm] = useState('');
+  const [searchText, setSearchText] = useState('');
   const [error, setError] = useState<string | undefined>(undefined);
-  const matches = matching(rows, term);
+  const matches = matchingIndexes(rows, searchText);
 
   useKeypress((key, rl) => {
-    if (chosen >= 0) return;
+    if (selectedIndex >= 0) return;
     if (isEnterKey(key)) {
       const index = matches[active];
       if (index === undefined) {
         // The line reader has cleared its line.
-        if (term !== '') rl.write(term);
+        if (searchText !== '') rl.write(searchText);
         setError(matches.length === 0 ? 'Nothing matches.' : 'Choose with the arrow keys first.');
         return;
       }
-      setChosen(index);
+      setSelectedIndex(index);
       done(index);
     } else if (key.name === 'escape') {
       if (base.escape !== undefined) base.escaped();
@@ -53,7 +53,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
       setActive(nextIndex(key, active, matches.length));
     } else if (filter) {
       setError(undefined);
-      setTerm(rl.line);
+      setSearchText(rl.line);
       setActive(0);
     } else rl.clearLine(0);
   });
@@ -68,7 +68,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     pageSize,
     loop: false,
   });
-  if (chosen >= 0) return answeredView(base, [rows[chosen]?.name ?? '']);
+  if (selectedIndex >= 0) return answeredView(base, [rows[selectedIndex]?.name ?? '']);
   const description = rows[matches[active] ?? -1]?.description;
   const keys: KeyHelp[] = [['↑↓', 'choose'], ...(filter ? ([['type', 'to search']] satisfies KeyHelp[]) : []), ['⏎', 'confirm']];
   const body = [
@@ -77,12 +77,12 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     ...(description ? [theme.style.description(description)] : []),
     footer(base, error, keys),
   ].join('\n');
-  return filter ? [headingView(base, term), body] : `${headingView(base)}\n${body}${cursorHide}`;
+  return filter ? [headingView(base, searchText), body] : `${headingView(base)}\n${body}${cursorHide}`;
 });
 
 /** Indexes of the rows that contain the term. */
-const matching = (rows: readonly Row[], term: string): number[] =>
-  rows.flatMap(({ name }, index) => (name.toLowerCase().includes(term.trim().toLowerCase()) ? [index] : []));
+const matchingIndexes = (rows: readonly Row[], searchText: string): number[] =>
+  rows.flatMap(({ name }, index) => (name.toLowerCase().includes(searchText.trim().toLowerCase()) ? [index] : []));
 
 type Key = Parameters<typeof isUpKey>[0];
 
@@ -92,10 +92,10 @@ export const movesCursor = (key: Key): boolean =>
 
 /** The row to which a key moves the highlight. With no row highlighted, up moves to the last one. */
 export function nextIndex(key: Key, active: number, count: number): number {
-  const last = count - 1;
-  if (key.name === 'home') return Math.min(0, last);
-  if (key.name === 'end') return last;
-  if (isUpKey(key)) return active < 0 ? last : Math.max(0, active - 1);
+  const lastIndex = count - 1;
+  if (key.name === 'home') return Math.min(0, lastIndex);
+  if (key.name === 'end') return lastIndex;
+  if (isUpKey(key)) return active < 0 ? lastIndex : Math.max(0, active - 1);
   const step = key.name === 'pagedown' ? pageSize : key.name === 'pageup' ? -pageSize : 1;
-  return Math.max(Math.min(0, last), Math.min(last, active + step));
+  return Math.max(Math.min(0, lastIndex), Math.min(lastIndex, active + step));
 }

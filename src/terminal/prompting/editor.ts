@@ -8,7 +8,7 @@ import type { Drafts } from './drafts.ts';
 /** The editor command in shell syntax; undefined when the user has not set one. */
 export const editorCommand = (env: Environment): string | undefined => env.VISUAL?.trim() || env.EDITOR?.trim() || undefined;
 
-export interface Edited {
+export interface EditedText {
   /** The final content of the file. */
   text: string;
   /** What went wrong with the editor, as a sentence. */
@@ -25,7 +25,7 @@ export async function edit(
   text: string,
   name: string,
   extension: string,
-): Promise<Edited> {
+): Promise<EditedText> {
   const file = drafts.save(text, name, extension);
   try {
     const problem = await run(command, file, stdout);

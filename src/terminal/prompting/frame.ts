@@ -30,7 +30,7 @@ export class PromptFrame extends Writable {
   readonly #side: OutputSide;
   readonly #widthOf: WidthOf;
   /** The picture that must not be shown yet. */
-  #held: string | undefined = '';
+  #pendingText: string | undefined = '';
   /** The last picture of the prompt. */
   #picture = blank;
   /** What is on the screen: the picture, possibly with lines wrapped to fit, or nothing after the prompt was left. */
@@ -52,52 +52,52 @@ export class PromptFrame extends Writable {
 
   /** Shows the picture that was held back, and all later ones. */
   show(): void {
-    const held = this.#held ?? '';
-    this.#held = undefined;
-    this.#draw(held);
+    const pendingText = this.#pendingText ?? '';
+    this.#pendingText = undefined;
+    this.#draw(pendingText);
   }
 
   /** Redraws the last picture in its place, for prompts that cannot redraw themselves. */
   redraw(): void {
-    const erased = this.#erasing();
+    const erasure = this.#erasing();
     const { lines, row, column } = this.#picture;
-    const [above, below] = [lines.slice(0, row), lines.slice(row)].map((part) => part.flatMap((line) => this.#broken(line)));
+    const [above, below] = [lines.slice(0, row), lines.slice(row)].map((part) => part.flatMap((line) => this.#wrapLine(line)));
     const wrapped = [...(above ?? []), ...(below ?? [])];
-    const at = Math.min((above?.length ?? 0) + Math.floor(column / this.columns), wrapped.length - 1);
-    this.#onScreen = { lines: wrapped, row: at, column: column % this.columns };
-    const up = wrapped.length - 1 - at;
-    this.#write(`${erased}${wrapped.join('\n')}${up > 0 ? `\u001b[${up}A` : ''}\u001b[${this.#onScreen.column + 1}G`);
+    const rowIndex = Math.min((above?.length ?? 0) + Math.floor(column / this.columns), wrapped.length - 1);
+    this.#onScreen = { lines: wrapped, row: rowIndex, column: column % this.columns };
+    const rowsUp = wrapped.length - 1 - rowIndex;
+    this.#write(`${erasure}${wrapped.join('\n')}${rowsUp > 0 ? `\u001b[${rowsUp}A` : ''}\u001b[${this.#onScreen.column + 1}G`);
   }
 
   /** Leaves the picture where it is and moves the cursor below it. */
   leave(): void {
-    const down = this.#onScreen.lines.length - 1 - this.#onScreen.row;
-    this.#write(`${down > 0 ? `\u001b[${down}B` : ''}\r\n\u001b[?25h`);
+    const rowsDown = this.#onScreen.lines.length - 1 - this.#onScreen.row;
+    this.#write(`${rowsDown > 0 ? `\u001b[${rowsDown}B` : ''}\r\n\u001b[?25h`);
     this.#onScreen = blank;
   }
 
-  override _write(chunk: string | Buffer, _encoding: string, done: () => void): void {
+  override _write(chunk: string | Buffer, _encoding: string, callback: () => void): void {
     const text = String(chunk);
-    if (this.#held === undefined) this.#draw(text);
-    else if (!onlyPlacing.test(text)) this.#held = text;
-    done();
+    if (this.#pendingText === undefined) this.#draw(text);
+    else if (!onlyPlacing.test(text)) this.#pendingText = text;
+    callback();
   }
 
   #draw(text: string): void {
-    const moved = onlyPlacing.exec(text);
-    if (moved) {
-      const column = Number(moved[1]) - 1;
+    const onlyPlacement = onlyPlacing.exec(text);
+    if (onlyPlacement) {
+      const column = Number(onlyPlacement[1]) - 1;
       this.#picture = { ...this.#picture, column };
       this.#onScreen = { ...this.#onScreen, column };
       this.#write(text);
       return;
     }
-    const erased = text.match(erasing)?.[0] ?? '';
-    const drawn = text.slice(erased.length);
-    this.#write(`${erased === '' ? '' : this.#erasing()}${drawn}`);
-    const placed = placing.exec(drawn);
-    const lines = drawn.slice(0, placed?.index).split('\n');
-    this.#picture = { lines, row: lines.length - 1 - Number(placed?.[1] ?? 0), column: Number(placed?.[2] ?? 1) - 1 };
+    const erasure = text.match(erasing)?.[0] ?? '';
+    const visibleText = text.slice(erasure.length);
+    this.#write(`${erasure === '' ? '' : this.#erasing()}${visibleText}`);
+    const placement = placing.exec(visibleText);
+    const lines = visibleText.slice(0, placement?.index).split('\n');
+    this.#picture = { lines, row: lines.length - 1 - Number(placement?.[1] ?? 0), column: Number(placement?.[2] ?? 1) - 1 };
     this.#onScreen = this.#picture;
   }
 
@@ -109,23 +109,23 @@ export class PromptFrame extends Writable {
     if (this.#onScreen === blank) return '';
     const { lines, row, column } = this.#onScreen;
     const above = lines.slice(0, row).reduce((rows, line) => rows + this.#rowsOf(line), 0);
-    const up = above + Math.floor(column / this.columns);
-    return `${up > 0 ? `\u001b[${up}A` : ''}\r\u001b[J`;
+    const rowsUp = above + Math.floor(column / this.columns);
+    return `${rowsUp > 0 ? `\u001b[${rowsUp}A` : ''}\r\u001b[J`;
   }
 
   /** A line in parts that fit. Terminals differ in what happens to lines that they wrapped themselves when they get wider again. */
-  #broken(line: string): string[] {
+  #wrapLine(line: string): string[] {
     const parts = [''];
     let width = 0;
     for (const token of line.split(sequences)) {
       for (const character of token.startsWith('\u001b') ? [token] : token) {
-        const more = this.#widthOf(stripVTControlCharacters(character));
-        if (width + more > this.columns) {
+        const characterWidth = this.#widthOf(stripVTControlCharacters(character));
+        if (width + characterWidth > this.columns) {
           parts.push('');
           width = 0;
         }
         parts.push(`${parts.pop()}${character}`);
-        width += more;
+        width += characterWidth;
       }
     }
     return parts;

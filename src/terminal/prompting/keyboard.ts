@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { type Clock, steadyTime } from '../../base/clock.ts';
 import type { InputStream } from '../streams.ts';
-import { looksPasted, PasteReader, plainLines } from './pasted-text.ts';
+import { isProbablyPaste, PasteReader, plainLines } from './pasted-text.ts';
 
 /** How long a prompt that appeared by itself ignores keys after it was drawn, in milliseconds. */
 export const graceMs = 600;
@@ -68,10 +68,10 @@ export class Keyboard {
   /** Resolves when all keys typed so far, wherever they are buffered, have been read and discarded. */
   async drain(): Promise<void> {
     for (let quietTurns = 0; quietTurns < 2; ) {
-      const before = this.#received;
+      const receivedBefore = this.#received;
       // One turn of the event loop reads what the kernel has buffered.
       await new Promise((resolve) => setImmediate(resolve));
-      quietTurns = this.#received === before ? quietTurns + 1 : 0;
+      quietTurns = this.#received === receivedBefore ? quietTurns + 1 : 0;
     }
   }
 
@@ -105,17 +105,17 @@ export class Keyboard {
     this.#stdin.setRawMode?.(false);
   }
 
-  async #rest(appearance: number): Promise<void> {
-    const drawn = steadyTime(this.#clock);
+  async #rest(appearanceCount: number): Promise<void> {
+    const drawnAt = steadyTime(this.#clock);
     this.#lastKey = Number.NEGATIVE_INFINITY;
-    const until = (): number => Math.max(drawn + graceMs, this.#lastKey + quietMs);
+    const deadline = (): number => Math.max(drawnAt + graceMs, this.#lastKey + quietMs);
     for (;;) {
-      const left = until() - steadyTime(this.#clock);
-      if (left > 0) await this.#clock.sleep(left, this.#closed.signal);
+      const remaining = deadline() - steadyTime(this.#clock);
+      if (remaining > 0) await this.#clock.sleep(remaining, this.#closed.signal);
       // If this process was delayed, keys typed in the meantime have not been read yet.
       await this.drain();
-      if (this.#state !== 'resting' || appearance !== this.#appearance) return;
-      if (until() <= steadyTime(this.#clock)) break;
+      if (this.#state !== 'resting' || appearanceCount !== this.#appearance) return;
+      if (deadline() <= steadyTime(this.#clock)) break;
     }
     this.#state = 'listening';
     this.#listener.changed();
@@ -127,9 +127,9 @@ export class Keyboard {
     const text = typeof chunk === 'string' ? chunk : this.#decoder.write(chunk);
     this.#received += 1;
     this.#lastKey = steadyTime(this.#clock);
-    for (const typed of this.#pastes.read(text)) {
-      if ('keys' in typed) this.#keys(typed.keys);
-      else if (this.#state === 'listening') this.onPaste?.(typed.pasted);
+    for (const typedInput of this.#pastes.read(text)) {
+      if ('keys' in typedInput) this.#keys(typedInput.keys);
+      else if (this.#state === 'listening') this.onPaste?.(typedInput.pasted);
     }
   };
 
@@ -140,7 +140,7 @@ export class Keyboard {
     else if (keys.includes(ctrlZ) && this.#state !== 'ignoring') this.#listener.suspended();
     else if (this.#state !== 'listening') return;
     else if (keys.includes(ctrlD) && !this.hasText()) this.#listener.cancelled();
-    else if (onPaste && looksPasted(keys)) onPaste(plainLines(keys));
+    else if (onPaste && isProbablyPaste(keys)) onPaste(plainLines(keys));
     else this.input.push(keys);
   }
 }

@@ -18,10 +18,10 @@ export class OpenPrompt {
   readonly #unsolicited: boolean;
   readonly #redraws = new Set<() => void>();
   readonly #undo: (() => void)[] = [];
-  #shown = false;
-  #over = false;
+  #isVisible = false;
+  #isClosed = false;
   /** Whether another process has the terminal, because this one was stopped. */
-  #away = false;
+  #isSuspended = false;
   #appearances = 0;
 
   constructor(terminal: Terminal, clock: Clock, widthOf: WidthOf, unsolicited: boolean) {
@@ -37,7 +37,7 @@ export class OpenPrompt {
   }
 
   /** Whether keys are still ignored because the prompt has just appeared by itself. */
-  get resting(): boolean {
+  get ignoresKeys(): boolean {
     return this.#unsolicited && !this.keyboard.listening;
   }
 
@@ -52,11 +52,11 @@ export class OpenPrompt {
     this.keyboard.open();
     this.#undo.push(() => this.keyboard.close());
     const { stream } = this.#terminal.err;
-    const resized = (): void => {
-      if (this.#shown && !this.#away) this.#redraw();
+    const onResize = (): void => {
+      if (this.#isVisible && !this.#isSuspended) this.#redraw();
     };
-    stream.on('resize', resized);
-    this.#undo.push(() => stream.removeListener('resize', resized));
+    stream.on('resize', onResize);
+    this.#undo.push(() => stream.removeListener('resize', onResize));
     if (this.#jobs) this.#undo.push(this.#jobs.onContinue(() => void this.#continue()));
     // Bracketed paste must not stay on, however this process ends.
     const exiting = (): void => void stream.write(pasteOff);
@@ -66,9 +66,9 @@ export class OpenPrompt {
 
   /** Releases the terminal. */
   close(): void {
-    if (this.#over) return;
-    this.#over = true;
-    if (this.#shown) this.#terminal.err.stream.write(pasteOff);
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#isVisible) this.#terminal.err.stream.write(pasteOff);
     for (const undo of this.#undo.reverse()) undo();
   }
 
@@ -76,12 +76,12 @@ export class OpenPrompt {
     this.#appearances += 1;
     const appearance = this.#appearances;
     await this.keyboard.drain();
-    if (this.#over || appearance !== this.#appearances) return;
-    this.#away = false;
+    if (this.#isClosed || appearance !== this.#appearances) return;
+    this.#isSuspended = false;
     this.#terminal.err.stream.write(pasteOn);
-    if (this.#shown) this.#redraw();
+    if (this.#isVisible) this.#redraw();
     else this.frame.show();
-    this.#shown = true;
+    this.#isVisible = true;
     this.keyboard.listen(this.#unsolicited);
   }
 
@@ -103,7 +103,7 @@ export class OpenPrompt {
 
   /** After `fg`. The shell has changed the terminal's settings, so they are all set again. */
   async #continue(): Promise<void> {
-    if (this.#over || !this.#shown) return;
+    if (this.#isClosed || !this.#isVisible) return;
     this.#leave();
     this.keyboard.pause();
     this.keyboard.open();
@@ -111,8 +111,8 @@ export class OpenPrompt {
   }
 
   #leave(): void {
-    if (this.#away) return;
-    this.#away = true;
+    if (this.#isSuspended) return;
+    this.#isSuspended = true;
     this.#terminal.err.stream.write(pasteOff);
     this.frame.leave();
   }

@@ -4,10 +4,10 @@
 export const pasteOn = '\u001b[?2004h';
 export const pasteOff = '\u001b[?2004l';
 
-const begin = '\u001b[200~';
+const pasteStart = '\u001b[200~';
 const end = '\u001b[201~';
 
-export type Typed = { keys: string } | { pasted: string };
+export type TypedInput = { keys: string } | { pasted: string };
 
 /** Reads input chunk by chunk; a mark may be split between two chunks. */
 export class PasteReader {
@@ -16,36 +16,39 @@ export class PasteReader {
   #pasted = '';
 
   /** The keys and pasted texts that this chunk of input completes, in order. */
-  read(text: string): Typed[] {
-    const found: Typed[] = [];
-    let left = this.#rest + text;
+  read(text: string): TypedInput[] {
+    const inputs: TypedInput[] = [];
+    let remaining = this.#rest + text;
     this.#rest = '';
     for (;;) {
-      const mark = this.#pasting ? end : begin;
-      const at = left.indexOf(mark);
-      const before = at < 0 ? left.slice(0, left.length - startOfMark(left, mark, this.#pasting ? 1 : 3)) : left.slice(0, at);
+      const mark = this.#pasting ? end : pasteStart;
+      const position = remaining.indexOf(mark);
+      const before =
+        position < 0
+          ? remaining.slice(0, remaining.length - startOfMark(remaining, mark, this.#pasting ? 1 : 3))
+          : remaining.slice(0, position);
       if (this.#pasting) this.#pasted += before;
-      else if (before !== '') found.push({ keys: before });
-      if (at < 0) {
-        this.#rest = left.slice(before.length);
-        return found;
+      else if (before !== '') inputs.push({ keys: before });
+      if (position < 0) {
+        this.#rest = remaining.slice(before.length);
+        return inputs;
       }
       if (this.#pasting) {
-        found.push({ pasted: plainLines(this.#pasted) });
+        inputs.push({ pasted: plainLines(this.#pasted) });
         this.#pasted = '';
       }
       this.#pasting = !this.#pasting;
-      left = left.slice(at + mark.length);
+      remaining = remaining.slice(position + mark.length);
     }
   }
 }
 
 /**
  * The length of the text's end that may be the beginning of the mark.
- * @param least the shortest length that cannot be a key: Escape alone is a key, and so is Escape followed by `[`
+ * @param minimum the shortest length that cannot be a key: Escape alone is a key, and so is Escape followed by `[`
  */
-function startOfMark(text: string, mark: string, least: number): number {
-  for (let length = mark.length - 1; length >= least; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
+function startOfMark(text: string, mark: string, minimum: number): number {
+  for (let length = mark.length - 1; length >= minimum; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
   return 0;
 }
 
@@ -58,4 +61,4 @@ export const plainLines = (text: string): string =>
  * Whether keys that arrived together must have been pasted into a terminal without bracketed paste: text follows a line end.
  * Nobody types that fast; and if the text was typed while this process was busy, sending it still takes another Enter.
  */
-export const looksPasted = (keys: string): boolean => /[\r\n]+[\P{Cc}\t]/u.test(keys);
+export const isProbablyPaste = (keys: string): boolean => /[\r\n]+[\P{Cc}\t]/u.test(keys);

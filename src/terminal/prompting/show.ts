@@ -28,17 +28,17 @@ export async function showPrompt<Answer>(
   signal?.throwIfAborted();
   const heading = fitHeading(terminal, question, widthOf);
   const open = new OpenPrompt(terminal, clock, widthOf, unsolicited);
-  const dismissed = new AbortController();
-  const escaped = (): void => dismissed.abort();
+  const dismissal = new AbortController();
+  const escaped = (): void => dismissal.abort();
   const base: Base = { heading, theme: promptTheme(styles), open, escape: question.escape, escaped };
-  const ends = [open.cancelled.signal, dismissed.signal, ...(signal ? [signal] : [])];
+  const ends = [open.cancelled.signal, dismissal.signal, ...(signal ? [signal] : [])];
   const context: Context = {
     input: open.keyboard.input,
     output: open.frame,
     signal: AbortSignal.any(ends),
     // Read when the prompt ends: an answered prompt stays on the screen, a withdrawn one does not.
     get clearPromptOnDone(): boolean {
-      return open.vanishes || signal?.aborted === true || dismissed.signal.aborted;
+      return open.vanishes || signal?.aborted === true || dismissal.signal.aborted;
     },
   };
   const release = terminal.reserveForPrompt();
@@ -50,7 +50,7 @@ export async function showPrompt<Answer>(
     return await answer;
   } catch (error) {
     signal?.throwIfAborted();
-    if (dismissed.signal.aborted) throw new PromptDismissed();
+    if (dismissal.signal.aborted) throw new PromptDismissed();
     if (open.cancelled.signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')) throw new PromptCancelled();
     throw error;
   } finally {
@@ -67,13 +67,13 @@ const otherRows = 14;
  * screen: context and details that are too long are printed once, above the prompt.
  */
 function fitHeading(terminal: Terminal, { message, above, detail }: Question, widthOf: WidthOf): Heading {
-  const whole = { above: text(above), message: text(message), detail: text(detail) };
+  const heading = { above: text(above), message: text(message), detail: text(detail) };
   const { rows, columns } = terminal.err;
-  const lines = [whole.above, whole.message, whole.detail].filter(Boolean).join('\n').split('\n');
-  const taken = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
-  if (rows === undefined || taken + otherRows <= rows) return whole;
+  const lines = [heading.above, heading.message, heading.detail].filter(Boolean).join('\n').split('\n');
+  const rowCount = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+  if (rows === undefined || rowCount + otherRows <= rows) return heading;
   for (const part of [above, detail]) if (part) terminal.warn(part.trimEnd());
-  return { above: '', message: whole.message, detail: '' };
+  return { above: '', message: heading.message, detail: '' };
 }
 
 const text = (part: string | undefined): string => (part === undefined ? '' : sanitize(part.trimEnd()));

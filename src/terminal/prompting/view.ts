@@ -42,32 +42,32 @@ export function headingView({ heading, theme }: Base, inline = ''): string {
 }
 
 /** An answered prompt as it stays on the screen. */
-export function answeredView({ heading, theme }: Answered, [first = '', ...more]: readonly string[]): string {
+export function answeredView({ heading, theme }: AnsweredPrompt, [first = '', ...more]: readonly string[]): string {
   const { message, answer } = theme.style;
   const line = [theme.prefix.done, message(heading.message), ...(more.length === 0 ? [answer(first)] : [])].join(' ');
   const lines = more.length === 0 ? [] : [first, ...more].map((text) => `  ${answer(text)}`);
   return [heading.above, line, ...lines, heading.detail].filter(Boolean).join('\n');
 }
 
-interface Answered {
+interface AnsweredPrompt {
   heading: Heading;
   theme: { prefix: Pick<Theme['prefix'], 'done'>; style: Pick<Theme['style'], 'message' | 'answer'> };
 }
 
 /** The most lines of a text that a prompt shows. */
-const longest = 8;
+const maxLines = 8;
 
 /** The first and last lines of a long text, so that the prompt fits the screen. */
-export function clipped(lines: readonly string[]): string[] {
-  if (lines.length <= longest) return [...lines];
-  const half = longest / 2;
+export function clipLines(lines: readonly string[]): string[] {
+  if (lines.length <= maxLines) return [...lines];
+  const half = maxLines / 2;
   return [...lines.slice(0, half), `… ${lines.length - 2 * half} more lines …`, ...lines.slice(-half)];
 }
 
 /** The line that explains the keys, or says that they do not work yet. */
 export function keyHelp(base: Base, keys: readonly KeyHelp[]): string {
   const { theme, open } = base;
-  if (open.resting) return theme.style.help('(the keys work in a moment)');
+  if (open.ignoresKeys) return theme.style.help('(the keys work in a moment)');
   return theme.style.keysHelpTip(base.escape === undefined ? [...keys] : [...keys, ['esc', base.escape]]);
 }
 

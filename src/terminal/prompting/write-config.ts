@@ -15,13 +15,13 @@ export interface WriteConfig {
 }
 
 /** The settings that may be left out. */
-export type Writing = { [Setting in keyof Omit<WriteConfig, 'base'>]?: WriteConfig[Setting] | undefined };
+export type WriteSettings = { [Setting in keyof Omit<WriteConfig, 'base'>]?: WriteConfig[Setting] | undefined };
 
-export const writeConfig = (writing: Writing, base: Base): WriteConfig => ({
+export const writeConfig = (settings: WriteSettings, base: Base): WriteConfig => ({
   base,
-  text: writing.text ?? '',
-  validate: writing.validate ?? (() => true),
-  problem: writing.problem,
-  onEmpty: writing.onEmpty,
-  changed: writing.changed ?? (() => undefined),
+  text: settings.text ?? '',
+  validate: settings.validate ?? (() => true),
+  problem: settings.problem,
+  onEmpty: settings.onEmpty,
+  changed: settings.changed ?? (() => undefined),
 });

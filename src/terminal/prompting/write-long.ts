@@ -5,7 +5,7 @@ import type { Drafts } from './drafts.ts';
 import { edit, editorCommand } from './editor.ts';
 import type { InputQuestion, PromptOptions } from './question.ts';
 import type { Show } from './show.ts';
-import { answeredView, clipped } from './view.ts';
+import { answeredView, clipLines } from './view.ts';
 import { writeConfig } from './write-config.ts';
 
 export type Ask = <Answer>(options: PromptOptions, show: Show<Answer>) => Promise<Answer>;
@@ -22,13 +22,13 @@ export async function writeLong(
   const command = editor === undefined ? undefined : editorCommand(terminal.env);
   let text = '';
   let problem: string | undefined;
-  const changed = (now: string): void => {
-    text = now;
+  const onChange = (current: string): void => {
+    text = current;
   };
   try {
-    for (let again = options; ; again = { ...options, unsolicited: false }) {
-      const config = { ...question, problem, text, changed, ...(command === undefined ? {} : { onEmpty: 'open your editor' }) };
-      const line = await ask(again, ({ write }, base, context) => write(writeConfig(config, base), context));
+    for (let promptOptions = options; ; promptOptions = { ...options, unsolicited: false }) {
+      const config = { ...question, problem, text, changed: onChange, ...(command === undefined ? {} : { onEmpty: 'open your editor' }) };
+      const line = await ask(promptOptions, ({ write }, base, context) => write(writeConfig(config, base), context));
       if (line !== undefined || command === undefined) return line ?? '';
       // An open editor has exclusive use of the terminal: nothing else is written, and the prompt is not withdrawn.
       const release = terminal.reserveForPrompt();
@@ -53,5 +53,5 @@ async function showAnswer(terminal: Terminal, { message, above, detail }: InputQ
   const { success, bold, accent } = await terminal.err.styles();
   const theme = { prefix: { done: success('✓') }, style: { message: bold, answer: accent } };
   const heading = { above: sanitize(above ?? '').trimEnd(), message: sanitize(message), detail: sanitize(detail ?? '').trimEnd() };
-  terminal.warn(answeredView({ heading, theme }, clipped(sanitize(text).split('\n'))));
+  terminal.warn(answeredView({ heading, theme }, clipLines(sanitize(text).split('\n'))));
 }

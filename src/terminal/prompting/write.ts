@@ -1,11 +1,11 @@
 /** A prompt for a text: one line, or the lines of a pasted text. */
 import { createPrompt, isBackspaceKey, isEnterKey, useEffect, useKeypress, useRef, useState } from '@inquirer/core';
 import { sanitize } from '../sanitize.ts';
-import { answeredView, clipped, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
+import { answeredView, clipLines, footer, headingView, type KeyHelp, useRedraws } from './view.ts';
 import type { WriteConfig } from './write-config.ts';
 
 /** The line being written, and the lines above it. */
-type Written = { lines: readonly string[]; line: string };
+type WrittenText = { lines: readonly string[]; line: string };
 
 type LineReader = Parameters<Parameters<typeof useKeypress>[0]>[1] & { cursor: number };
 
@@ -15,9 +15,9 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   const { theme, open } = base;
   useRedraws(open);
   const [answer, setAnswer] = useState<string | undefined>(undefined);
-  const [written, setWritten] = useState<Written>({ lines: [], line: '' });
+  const [written, setWritten] = useState<WrittenText>({ lines: [], line: '' });
   const [error, setError] = useState<string | undefined>(config.problem);
-  const change = (next: Written): void => {
+  const change = (next: WrittenText): void => {
     setWritten(next);
     setError(undefined);
     const text = textOf(next);
@@ -28,7 +28,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
   paste.current = (text, reader) => {
     if (answer !== undefined) return;
     const next = insertPasted(written, text, reader.cursor);
-    replaceLine(reader, next.line, next.line.length - next.after);
+    replaceLine(reader, next.line, next.line.length - next.cursorAfter);
     change({ lines: next.lines, line: next.line });
   };
   useEffect((reader) => {
@@ -63,27 +63,27 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
     } else if (reader.line !== written.line) change({ ...written, line: reader.line });
   });
 
-  if (answer !== undefined) return answeredView(base, clipped(sanitize(answer).split('\n')));
-  const empty = textOf(written) === '';
-  const keys: KeyHelp[] = [['⏎', empty && onEmpty !== undefined ? onEmpty : 'confirm']];
+  if (answer !== undefined) return answeredView(base, clipLines(sanitize(answer).split('\n')));
+  const isEmpty = textOf(written) === '';
+  const keys: KeyHelp[] = [['⏎', isEmpty && onEmpty !== undefined ? onEmpty : 'confirm']];
   // The text being written must come last above the keys, so the details go above the message.
   const { above, message, detail } = base.heading;
   const heading = headingView({ ...base, heading: { above: [above, detail].filter(Boolean).join('\n'), message, detail: '' } });
-  const lines = clipped(written.lines.map((text) => `  ${theme.style.answer(sanitize(text))}`));
+  const lines = clipLines(written.lines.map((text) => `  ${theme.style.answer(sanitize(text))}`));
   const content = lines.length === 0 ? `${heading} ${written.line}` : [heading, ...lines, `  ${written.line}`].join('\n');
   return [content, footer(base, error, keys)];
 });
 
-const textOf = ({ lines, line }: Written): string => [...lines, line].join('\n');
+const textOf = ({ lines, line }: WrittenText): string => [...lines, line].join('\n');
 
 /** The text after pasting at the cursor of its last line; `after` is the length of the text behind the cursor. Pure. */
-export function insertPasted({ lines, line }: Written, text: string, cursor: number): Written & { after: number } {
-  const after = line.slice(cursor);
+export function insertPasted({ lines, line }: WrittenText, text: string, cursor: number): WrittenText & { cursorAfter: number } {
+  const textAfter = line.slice(cursor);
   const parts = `${line.slice(0, cursor)}${text}`.split('\n');
   // The width of a tab depends on its column, which the line reader cannot know.
   if (parts.at(-1)?.includes('\t')) parts.push('');
-  const last = parts.pop() ?? '';
-  return { lines: [...lines, ...parts], line: `${last}${after}`, after: after.length };
+  const lastLine = parts.pop() ?? '';
+  return { lines: [...lines, ...parts], line: `${lastLine}${textAfter}`, cursorAfter: textAfter.length };
 }
 
 /** Replaces the reader's line and places the cursor. */

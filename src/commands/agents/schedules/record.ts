@@ -14,9 +14,9 @@ export const scheduleColumns = [
   statusColumn(stateOf),
   column('WHEN', timesInWords, { shrink: true, min: 12 }),
   timeColumn('NEXT', (schedule: Schedule) => schedule.next_run_at),
-  column('TIME ZONE', (schedule: Schedule) => schedule.timezone, { shrink: true, wide }),
-  timeColumn('LAST RUN', (schedule: Schedule) => schedule.last_run_at, { wide: 120 }),
-  column('TASK', (schedule: Schedule) => schedule.task, { shrink: true, wide: 120 }),
+  column('TIME ZONE', (schedule: Schedule) => schedule.timezone, { shrink: true, minViewWidth: wide }),
+  timeColumn('LAST RUN', (schedule: Schedule) => schedule.last_run_at, { minViewWidth: 120 }),
+  column('TASK', (schedule: Schedule) => schedule.task, { shrink: true, minViewWidth: 120 }),
 ];
 
 export const scheduleRecord = (schedule: Schedule) => ({

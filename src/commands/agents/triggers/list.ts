@@ -19,7 +19,7 @@ export default defineCommand({
       statusColumn((trigger) => (trigger.enabled ? 'active' : 'off')),
       column('AT A TIME', (trigger) => trigger.concurrency, { align: 'right' }),
       column('CONFLICT', (trigger) => conflictNames(trigger.conflicting_agents), { shrink: true }),
-      timeColumn('CREATED', (trigger) => trigger.created_at, { wide }),
+      timeColumn('CREATED', (trigger) => trigger.created_at, { minViewWidth: wide }),
     ],
     empty: 'There is no case trigger. Create one with `aops agents triggers create AGENT --queue QUEUE`.',
   }),

@@ -1,6 +1,6 @@
 /** The part of a page that a request refers to. */
 import { pluralize } from '../../../base/pluralize.ts';
-import { shortened } from '../../../base/values.ts';
+import { shorten } from '../../../base/values.ts';
 import type { SelectedElement } from '../../../interface/types.ts';
 import type { Asker } from '../../words/asking.ts';
 import { ordinalPattern, positionOf } from '../../words/ordinals.ts';
@@ -20,7 +20,7 @@ const nth = new RegExp(`^(?:the )?(${ordinalPattern})(?: (?:one|block|part|secti
 const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one', 'element', 'selected', 'with', 'about']);
 
 /** The heading of a block of figures, or the beginning of a text. */
-export const nameOf = (block: Block): string => (block.kind === 'data' ? titleOf(block) : `Text "${shortened(block.text, 40)}"`);
+export const nameOf = (block: Block): string => (block.kind === 'data' ? titleOf(block) : `Text "${shorten(block.text, 40)}"`);
 
 /** The block that words refer to; without words, the selected or the only block. @throws Open, Refused */
 export function referred(place: Place, statement: Statement, reference: string | undefined): Block {

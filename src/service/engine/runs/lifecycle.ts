@@ -1,6 +1,6 @@
 /** Starts and stops runs. Each change is one transaction; the worker is woken afterwards. */
 
-import { shortened } from '../../../base/values.ts';
+import { shorten } from '../../../base/values.ts';
 import type { RevisionConfig } from '../../../interface/types.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
@@ -178,5 +178,5 @@ function runTitle(agentName: string, number: number, message: string | undefined
     .map((text) => text.trim())
     .find((text) => text !== '');
   if (line === undefined) return `${agentName} #${number}`;
-  return shortened(line, maxTitleLength);
+  return shorten(line, maxTitleLength);
 }

@@ -1,5 +1,5 @@
 /** Questions about one part of a request. Every one can be answered by leaving that part out. */
-import { shortened } from '../../../../base/values.ts';
+import { shorten } from '../../../../base/values.ts';
 import type { HumanQuestion } from '../../../../interface/types.ts';
 import { type Asker, isSameAnswer } from '../../../words/asking.ts';
 import type { Statement } from '../../../words/statements.ts';
@@ -40,7 +40,7 @@ export class StatementAsker {
   }
 
   #question({ text }: Statement, why: string): HumanQuestion {
-    const part = shortened(text.replaceAll(/\s+/g, ' '), 80);
+    const part = shorten(text.replaceAll(/\s+/g, ' '), 80);
     return { question: `Request ${this.#number}, "${part}": ${why}`, header: `Request ${this.#number}` };
   }
 }

@@ -1,5 +1,5 @@
 /** Finds the steps of a draft that references name. A reference to several steps, or to no step, becomes a question. */
-import { shortened } from '../../../../base/values.ts';
+import { shorten } from '../../../../base/values.ts';
 import { Refused } from '../../../words/outcome.ts';
 import type { Statement } from '../../../words/statements.ts';
 import type { StatementAsker } from './asking.ts';
@@ -99,6 +99,6 @@ export function stepLabel(draft: Draft, step: DraftStep): string {
   const lines = String(summary).trim().split('\n');
   // A command can begin with a comment.
   const line = lines.find((text) => !text.startsWith('#')) ?? (lines[0] as string);
-  const short = shortened(line, 60);
+  const short = shorten(line, 60);
   return `${step.number === undefined ? 'New step' : `Step ${step.number}`} (${kind})${short === '' ? '' : `: ${short}`}`;
 }
