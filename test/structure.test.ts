@@ -1,4 +1,4 @@
-/** The import graph of src: no file or folder imports anything above it, and there are no cycles. */
+/** The import graph of src: no file or folder imports anything above it, and there are no cycles. Only some tests run the binary. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -6,6 +6,7 @@ import { type Graph, type Imports, importsBetween, importsIn } from '../scripts/
 import { structurePicture } from '../scripts/structure/structure.ts';
 
 const root = path.join(import.meta.dirname, '..', 'src');
+const testRoot = import.meta.dirname;
 const imports = importsIn(root);
 const between = (placeOf: (file: string) => string | undefined): Graph => importsBetween(imports, placeOf);
 
@@ -72,6 +73,39 @@ describe('the imports of src', () => {
   it('are found by the functions that these tests use', () => {
     expect(imports.get('main.ts')).toContain('cli/program/program.ts');
     expect(cycle(new Map(Object.entries({ a: new Set(['b']), b: new Set(['a']) })))).toEqual(['a', 'b', 'a']);
+  });
+});
+
+describe('the binary', () => {
+  // In parts, because this file does not use the binary.
+  const up = '..';
+  const program = ['aops', 'js'].join('.');
+  const namesBinary = (text: string): boolean => text.includes(program) || /\.\.\/(bin|dist)\//.test(text);
+
+  /** The test files that run the bundle: they name the launcher or `dist`, or import a helper that does. */
+  function binaryTests(testImports: Imports, textOf: (file: string) => string): string[] {
+    const usesBinary = (file: string, above: readonly string[] = []): boolean =>
+      namesBinary(textOf(file)) ||
+      [...(testImports.get(file) ?? [])].some((helper) => !above.includes(helper) && usesBinary(helper, [...above, file]));
+    return [...testImports.keys()].filter((file) => file.endsWith('.test.ts') && usesBinary(file));
+  }
+
+  it('is used by tests in test/e2e and test/docs only, because all others test the source without a build', () => {
+    const files = binaryTests(importsIn(testRoot), (file) => readFileSync(path.join(testRoot, file), 'utf8'));
+    expect(files.filter((file) => !file.startsWith('e2e/') && !file.startsWith('docs/'))).toEqual([]);
+    expect(files).toEqual(expect.arrayContaining(['e2e/oauth-processes.test.ts', 'docs/examples.test.ts']));
+  });
+
+  it('is noticed in tests that name it, and in those that use a helper which starts it', () => {
+    const texts: Record<string, string> = {
+      'a.test.ts': `spawn('${up}/bin/aops')`,
+      'b.test.ts': `import('${up}/${up}/dist/main.js')`,
+      'c.test.ts': '',
+      'd.test.ts': "'../node_modules/other/dist/index.js'",
+      'support/machine.ts': `'bin/${program}'`,
+    };
+    const graph = new Map(Object.keys(texts).map((file) => [file, new Set(file === 'c.test.ts' ? ['support/machine.ts'] : [])]));
+    expect(binaryTests(graph, (file) => texts[file] as string)).toEqual(['a.test.ts', 'b.test.ts', 'c.test.ts']);
   });
 });
 

@@ -4,10 +4,10 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '../../support/eventually.ts';
-import { binary, type Finished, Machine } from '../../support/machine.ts';
-import { afterTest } from '../../support/temporary.ts';
-import { TokenEndpoint } from '../../support/token-endpoint.ts';
+import { eventually } from '../support/eventually.ts';
+import { binary, type Finished, Machine } from '../support/machine.ts';
+import { afterTest } from '../support/temporary.ts';
+import { TokenEndpoint } from '../support/token-endpoint.ts';
 
 const service = 'https://agents.example.com';
 
