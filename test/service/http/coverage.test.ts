@@ -1,7 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, type RunnerTask } from 'vitest';
 import { operationGroups } from '../../../src/interface/operations.ts';
+import { uncalled } from '../helpers/coverage.ts';
 
 it('has a test file for every group of the contract, which calls all its operations', async () => {
   const files = (await readdir(import.meta.dirname)).filter((name) => name.endsWith('.test.ts') && name !== 'coverage.test.ts');
@@ -10,4 +11,14 @@ it('has a test file for every group of the contract, which calls all its operati
     [...text.matchAll(/\bcovers\(([^)]*)\)/g)].flatMap(([, names]) => [...(names as string).matchAll(/'(\w+)'/g)].map(([, name]) => name)),
   );
   expect(covered.sort()).toEqual(Object.keys(operationGroups).sort());
+});
+
+it.each([
+  ['reports operations that were never called if all tests passed', ['pass', 'pass'], ['getRun']],
+  ['leaves the report to a test that failed', ['pass', 'fail'], []],
+  ['reports nothing if a test was skipped after a failure elsewhere', ['pass', 'skip'], []],
+] as const)('%s', (_, states, reported) => {
+  const tests = states.map((state) => ({ type: 'test', result: { state } }));
+  const tasks = [tests[0], { type: 'suite', tasks: tests.slice(1) }] as RunnerTask[];
+  expect(uncalled(['getRun', 'listRuns'], new Set(['listRuns']), tasks)).toEqual(reported);
 });
