@@ -67,17 +67,23 @@ describe('a slow client', () => {
   });
 
   it('that stops reading loses its connection', async () => {
+    // The file is prepared without a limit: on a loaded machine, its upload can pause for longer than this test wants to wait.
+    const preparing = await started();
+    const { dataDirectory } = preparing;
+    const { sandbox_id } = await preparing.ok('createSandbox');
+    const upload = await preparing.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
+    const size = 32 * 1024 * 1024;
+    expect((await preparing.send('PUT', upload.upload_url, { anonymous: true, body: Buffer.alloc(size) })).status).toBe(201);
+    const { run } = await preparing.ok('startRun', { body: { agent_id: await preparing.agent(), sandbox_id } });
+    const { data } = await preparing.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'a' } });
+    await preparing.service.close();
+
     const cutOff = new Gate();
     const api = await started({
-      httpLimits: { ...quick, bodyMilliseconds: 60_000, idleMilliseconds: 1_000 },
+      dataDirectory,
+      httpLimits: { ...quick, idleMilliseconds: 1_000 },
       log: ({ message }) => message === 'a response was cut off' && cutOff.open(),
     });
-    const { sandbox_id } = await api.ok('createSandbox');
-    const upload = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
-    const size = 32 * 1024 * 1024;
-    expect((await api.send('PUT', upload.upload_url, { anonymous: true, body: Buffer.alloc(size) })).status).toBe(201);
-    const { run } = await api.ok('startRun', { body: { agent_id: await api.agent(), sandbox_id } });
-    const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'a' } });
     const socket = await dial(api);
     socket.pause();
     socket.write(`GET ${new URL(data.download_url as string).pathname} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
