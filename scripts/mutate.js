@@ -4,27 +4,24 @@
  *
  *   npm run mutate -- [PATH...] [--tests PATH]... [--limit MINUTES] [--sample N] [--goal PERCENT] [--json FILE]
  *
- * Without a path it takes the lines that differ from `main`. Each mutant meets the test files that reach it, quickest first. Mutants
+ * Without a path it takes the lines that differ from `main`. Each mutant meets the tests that reach it, quickest files first. Mutants
  * that change nothing anybody could notice are listed in scripts/mutate/equivalent.json, each with its reason.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { Lane } from './mutate/lane-process.js';
 import { mutantsOf } from './mutate/mutants.js';
 import { changedLines, sourceFiles, testFiles } from './mutate/selection.js';
 
 const root = path.resolve(import.meta.dirname, '..');
 const laneCount = 2;
-/** Test files of one mutant that are run together take about this long, in milliseconds. */
-const batchMilliseconds = 15_000;
-/** What a batch may take longer than without a mutant before it counts as a loop: a factor and milliseconds. */
-const patience = { factor: 4, milliseconds: 20_000 };
-/** How long the tests of one mutant may take altogether, in milliseconds. */
-const mutantMilliseconds = 90_000;
+/** How long the tests of one mutant may take altogether, in milliseconds without a mutant. */
+const mutantMilliseconds = 60_000;
+/** What tests may take longer than without a mutant before it counts as a loop: a factor and milliseconds. */
+const patience = { factor: 5, milliseconds: 25_000 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -74,45 +71,11 @@ const reasonOf = ({ file, code, original, replacement }) =>
 
 const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts) };
 
-/** A process that runs tests; it is replaced when it had to be ended. */
-class Lane {
-  #child;
-
-  /** What the tests found, or undefined when they took too long. */
-  async run(message, milliseconds) {
-    if (this.#child === undefined) {
-      this.#child = fork(path.join(root, 'scripts/mutate/lane.js'), {
-        cwd: root,
-        env,
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-        detached: true,
-      });
-      await once(this.#child, 'message');
-    }
-    this.#child.send(message);
-    const over = new AbortController();
-    const timer = setTimeout(() => over.abort(), milliseconds);
-    const { signal } = over;
-    const answer = await Promise.race([
-      once(this.#child, 'message', { signal }).then(([sent]) => sent),
-      once(this.#child, 'exit', { signal }).then(() => undefined),
-    ]).catch(() => undefined);
-    clearTimeout(timer);
-    over.abort();
-    if (answer === undefined) this.end();
-    return answer;
-  }
-
-  end() {
-    if (this.#child === undefined) return;
-    try {
-      process.kill(-this.#child.pid, 'SIGKILL');
-    } catch {}
-    this.#child = undefined;
-  }
-}
-
-const lanes = Array.from({ length: laneCount }, () => new Lane());
+const lanes = Array.from({ length: laneCount }, (_, index) => {
+  const results = path.join(folder, `${index}.ndjson`);
+  writeFileSync(results, '');
+  return new Lane(root, env, results);
+});
 process.on('exit', () => {
   for (const lane of lanes) lane.end();
 });
@@ -128,60 +91,86 @@ async function each(items, work) {
   );
 }
 
-/** Runs the tests without a mutant: how long each file takes, and the mutants that it reaches. */
-async function reachedMutants(tests) {
-  const durations = new Map();
-  const reaching = new Map();
+/** Runs the test files without a mutant. Returns what each found: its duration, and the mutants that its tests reach. */
+async function reachOf(tests) {
+  const reached = [];
   const errors = [];
-  let ran = 0;
-  await each(tests, async (lane, test) => {
-    const reached = path.join(folder, `${ran++}.json`);
-    const answer = await lane.run({ mutant: -1, reached, tests: [test], bail: 0 }, 300_000);
-    if (answer === undefined || answer.failed) errors.push(...(answer?.errors ?? [`${test} took too long.`]));
-    durations.set(test, answer?.durations[0]?.[1] ?? 0);
-    let lines = '';
-    try {
-      lines = readFileSync(reached, 'utf8');
-    } catch {}
-    for (const line of lines.split('\n').filter(Boolean))
-      for (const mutant of JSON.parse(line).mutants) reaching.set(mutant, [...(reaching.get(mutant) ?? []), test]);
-    progress(`${ran} of ${tests.length} test files`);
+  await each(tests, async (lane, file) => {
+    const found = [];
+    const { errors: failures } = await lane.run(
+      { mode: 'reach', file },
+      (result) => found.push(result),
+      () => 300_000,
+    );
+    if (found.length === 0) errors.push(`${file}: ${failures.join('; ') || 'It has no result.'}`);
+    for (const result of found) {
+      errors.push(...result.errors.map((error) => `${file}: ${error}`));
+      reached.push({ ...result, file });
+    }
+    progress(`${reached.length} of ${tests.length} test files`);
   });
   if (errors.length > 0) {
     process.stderr.write(`These tests fail without a mutant:\n  ${errors.join('\n  ')}\n`);
     process.exit(1);
   }
-  return { durations, reaching };
+  return reached.sort((a, b) => a.milliseconds - b.milliseconds);
 }
 
-/** Test files in batches, quickest first. */
-function batchesOf(tests, durations) {
-  const batches = [];
-  let total = Number.POSITIVE_INFINITY;
-  for (const test of [...tests].sort((a, b) => durations.get(a) - durations.get(b))) {
-    if (total > batchMilliseconds) {
-      batches.push([]);
-      total = 0;
+/** The tests of a file that reach a mutant, and how long they take; undefined if none does. */
+function testsReaching({ tests, outside, milliseconds }, number) {
+  if (outside.has(number)) return { milliseconds };
+  const names = tests.filter(({ mutants: numbers }) => numbers.has(number));
+  if (names.length === 0) return undefined;
+  return { tests: names.map(({ name }) => name), milliseconds: names.reduce((total, test) => total + test.milliseconds, 0) };
+}
+
+/** Tries the mutants with one test file after another, quickest first. Returns the outcome of each mutant. */
+async function outcomesOf(numbers, reached) {
+  const outcomes = new Map(numbers.map((number) => [number, { outcome: 'not reached', spent: 0 }]));
+  const isUndecided = (number) => !['killed', 'timed out'].includes(outcomes.get(number).outcome);
+  await each(reached, async (lane, test) => {
+    const plan = new Map();
+    for (const number of numbers) {
+      const reaching = isUndecided(number) ? testsReaching(test, number) : undefined;
+      if (reaching === undefined) continue;
+      const state = outcomes.get(number);
+      if (state.outcome === 'not reached') state.outcome = 'survived';
+      if (state.spent > mutantMilliseconds) state.isCut = true;
+      else plan.set(number, { number, isFresh: mutants[number].isTopLevel, ...reaching });
     }
-    batches.at(-1).push(test);
-    total += durations.get(test);
-  }
-  return batches;
-}
-
-async function outcomeOf(lane, mutant, tests, durations) {
-  const begin = Date.now();
-  for (const batch of batchesOf(tests, durations)) {
-    if (Date.now() - begin > mutantMilliseconds) return 'survived, and not all tests were tried';
-    const expected = batch.reduce((total, test) => total + durations.get(test), 0);
-    const answer = await lane.run(
-      { mutant, reached: '', tests: batch, bail: 1 },
-      Math.ceil(expected * patience.factor) + patience.milliseconds,
-    );
-    if (answer === undefined) return 'timed out';
-    if (answer.failed) return 'killed';
-  }
-  return 'survived';
+    let current;
+    const patienceOf = (result) => {
+      if (result?.begun !== undefined) current = result.begun;
+      return (plan.get(current)?.milliseconds ?? 0) * patience.factor * 2 + patience.milliseconds;
+    };
+    const onResult = ({ number, outcome, isHanging }) => {
+      if (number === undefined) return;
+      const state = outcomes.get(number);
+      const { milliseconds, isAlone } = plan.get(number);
+      state.spent += milliseconds;
+      if (outcome === 'killed') state.outcome = isHanging ? 'timed out' : 'killed';
+      // A test that fails afterwards, too, depends on another test or on something left behind: all tests of the file, in a new process, decide.
+      const isRepeated = outcome === 'unsure' && !isAlone;
+      plan.delete(number);
+      if (isRepeated) plan.set(number, { number, isFresh: true, isAlone: true, milliseconds: test.milliseconds });
+      current = undefined;
+      progress(`${[...outcomes.keys()].filter((key) => !isUndecided(key)).length} of ${numbers.length} mutants killed; ${test.file}`);
+    };
+    while (plan.size > 0 && !isOver()) {
+      for (const number of plan.keys()) if (!isUndecided(number)) plan.delete(number);
+      const before = plan.size;
+      current = undefined;
+      const names = test.tests.map(({ name }) => name);
+      const { errors } = await lane.run({ mode: 'try', file: test.file, names, mutants: [...plan.values()] }, onResult, patienceOf);
+      if (errors.length > 0 && current !== undefined) {
+        outcomes.get(current).outcome = 'timed out';
+        plan.delete(current);
+      } else if (plan.size === before) break;
+    }
+  });
+  // What is undecided when the time is over was not tried with all tests.
+  if (isOver()) for (const number of numbers) if (isUndecided(number)) outcomes.delete(number);
+  return outcomes;
 }
 
 function progress(text) {
@@ -206,22 +195,21 @@ function sampled(numbers) {
 
 const tests = testFiles(root, files, values.tests);
 process.stderr.write(`${files.length} files, ${mutants.length} mutants, ${tests.length} test files\n`);
-const { durations, reaching } = await reachedMutants(tests);
-
 const chosen = sampled(
   mutants.map((_, index) => index).filter((index) => isChanged(mutants[index]) && reasonOf(mutants[index]) === undefined),
 );
-const outcomes = new Map();
-await each(chosen, async (lane, index) => {
-  const reachedBy = reaching.get(index);
-  outcomes.set(index, reachedBy === undefined ? 'not reached' : await outcomeOf(lane, index, reachedBy, durations));
-  progress(`${outcomes.size} of ${chosen.length} mutants`);
-});
+const reached = (await reachOf(tests)).map(({ tests: ran, outside, ...rest }) => ({
+  ...rest,
+  outside: new Set(outside),
+  tests: ran.map((test) => ({ ...test, mutants: new Set(test.mutants) })),
+}));
+const outcomes = await outcomesOf(chosen, reached);
 progress('');
 
 const counts = { killed: 0, 'timed out': 0 };
 const survivors = [];
-for (const [index, outcome] of [...outcomes].sort(([a], [b]) => a - b)) {
+for (const [index, { outcome: result, isCut }] of outcomes) {
+  const outcome = result === 'survived' && isCut ? 'survived, and not all tests were tried' : result;
   counts[outcome] = (counts[outcome] ?? 0) + 1;
   if (outcome !== 'killed' && outcome !== 'timed out') survivors.push({ outcome, ...mutants[index] });
 }

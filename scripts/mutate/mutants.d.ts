@@ -7,6 +7,8 @@ export interface Mutant {
   original: string;
   /** Empty for a statement that is removed. */
   replacement: string;
+  /** Whether the changed text is executed when the module is loaded. */
+  isTopLevel: boolean;
 }
 
 /** The mutants of a source file, in the order of their places; those inside others come after them. */

@@ -28,10 +28,20 @@ const guards = /^(sanitize|escape|redact|encode|guard|quote|trim|clamp)/i;
 export function mutantsOf(source) {
   const found = [];
   const lines = lineStarts(source);
+  /** Functions around the current node. */
+  let depth = 0;
   const add = ({ start, end }, replacement) =>
-    found.push({ start, end, line: lineOf(lines, start), original: source.slice(start, end), replacement });
+    found.push({ start, end, line: lineOf(lines, start), original: source.slice(start, end), replacement, isTopLevel: depth === 0 });
   const text = ({ start, end }) => source.slice(start, end);
-  visit(parseAst(source, { lang: 'ts' }), (node) => {
+  const functions = {
+    enter: () => {
+      depth += 1;
+    },
+    leave: () => {
+      depth -= 1;
+    },
+  };
+  visit(parseAst(source, { lang: 'ts' }), functions, (node) => {
     switch (node.type) {
       case 'IfStatement':
       case 'ConditionalExpression':
@@ -112,21 +122,24 @@ function switched({ mutants }, original) {
 }
 
 /** Calls `found` for each node that is executed: types and the names of properties are not. */
-function visit(node, found) {
+function visit(node, functions, found) {
   if (node === null || typeof node !== 'object') return;
   if (Array.isArray(node)) {
-    for (const one of node) visit(one, found);
+    for (const one of node) visit(one, functions, found);
     return;
   }
   if (typeof node.type === 'string') {
     if (node.type.startsWith('TS') && !('expression' in node)) return;
     found(node);
   }
+  const isFunction = /Function/.test(node.type) || (node.type === 'PropertyDefinition' && !node.static);
+  if (isFunction) functions.enter();
   for (const [name, value] of Object.entries(node)) {
     if (['typeAnnotation', 'typeArguments', 'typeParameters', 'returnType', 'superTypeArguments', 'implements'].includes(name)) continue;
     if (name === 'key' && !node.computed) continue;
-    if (value !== null && typeof value === 'object') visit(value, found);
+    if (value !== null && typeof value === 'object') visit(value, functions, found);
   }
+  if (isFunction) functions.leave();
 }
 
 const isText = (node) =>

@@ -22,11 +22,11 @@ const config = mergeConfig(base, {
     },
   ],
   test: {
-    setupFiles: ['scripts/mutate/switches.ts'],
+    runner: path.join(root, 'scripts/mutate/runner.js'),
     exclude: ['test/e2e/**', 'test/docs/**'],
     // What hangs because of a mutant is given up sooner than what is slow on a busy machine.
-    testTimeout: 15_000,
-    hookTimeout: 15_000,
+    testTimeout: 10_000,
+    hookTimeout: 10_000,
     maxWorkers: 1,
     fileParallelism: false,
   },

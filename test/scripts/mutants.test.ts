@@ -42,6 +42,19 @@ describe('the mutants of a source', () => {
   });
 });
 
+describe('a mutant', () => {
+  it('is at the top level if it acts while the module is loaded', () => {
+    const source = 'const a = !b; class C { static d = !e; f = !g; } const h = () => !i; function j() { return !k; }';
+    expect(mutantsOf(source).map(({ original, isTopLevel }) => [original, isTopLevel])).toEqual([
+      ['!b', true],
+      ['!e', true],
+      ['!g', false],
+      ['!i', false],
+      ['!k', false],
+    ]);
+  });
+});
+
 describe('an instrumented source', () => {
   it('does what the source does while no mutant is active', () => {
     expect(run('result = a && !b ? [1].some((one) => one < 2) : 3;', -1, { a: true, b: false })).toBe(true);

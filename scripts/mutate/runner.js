@@ -1,0 +1,162 @@
+/**
+ * Runs one test file many times in one process, each time with another mutant, and only the tests that reach it. The modules of the
+ * program stay loaded in between, so that a mutant costs about as much as its tests.
+ *
+ * The plan that the lane provides says what to do: `{ file, mode: 'reach' }` finds out which tests reach which mutants;
+ * `{ file, mode: 'try', mutants: [{ number, tests, isFresh }] }` tries each mutant. Results are lines of JSON in `plan.results`.
+ */
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { startTests } from '@vitest/runner';
+import { inject, TestRunner } from 'vitest';
+
+const mutation = { active: -1, reached: new Set() };
+
+globalThis.__aopsMutant = (number) => {
+  mutation.reached.add(number);
+  return number === mutation.active;
+};
+
+const nameOf = (task) => (task.suite === undefined ? task.name : `${nameOf(task.suite)} > ${task.name}`);
+const isOwnModule = (id) => id.startsWith(`${process.cwd()}/src/`) || id.startsWith(`${process.cwd()}/test/`);
+const testsIn = (suite) => suite.tasks.flatMap((task) => (task.type === 'suite' ? testsIn(task) : [task]));
+const isFailed = (task) => task.result?.state === 'fail';
+
+/** Runs the chosen tests of a file until one fails, and takes down which mutants each of them reaches. */
+class Run extends TestRunner {
+  /** What was reached by each test, and outside of tests. */
+  tests = [];
+  reachedOutside = new Set();
+  #chosen;
+  #isOver = false;
+
+  constructor(outer, chosen) {
+    super(outer.config);
+    Object.defineProperty(this, 'moduleRunner', { value: outer.moduleRunner });
+    this.__setTraces(outer._otel);
+    this.#chosen = chosen;
+  }
+
+  importFile(filepath, source) {
+    if (source === 'collect') this.#forget(([id]) => id === filepath);
+    return super.importFile(filepath, source);
+  }
+
+  /** Evaluates all modules of the program again, because a mutant may have acted while they were loaded. */
+  forgetModules() {
+    this.#forget(([id]) => isOwnModule(id));
+  }
+
+  #forget(isForgotten) {
+    const { evaluatedModules } = this.workerState;
+    for (const [, node] of [...evaluatedModules.idToModuleMap].filter(isForgotten)) evaluatedModules.invalidateModule(node);
+  }
+
+  async onBeforeRunSuite(suite) {
+    if (this.#isOver || !testsIn(suite).some((test) => this.#isChosen(test))) suite.mode = 'skip';
+    await super.onBeforeRunSuite(suite);
+  }
+
+  async onBeforeRunTask(test) {
+    if (this.#isOver || !this.#isChosen(test)) test.mode = 'skip';
+    if (test.mode !== 'skip') this.#note(this.reachedOutside);
+    await super.onBeforeRunTask(test);
+  }
+
+  onAfterRunTask(test) {
+    const reached = new Set();
+    this.#note(reached);
+    if (test.concurrent) for (const number of reached) this.reachedOutside.add(number);
+    this.tests.push({ name: nameOf(test), milliseconds: test.result.duration, mutants: [...reached] });
+    if (isFailed(test) && this.#chosen !== undefined) this.#isOver = true;
+    super.onAfterRunTask(test);
+  }
+
+  #isChosen(test) {
+    return this.#chosen === undefined || this.#chosen.has(nameOf(test));
+  }
+
+  #note(reached) {
+    for (const number of mutation.reached) reached.add(number);
+    mutation.reached.clear();
+  }
+
+  async start(file) {
+    mutation.reached.clear();
+    const [ran] = await startTests([file], this);
+    this.#note(this.reachedOutside);
+    const failures = testsIn(ran).filter(isFailed);
+    return { isFailed: isFailed(ran) || failures.length > 0, failures, file: ran };
+  }
+}
+
+/** The runner of Vitest: instead of running the tests of its file once, it follows the plan. */
+export default class MutationRunner extends TestRunner {
+  async onBeforeRunFiles([file]) {
+    const plan = inject('plan');
+    if (plan.mode === 'reach') await this.#reach(plan);
+    else await this.#tryAll(plan);
+    file.mode = 'skip';
+  }
+
+  async #reach({ file, results }) {
+    const run = new Run(this, undefined);
+    run.forgetModules();
+    const started = performance.now();
+    const { isFailed, failures, file: ran } = await run.start(file);
+    report(results, {
+      file,
+      milliseconds: performance.now() - started,
+      tests: run.tests,
+      outside: [...run.reachedOutside],
+      errors: isFailed ? [...failures.map(nameOf), ...[ran, ...failures].flatMap(({ result }) => result.errors ?? []).map(String)] : [],
+    });
+  }
+
+  async #tryAll({ file, mutants, results }) {
+    for (const { number, tests, isFresh, isAlone } of mutants) {
+      if (killed(results).has(number)) continue;
+      report(results, { begun: number, file });
+      const outcome = await this.#outcome(file, number, { tests: tests && new Set(tests), isFresh, isAlone });
+      report(results, { number, file, ...outcome });
+      // What a test that hangs has left behind would disturb the next ones.
+      if (outcome.isHanging || outcome.outcome === 'unsure') return;
+    }
+  }
+
+  async #outcome(file, number, { tests, isFresh, isAlone }) {
+    const attempt = async (active, chosen, fresh) => {
+      const run = new Run(this, chosen);
+      if (fresh) run.forgetModules();
+      mutation.active = active;
+      try {
+        const { isFailed, failures } = await run.start(file);
+        const isReached = run.reachedOutside.has(number) || run.tests.some(({ mutants }) => mutants.includes(number));
+        const isHanging = failures.some(({ result }) => result.errors?.some(({ message }) => /timed out in \d+ ?ms/.test(message)));
+        return { isFailed, isReached, isHanging, test: failures[0] && nameOf(failures[0]) };
+      } finally {
+        mutation.active = -1;
+        if (fresh) run.forgetModules();
+      }
+    };
+    const chosen = tests ?? new Set(inject('plan').names);
+    let first = await attempt(number, chosen, isFresh);
+    if (!first.isFailed && !first.isReached && !isFresh) first = await attempt(number, chosen, true);
+    if (!first.isFailed) return { outcome: 'survived' };
+    if (first.isHanging) return { outcome: 'killed', isHanging: true, test: first.test };
+    // A failure counts if the same test passes without the mutant.
+    const second = await attempt(-1, first.test === undefined || isAlone ? chosen : new Set([first.test]), false);
+    return { outcome: second.isFailed ? 'unsure' : 'killed', test: first.test };
+  }
+}
+
+const report = (results, line) => appendFileSync(results, `${JSON.stringify(line)}\n`);
+
+/** The mutants that were killed so far, in this process or in the other one. */
+function killed(results) {
+  const folder = path.dirname(results);
+  const texts = readdirSync(folder).map((name) => readFileSync(path.join(folder, name), 'utf8'));
+  const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line.includes('"outcome":"killed"') && line.endsWith('}'));
+  return new Set(lines.map((line) => JSON.parse(line).number));
+}
