@@ -274,6 +274,18 @@ describe('a run that the service does not show', () => {
   });
 });
 
+describe('the evaluation of a run', () => {
+  it('is given up like any other request unless it is waited for', async () => {
+    const service = await ForeignService.start({
+      'GET /v2/runs/:id': (_, id) => ({ run: { id, agent_id: agent, status: 'completed' } }),
+      'GET /v2/agent/:agent/runs/:id': () => answering(503, { error: 'Service Unavailable', message: 'Later.' }),
+    });
+    const failed = await cli(service, 'runs', 'evaluation', some, '--json');
+    expect([failed.code, failed.stdout]).toEqual([8, '']);
+    expect(service.requested.filter((request) => request.includes('/v2/agent/'))).toHaveLength(4);
+  });
+});
+
 describe('schedules', () => {
   const schedule = (id: string, fields: object) => ({
     id,
@@ -481,6 +493,21 @@ describe('bulk commands', () => {
         message: `The service answered with another case than ${ids[0]}.`,
       });
     }
+  });
+
+  it('search a queue only once for cases that its list does not contain', async () => {
+    const service = await ForeignService.start({
+      ...reads,
+      'POST /v2/queues/:id/cases/search': () => ({ cases: [], total: 0, limit: 100, offset: 0 }),
+      'POST /v2/queues/:id/cases/bulk-delete': ({ body }) => ({
+        deletedCount: (body as { case_ids: string[] }).case_ids.length,
+        interruptedRunIds: [],
+      }),
+    });
+    const done = await cli(service, 'cases', 'delete', ...ids.slice(0, 30), '--yes', '--json');
+    expect([done.code, done.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
+    expect(service.requested.filter((request) => request.endsWith('/search'))).toHaveLength(1);
+    expect(service.requested.filter((request) => request.startsWith('GET /v2/cases/'))).toHaveLength(30);
   });
 
   it('count cases with an unknown status', async () => {

@@ -1,5 +1,5 @@
 /** Reporting an outage while watching: once when it begins, and once when it is over. */
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Transcript } from '../../src/cli/records/transcript.ts';
 import { TranscriptSink } from '../../src/commands/runs/sinks.ts';
@@ -7,6 +7,7 @@ import { plainStyles } from '../../src/terminal/style.ts';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
 import { Forwarder } from '../support/forwarder.ts';
+import type { CliOptions, CliResult } from '../support/run-cli.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -62,14 +63,59 @@ it('programs receive two objects', async () => {
   ]);
 });
 
-it('a command that starts during an outage waits for the service', async () => {
-  const proxy = await Forwarder.to(service.service.url);
-  const run = await service.waiting(waits);
-  proxy.goDown();
-  const waited = service.cli(['runs', 'wait', run, '--for', 'waiting', '-o', 'id'], { env: env(proxy) });
-  await eventually('it was tried a few times', () => proxy.refused >= 4);
-  proxy.up = true;
-  expect(await waited).toMatchObject({ code: 0, stdout: `${run}\n` });
+describe('a command that starts during an outage waits for the service', () => {
+  /** Runs a command while the service is down; it comes back after as many attempts as a request has that is not part of watching. */
+  async function early(argv: string[], options: CliOptions = {}): Promise<CliResult> {
+    const proxy = await Forwarder.to(service.service.url);
+    proxy.goDown();
+    const result = service.cli(argv, { ...options, env: env(proxy) });
+    await eventually(`${argv.join(' ')} was tried a few times`, () => proxy.refused >= 4);
+    proxy.up = true;
+    return result;
+  }
+
+  it('if it begins by reading a run', async () => {
+    const run = await service.waiting(waits);
+    expect(await early(['runs', 'wait', run, '--for', 'waiting', '-o', 'id'])).toMatchObject({ code: 0, stdout: `${run}\n` });
+  });
+
+  it('if it begins by looking up a name, or cases', async () => {
+    const agent = await service.agent(waits, 'asker');
+    const { run } = await service.until(await service.start(agent), 'waiting');
+    const done = (await service.until(await service.run('- say: Done.'), 'completed')).run;
+    await service.cli(['queues', 'create', 'early']);
+    const added = (await service.cli(['cases', 'create', 'early', 'one', '-o', 'id'])).stdout.trim();
+    expect((await service.cli(['cases', 'set-status', added, '--to', 'completed'])).code).toBe(0);
+    let interrupt = (): void => undefined;
+    const untilOutput: CliOptions = {
+      onStart: (deliver) => {
+        interrupt = deliver;
+      },
+      onOutput: (stdout) => stdout !== '' && interrupt(),
+    };
+    const [waited, watched, evaluated, cases, inbox] = await Promise.all([
+      early(['runs', 'wait', `#${run.run_number}`, '--for', 'waiting', '-o', 'id']),
+      early(['runs', 'watch', `${done.run_number}`]),
+      early(['runs', 'evaluation', `${done.run_number}`, '--wait', '--json']),
+      early(['cases', 'wait', '-', '--json'], { stdin: `${added}\n` }),
+      early(['inbox', '--watch', '--agent', 'asker', '-o', 'ndjson'], untilOutput),
+    ]);
+    expect(waited).toMatchObject({ code: 0, stdout: `${run.id}\n` });
+    expect(waited.stderr).toMatch(/^The service has not answered since \S+ Retrying for up to 1m\.$/m);
+    expect(waited.stderr).toMatch(/^The service is reachable again after \S+\.$/m);
+    expect(waited.stderr).not.toContain('Trying again in');
+    expect([watched.code, watched.stdout]).toEqual([0, expect.stringContaining('Done.')]);
+    expect([evaluated.code, evaluated.json()]).toEqual([0, expect.objectContaining({ status: 'ready' })]);
+    expect([cases.code, cases.json()]).toEqual([0, expect.objectContaining({ completed: 1 })]);
+    expect(inbox.stdout).toContain(run.id);
+  });
+
+  it('if it begins by looking up a revision', async () => {
+    const { agent_id } = (await service.get(await service.run('- say: Done.'))).run;
+    await service.cli(['revisions', 'generate', `${agent_id}@latest`, '--prompt', 'say "Bye"', '--decline']);
+    const watched = await early(['revisions', 'watch', `${agent_id}@latest`]);
+    expect([watched.code, watched.stderr]).toEqual([11, expect.stringContaining('error: The builder run was declined.\n')]);
+  });
 });
 
 it('the status line does not show an outdated status during an outage', async () => {

@@ -1,6 +1,9 @@
-/** Reports an outage of the service while something is watched: once when it starts, and once when it is over. */
+/** Outages of the service while something is watched, or before watching begins. Each is reported once when it starts, and once when it is over. */
+import type { Buffer } from 'node:buffer';
 import { formatDuration } from '../../base/duration.ts';
+import type { Client } from '../../client/client.ts';
 import { maxOutageMilliseconds, type Outage } from '../../watch/outage-tracker.ts';
+import { type Call, retryThroughOutages } from '../../watch/polling.ts';
 import type { Context } from '../kit/context.ts';
 
 /** The local time of day: `14:03:27`. */
@@ -27,4 +30,26 @@ export function outageNotes({ terminal, clock, format }: Context): (outage: Outa
       `${reason}\nThe service has not answered since ${clockTime(since)}. Retrying for up to ${formatDuration(maxOutageMilliseconds)}.`,
     );
   };
+}
+
+/**
+ * Reads what a command needs before it can watch, such as the run that a name stands for. It waits for a service that does not answer
+ * for as long as watching does.
+ * @param read may be called several times; it must only call operations that change nothing
+ * @throws whatever `read` throws, and the signal's reason
+ */
+export async function readBeforeWatching<Value>(context: Context, read: (context: Context) => Promise<Value>): Promise<Value> {
+  const { clock, signal } = context;
+  const client = await context.client();
+  const call: Call = (id, input) => client.call(id, input, { once: true });
+  let input: Promise<Buffer> | undefined;
+  const repeatable: Context = {
+    ...context,
+    client: async () => ({ call }) as Client,
+    readStandardInput: () => {
+      input ??= context.readStandardInput();
+      return input;
+    },
+  };
+  return retryThroughOutages(() => read(repeatable), { clock, signal, onOutage: outageNotes(context) })();
 }

@@ -1,5 +1,6 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
+import { readBeforeWatching } from '../../cli/following/outage.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
 import { textOutput } from '../../cli/kit/output.ts';
@@ -36,7 +37,7 @@ export default defineCommand({
   async run(context, input) {
     const { clock, signal, terminal } = context;
     const client = await context.client();
-    const selection = await selectCases(context, input);
+    const selection = await readBeforeWatching(context, (reading) => selectCases(reading, input));
     const open: CaseStatusFilter[] = ['pending', 'claimed', 'postponed', ...(input.onRequest === 'wait' ? (['needs_input'] as const) : [])];
     const pace = new Pace(clock);
     const spinner = startSpinner(terminal, 'Waiting for cases', clock);

@@ -1,5 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
-import { outageNotes } from '../../cli/following/outage.ts';
+import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -60,7 +60,8 @@ export default defineCommand({
         'Use -o ndjson without --fields and --jq.',
       );
     const client = await context.client();
-    const agent = input.agent === undefined ? undefined : await agentId(context, input.agent);
+    const findAgent = async (reading: Context) => (input.agent === undefined ? undefined : agentId(reading, input.agent));
+    const agent = input.watch ? await readBeforeWatching(context, findAgent) : await findAgent(context);
     const { clock, signal } = context;
     const teamId = context.teamId();
     const onUnreadable = warnOnce(context);

@@ -1,4 +1,5 @@
 import { exitCodes } from '../../base/errors.ts';
+import { readBeforeWatching } from '../../cli/following/outage.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentFlag, revisionArgument, revisionId } from '../../cli/names/revision.ts';
@@ -19,9 +20,12 @@ export default defineCommand({
   output: builderRunOutput,
   async run(context, input) {
     const options = await reviewOptions(context, input);
-    const client = await context.client();
-    const buildId = await revisionId(context, input.revision, input.agent);
-    const { id } = await client.call('getLatestBuilderRun', { params: { build_id: buildId } });
-    return followBuilderRun(context, { buildId, builderRunId: id }, options);
+    const ids = await readBeforeWatching(context, async (reading) => {
+      const buildId = await revisionId(reading, input.revision, input.agent);
+      const client = await reading.client();
+      const { id } = await client.call('getLatestBuilderRun', { params: { build_id: buildId } });
+      return { buildId, builderRunId: id };
+    });
+    return followBuilderRun(context, ids, options);
   },
 });

@@ -1,5 +1,6 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
+import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { choice, flag } from '../../cli/kit/flags.ts';
@@ -46,7 +47,8 @@ export default defineCommand({
   }),
   output: documentOutput<Evaluation>(evaluationSheet),
   async run(context, input) {
-    const params = await agentAndRun(context, input.run);
+    const find = (reading: Context) => agentAndRun(reading, input.run);
+    const params = input.wait ? await readBeforeWatching(context, find) : await find(context);
     const evaluation = await read(context, params, input.wait);
     const { failOn } = input;
     const counts = evaluation.severityCounts;
@@ -73,13 +75,16 @@ const undecided = (): AopsError =>
 const pollMilliseconds = 500;
 
 async function read(context: Context, params: { agentId: string; runId: string }, wait: boolean): Promise<Evaluation> {
+  const { clock, signal } = context;
   const client = await context.client();
-  const poll = retryThroughOutages(() => client.call('getRunDetail', { params }), context);
+  const poll = wait
+    ? retryThroughOutages(() => client.call('getRunDetail', { params }, { once: true }), { clock, signal, onOutage: outageNotes(context) })
+    : () => client.call('getRunDetail', { params });
   for (;;) {
     const { status, eval_summaries: summaries } = await poll();
     const evaluation = summaries as Partial<Evaluation>;
     if (wait && (evaluation.status === undefined || evaluation.status === 'in_progress')) {
-      await context.clock.sleep(pollMilliseconds, context.signal);
+      await clock.sleep(pollMilliseconds, signal);
       continue;
     }
     if (evaluation.status !== undefined) return evaluation as Evaluation;

@@ -1,5 +1,5 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { outageNotes } from '../../cli/following/outage.ts';
+import { outageNotes, readBeforeWatching } from '../../cli/following/outage.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice } from '../../cli/kit/flags.ts';
@@ -36,7 +36,7 @@ export default defineCommand({
   })),
   async run(context, input) {
     const client = await context.client();
-    const resolved = await resolveRun(context, input.run);
+    const resolved = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
     const { id } = resolved;
     const { clock, signal } = context;
     const view = await waitingView(context, resolved, input.for === 'waiting');

@@ -1,4 +1,5 @@
 import { exitCodes } from '../../base/errors.ts';
+import { readBeforeWatching } from '../../cli/following/outage.ts';
 import { followFlags, followOptions } from '../../cli/following/responder.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -22,7 +23,7 @@ export default defineCommand({
   result: returns('getRun.run'),
   async run(context, input) {
     const options = await followOptions(context, input);
-    const resolved = await resolveRun(context, input.run);
+    const resolved = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
     if (resolved.listed) announce(context, resolved);
     const run = await followRun(context, resolved, options);
     return followed(context, run);
