@@ -73,10 +73,18 @@ describe('agents rubrics', () => {
     ['an invalid revision', ['list', 'shop', '--revision', 'junk'], 2, '--revision must be a revision; "junk" is not a valid one.'],
     ['a missing file', ['replace', 'shop', '--from', 'nowhere.yaml', '--yes'], 2, 'no such file'],
     ['a file with other content', ['replace', 'shop', '--from', 'other.yaml', '--yes'], 2, 'entry 1'],
+    [
+      'a file with more than five',
+      ['replace', 'shop', '--from', 'six.yaml', '--yes'],
+      2,
+      'six.yaml has 6 rubrics, but at most 5 can be set',
+    ],
     ['a file without a list', ['replace', 'shop', '--from', 'text.yaml', '--yes'], 2, 'not a list'],
   ])('reject %s', async (_, argv, code, word) => {
     await service.file('other.yaml', '- { title: x }\n');
     await service.file('text.yaml', 'hello\n');
+    const six = Array.from({ length: 6 }, (_, index) => ({ title: `Rubric ${index}`, description }));
+    await service.file('six.yaml', JSON.stringify(six));
     const refused = await rubrics(...argv);
     expect(refused).toMatchObject({ code, stdout: '' });
     expect(refused.stderr).toContain(word);

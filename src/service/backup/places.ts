@@ -10,12 +10,17 @@ import type { TarType } from './tar-entry.ts';
 
 export class Places {
   readonly #taken = new Map<string, TarType>();
+  readonly #maxEntries: number;
   #entries = 0;
+
+  constructor(maxEntries = largestBackup) {
+    this.#maxEntries = maxEntries;
+  }
 
   /** @throws AopsError `backup_damaged` for a name that no backup contains, that appears twice, or that passes through a file or a link */
   take(name: string, type: TarType): void {
     this.#entries += 1;
-    if (this.#entries > largestBackup) throw damaged(`it contains more than ${largestBackup} entries`);
+    if (this.#entries > this.#maxEntries) throw damaged(`it contains more than ${this.#maxEntries} entries`);
     if (Buffer.byteLength(name) > longestName) throw damaged(`the name ${quoted(name)} is too long`);
     checkName(name, type);
     this.#folder(posix.dirname(name), name);

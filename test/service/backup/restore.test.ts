@@ -1,9 +1,10 @@
 /** Restores that are rejected, that find existing files, or that run at the same time. */
-import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { takeLock } from '../../../src/base/lock-file.ts';
 import { newReadProgress, readBackup, restoreBackup } from '../../../src/service/backup/index.ts';
+import { Places } from '../../../src/service/backup/places.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { archive, database, entryBytes, first, gzipped, type Part, source, sumsOf } from './archives.ts';
 
@@ -49,6 +50,21 @@ describe('verification and restore reject a backup if', () => {
     await expect(restored(source(bytes), directory)).rejects.toEqual(refusal);
     await expect(readdir(directory)).rejects.toMatchObject({ code: 'ENOENT' });
   });
+});
+
+it('the number of entries is limited', () => {
+  const places = new Places(2);
+  places.take('aops.db', 'file');
+  places.take('token', 'file');
+  expect(() => places.take('secrets.key', 'file')).toThrow('it contains more than 2 entries');
+});
+
+it('nothing is written through a link that another process created in the folder', async () => {
+  const [folder, elsewhere] = [await temporaryDirectory(), await temporaryDirectory()];
+  await symlink(elsewhere, path.join(folder, 'sandboxes'));
+  const parts = archive([first, workspace, note, database]);
+  await expect(readBackup(source(parts), folder, newReadProgress(), never)).rejects.toMatchObject({ code: 'backup_damaged' });
+  expect(await readdir(elsewhere, { recursive: true })).toEqual([]);
 });
 
 describe('existing files are never overwritten:', () => {

@@ -620,6 +620,11 @@ describe('connections', () => {
       400,
       'connection_not_found',
     ]);
+    const connection_ids = Array.from({ length: 11 }, () => randomUUID());
+    expect(await api.call('createArtifact', { body: { message: 'runs', connection_ids } })).toMatchObject({
+      status: 400,
+      body: { message: 'connection_ids must have at most 10 items.' },
+    });
     expect((await api.ok('listArtifacts')).total).toBe(1);
     await api.ok('publishArtifact', { params, body: { visibility: 'team' } });
     const other = await api.withToken();
