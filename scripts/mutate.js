@@ -2,9 +2,9 @@
 /**
  * Mutation testing: makes small changes to the source, one at a time, and lists those that no test notices.
  *
- *   npm run mutate -- [PATH...] [--tests PATH]... [--limit MINUTES] [--sample N] [--goal PERCENT] [--json FILE]
+ *   npm run mutate -- [PATH...] [--tests PATH]... [--limit MINUTES] [--sample N] [--goal PERCENT] [--json FILE] [--again FILE]
  *
- * Without a path it takes the lines that differ from `main`. Each mutant meets the tests that reach it, quickest files first. Mutants
+ * Without a path it takes the lines that differ from `main`. `--again` tries the survivors in a file that `--json` wrote. Each mutant meets the tests that reach it, quickest files first. Mutants
  * that change nothing anybody could notice are listed in scripts/mutate/equivalent.json, each with its reason.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,6 +31,7 @@ const { values, positionals } = parseArgs({
     sample: { type: 'string' },
     goal: { type: 'string' },
     json: { type: 'string' },
+    again: { type: 'string' },
   },
 });
 const number = (name) => {
@@ -42,8 +43,11 @@ const [limit, sample, goal] = ['limit', 'sample', 'goal'].map(number);
 const startedAt = Date.now();
 const isOver = () => Date.now() - startedAt > limit * 60_000;
 
-const isChanged = positionals.length === 0 ? changedLines(root) : () => true;
-const files = positionals.length === 0 ? isChanged.files : sourceFiles(root, positionals);
+/** What an earlier run found. */
+const earlier = values.again === undefined ? undefined : JSON.parse(readFileSync(values.again, 'utf8'));
+const isSame = (a, b) => ['file', 'code', 'original', 'replacement'].every((name) => a[name] === b[name]);
+const isWanted = filterOfMutants();
+const files = isWanted.files;
 if (files.length === 0)
   usage(
     positionals.length === 0
@@ -64,10 +68,7 @@ for (const file of files) {
   for (const mutant of mutantsOf(source)) mutants.push({ ...mutant, file, code: lines[mutant.line - 1].trim() });
 }
 const equivalents = JSON.parse(readFileSync(path.join(root, 'scripts/mutate/equivalent.json'), 'utf8'));
-const reasonOf = ({ file, code, original, replacement }) =>
-  equivalents.find(
-    (known) => known.file === file && known.code === code && known.original === original && known.replacement === replacement,
-  )?.reason;
+const reasonOf = (mutant) => equivalents.find((known) => isSame(known, mutant))?.reason;
 
 const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts) };
 
@@ -187,6 +188,16 @@ function usage(message) {
   process.exit(2);
 }
 
+/** Which mutants to try, and the files that they are in. */
+function filterOfMutants() {
+  if (earlier !== undefined) {
+    const named = [...new Set(earlier.survivors.map(({ file }) => file))];
+    return Object.assign((mutant) => earlier.survivors.some((survivor) => isSame(survivor, mutant)), { files: named });
+  }
+  if (positionals.length === 0) return changedLines(root);
+  return Object.assign(() => true, { files: sourceFiles(root, positionals) });
+}
+
 /** The same choice of mutants each time, spread over all of them. */
 function sampled(numbers) {
   if (values.sample === undefined || numbers.length <= sample) return numbers;
@@ -196,7 +207,7 @@ function sampled(numbers) {
 const tests = testFiles(root, files, values.tests);
 process.stderr.write(`${files.length} files, ${mutants.length} mutants, ${tests.length} test files\n`);
 const chosen = sampled(
-  mutants.map((_, index) => index).filter((index) => isChanged(mutants[index]) && reasonOf(mutants[index]) === undefined),
+  mutants.map((_, index) => index).filter((index) => isWanted(mutants[index]) && reasonOf(mutants[index]) === undefined),
 );
 const reached = (await reachOf(tests)).map(({ tests: ran, outside, ...rest }) => ({
   ...rest,
@@ -214,14 +225,13 @@ for (const [index, { outcome: result, isCut }] of outcomes) {
   if (outcome !== 'killed' && outcome !== 'timed out') survivors.push({ outcome, ...mutants[index] });
 }
 for (const { outcome, ...mutant } of survivors) process.stdout.write(`${outcome.padEnd(12)} ${place(mutant)}\n`);
-const percent = (100 * (counts.killed + counts['timed out'])) / outcomes.size;
-const left = chosen.length - outcomes.size;
-process.stdout.write(
-  `${Object.entries(counts)
-    .map(([outcome, count]) => `${count} ${outcome}`)
-    .join(
-      ', ',
-    )}: ${percent.toFixed(0)} % of ${outcomes.size} were noticed${left > 0 ? `; ${left} were not tried within ${limit} minutes` : ''}.\n`,
-);
-if (values.json) writeFileSync(values.json, JSON.stringify({ percent, counts, left, survivors }, undefined, 2));
+/** Survivors of the earlier run that are equivalent or no longer in the source are not counted. */
+const noticed = counts.killed + counts['timed out'] + (earlier?.noticed ?? 0);
+const tried = outcomes.size + (earlier?.noticed ?? 0);
+const percent = (100 * noticed) / tried;
+const remaining = chosen.filter((index) => !outcomes.has(index)).map((index) => ({ outcome: 'not tried', ...mutants[index] }));
+const described = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
+const untried = remaining.length > 0 ? `; ${remaining.length} were not tried within ${limit} minutes` : '';
+process.stdout.write(`${described.join(', ')}: ${percent.toFixed(0)} % of ${tried} were noticed${untried}.\n`);
+if (values.json) writeFileSync(values.json, JSON.stringify({ noticed, tried, survivors: [...survivors, ...remaining] }, undefined, 2));
 process.exit(goal > percent ? 1 : 0);
