@@ -5,9 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Colours and terminal detection must come from each test, never from the shell that runs the suite.
     env: { NO_COLOR: '', FORCE_COLOR: '', CI: '' },
-    // A limit for tests that hang, not for slow ones: end-to-end tests start many processes, also on a busy machine.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // In milliseconds. Some folders have a shorter limit (test/support/time-limits.ts).
+    provide: { timeLimit: 60_000 },
     // A missing golden file fails the test, locally and in CI; `npx vitest run FILE -u` writes it.
     update: 'none',
     pool: 'forks',

@@ -25,8 +25,7 @@ const config = mergeConfig(base, {
     runner: path.join(root, 'scripts/mutate/runner.js'),
     exclude: ['test/e2e/**', 'test/docs/**'],
     // What hangs because of a mutant is given up sooner than what is slow on a busy machine.
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
+    provide: { timeLimit: 10_000 },
     maxWorkers: 1,
     fileParallelism: false,
   },
