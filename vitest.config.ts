@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import LongFirst from './test/support/long-first.ts';
 
 export default defineConfig({
   test: {
@@ -17,5 +18,6 @@ export default defineConfig({
     setupFiles: ['test/support/setup.ts'],
     // Most tests wait for sockets and processes, so it is faster to run more files at once than there are cores.
     maxWorkers: 4,
+    sequence: { sequencer: LongFirst },
   },
 });

@@ -4,13 +4,14 @@ import path from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
 import { chromium, describeWithChromium } from '../support/chromium.ts';
+import { cleanEnvironment } from '../support/clean-environment.ts';
 import { project } from '../support/machine.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** Runs the demo of an example without a person. `left` is what remains in its folder for temporary files. */
 async function demonstrated(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
   const folder = await temporaryFolder();
-  const env = { ...process.env, ...environment, TMPDIR: folder, CI: 'true' };
+  const env = { ...cleanEnvironment(), ...environment, TMPDIR: folder, CI: 'true' };
   const child = spawn(process.execPath, [path.join(project, 'examples', example, 'demo.js'), ...argv], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -40,7 +41,7 @@ it('completes the main scenario without a person, shows the output of the run, a
 it('leaves nothing behind when its output is not read to the end', async () => {
   const folder = await temporaryFolder();
   const child = spawn(process.execPath, [path.join(project, 'examples', 'invoice-check', 'demo.js')], {
-    env: { ...process.env, TMPDIR: folder, CI: 'true' },
+    env: { ...cleanEnvironment(), TMPDIR: folder, CI: 'true' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // Like `head -1`.

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Drafts } from '../../src/terminal/prompting/drafts.ts';
 import { createPrompter } from '../../src/terminal/prompts.ts';
+import { cleanEnvironment } from '../support/clean-environment.ts';
 import { fakeTerminal } from './fake-streams.ts';
 
 let folder: string;
@@ -30,8 +31,11 @@ async function drive(
   steps: [seen: string, act: string | ((pty: IPty) => void)][],
   env: Record<string, string> = {},
 ): Promise<string> {
-  const { NO_COLOR: _no, FORCE_COLOR: _force, CI: _ci, ...rest } = process.env as Record<string, string>;
-  const pty = spawn(process.execPath, [program, show], { cols: 60, rows: 20, env: { ...rest, TERM: 'xterm', NO_COLOR: '1', ...env } });
+  const pty = spawn(process.execPath, [program, show], {
+    cols: 60,
+    rows: 20,
+    env: { ...cleanEnvironment(), TERM: 'xterm', NO_COLOR: '1', ...env },
+  });
   let shown = '';
   let from = 0;
   const pending = [...steps];

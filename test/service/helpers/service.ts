@@ -38,13 +38,22 @@ export interface CallInput {
   headers?: Record<string, string>;
 }
 
+/** The headers of all responses. */
+const commonHeaders = {
+  'x-request-id': /^[0-9a-f-]{36}$/,
+  'ratelimit-limit': /^\d+$/,
+  'ratelimit-remaining': /^\d+$/,
+  'ratelimit-reset': /^\d+$/,
+};
+
 const validators = new Map<TSchema, Validator>();
 
 /** Fails the test unless the value fits the schema. */
 export function expectFits(schema: TSchema, value: unknown): void {
   const validator = validators.get(schema) ?? (Compile(schema) as unknown as Validator);
   validators.set(schema, validator);
-  expect([...validator.Errors(value)].map((error) => `${error.instancePath} ${error.message}`)).toEqual([]);
+  // Listing the errors takes much longer than the check, and there are thousands of responses.
+  if (!validator.Check(value)) expect([...validator.Errors(value)].map((error) => `${error.instancePath} ${error.message}`)).toEqual([]);
 }
 
 /** Calls a service over HTTP, and checks of every answer what all must have. */
@@ -87,8 +96,10 @@ export class Api {
     });
     const isStream = response.headers['content-type']?.includes('text/event-stream') ?? false;
     const text = isStream ? await beginning(response.body) : await response.body.text();
-    expect(response.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-    for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) expect(response.headers[name]).toMatch(/^\d+$/);
+    // Assertions only for an invalid response, because there are thousands of valid ones.
+    const invalid = Object.entries(commonHeaders).filter(([name, pattern]) => !pattern.test(String(response.headers[name])));
+    if (invalid.length > 0)
+      expect(response.headers).toMatchObject(Object.fromEntries(invalid.map(([name, pattern]) => [name, expect.stringMatching(pattern)])));
     const isJson = response.headers['content-type']?.includes('application/json') ?? false;
     const body = isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined;
     // The MCP endpoint has errors of its own.
@@ -112,7 +123,7 @@ export class Api {
       ...(bytes === undefined ? {} : { body: bytes }),
     });
     if (answer.status < 400) {
-      expect(answer.status).toBe(success);
+      if (answer.status !== success) expect(answer.status).toBe(success);
       // A page is its own text; bytes fit anything.
       if (produces !== undefined) expect(answer.headers['content-type']).toContain(produces);
       expectFits(schemasOf(id).response, produces === undefined ? answer.body : answer.text);
@@ -126,7 +137,7 @@ export class Api {
     input: { params?: Partial<Params<Id>>; query?: Partial<Query<Id>>; body?: Body<Id> } = {},
   ): Promise<Response<Id>> {
     const answer = await this.call(id, input as CallInput);
-    expect(answer.status, answer.text).toBeLessThan(300);
+    if (answer.status >= 300) expect(answer.status, answer.text).toBeLessThan(300);
     return answer.body;
   }
 

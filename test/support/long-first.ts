@@ -1,0 +1,33 @@
+/** The order of the test files. */
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/**
+ * The files that take longest, the longest first. They start first: otherwise one of them would still run when all other files are
+ * done. Vitest would sort by size until it has measured a file, and these are small.
+ */
+export const longFiles = [
+  'test/prompts/interleavings.test.ts',
+  'test/docs/examples.test.ts',
+  'test/service/http/every-operation.test.ts',
+  'test/e2e/completion.test.ts',
+  'test/e2e/demo.test.ts',
+  'test/service/runtimes/script/shell.test.ts',
+  'test/faults/interleavings.test.ts',
+  'test/e2e/prompts.test.ts',
+  'test/service/runtimes/script/browse.test.ts',
+];
+
+/** The files in the order in which they start: the long ones, then the others in the order of Vitest. */
+export function longFirst<File extends { moduleId: string }>(files: readonly File[]): File[] {
+  const rank = ({ moduleId }: File): number => {
+    const at = longFiles.findIndex((name) => moduleId.endsWith(`/${name}`));
+    return at < 0 ? longFiles.length : at;
+  };
+  return [...files].sort((one, other) => rank(one) - rank(other));
+}
+
+export default class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return longFirst(await super.sort(files));
+  }
+}
