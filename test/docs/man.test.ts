@@ -1,6 +1,6 @@
 /** The man pages, as a strict reader of them sees them. */
 import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { describeNeeding, needsProgram } from '../support/requirements.ts';
@@ -11,6 +11,10 @@ const pages = readdirSync(path.join(root, 'man'));
 describe('man pages', () => {
   it('are there for aops, its commands and topics', () => {
     expect(pages).toEqual(expect.arrayContaining(['aops.1', 'aops-runs-list.1', 'aops-api.1', 'aops-environment.7']));
+  });
+
+  it('are set flush left, because man warns of lines that it cannot justify', () => {
+    for (const name of pages) expect(readFileSync(path.join(root, 'man', name), 'utf8'), name).toMatch(/^\.TH .*\n\.ad l\n/m);
   });
 });
 
