@@ -1,14 +1,16 @@
-/** A backup of a running service whose database copy takes long to check. */
+/** A backup of a running service that takes long. */
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import Libsql from 'libsql';
 import { expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
+import { ServiceAnswerError } from '../../src/client/errors.ts';
 import { RunningHold } from '../../src/commands/local/hold.ts';
 import { Contents } from '../../src/service/backup/contents.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { started } from '../service/helpers/service.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryDirectory } from '../support/temporary.ts';
 
 it('keeps its hold while the copy is checked, even longer than the service waits for a command', async () => {
@@ -50,5 +52,30 @@ it('keeps its hold while the copy is checked, even longer than the service waits
   expect(prolonged).toBeGreaterThanOrEqual(Math.floor((clock.now() - start) / 10_000));
   expect(held.lost.aborted).toBe(false);
   await held.keepFilesAlone();
+  await held.release();
+});
+
+it('says that the command was delayed when it renews its hold too late', async () => {
+  const [clock, ownClock] = [new ManualClock(), new ManualClock()];
+  const api = await started({ clock });
+  const client = {
+    call: (name: 'updateBackupHold' | 'deleteBackupHold', input: never) =>
+      api.call(name, input).then(({ status, body }) => {
+        if (status < 300) return body;
+        throw new ServiceAnswerError(status, body as never, {});
+      }),
+    close: async () => undefined,
+  } as unknown as Client;
+  const { hold } = await api.ok('createBackupHold');
+  const held = new RunningHold({ clock: ownClock, signal: new AbortController().signal }, client, api.dataDirectory, hold);
+  clock.advance(40_000);
+  await eventually('the service has given up the hold', async () => (await api.call('createBackupHold')).status < 300);
+  ownClock.advance(40_000);
+  await expect(held.keepFilesAlone()).rejects.toMatchObject({
+    code: 'backup_hold_lost',
+    message:
+      'The backup was not completed: this command was delayed for 40 seconds, but the service waits only 30 before everything was copied.',
+    hint: 'Run the command again when the machine is less busy.',
+  });
   await held.release();
 });

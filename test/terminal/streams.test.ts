@@ -159,3 +159,12 @@ test.each([
 ])('columns %j -> %s', (options, expected) => {
   expect(fakeTerminal(options).terminal.out.columns).toBe(expected);
 });
+
+test('libraries that draw on a terminal without a size see a usable width, also after it was resized', () => {
+  const { stream } = fakeTerminal({ tty: true, columns: 0 }).terminal.err;
+  expect(stream.columns).toBe(80);
+  stream.columns = 120;
+  expect(stream.columns).toBe(120);
+  stream.columns = 0;
+  expect(stream.columns).toBe(80);
+});
