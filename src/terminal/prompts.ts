@@ -22,6 +22,7 @@ type Choosing<Value> = Question & { choices: readonly Choice<Value>[] };
  * on Ctrl-C or a closed terminal, with `PromptDismissed` on Escape where that is offered, and with the signal's reason when withdrawn.
  */
 export interface Prompter {
+  /** Only "y" and "yes" confirm, in upper or lower case; any word other than those, "n" and "no" makes the prompt ask again. */
   confirm(question: PlainQuestion & { initial?: boolean }, options?: Withdrawal): Promise<boolean>;
   /** One line of text; line ends in pasted text become spaces. */
   line(question: PlainQuestion, options?: Withdrawal): Promise<string>;
@@ -53,10 +54,10 @@ export function createPrompter(terminal: Terminal, { clock, drafts }: PrompterOp
     });
   return {
     confirm: ({ initial = false, ...question }, options) =>
-      ask(question, options, ({ confirm }, { heading, theme, open }, context) => {
+      ask(question, options, ({ confirm }, base, context) => {
         // Pasted text must not confirm anything.
-        open.keyboard.onPaste = () => undefined;
-        return confirm({ message: heading.message, theme, default: initial }, context);
+        base.open.keyboard.onPaste = () => undefined;
+        return confirm({ base, initial }, context);
       }),
     select: (question, options) => {
       const highlighted = Math.max(

@@ -60,7 +60,17 @@ describe('in a terminal', () => {
   test.each<[string, [string, string][], string]>([
     ['confirm', [['(y/N)', 'y\r']], 'ANSWER true'],
     ['confirm', [['(y/N)', '\r']], 'ANSWER false'],
-    ['confirm', [['(y/N)', 'what\r']], 'ANSWER false'],
+    ['confirm', [['(y/N)', ' YES \r']], 'ANSWER true'],
+    ['confirm', [['(y/N)', 'No\r']], 'ANSWER false'],
+    ...['yikes', 'yesterday', 'yy', 'no way', 'what', 'y\tn'].map((word): [string, [string, string][], string] => [
+      'confirm',
+      [
+        ['(y/N)', `${word}\r`],
+        ['is neither yes nor no. Type y or n.', 'n\r'],
+      ],
+      'ANSWER false',
+    ]),
+    ['confirm', [['(y/N)', 'yx\u007f\r']], 'ANSWER true'],
     ['confirm', [['(y/N)', '\u001b[200~yes\u001b[201~\r']], 'ANSWER false'],
     [
       'select',
