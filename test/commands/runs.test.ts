@@ -158,6 +158,20 @@ describe.each(['get', 'watch', 'wait', 'stop', 'messages', 'detail', 'report', '
   });
 });
 
+describe.each(['get', 'wait'])('runs %s', (verb) => {
+  it('has a line for the error only if there is one', async () => {
+    const completed = await service.run('- say: fine');
+    const failed = await service.run('- fail: "no luck"');
+    await Promise.all([service.until(completed, 'completed'), service.until(failed, 'failed')]);
+    for (const tty of [true, false]) {
+      const shown = await service.cli(['runs', verb, completed], { tty });
+      expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
+      expect(shown.stdout).not.toContain('Error');
+      expect((await service.cli(['runs', verb, failed, '--color', 'never'], { tty })).stdout).toMatch(/^Error:?\s+no luck$/m);
+    }
+  });
+});
+
 describe('runs list', () => {
   it('filters by agent, status and time', async () => {
     const other = await service.agent('- fail: "no luck"', 'unlucky');

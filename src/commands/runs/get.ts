@@ -19,7 +19,7 @@ export default defineCommand({
   result: returns('getRun.run'),
   output: recordOutput<Run>((run) => ({
     ...runRecord(run),
-    Error: run.error,
+    Error: run.error ?? undefined,
     Waiting: run.pending_human_request ? describeRequest(run.pending_human_request) : undefined,
   })),
   async run(context, input) {

@@ -32,7 +32,7 @@ export default defineCommand({
     ID: run.id,
     Status: status(run.status),
     Completed: time(run.completed_at),
-    Error: run.error,
+    Error: run.error ?? undefined,
   })),
   async run(context, input) {
     const client = await context.client();
