@@ -1,5 +1,6 @@
 /** Tracks outages of a service that is being watched, such as a restart or a short network failure. */
 import { type Clock, steadyTime } from '../base/clock.ts';
+import { formatDuration } from '../base/duration.ts';
 import { AopsError, exitCodes } from '../base/errors.ts';
 import { ServiceAnswerError, UnavailableError } from '../client/errors.ts';
 
@@ -11,26 +12,30 @@ export interface Outage {
   reason: string;
 }
 
+/**
+ * Receives an outage when it starts, and undefined when it is over. Returns true if the reason is now on the screen, so that it is not
+ * printed again when watching ends; other results do not matter.
+ */
+export type OutageReport = (outage: Outage | undefined) => unknown;
+
 /** How long an outage may last before watching ends, in milliseconds. */
 export const maxOutageMilliseconds = 60_000;
 
 export class OutageTracker {
   readonly #clock: Clock;
-  readonly #report: (outage: Outage | undefined) => void;
+  readonly #report: OutageReport;
   readonly #waitsIndefinitely: () => boolean;
   #answered = false;
   #began: { steady: number; now: number } | undefined;
   #failures = 0;
+  /** The reason that is on the screen. */
+  #shownReason: string | undefined;
 
   /**
    * @param report called once when the service has failed to answer twice in a row, and once with undefined when it answers again
    * @param waitsIndefinitely whether an outage of any length is tolerated at the moment
    */
-  constructor(
-    clock: Clock,
-    report: (outage: Outage | undefined) => void = () => undefined,
-    waitsIndefinitely: () => boolean = () => false,
-  ) {
+  constructor(clock: Clock, report: OutageReport = () => undefined, waitsIndefinitely: () => boolean = () => false) {
     this.#clock = clock;
     this.#report = report;
     this.#waitsIndefinitely = waitsIndefinitely;
@@ -43,6 +48,7 @@ export class OutageTracker {
     this.#answered = true;
     this.#began = undefined;
     this.#failures = 0;
+    this.#shownReason = undefined;
     return wasUnreachable;
   }
 
@@ -53,8 +59,22 @@ export class OutageTracker {
     this.#began ??= { steady, now: this.#clock.now() };
     if (steady - this.#began.steady > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
     this.#failures += 1;
-    if (this.#failures === 2) this.#report({ since: this.#began.now, reason: error.message });
+    if (this.#failures === 2 && this.#report({ since: this.#began.now, reason: error.message }) === true) this.#shownReason = error.message;
     return true;
+  }
+
+  /** The error that ends watching because of a failure that is not tolerated. */
+  ending(error: unknown): unknown {
+    if (!(error instanceof AopsError) || this.#began === undefined || error.message !== this.#shownReason) return error;
+    const { code, exit, hint, details } = error;
+    const duration = formatDuration(steadyTime(this.#clock) - this.#began.steady);
+    return new AopsError(`The service has not answered for ${duration}.`, {
+      code,
+      exit,
+      details,
+      cause: error,
+      ...(hint === undefined ? {} : { hint }),
+    });
   }
 
   /** Errors that are not going to pass, such as an untrusted certificate of a service that has never answered. */

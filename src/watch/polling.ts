@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Client } from '../client/client.ts';
 import type { Input, JsonOperationId, Response } from '../interface/types.ts';
 import type { WaitingBody } from './events.ts';
-import { type Outage, OutageTracker } from './outage-tracker.ts';
+import { type OutageReport, OutageTracker } from './outage-tracker.ts';
 import { isNearlyUsedUp, Pace } from './pace.ts';
 import { rateLimitWaiting, withWaits } from './rate-limit-waits.ts';
 import type { Streamed } from './streamed.ts';
@@ -14,7 +14,7 @@ export interface WatchOptions {
   /** How often to poll; callers can use it to hurry the next poll. */
   pace?: Pace;
   /** Called once when the service cannot be reached, and once with undefined when it answers again. */
-  onOutage?: (outage: Outage | undefined) => void;
+  onOutage?: OutageReport;
   /** Whether to continue however long the outage lasts, because somebody is writing an answer here. */
   waitsIndefinitely?: () => boolean;
 }
@@ -57,7 +57,7 @@ export async function* pollEvents<Body extends { type: string }>(
       }
       answered();
     } catch (error) {
-      if (!outages.tolerates(error)) throw error;
+      if (!outages.tolerates(error)) throw outages.ending(error);
     }
     const { allowance } = client;
     if (allowance !== undefined && isNearlyUsedUp(allowance)) yield rateLimitWaiting(clock, allowance.milliseconds);
@@ -90,7 +90,7 @@ export function retryThroughOutages<Seen>(
         outages.answered();
         return seen;
       } catch (error) {
-        if (!outages.tolerates(error)) throw error;
+        if (!outages.tolerates(error)) throw outages.ending(error);
       }
       await pace.pause(false, signal);
     }

@@ -1,8 +1,10 @@
 /** How long an outage may last: measured in elapsed time, not in time of day. */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
+import { outageNotes } from '../../src/cli/following/outage.ts';
 import { UnavailableError } from '../../src/client/errors.ts';
 import { maxOutageMilliseconds, type Outage, OutageTracker } from '../../src/watch/outage-tracker.ts';
+import { fakeTerminal } from '../terminal/fake-streams.ts';
 
 /** A clock whose times are set by the test. */
 class TwoTimes implements Clock {
@@ -46,5 +48,45 @@ describe('an outage of the service', () => {
     expect(outages.answered()).toBe(true);
     expect(outages.answered()).toBe(false);
     expect(reports).toEqual([{ since, reason: 'The service cannot be reached.' }, undefined]);
+  });
+});
+
+describe('the error that ends watching', () => {
+  /** The message of the error after an outage that was reported as these options say, and what was printed before. */
+  function ended(format: 'table' | 'json', quiet: boolean) {
+    const clock = new TwoTimes();
+    const { terminal, stderr } = fakeTerminal({ tty: true, quiet });
+    const outages = new OutageTracker(clock, outageNotes({ terminal, clock, format }));
+    outages.tolerates(away);
+    outages.tolerates(away);
+    clock.passed += maxOutageMilliseconds + 1_000;
+    expect(outages.tolerates(away)).toBe(false);
+    return { error: outages.ending(away) as UnavailableError, printed: stderr(), outages };
+  }
+
+  it('does not repeat the reason that is on the screen', () => {
+    const { error, printed } = ended('table', false);
+    expect(printed).toContain('The service cannot be reached.\n');
+    expect(error.message).toBe('The service has not answered for 1m 1s.');
+    expect(error).toMatchObject({ code: away.code, exit: away.exit, hint: away.hint, cause: away });
+  });
+
+  it('contains the reason if it was not shown, or only to a program', () => {
+    expect(ended('table', true)).toMatchObject({ error: away, printed: '' });
+    expect(ended('json', false)).toMatchObject({
+      error: away,
+      printed: expect.stringContaining('"reason":"The service cannot be reached."'),
+    });
+    const outages = new OutageTracker(new TwoTimes());
+    for (let failure = 0; failure < 3; failure++) outages.tolerates(away);
+    expect(outages.ending(away)).toBe(away);
+  });
+
+  it('is unchanged if it has another reason, or the outage is over', () => {
+    const { outages } = ended('table', false);
+    const other = new UnavailableError('The certificate has expired.', {});
+    expect(outages.ending(other)).toBe(other);
+    outages.answered();
+    expect(outages.ending(away)).toBe(away);
   });
 });

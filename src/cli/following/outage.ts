@@ -2,7 +2,7 @@
 import type { Buffer } from 'node:buffer';
 import { formatDuration } from '../../base/duration.ts';
 import type { Client } from '../../client/client.ts';
-import { maxOutageMilliseconds, type Outage } from '../../watch/outage-tracker.ts';
+import { maxOutageMilliseconds, type OutageReport } from '../../watch/outage-tracker.ts';
 import { type Call, retryThroughOutages } from '../../watch/polling.ts';
 import type { Context } from '../kit/context.ts';
 
@@ -10,7 +10,7 @@ import type { Context } from '../kit/context.ts';
 export const clockTime = (milliseconds: number): string => new Date(milliseconds).toTimeString().slice(0, 8);
 
 /** Reports outages on stderr, as JSON for programs that read JSON. */
-export function outageNotes({ terminal, clock, format }: Context): (outage: Outage | undefined) => void {
+export function outageNotes({ terminal, clock, format }: Pick<Context, 'terminal' | 'clock' | 'format'>): OutageReport {
   const forPrograms = format === 'json' || format === 'ndjson';
   const report = (event: Record<string, unknown>, text: string): void => terminal.note(forPrograms ? JSON.stringify(event) : text);
   let began = 0;
@@ -21,7 +21,7 @@ export function outageNotes({ terminal, clock, format }: Context): (outage: Outa
         { event: 'service.reachable', after_seconds: Math.round(milliseconds / 1_000) },
         `The service is reachable again after ${formatDuration(milliseconds)}.`,
       );
-      return;
+      return false;
     }
     began = outage.since;
     const { since, reason } = outage;
@@ -29,6 +29,8 @@ export function outageNotes({ terminal, clock, format }: Context): (outage: Outa
       { event: 'service.unreachable', since: new Date(since).toISOString(), reason },
       `${reason}\nThe service has not answered since ${clockTime(since)}. Retrying for up to ${formatDuration(maxOutageMilliseconds)}.`,
     );
+    // A program that reads only the error needs the reason there too.
+    return !forPrograms && !terminal.quiet;
   };
 }
 

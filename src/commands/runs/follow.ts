@@ -37,9 +37,9 @@ export async function followRun(context: Context, followed: NamedRun, options: F
   const asking = new Asking(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
   try {
     const note = outageNotes(context);
-    const onOutage = (outage: Outage | undefined): void => {
-      note(outage);
+    const onOutage = (outage: Outage | undefined): unknown => {
       sink.outage(outage);
+      return note(outage);
     };
     for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: asking.busy })) {
       await sink.event(event);
