@@ -243,6 +243,7 @@ describe('the tree of commands', () => {
       expect(help).toMatchObject({ code: 0, stderr: '' });
       for (const [name, entry] of Object.entries(commandTree)) if (!isHidden(entry)) expect(help.stdout).toContain(`  ${name}`);
       expect(help.stdout).not.toContain('__complete');
+      expect(help.stdout).toMatch(/^ {2}--version {2}/m);
     }
   });
 

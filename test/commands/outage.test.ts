@@ -1,4 +1,5 @@
 /** Reporting an outage while watching: once when it begins, and once when it is over. */
+import { stripVTControlCharacters } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { Transcript } from '../../src/cli/records/transcript.ts';
@@ -116,6 +117,16 @@ describe('a command that starts during an outage waits for the service', () => {
     const watched = await early(['revisions', 'watch', `${agent_id}@latest`]);
     expect([watched.code, watched.stderr]).toEqual([11, expect.stringContaining('error: The builder run was declined.\n')]);
   });
+});
+
+it('the status line reports the outage', async () => {
+  const proxy = await Forwarder.to(service.service.url);
+  const run = await service.waiting(waits);
+  const watched = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy), tty: true });
+  await interrupted(proxy, run);
+  const { code, stderr } = await watched;
+  expect(code).toBe(0);
+  expect(stripVTControlCharacters(stderr)).toMatch(/no answer from the service for \d/);
 });
 
 it('the status line does not show an outdated status during an outage', async () => {

@@ -285,6 +285,16 @@ describe.concurrent('the exit code is the outcome in every command that watches 
     await service.cli(['runs', 'stop', parked.stdout.trim()]);
   });
 
+  it('is 12 with the request on one line, without its description', async () => {
+    const description = '| Vendor | Amount |\\n| --- | ---: |\\n| Bakery | 12 |';
+    const run = await service.waiting(`- approve: { id: pay, title: "Pay it?", description: "${description}" }`);
+    expect((await service.cli(['runs', 'get', run], { tty: true })).stdout).toContain('Bakery');
+    const watched = await service.cli(['runs', 'watch', run]);
+    expect(watched.code).toBe(12);
+    expect(watched.stderr).toMatch(new RegExp(`^error: Run ${run} is waiting for a person: Pay it\\?\nhint: `, 'm'));
+    await service.cli(['runs', 'stop', run]);
+  });
+
   it('is 9 when --timeout expires, and the run continues', async () => {
     const run = await service.waiting(pay);
     for (const argv of [

@@ -62,6 +62,24 @@ describe('aops inbox', () => {
     expect(await inbox.exit).toBe(0);
   });
 
+  it('ignores keys for a moment when the list replaces a request that somebody else answered', async () => {
+    const [first, second] = [await asking('payer'), await asking('asker')];
+    const inbox = machine.terminal('inbox');
+    await inbox.asks('2 requests are waiting for an answer');
+    inbox.type(keys.enter);
+    await inbox.asks('Leave it pending');
+    expect((await machine.aops('runs', 'respond', first, '--approve')).code).toBe(0);
+    await inbox.shows('The request is no longer pending');
+    await inbox.shows('1 request is waiting for an answer');
+    await inbox.shows('the keys work in a moment');
+    inbox.type(keys.enter);
+    await inbox.asks(/asker {2}Which vendor\?/);
+    inbox.type(keys.ctrlC);
+    expect(await inbox.exit).toBe(130);
+    expect(inbox.text).not.toContain('✓ 1 request is waiting');
+    expect((await machine.aops('runs', 'stop', second)).code).toBe(0);
+  });
+
   it('asks what comes with --watch, leaves alone what is to be left, and ends with Ctrl-C', async () => {
     const left = await asking('payer');
     const inbox = machine.terminal('inbox', '--watch');

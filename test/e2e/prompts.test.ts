@@ -1,10 +1,11 @@
 /** Prompts on real pseudo-terminals: which keys decide, and what happens to a text that a person wrote. */
 import { existsSync } from 'node:fs';
-import { chmod, readdir, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { Forwarder } from '../support/forwarder.ts';
 import { Machine } from '../support/machine.ts';
 import { keys, type Screen } from '../support/screen.ts';
 
@@ -109,6 +110,7 @@ describe('a text that a person wrote', () => {
   async function slowEditor(): Promise<{ opened: string; release: string }> {
     const opened = path.join(machine.folder, 'editor-opened');
     const release = path.join(machine.folder, 'editor-release');
+    for (const file of [opened, release]) await rm(file, { force: true });
     const script = `#!/bin/sh\nprintf 'precious\\nnotes\\n' > "$1"\nprintf '%s' "$1" > '${opened}'\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`;
     machine.env.EDITOR = await machine.file('bin/slow-editor', script);
     await chmod(machine.env.EDITOR, 0o755);
@@ -139,6 +141,34 @@ describe('a text that a person wrote', () => {
     const [name = ''] = await readdir(folder);
     expect((await stat(path.join(folder, name))).mode & 0o777).toBe(0o600);
     expect(watch.text.match(/It is saved in/g)).toHaveLength(1);
+  });
+
+  it('stays in the editor when the service is unreachable, which is reported afterwards', async () => {
+    const { opened, release } = await slowEditor();
+    const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
+    const proxy = await Forwarder.to(url);
+    const run = await asking('writer');
+    const access = {
+      AOPS_BASE_URL: proxy.url,
+      AOPS_TEAM_ID: team_id,
+      AOPS_API_KEY: (await readFile(path.join(data_dir, 'token'), 'utf8')).trim(),
+    };
+    Object.assign(machine.env, access);
+    const watch = machine.terminal('runs', 'watch', run);
+    for (const name of ['EDITOR', ...Object.keys(access)]) delete machine.env[name];
+    await watch.shows('open your editor');
+    watch.type(keys.enter);
+    await eventually('the editor is open', () => existsSync(opened));
+    const before = watch.raw;
+    proxy.goDown();
+    // The second failure is reported.
+    await eventually('the service was tried a few times', () => proxy.refused >= 4);
+    expect(watch.raw).toBe(before);
+    proxy.up = true;
+    await writeFile(release, '');
+    await watch.shows('The service has not answered since');
+    await watch.shows('noted: precious');
+    expect(await watch.exit).toBe(0);
   });
 
   it('is saved when it was only typed in part', async () => {

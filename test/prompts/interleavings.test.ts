@@ -3,14 +3,11 @@
  * happens, no request is decided by a key that was pressed before the request had been readable for the grace period.
  */
 import { beforeAll, expect, it } from 'vitest';
-import type { Context } from '../../src/cli/kit/context.ts';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client } from '../../src/client/client.ts';
 import { followRun } from '../../src/commands/runs/follow.ts';
-import { Drafts } from '../../src/terminal/prompting/drafts.ts';
 import { graceMs } from '../../src/terminal/prompting/keyboard.ts';
-import { createPrompter } from '../../src/terminal/prompts.ts';
-import { FakeTty, fastClock } from '../support/fake-tty.ts';
+import { FakeTty, fastClock, watchingContext } from '../support/fake-tty.ts';
 import { randomFrom } from '../support/random.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
@@ -36,21 +33,10 @@ async function interleave(seed: number): Promise<FakeTty> {
   const random = randomFrom(seed);
   const clock = fastClock(factor);
   const tty = new FakeTty(clock);
-  const drafts = new Drafts('/nonexistent', clock);
   const client = new Client({ baseUrl: service.service.url, credential: bearerCredential(service.service.token), userAgent: 'test' });
   const run = await service.start(agent);
   const over = new AbortController();
-  const context = {
-    terminal: tty.terminal,
-    prompter: createPrompter(tty.terminal, { clock, drafts }),
-    drafts,
-    clock,
-    signal: over.signal,
-    env: {},
-    format: 'table',
-    flags: {},
-    client: async () => client,
-  } as unknown as Context;
+  const context = watchingContext(tty, clock, client, over.signal);
   const person = async (): Promise<void> => {
     const keys = ['\r', '\r', '\r', '\u001b[B', '\u001b[B\r', '\u001b[A', 'y', ' ', '\n'];
     while (!over.signal.aborted) {

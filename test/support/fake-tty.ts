@@ -2,6 +2,10 @@
 import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { type Clock, steadyTime } from '../../src/base/clock.ts';
+import type { Context } from '../../src/cli/kit/context.ts';
+import type { Client } from '../../src/client/client.ts';
+import { Drafts } from '../../src/terminal/prompting/drafts.ts';
+import { createPrompter } from '../../src/terminal/prompts.ts';
 import { type OutputStream, Terminal } from '../../src/terminal/streams.ts';
 
 /** A clock that runs this many times faster than the real one. */
@@ -77,4 +81,22 @@ export class FakeTty {
       check();
     });
   }
+}
+
+/** What a command that watches something at this terminal needs of its context. */
+export function watchingContext(tty: FakeTty, clock: Clock, client: Client, signal: AbortSignal): Context {
+  const { terminal } = tty;
+  const drafts = new Drafts('/nonexistent', clock);
+  const prompter = createPrompter(terminal, { clock, drafts });
+  return {
+    terminal,
+    prompter,
+    drafts,
+    clock,
+    signal,
+    env: {},
+    format: 'table',
+    flags: {},
+    client: async () => client,
+  } as unknown as Context;
 }

@@ -36,6 +36,17 @@ describe('an outage of the service', () => {
     expect(outages.tolerates(away)).toBe(false);
   });
 
+  it('can last for any time while somebody is writing an answer', () => {
+    const clock = new TwoTimes();
+    let writes = true;
+    const outages = new OutageTracker(clock, undefined, () => writes);
+    expect(outages.tolerates(away)).toBe(true);
+    clock.passed += 10 * maxOutageMilliseconds;
+    expect(outages.tolerates(away)).toBe(true);
+    writes = false;
+    expect(outages.tolerates(away)).toBe(false);
+  });
+
   it('is reported once with the time of day at which it started, and so is its end', () => {
     const clock = new TwoTimes();
     const reports: (Outage | undefined)[] = [];
