@@ -184,6 +184,38 @@ describe('a text that a person wrote', () => {
     expect((await unsent()).slice(before)).toEqual(['half a thought\n']);
   });
 
+  it('is saved when it was part of the reason for a denial', async () => {
+    const before = (await unsent()).length;
+    const run = await asking('payer');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('Leave it pending');
+    watch.type(keys.up, keys.up, keys.enter);
+    await watch.asks('Why?');
+    watch.type('half a reason');
+    await watch.shows('half a reason');
+    expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
+    expect(await watch.exit).toBe(0);
+    expect((await unsent()).slice(before)).toEqual(['half a reason\n']);
+  });
+
+  it('is saved together with the answers to earlier questions', async () => {
+    await machine.agent('both', '- ask: { id: q, title: "Both", questions: [{ question: "First?" }, { question: "Second?" }] }');
+    const before = (await unsent()).length;
+    const run = await asking('both');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('First?');
+    watch.type('a whole answer', keys.enter);
+    await watch.asks('Second?');
+    watch.type('half an answer');
+    await watch.shows('half an answer');
+    watch.type(keys.ctrlC);
+    await watch.shows('Your text was not sent.');
+    expect(await watch.exit).toBe(130);
+    expect((await unsent()).slice(before)).toEqual(['## First?\n\na whole answer\n\n## Second?\n\nhalf an answer\n']);
+    expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
+  });
+
   it.each([
     ['nonexisting-editor', 'The editor `nonexisting-editor` was not found. Check VISUAL and EDITOR.'],
     ['false', 'The editor `false` failed (exit code 1).'],
@@ -241,8 +273,10 @@ describe('a text that a person wrote', () => {
     const run = await asking('payer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('Leave it pending');
-    watch.type('\u001b[200~a\u001b[B\r\r\u001b[201~', keys.down);
+    watch.type(keys.down);
     await watch.shows('❯ Approve');
+    watch.type('\u001b[200~a\u001b[B\r\r\u001b[201~', keys.down);
+    await watch.shows('❯ Deny');
     expect(await statusOf(run)).toBe('waiting');
     watch.type(keys.ctrlC);
     expect(await watch.exit).toBe(130);
@@ -359,12 +393,17 @@ it('keeps an answer that is given during an outage, and sends it once when the s
   expect(existsSync(path.join(other.folder, 'data/unsent'))).toBe(false);
 });
 
-it('saves an answer that cannot be sent when the person gives up', async () => {
+it.each([
+  ['an answer', 'ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }', [], 'What changed?'],
+  ['the reason for a denial', 'approve: { id: note, title: "The release" }', [keys.up, keys.up, keys.enter], 'Why?'],
+])('saves %s that cannot be sent when the person gives up', async (_what, step, choice, question) => {
   const other = await Machine.create();
   await other.json('local', 'up', '--ephemeral');
-  await other.agent('writer', '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }');
+  await other.agent('writer', `- ${step}`);
   const watch = other.terminal('runs', 'watch', await other.startRun('writer'));
-  await watch.asks('What changed?');
+  if (choice.length > 0) await watch.asks('The release');
+  watch.type(...choice);
+  await watch.asks(question);
   expect((await other.aops('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
   await watch.shows('Your answer will be sent');
