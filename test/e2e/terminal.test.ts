@@ -148,6 +148,22 @@ describe('a prompt', () => {
     expectTidy(watch);
   });
 
+  it.each([
+    ['a list', '{ question: "Which?", options: [{ label: One }, { label: Two }] }'],
+    ['a list of several', '{ question: "Which?", options: [{ label: One }, { label: Two }], multi_select: true }'],
+    ['a text', '{ question: "Which?" }'],
+  ])('can be left pending with Escape at %s', async (kind, question) => {
+    await machine.agent(kind, `- ask: { id: q, title: "The one", questions: [${question}] }`);
+    const run = await machine.startRun(kind);
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.asks('Which?');
+    await watch.shows('esc leave it pending');
+    watch.type('\u001b');
+    await watch.shows('Left pending: The one');
+    expect(await watch.exit).toBe(12);
+    expect((await machine.getRun(run)).pending_human_request?.title).toBe('The one');
+  });
+
   it('opens the editor for a long answer', async () => {
     const editor = await machine.file('bin/fake-editor', '#!/bin/sh\nprintf "line one\\nline two\\n" > "$1"\n');
     await chmod(editor, 0o755);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs the program in a terminal. Each step waits for its text to appear, then acts; resolves to all output. */
+/** Runs the program in a terminal. Each step waits for its text to appear, then acts. Resolves to all output once all steps are done. */
 async function drive(
   show: string,
   steps: [seen: string, act: string | ((pty: IPty) => void)][],
@@ -50,6 +50,7 @@ async function drive(
     }
   });
   await new Promise((resolve) => pty.onExit(resolve));
+  if (pending.length > 0) throw new Error(`It ended without showing ${pending[0]?.[0]} in:\n${shown}`);
   return shown;
 }
 
