@@ -180,6 +180,7 @@ describe('a prompt', () => {
     await watch.shows('line two');
     expect(await watch.exit).toBe(0);
     expectTidy(watch);
+    expect((await watch.rows()).filter((row) => row.includes('Any notes?'))).toEqual(['✓ Any notes?']);
   });
 
   it('requires a yes before something is deleted', async () => {
