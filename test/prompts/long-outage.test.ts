@@ -1,4 +1,4 @@
-/** A person who thinks about an answer for longer than an outage may last. */
+/** An outage that lasts longer than watching tolerates, with and without an open prompt. */
 import { beforeAll, expect, it } from 'vitest';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client } from '../../src/client/client.ts';
@@ -8,23 +8,30 @@ import { maxOutageMilliseconds } from '../../src/watch/outage-tracker.ts';
 import { FakeTty, fastClock, watchingContext } from '../support/fake-tty.ts';
 import { Forwarder } from '../support/forwarder.ts';
 import { startTestService, type TestService } from '../support/service.ts';
+import { afterTest } from '../support/temporary.ts';
 
 let service: TestService;
 beforeAll(async () => {
   service = await startTestService();
 });
 
-it('does not end watching while a prompt is open', async () => {
+/** A run that waits for an approval, watched through a proxy. The clock runs 50 times faster than the real one. */
+async function watching(onRequest: 'prompt' | 'wait') {
   const clock = fastClock(50);
   const tty = new FakeTty(clock);
   const proxy = await Forwarder.to(service.service.url);
   const client = new Client({ baseUrl: proxy.url, credential: bearerCredential(service.service.token), userAgent: 'test' });
+  afterTest(() => client.close());
   const run = await service.waiting('- approve: { id: pay, title: "Pay?" }');
   const context = watchingContext(tty, clock, client, new AbortController().signal);
-  const watched = followRun(context, { id: run }, { onRequest: 'prompt', answers: undefined });
+  const watched = followRun(context, { id: run }, { onRequest, answers: undefined });
   await tty.shows('? Pay?');
+  return { clock, tty, proxy, run, watched };
+}
+
+it('does not end watching while a prompt is open', async () => {
+  const { clock, tty, proxy, run, watched } = await watching('prompt');
   proxy.goDown();
-  // Not less than the time that an outage may last, and the pause before the poll that would notice it.
   await Promise.race([clock.sleep(2 * maxOutageMilliseconds), watched]);
   expect(proxy.refused).toBeGreaterThan(1);
   proxy.up = true;
@@ -33,5 +40,11 @@ it('does not end watching while a prompt is open', async () => {
   await clock.sleep(graceMs);
   tty.press('\r');
   expect(await watched).toMatchObject({ id: run, status: 'completed' });
-  await client.close();
+});
+
+it('otherwise ends watching, with its reason on the screen once', async () => {
+  const { tty, proxy, watched } = await watching('wait');
+  proxy.goDown();
+  await expect(watched).rejects.toMatchObject({ exit: 8, message: expect.stringMatching(/^The service has not answered for 1m/) });
+  expect(tty.drawn.filter(({ text }) => text.includes('Could not reach'))).toHaveLength(1);
 });
