@@ -1,5 +1,6 @@
 /** What a user of a terminal can choose instead of an argument, and what is shown while they wait. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Run } from '../../src/interface/types.ts';
 import { Machine } from '../support/machine.ts';
 import { keys } from '../support/screen.ts';
 
@@ -14,11 +15,8 @@ beforeAll(async () => {
   await machine.agent('sleeper', '- say: started\n- sleep: 1h');
 });
 
-const start = async (agent: string, message: string): Promise<{ id: string; run_number: number }> => {
-  const run = await machine.json<{ id: string; run_number: number }>('runs', 'start', '--agent', agent, '--message', message);
-  await machine.aops('runs', 'wait', run.id, ...(agent === 'payer' ? ['--for', 'waiting'] : []));
-  return run;
-};
+const start = (agent: string, message: string): Promise<Run> =>
+  machine.runUntil(agent, agent === 'payer' ? 'waiting' : 'completed', message);
 
 describe('a missing run argument', () => {
   it('is chosen from a list that can be filtered by typing', async () => {
@@ -49,7 +47,7 @@ describe('a missing run argument', () => {
     await respond.shows(/Answered: Pay gamma\?/);
     await respond.shows(`Watch the run with: aops runs watch ${run.run_number}`);
     expect(await respond.exit).toBe(0);
-    expect((await machine.getRun(run.id)).status).not.toBe('waiting');
+    expect(await machine.runStatus(run.id)).not.toBe('waiting');
   });
 
   it('is not chosen by Enter alone if the run would be stopped', async () => {
@@ -60,13 +58,13 @@ describe('a missing run argument', () => {
     kept.type(keys.enter);
     await kept.shows('Nothing was changed, because no run was picked.');
     expect(await kept.exit).toBe(2);
-    expect((await machine.getRun(run.id)).status).toBe('waiting');
+    expect(await machine.runStatus(run.id)).toBe('waiting');
     const stopped = machine.terminal('runs', 'stop');
     await stopped.shows('payer: delta');
     stopped.type(keys.down, keys.enter);
     await stopped.shows('The run was interrupted.');
     expect(await stopped.exit).toBe(0);
-    expect((await machine.getRun(run.id)).status).toBe('interrupted');
+    expect(await machine.runStatus(run.id)).toBe('interrupted');
     const none = machine.terminal('runs', 'respond');
     await none.shows('There are no waiting runs to pick from.');
     await none.shows('aops runs list');

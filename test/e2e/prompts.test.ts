@@ -20,13 +20,9 @@ beforeAll(async () => {
   );
 });
 
-async function asking(agent: string): Promise<string> {
-  const run = await machine.startRun(agent);
-  expect((await machine.aops('runs', 'wait', run, '--for', 'waiting')).code).toBe(0);
-  return run;
-}
+const asking = async (agent: string): Promise<string> => (await machine.runUntil(agent, 'waiting')).id;
 
-const statusOf = async (run: string): Promise<string> => (await machine.aops('runs', 'get', run, '--jq', '.status')).stdout.trim();
+const statusOf = (run: string): Promise<string> => machine.runStatus(run);
 
 /** The texts that were saved because they could not be sent. */
 async function unsent(): Promise<string[]> {

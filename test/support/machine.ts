@@ -139,8 +139,45 @@ export class Machine {
     return (await this.json<Run>('runs', 'start', '--agent', agent, ...flags)).id;
   }
 
+  /** Starts a run through the service, and waits until it has this status. */
+  async runUntil(agent: string, status: Run['status'], message?: string): Promise<Run> {
+    const { team_id } = await this.#service();
+    const { agents } = await this.request<{ agents: { id: string; name: string }[] }>('GET', `/teams/${team_id}/agents`);
+    const agent_id = agents.find(({ name }) => name === agent)?.id;
+    const { run } = await this.request<{ run: Run }>('POST', `/teams/${team_id}/runs`, { agent_id, message });
+    await eventually(`run ${run.id} is ${status}`, async () => (await this.runStatus(run.id)) === status);
+    return run;
+  }
+
+  /** The status of a run, from the service. */
+  async runStatus(id: string): Promise<Run['status']> {
+    return (await this.request<{ run: Run }>('GET', `/runs/${id}`)).run.status;
+  }
+
   getRun(id: string): Promise<WaitingRun> {
     return this.json<WaitingRun>('runs', 'get', id);
+  }
+
+  /**
+   * A request to the local service, for what a test prepares or checks and does not test itself: each `aops` is a process.
+   * @throws Error for an error status
+   */
+  async request<Value>(method: 'GET' | 'POST', route: string, body?: unknown): Promise<Value> {
+    const { url, data_dir } = await this.#service();
+    const token = await readFile(path.join(data_dir, 'token'), 'utf8');
+    const response = await fetch(`${url}/v2${route}`, {
+      method,
+      headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${route} -> ${response.status} ${text}`);
+    return JSON.parse(text) as Value;
+  }
+
+  /** Where the local service is, as `aops local up` recorded it. */
+  async #service(): Promise<{ url: string; data_dir: string; team_id: string }> {
+    return JSON.parse(await this.read('data/local.json'));
   }
 
   /** Ends all processes that were started here and are still running. */
