@@ -1,4 +1,7 @@
-/** Outages of the service while something is watched, or before watching begins. Each is reported once when it starts, and once when it is over. */
+/**
+ * Outages of the service while something is watched, or before watching begins. Each is reported once when it starts, and once when it
+ * is over.
+ */
 import type { Buffer } from 'node:buffer';
 import { formatDuration } from '../../base/duration.ts';
 import type { Client } from '../../client/client.ts';
