@@ -1,4 +1,4 @@
-/** What kind of network an IP address belongs to. Whatever connects to where others say asks here before it does. */
+/** Determines the kind of network that an IP address belongs to. Everything that connects to user-specified hosts checks this first. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -7,7 +7,7 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /** An address in the form that URLs and resolvers use, with IPv4 in IPv6 unwrapped; undefined if it is not an address. */
 export function parseAddress(text: string): Address | undefined {
   const bare = text.replace(/^\[(.*)\]$/, '$1');
-  // The library alone would also take other notations, which nobody who resolves names gives.
+  // The library alone would also accept other notations, which resolvers never return.
   return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
 }
 
@@ -15,8 +15,8 @@ export function parseAddress(text: string): Address | undefined {
 const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
 
 /**
- * Addresses at which clouds hand out credentials and settings to their machines, beyond the link-local ones: Azure's WireServer,
- * Alibaba's metadata, and those over IPv6 of AWS, Google, Oracle and Scaleway. They lie in ranges that are harmless elsewhere.
+ * Addresses, other than link-local ones, at which cloud providers serve credentials and settings to their machines: Azure's
+ * WireServer, Alibaba's metadata, and the IPv6 addresses of AWS, Google, Oracle, and Scaleway. Elsewhere, their ranges are harmless.
  */
 const cloudServices: Network[] = [
   '168.63.129.16',
@@ -27,7 +27,7 @@ const cloudServices: Network[] = [
   'fd00:42::42',
 ].map((word) => parseNetwork(word) as Network);
 
-/** The name of an address's range: `unicast` is the public internet; `loopback`, `private`, `linkLocal`, `cloud` ... are not. */
+/** The name of an address's range: `unicast` is the public internet; `loopback`, `private`, `linkLocal`, `cloud`, and others are not. */
 export function rangeOf(address: Address): string {
   if (cloudServices.some((network) => isIn(address, network))) return 'cloud';
   const range = address.range();
@@ -40,7 +40,7 @@ export function isPublic(text: string): boolean {
   return address !== undefined && rangeOf(address) === 'unicast';
 }
 
-/** A network: an address, and how many of its leading bits count. */
+/** A network: an address, and the number of its leading bits that identify the network. */
 export type Network = [Address, number];
 
 /** The network that a word names: an address (IPv6 also in brackets) or a range such as `10.0.0.0/8`; undefined for anything else. */
@@ -58,8 +58,8 @@ export function isIn(address: Address, [network, bits]: Network): boolean {
 }
 
 /**
- * Whom an address stands for when clients are counted by address. Whoever has one address of IPv6 has the 2^64 addresses around it,
- * too (RFC 4291 section 2.5.1), so these are one client: `2001:db8::/64`.
+ * The client that an address represents when clients are counted by address. The holder of an IPv6 address also has the 2^64
+ * addresses around it (RFC 4291 section 2.5.1), so all of them count as one client: `2001:db8::/64`.
  */
 export const holderOf = (address: Address): string =>
   'parts' in address ? `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0])}/64` : address.toString();

@@ -1,4 +1,4 @@
-/** Failures that the service answers with: a status of the interface's list, a stable word and a sentence. */
+/** Errors that the service responds with: a status that the interface allows, a stable error code, and a message. */
 import type { ErrorBody } from '../interface/types.ts';
 
 export type ErrorStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 429 | 500 | 503;

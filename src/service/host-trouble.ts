@@ -1,6 +1,6 @@
 /**
- * Trouble of the host that passes: a full disk, too many open files, no memory. It says nothing about what was being done, so that
- * a job that meets it is tried again and no run fails for it, and a request is answered 503 with its name.
+ * Temporary problems of the host: a full disk, too many open files, no memory. They are unrelated to the operation that fails: a job
+ * that fails because of one is retried, no run fails because of one, and a request gets a 503 with its name.
  */
 import { ServiceError } from './errors.ts';
 import { sqliteKind } from './sqlite-codes.ts';
@@ -24,13 +24,13 @@ const sqliteCodes: Readonly<Record<string, HostTrouble>> = {
   SQLITE_NOMEM: 'out_of_memory',
 };
 
-/** What is wrong with the host, where that is why something failed; undefined for every other failure. */
+/** The problem of the host that caused an error; undefined if the error has another cause. */
 export function hostTrouble(error: unknown): HostTrouble | undefined {
   for (let [cause, depth] = [error, 0]; cause instanceof Error && depth < 8; [cause, depth] = [cause.cause, depth + 1]) {
-    // An answer to whoever asked, not a failure of the host; what it was made from does not matter.
+    // This is a response for the client, not a failure of the host, whatever its cause was.
     if (cause instanceof ServiceError) return undefined;
     const { code = '', syscall = '' } = cause as NodeJS.ErrnoException;
-    // Of a fork; for a socket or file it only means "not yet".
+    // A process could not be started. For a socket or file, this code only means "not yet".
     if (code === 'EAGAIN' && syscall.startsWith('spawn')) return 'out_of_memory';
     const kind = Object.hasOwn(systemCodes, code) ? systemCodes[code] : sqliteCodes[sqliteKind(cause)];
     if (kind !== undefined) return kind;
@@ -38,11 +38,11 @@ export function hostTrouble(error: unknown): HostTrouble | undefined {
   return undefined;
 }
 
-/** What is said of each to whoever asks over HTTP, and to whoever operates the service. */
+/** The message for HTTP clients, and the advice for the operator of the service. */
 export const troubleWords: Readonly<Record<HostTrouble, { message: string; advice: string }>> = {
   disk_full: {
     message: 'The disk of this service is full. Nothing can be saved until there is space again.',
-    advice: 'Make room on the disk of the data directory; runs then continue by themselves.',
+    advice: 'Free some space on the disk of the data directory; runs then continue by themselves.',
   },
   disk_failed: {
     message: 'The disk of this service failed to read or write.',
@@ -50,10 +50,10 @@ export const troubleWords: Readonly<Record<HostTrouble, { message: string; advic
   },
   too_many_open_files: {
     message: 'This service has too many open files.',
-    advice: 'Allow more with `ulimit -n`; runs then continue by themselves.',
+    advice: 'Raise the limit with `ulimit -n`; runs then continue by themselves.',
   },
   out_of_memory: {
-    message: 'The machine of this service has no memory or processes left.',
-    advice: 'Stop other programs, or give the service more; runs then continue by themselves.',
+    message: 'The machine of this service has run out of memory or processes.',
+    advice: 'Stop other programs, or raise the limits of the service; runs then continue by themselves.',
   },
 };

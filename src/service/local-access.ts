@@ -1,4 +1,4 @@
-/** How this machine's own caller gets in: a team, a credential, and a token in the data directory. */
+/** The access of this machine's owner: a team, a credential, and a token in the data directory. */
 
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,8 +11,8 @@ import type { Store } from './store/database/database.ts';
 import { isoTime } from './store/database/time.ts';
 
 /**
- * The team and the token, made at the first start. A token file that is gone or stale is replaced; one that cannot be read is not,
- * since that would end a key which is in use.
+ * The team and the token, which are created at the first start. A token file that is missing or out of date is replaced. A token file
+ * that cannot be read is not replaced, because that would revoke a token that is in use.
  * @throws AopsError `not_readable`
  */
 export async function localAccess(store: Store, dataDirectory: string, now: number): Promise<{ teamId: string; token: string }> {

@@ -1,7 +1,7 @@
-/** Structured log entries of the service. What receives them decides where they go; they never hold a token. */
+/** Structured log entries of the service. The receiver decides where they are written. They never contain a token. */
 import { hostTrouble, troubleWords } from './host-trouble.ts';
 
-/** From the least to the most important. */
+/** The levels, from the least to the most important. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
@@ -10,13 +10,13 @@ export interface LogEntry {
   time: string;
   level: LogLevel;
   message: string;
-  /** Facts such as ids, statuses and milliseconds. */
+  /** Facts such as IDs, statuses, and milliseconds. */
   fields: Record<string, string | number | boolean | null>;
 }
 
 export type Log = (level: LogLevel, message: string, fields?: LogEntry['fields']) => void;
 
-/** A log that stamps entries and hands on those of some importance; without a receiver it does nothing. */
+/** A log that adds the time to entries and passes on those of at least the level `least`. Without a receiver, it does nothing. */
 export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined, least: LogLevel = 'debug'): Log {
   if (receive === undefined) return () => undefined;
   const repetitions = new Repetitions(now);
@@ -27,15 +27,15 @@ export function createLog(now: () => number, receive: ((entry: LogEntry) => void
     try {
       receive({ time: new Date(now()).toISOString(), level, message, fields: repeated === 0 ? fields : { ...fields, repeated } });
     } catch {
-      // A log that cannot be written must not take the service down with it.
+      // A log that cannot be written must not stop the service.
     }
   };
 }
 
-/** Milliseconds for which the same trouble of the host is logged once. */
+/** Milliseconds during which the same problem of the host is logged only once. */
 const once = 60_000;
 
-/** What is logged over and over while the host is in trouble, which has to do without space, too. */
+/** Suppresses repeated entries about a problem of the host, because a full disk has no space for them. */
 class Repetitions {
   readonly #now: () => number;
   readonly #logged = new Map<string, { at: number; left: number }>();
@@ -44,7 +44,7 @@ class Repetitions {
     this.#now = now;
   }
 
-  /** Undefined when it was logged a moment ago; otherwise how often it was not logged since then. */
+  /** Undefined if the entry was logged recently; otherwise the number of times that it was suppressed since then. */
   count(what: string): number | undefined {
     const at = this.#now();
     const last = this.#logged.get(what);
@@ -57,10 +57,10 @@ class Repetitions {
   }
 }
 
-/** What to log of an unknown failure. */
+/** The fields to log for an unknown error. */
 export function errorFields(error: unknown): Record<string, string> {
   const trouble = hostTrouble(error);
-  // Where it was met says nothing about it, and stacks would fill the rest of a disk.
+  // The place where it occurred is irrelevant, and stack traces would fill the rest of the disk.
   if (trouble !== undefined) return { error: (error as Error).message, trouble, advice: troubleWords[trouble].advice };
   return error instanceof Error ? { error: error.message, stack: error.stack ?? '' } : { error: String(error) };
 }

@@ -1,6 +1,6 @@
 /**
- * Secrets that have to be read again, such as headers and tokens of connections: encrypted with a key that is next to the database
- * and not in it, so that a copy of the database alone, such as the one before a migration, tells nothing.
+ * Encrypts secrets that have to be read again, such as headers and tokens of connections. The key is next to the database and not in
+ * it, so that a copy of the database alone, such as the one before a migration, does not reveal them.
  */
 import { Buffer } from 'node:buffer';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
@@ -11,13 +11,13 @@ import { hasCode } from './sandbox/paths.ts';
 const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
-/** What sealed texts begin with; another form later gets another. */
+/** The prefix of sealed texts; a different format would get a different prefix. */
 const form = 'v1.';
 
-/** What was sealed cannot be read: its key is another one now, or it was changed. */
+/** A sealed text cannot be read: the key is a different one, or the text was changed. */
 export class UnreadableSecretError extends Error {
   constructor() {
-    super('what is stored was encrypted with another key');
+    super('the stored secret was encrypted with another key');
     this.name = 'UnreadableSecretError';
   }
 }
@@ -29,7 +29,7 @@ export class SecretBox {
     this.#key = key;
   }
 
-  /** With the key in a file, which is made when it is not there. @throws AopsError `secret_key_invalid` */
+  /** Opens a box with the key in a file, which is created if it does not exist. @throws AopsError `secret_key_invalid` */
   static async open(file: string): Promise<SecretBox> {
     const made = randomBytes(keyBytes).toString('base64url');
     const mine = await writeFile(file, `${made}\n`, { mode: 0o600, flag: 'wx' }).then(
@@ -42,14 +42,14 @@ export class SecretBox {
     if (!mine) await chmod(file, 0o600);
     const key = Buffer.from(mine ? made : (await readFile(file, 'utf8')).trim(), 'base64url');
     if (key.length === keyBytes) return new SecretBox(key);
-    throw new AopsError(`${file} holds no key.`, {
+    throw new AopsError(`${file} does not contain a valid key.`, {
       code: 'secret_key_invalid',
       exit: exitCodes.failure,
-      hint: 'Put back the one from a backup, or remove the file; secrets of connections have to be given again then.',
+      hint: 'Restore the file from a backup, or remove it and enter the secrets of connections again.',
     });
   }
 
-  /** The text, encrypted (AES-256-GCM). @param owner what it belongs to: it opens for nobody else */
+  /** Encrypts a text (AES-256-GCM). @param owner what the text belongs to; it can only be opened with the same owner */
   seal(text: string, owner: string): string {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(owner));

@@ -1,6 +1,6 @@
 /**
- * URLs that work without a credential: what they allow is written in them and signed, and they expire. The key stays in the
- * data directory, so they also outlive a restart.
+ * URLs that work without a credential. They contain what they allow, are signed, and expire. The key is stored in the data directory,
+ * so they remain valid after a restart.
  */
 import { Buffer } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -12,13 +12,13 @@ export type Grant =
   | { kind: 'sandbox_file'; sandboxId: string; path: string }
   | { kind: 'upload'; sandboxId: string; path: string };
 
-/** Seconds that a signed URL works for. */
+/** Seconds for which a signed URL is valid. */
 export const signedUrlSeconds = 15 * 60;
 
 export class UrlSigner {
   readonly #key: Buffer;
 
-  /** `key` in base64url. */
+  /** @param key in base64url */
   constructor(key: string) {
     this.#key = Buffer.from(key, 'base64url');
   }
@@ -30,16 +30,16 @@ export class UrlSigner {
     return { token: `${payload}.${this.#signature(payload)}`, expiresAt };
   }
 
-  /** What a token allows. Throws 403 `invalid_signature` for one that is not ours, 403 `url_expired` for an old one. */
+  /** What a token allows. Throws 403 `invalid_signature` for a token that this service did not create, 403 `url_expired` for an expired one. */
   verify(token: string, now: number): Grant {
     const [payload = '', signature = '', ...more] = token.split('.');
     const expected = Buffer.from(this.#signature(payload));
     const received = Buffer.from(signature);
     if (more.length > 0 || expected.length !== received.length || !timingSafeEqual(expected, received)) {
-      throw new ServiceError(403, 'invalid_signature', 'This URL was not made by this service, or is incomplete.');
+      throw new ServiceError(403, 'invalid_signature', 'This URL was not created by this service, or it is incomplete.');
     }
     const { expiresAt, ...grant } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Grant & { expiresAt: number };
-    if (expiresAt <= now) throw new ServiceError(403, 'url_expired', 'This URL has expired; ask for a new one.');
+    if (expiresAt <= now) throw new ServiceError(403, 'url_expired', 'This URL has expired; request a new one.');
     return grant;
   }
 

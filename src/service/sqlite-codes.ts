@@ -11,7 +11,7 @@ const primaryCodes: Readonly<Record<number, string>> = {
   26: 'SQLITE_NOTADB',
 };
 
-/** The primary result code by its name, or an empty text; what SQLite adds to it, as in SQLITE_IOERR_READ, the driver does not name in all cases. */
+/** The name of the primary result code, or an empty text. The driver does not name every extended code, such as SQLITE_IOERR_READ. */
 export function sqliteKind(error: object): string {
   const { code = '', rawCode } = error as { code?: unknown; rawCode?: unknown };
   const [named] = /^SQLITE_[A-Z]+/.exec(String(code)) ?? [];

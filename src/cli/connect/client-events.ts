@@ -32,7 +32,7 @@ export function reportClientEvent(context: Context): (event: ClientEvent) => voi
         return;
       case 'replayed': {
         const key = flags.idempotencyKey;
-        const message = `The key ${key} was used before, so nothing was changed now. This is the earlier answer to ${event.method} ${event.path}.`;
+        const message = `The key ${key} was used before, so nothing was changed now. This is the earlier response to ${event.method} ${event.path}.`;
         report({ event: 'replayed', idempotency_key: key, method: event.method, path: event.path, message }, message);
         return;
       }

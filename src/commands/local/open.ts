@@ -22,7 +22,7 @@ export default defineCommand({
   summary: 'Open the team page of the local service in a browser',
   description:
     'The page shows runs live and lets you answer their human requests. Works with a service started by `aops local up`, or by `aops serve` on this machine. The browser is signed in with a code that works once, within two minutes. Without a terminal or a browser, and with --no-browser, the URL with the code is printed instead; do not share it.',
-  arguments: { run: optionalRunArgument(' to show; without one, all runs') },
+  arguments: { run: optionalRunArgument('; shows all runs by default') },
   options: {
     ...dataDirFlag,
     inbox: flag('Show pending human requests'),

@@ -24,7 +24,7 @@ interface Source {
   open(range: ByteRange | undefined): Promise<Readable | undefined>;
 }
 
-/** GET /files/<token>. Throws 403 for an invalid token, 404 if the file is gone. A range beyond its end is answered with 416. */
+/** GET /files/<token>. Throws 403 for an invalid token, 404 if the file no longer exists. A range beyond its end is answered with 416. */
 export async function downloadAnswer(parts: HttpParts, exchange: Exchange, token: string): Promise<Answer> {
   const grant = parts.signer.verify(token, parts.engine.clock.now());
   // The file is described again if it changes before it is opened.

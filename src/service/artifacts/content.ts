@@ -1,4 +1,4 @@
-/** What a page showed when it was made. It is stored with the revision, so that the page never changes, and rendered by render/. */
+/** The content of a page when it was created. It is stored with the revision, so that the page never changes; render/ renders it. */
 import type { Query } from './page.ts';
 
 /** A `bucket` is the beginning of an ISO 8601 instant and stands for a period: `2026-07`, `2026-07-18T09`. */

@@ -3,7 +3,7 @@
 /** What a part of a page is about. */
 export type SubjectName = 'runs' | 'agents' | 'requests' | 'deliveries' | 'cases' | 'usage';
 
-/** What things are counted by. */
+/** The field that a count is grouped by. */
 export type Field = 'status' | 'agent' | 'source' | 'type' | 'event' | 'priority' | 'queue' | 'hour' | 'day' | 'week' | 'month';
 
 export const timeFields: readonly Field[] = ['hour', 'day', 'week', 'month'];
@@ -56,5 +56,5 @@ export interface PageSpec {
 
 export const emptyPage: PageSpec = { title: 'Untitled page', titled: false, blocks: [], next: 1 };
 
-/** The largest number of blocks on a page. */
+/** The maximum number of blocks on a page. */
 export const maxBlocks = 30;

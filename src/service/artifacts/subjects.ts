@@ -1,4 +1,4 @@
-/** What pages can be about, in words: the table behind reading requests and writing titles. The queries are in data/sources.ts. */
+/** The subjects of pages in words, both for reading requests and for writing titles. The queries are in data/sources.ts. */
 import type { DataBlock, Field, Period, SubjectName } from './page.ts';
 
 export interface Subject {

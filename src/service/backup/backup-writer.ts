@@ -81,11 +81,11 @@ export class BackupWriter {
     yield* this.#links(links);
   }
 
-  /** @param links receives the links that are found: where they lead is clear only when all of them are known */
+  /** @param links receives the links that are found; their targets can be checked only when all of them are known */
   async *#folder(name: string, links: Links): AsyncGenerator<Buffer> {
     const place = path.join(this.#held.path, name);
     const found = lstatSync(place, { throwIfNoEntry: false });
-    // Folders are made when they are needed, and in the sandbox of an active run anything can vanish.
+    // Folders are created when they are needed, and anything can disappear from the sandbox of an active run.
     if (!found?.isDirectory()) return;
     yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modified: found.mtimeMs / 1_000 });
     for (const entry of this.#listing(name, place)) {
@@ -140,7 +140,7 @@ export class BackupWriter {
       if (!found.isFile()) return this.#report(name, 'it is not a file, folder or link, so it is left out');
       if (inSandbox && this.#holes.areTooMany(found)) {
         const [size, onDisk] = [formatBytes(found.size), formatBytes(bytesOnDisk(found))];
-        return this.#report(name, `it is ${size} long with only ${onDisk} of it on the disk, so it is left out`);
+        return this.#report(name, `it is ${size} long with only ${onDisk} on the disk, so it is left out`);
       }
       const hash = createHash('sha256');
       let isShort = false;
@@ -150,7 +150,7 @@ export class BackupWriter {
       const entry: TarEntry = { name, type: 'file', size: found.size, mode: modeOf(found.mode), modified: found.mtimeMs / 1_000 };
       yield* this.#add(entry, this.#measured(bytes, hash));
       const sum = hash.digest('hex');
-      if (isShort) this.#report(name, 'it became shorter while it was read, and ends with zeros');
+      if (isShort) this.#report(name, 'it became shorter while it was being read, so its end consists of zeros');
       else if (expected !== undefined && sum !== expected) this.#report(name, 'it had been changed on the disk');
       this.#sums.push(sumLine(sum, name));
       this.#progress.files += 1;

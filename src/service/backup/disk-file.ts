@@ -5,7 +5,7 @@ import { constants, openSync, readSync, type Stats } from 'node:fs';
 const chunkBytes = 262_144;
 /** Bytes of holes, in all files of sandboxes together, that are written as the zeros they read as. */
 const maxHoleBytes = 1_073_741_824;
-/** A file that is smaller on the disk by more than this factor was not just compressed: ZFS and btrfs make 4 KiB of a 128 KiB record at best. */
+/** A file that is smaller on the disk by more than this factor was not just compressed: ZFS and btrfs compress a 128 KiB record to 4 KiB at best. */
 const bestCompression = 64;
 
 /** Opens a file for reading. @throws NodeJS.ErrnoException, `ELOOP` for a link */
@@ -51,7 +51,7 @@ export class Holes {
 export const bytesOnDisk = ({ size, blocks }: Stats): number => (Number.isFinite(blocks) ? blocks * 512 : size);
 
 const reasons: Record<string, string> = {
-  ENOENT: 'it is gone from the disk',
+  ENOENT: 'it no longer exists on the disk',
   EACCES: 'it cannot be read, so it is left out',
   EPERM: 'it cannot be read, so it is left out',
   ELOOP: 'it became a link, so it is left out',

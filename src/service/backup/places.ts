@@ -27,7 +27,7 @@ export class Places {
     const existing = this.#taken.get(name);
     if (existing !== undefined && !(existing === 'folder' && type === 'folder')) {
       throw damaged(
-        existing === 'file' && type === 'file' ? `${quoted(name)} appears in it twice` : `two entries in it are named ${quoted(name)}`,
+        existing === 'file' && type === 'file' ? `${quoted(name)} appears twice` : `two entries in it are named ${quoted(name)}`,
       );
     }
     this.#taken.set(name, type);

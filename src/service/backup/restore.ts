@@ -1,6 +1,6 @@
 /**
  * Restores a backup into a data directory. Everything is unpacked and checked in a folder of its own inside the directory, and then
- * moved into place, the database last: with the database, and not before, a service can start on the directory.
+ * moved into place, the database last: only once the database is there can a service start on the directory.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises';
@@ -22,7 +22,7 @@ const parts: readonly string[] = ['sandboxes', 'files', ...keyNames, databaseNam
 const unimportant = ['lost+found', '.DS_Store', 'service.log', 'service.log.1'];
 /** A lock is refreshed more often than this; an older one was left by a process that was killed. */
 const lockTimes = { staleMilliseconds: 5_000, waitMilliseconds: 7_000 };
-/** How often another restore may end at the moment when this one begins. */
+/** How many times this restore tries again because another one ended at the moment when it began. */
 const maxAttempts = 10;
 
 /**

@@ -10,7 +10,7 @@ export type BrowserAction =
   | { kind: 'press'; key: string }
   | { kind: 'select'; selector: string; option: string }
   | { kind: 'upload'; selector: string; file: { name: string; mimeType: string; buffer: Buffer } }
-  /** Exactly one of them. `url` can contain * for any text. */
+  /** Exactly one of the four is set. `url` can contain * for any text. */
   | { kind: 'wait_for'; selector?: string; text?: string; url?: string; gone?: string }
   | { kind: 'extract'; selector: string; attribute?: string; all?: boolean }
   | { kind: 'screenshot' }
@@ -33,7 +33,7 @@ const maxTexts = 1_000;
 /** Performs an action on the current page. `timeoutMs` limits each wait for the page. */
 export async function perform(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   const outcome = await act(session, action, timeoutMs);
-  // The effects of an action belong to it, such as loading the page that a link leads to.
+  // An action includes its effects, such as loading the page that a link leads to.
   if (changesPage(action)) await session.page.waitForLoadState('load', { timeout: timeoutMs }).catch(() => undefined);
   return outcome;
 }
@@ -112,7 +112,7 @@ export function publicUrl(url: string): string {
   return visible.href;
 }
 
-/** The format that fields expect if it differs from what people see; with any other, the browser silently leaves them empty. */
+/** The formats of fields that expect something other than what people see. With another format, the browser leaves the field empty. */
 const written: Record<string, string> = {
   date: '2026-07-18',
   'datetime-local': '2026-07-18T09:30',
@@ -127,7 +127,7 @@ async function requireTaken(session: BrowserSession, element: Locator): Promise<
     element.evaluateAll((found) =>
       (found as unknown as { type: string; value: string }[]).filter(({ value }) => value === '').map(({ type }) => type),
     );
-  // There is no such field if the page has changed in the meantime.
+  // The field no longer exists if the page has changed in the meantime.
   const [type] = await session.answered(emptyTypes, countTime).catch(() => []);
   const form = type === undefined ? undefined : written[type];
   if (form !== undefined) throw new Error(`the field only accepts the format ${form}`);
@@ -184,7 +184,7 @@ async function waitFor(
     else await page.waitForURL(urlPattern(url ?? '*'), { timeout });
     return {};
   } catch (error) {
-    const what = text === undefined ? `the page was ${publicUrl(page.url())}, not ${url},` : `the page did not contain "${text}"`;
+    const what = text === undefined ? `the page did not reach ${url} (it was at ${publicUrl(page.url())})` : `the page did not contain "${text}"`;
     throw actionProblem(what, error, timeout);
   }
 }
@@ -202,7 +202,7 @@ async function extract(session: BrowserSession, action: BrowserAction & { kind: 
   const timeout = timeoutMs;
   const cut = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
   let value: ActionOutcome['value'];
-  // There might not be any.
+  // With `all`, there might not be any matching element.
   if (all) {
     const texts = await session.answered(() => readAll(session.page.locator(selector), attribute), timeoutMs);
     return { value: texts.slice(0, maxTexts).map(cut) };

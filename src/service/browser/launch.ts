@@ -1,4 +1,4 @@
-/** Starts a Chromium with a separate profile, without the service's environment, and in a way that all of it can be ended together. */
+/** Starts a Chromium with a separate profile and without the service's environment, so that all its processes can be ended together. */
 
 import { tmpdir, userInfo } from 'node:os';
 import type { Browser, BrowserContext } from 'playwright-core';
@@ -7,7 +7,7 @@ import { type Keeper, startKeeper } from '../sandbox/keeper.ts';
 import { startProblem } from './problems.ts';
 import { groupOf } from './process-group.ts';
 
-/** The time for Chromium to start, and to end on its own, in milliseconds. */
+/** The time limits for Chromium to start, and to end on its own, in milliseconds. */
 export const startTime = 30_000;
 export const endTime = 3_000;
 /** The path of a socket can have about 100 characters, and Chromium creates one below TMPDIR. */
@@ -24,7 +24,7 @@ export interface LaunchOptions extends Omit<ContextOptions, 'executablePath' | '
 
 export interface Launched {
   context: BrowserContext;
-  /** Without a keeper (where there is no shell), only the library ends the browser. */
+  /** Undefined on systems without a shell, where only the library ends the browser. */
   keeper: Keeper | undefined;
 }
 

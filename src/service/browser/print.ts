@@ -11,7 +11,7 @@ import { endChromium, launchChromium } from './launch.ts';
 /** The time limit for printing, in milliseconds. */
 const printTime = 30_000;
 
-/** Browsers need much memory, so only one prints at a time. */
+/** Browsers need a lot of memory, so only one prints at a time. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**
@@ -25,7 +25,7 @@ export async function printPdf(browsing: Browsing, html: string, signal: AbortSi
   const printed = last.then(() => print({ executable, searchPath: browsing.searchPath, html, signal }));
   last = printed.catch(() => undefined);
   return orAborted(printed, signal).catch((error: unknown) => {
-    throw signal.aborted ? unavailable('the client no longer waits for it.') : error;
+    throw signal.aborted ? unavailable('the client is no longer waiting for this one.') : error;
   });
 }
 

@@ -54,7 +54,7 @@ export function startProblem(executable: string, error: unknown): ServiceError {
   const text = textOf(error);
   if (/No usable sandbox|SUID sandbox helper|setuid sandbox/i.test(text)) {
     return browseFailed(
-      `${executable} did not start: the system lets it make no sandbox of its own. Allow unprivileged user namespaces, or set AOPS_CHROMIUM to a script that starts it with --no-sandbox; see "Browsing" in docs/local-service.md`,
+      `${executable} did not start: the system does not allow it to create a sandbox. Allow unprivileged user namespaces, or set AOPS_CHROMIUM to a script that starts it with --no-sandbox; see "Browsing" in docs/local-service.md`,
     );
   }
   const logged = /\[(?:err|out)\]\s*(.*(?:error|cannot|failed|not found).*)/i.exec(text)?.[1];

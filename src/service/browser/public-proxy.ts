@@ -73,7 +73,7 @@ async function forward(incoming: IncomingMessage, outgoing: ServerResponse, perm
   const port = Number(url.port || 80);
   const address = await permitted(url.hostname, port);
   if (address === undefined) return answer(outgoing, 403, `${url.host} is unknown or not a public address.`);
-  // A client that has already left does not send this event any more.
+  // For a client that has already left, the `close` event below is not emitted any more.
   if (outgoing.destroyed) return;
   const headers = Object.fromEntries(Object.entries(incoming.headers).filter(([name]) => !ownHeaders.includes(name)));
   const onward = request({ host: address, port, method: incoming.method, path: `${url.pathname}${url.search}`, headers, setHost: false });

@@ -61,7 +61,7 @@ export class BrowserSession {
   #errors: string[] = [];
   #ended: Promise<void> | undefined;
   #isOver = false;
-  /** Whether taking a picture of the page failed: then no more are taken. */
+  /** Whether the latest picture of the page failed; then its title and its storage are not read either, because it does not respond. */
   #silent = false;
   /** The page of an earlier session of the run. */
   #keptUrl = '';
@@ -84,7 +84,7 @@ export class BrowserSession {
       this.#isOver = true;
     });
     signal.addEventListener('abort', this.#kill, { once: true });
-    // If it was aborted during the start, there is no event.
+    // If the run was aborted while the browser was starting, no event follows.
     if (signal.aborted) this.#kill();
   }
 
@@ -217,7 +217,7 @@ export class BrowserSession {
     page.on('pageerror', (error) => this.#note(error.message));
     page.on('crash', () => this.#note('the page crashed'));
     page.on('dialog', (dialog) => {
-      // A page cannot prevent that it is left; otherwise the run would stay there forever.
+      // A page must not prevent the run from leaving it; otherwise the run would stay there forever.
       const accepted = this.acceptDialogs || dialog.type() === 'beforeunload';
       void (accepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
     });
@@ -275,7 +275,7 @@ async function sizeOf(folder: string): Promise<number> {
   const sizes = (await readdir(folder)).map((name) =>
     stat(path.join(folder, name)).then(
       ({ size }) => size,
-      // It was renamed or removed in the meantime.
+      // The file was renamed or removed in the meantime.
       () => 0,
     ),
   );
@@ -326,7 +326,7 @@ async function start(executable: string, browsing: Browsing, sandbox: Sandbox): 
 async function makeFolders(sandbox: Sandbox): Promise<Folders> {
   const own = await sandbox.privateFolder('browser');
   const downloads = path.join(own, 'downloads');
-  // Left behind by a session that was killed.
+  // The folder might have been left behind by a session that was killed.
   await rm(downloads, { recursive: true, force: true });
   await mkdir(downloads, { mode: 0o700 });
   const profile = await mkdtemp(path.join(tmpdir(), 'aops-browser-'));

@@ -40,7 +40,7 @@ export function changedHeaders(before: StoredHeaders, input: HeaderInput | null 
   return { plain, secret };
 }
 
-/** A set without stored secrets, for a probe. Throws 400. */
+/** Checks headers for a probe, which has no stored secrets. Throws 400 `invalid_request`. */
 export const checkedHeaders = (input: HeaderSet): HeaderSet => changedHeaders({ plain: {}, secret: {} }, { plaintext: input }).plain;
 
 function withStoredValues(input: HeaderSet, before: HeaderSet): HeaderSet {

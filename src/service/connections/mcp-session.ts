@@ -1,6 +1,6 @@
 /**
- * A connection to a remote MCP server: both eras of the protocol, over guarded connections. A session lasts for one use, because a
- * run might make its next call weeks later, in another process.
+ * A session with a remote MCP server. It supports both eras of the protocol and uses guarded connections. A session lasts for one
+ * use, because a run might make its next call weeks later, in another process.
  */
 import type { CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Clock } from '../../base/clock.ts';

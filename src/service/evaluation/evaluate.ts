@@ -1,4 +1,4 @@
-/** Judges a run by rubrics: the result of each, and the total. */
+/** Judges a run by rubrics, and returns the result of each rubric and the totals. */
 import type { EvaluationStatus, RubricRow } from '../store/database/schema.ts';
 import type { Facts } from './facts.ts';
 import { judge, type Verdict } from './judge.ts';
@@ -19,10 +19,10 @@ export interface RubricResult {
 
 export interface Evaluation {
   status: Exclude<EvaluationStatus, 'in_progress'>;
-  /** Of the decided rubrics. */
+  /** The number of rubrics that passed, and of rubrics that could be decided. */
   passed: number;
   total: number;
-  /** Failed rubrics by severity. */
+  /** The number of failed rubrics by severity. */
   counts: Record<Severity, number>;
   comment: string | null;
   results: RubricResult[];

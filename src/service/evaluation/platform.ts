@@ -23,7 +23,7 @@ export const platformRubrics: readonly PlatformRubric[] = [
   {
     key: 'tool_error',
     label: 'No tool call failed',
-    description: 'Medium: no tool call failed, commands and pages included.',
+    description: 'Medium: no tool call failed, including commands and pages.',
     cause: 'tool',
     severity: 'medium',
     check: { kind: 'failed_calls', atMost: 0 },
@@ -39,7 +39,7 @@ export const platformRubrics: readonly PlatformRubric[] = [
   {
     key: 'approval_denied',
     label: 'Nobody denied an approval',
-    description: 'Low: a person did not deny an approval.',
+    description: 'Low: nobody denied an approval.',
     cause: 'person',
     severity: 'low',
     check: { kind: 'person', did: 'denied', title: undefined, not: true },

@@ -33,7 +33,7 @@ export function errorAnswer(error: unknown): Answer {
   if (!(error instanceof ServiceError)) {
     const message = isProgramGone(error)
       ? 'The program of this service was replaced while it ran, as by an update of aops. Restart the service: `aops local down`, then `aops local up`.'
-      : 'The service failed to handle this request; its log says why.';
+      : 'The service failed to handle this request; its log contains the reason.';
     return jsonAnswer(500, { error: 'internal_error', message });
   }
   return jsonAnswer(error.status, errorBody(error), error.headers);

@@ -57,7 +57,7 @@ async function answerLegacy(server: Server, web: Request, message: unknown, keye
 /** The era of 2026-07-28. */
 async function answerModern(server: Server, web: Request, message: unknown, signal: AbortSignal): Promise<Response> {
   const handler = createMcpHandler(() => server, { legacy: 'reject' });
-  // Ends a subscription, which would never end. A call ends on its own, because its tool has the signal.
+  // Ends a subscription, which would otherwise never end. A call ends by itself, because its tool has the signal.
   signal.addEventListener('abort', () => void handler.close(), { once: true });
   return handler.fetch(web, { parsedBody: message });
 }

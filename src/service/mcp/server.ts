@@ -19,7 +19,7 @@ export function serverFor(context: RequestContext, request: RawRequest, failed: 
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallResult> => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${params.name}"; tools/list shows those there are.`);
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${params.name}"; tools/list returns the existing tools.`);
     const progressToken = mcpReq._meta?.progressToken;
     let progress = 0;
     const call: ToolCall = {
@@ -42,7 +42,7 @@ export function serverFor(context: RequestContext, request: RawRequest, failed: 
   return server;
 }
 
-/** For a stream, whose status has already been sent. */
+/** The result for a client that reads a stream, whose status has already been sent. */
 const internalFailure: CallResult = {
   content: [{ type: 'text', text: 'internal_error: The service failed to do this; its log contains the reason.' }],
   structuredContent: { error: 'internal_error' },

@@ -38,5 +38,5 @@ export interface Tool<Input extends TObject = TObject> {
   run(call: ToolCall, input: Static<Input>): Promise<ToolResult>;
 }
 
-/** Fixes the type of a tool's arguments. */
+/** Infers the type of a tool's arguments from its input schema. */
 export const defineTool = <const Input extends TObject>(tool: Tool<Input>): Tool => tool as unknown as Tool;

@@ -12,7 +12,7 @@ export function describeRun(run: Run, pending: HumanRequest | null): string {
 
 /** A human request with its questions, and how to answer it. */
 export function describeRequest(runId: string, request: HumanRequest): string {
-  const lines = [`It waits for a person: ${request.title} (human request ${request.id} of run ${runId})`];
+  const lines = [`It is waiting for a person: ${request.title} (human request ${request.id} of run ${runId})`];
   if (request.description) lines.push(request.description);
   for (const { question, options = [], multi_select } of request.questions ?? []) {
     const choices = options.map(({ label }) => `"${label}"`).join(', ');

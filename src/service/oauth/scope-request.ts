@@ -15,6 +15,6 @@ export function grantedScopes(requested: string | undefined, allowed: ReadonlySe
   if (unknown !== undefined) throw new OAuthError('invalid_scope', 'A requested scope does not exist, or the list is malformed.');
   const scopes = [...new Set(words as Scope[])];
   const refused = scopes.filter((scope) => allowed !== null && !allowed.has(scope));
-  if (refused.length > 0) throw new OAuthError('invalid_scope', `This client may not have the scope ${refused.join(' ')}.`);
+  if (refused.length > 0) throw new OAuthError('invalid_scope', `This client is not allowed the scope ${refused.join(' ')}.`);
   return scopes;
 }

@@ -14,10 +14,10 @@ import { parseForm } from './form.ts';
 import { noStore, OAuthError, oauthErrorAnswer } from './oauth-error.ts';
 import { grantedScopes } from './scope-request.ts';
 
-/** The lifetime of an access token in milliseconds, unless its client ends earlier. */
+/** The lifetime of an access token in milliseconds, unless its client expires earlier. */
 export const accessTokenLife = 3_600_000;
 const formLimit = 16 * 1024;
-/** Compared with for unknown clients, so that the response takes as long as for known ones. */
+/** The hash that is compared for unknown clients, so that their response takes as long as for existing ones. */
 const nobody = secretHash('nobody');
 
 /** The response, and the rate limit that it reports: that of the client once it is known, before that of the network address. */
@@ -76,8 +76,8 @@ async function identify(parts: HttpParts, exchange: Exchange, address: string) {
 }
 
 /**
- * A correct secret is always accepted, so that a client cannot be locked out by others; after too many wrong secrets for a client
- * from one address, the response is 429. @throws OAuthError `invalid_client`
+ * A correct secret is always accepted, so that nobody can lock out a client. After too many wrong secrets for a client from one
+ * address, the response is 429. @throws OAuthError `invalid_client`
  */
 async function authenticateClient(
   { engine, attempts }: HttpParts,
@@ -89,5 +89,5 @@ async function authenticateClient(
   const isRight = isSameHash(secretHash(secret), found?.secret_hash ?? nobody);
   if (found !== undefined && isRight && (found.expires_at === null || Number(found.expires_at) > now)) return found;
   attempts.take(`${address} ${secretHash(id)}`);
-  throw new OAuthError('invalid_client', 'The client is unknown or has ended, or its secret is wrong.');
+  throw new OAuthError('invalid_client', 'The client is unknown or has expired, or the secret is wrong.');
 }

@@ -38,7 +38,7 @@ export function nextWait(tries: number, requested: { retryAfter?: number | undef
   return Math.round(Math.max(jittered, holdTime(requested, timing) ?? 0));
 }
 
-/** The milliseconds for which the receiver does not want any requests; undefined if it did not say so. */
+/** The milliseconds for which the receiver does not want any requests; undefined if it did not request a pause. */
 export function holdTime(requested: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
   if (requested.retryAfter !== undefined) return Math.min(requested.retryAfter, longestHold);
   return requested.busy ? busyWait * timing.scale : undefined;

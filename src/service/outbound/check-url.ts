@@ -1,4 +1,4 @@
-/** Checks URLs from elsewhere, as far as that is possible before connecting. */
+/** Checks URLs that come from outside, as far as that is possible before connecting. */
 import { ServiceError } from '../errors.ts';
 import type { GuardedAgent } from './guarded-agent.ts';
 

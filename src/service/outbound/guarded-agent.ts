@@ -1,6 +1,6 @@
 /**
- * Connections to hosts from elsewhere: the rules check each address right before the connection, which is made to the checked
- * address.
+ * Connects to hosts that are specified from outside. The rules check each address right before the connection, which is made to the
+ * checked address.
  */
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';

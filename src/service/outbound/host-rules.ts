@@ -1,7 +1,7 @@
 /**
- * Where the service may connect to on behalf of others: webhooks, connections. An address is checked right before the connection,
- * so a name whose address changes in between gains nothing. Only what the operator specified is allowed, not even loopback: on a
- * server, that is often the only protection of what listens there.
+ * The hosts to which the service may connect for webhooks and connections. An address is checked right before the connection, so a
+ * name whose address changes in between gains nothing. Only what the operator specified is allowed. That includes loopback, because
+ * on a server it is often the only protection of what listens there.
  */
 import { UsageError } from '../../base/errors.ts';
 import { isIn, type Network, parseAddress, parseNetwork, rangeOf } from '../addresses.ts';
@@ -61,7 +61,7 @@ export class HostRules {
     else if (text.startsWith('*.') && hostName.test(text.slice(2))) this.#suffixes.push(text.slice(1));
     else
       throw new UsageError(
-        `"${word}" is not a host that a ${use} could go to.`,
+        `"${word}" is not a valid host for ${use}s.`,
         'Use a name (hooks.example.com), all names below one (*.example.com), an address, a range (10.0.0.0/8), loopback, or public.',
         `${use}_host_invalid`,
       );

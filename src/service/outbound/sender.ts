@@ -1,6 +1,6 @@
 /**
- * One attempt: a POST on a new connection, to an address that is checked right before it. No redirects, 15 seconds in total, and
- * only the first 2 KB of the response.
+ * Makes one attempt at a delivery: a POST on a new connection, to an address that is checked right before. It follows no redirects,
+ * takes at most 15 seconds in total, and reads only the first 2 KB of the response.
  */
 
 import { Buffer } from 'node:buffer';

@@ -39,7 +39,7 @@ export async function startPageSession(store: Store, code: string, now: number):
   await store.transaction().execute(async (trx) => {
     const taken = await takeToken(trx, codeHash(code), now);
     if (taken === undefined) {
-      throw new ServiceError(403, 'invalid_code', 'This code was used already or is too old; get a new one with `aops local open`.');
+      throw new ServiceError(403, 'invalid_code', 'This code has already been used or has expired. Get a new one with `aops local open`.');
     }
     await insert(trx, { hash: secretHash(token), credentialId: taken.credential_id, now, expiresAt });
   });

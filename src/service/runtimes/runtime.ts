@@ -128,8 +128,8 @@ export interface RunHost {
   readonly case?: RunCase | undefined;
   readonly sandbox: Sandbox;
   /**
-   * How often the service ended without being stopped since this run last completed a step: the next step was running each time,
-   * and might be the cause.
+   * How many times the service has died since this run last completed a step. The next step was running each time, and might be
+   * the cause.
    */
   readonly interruptions: number;
   /** Whether commands can be executed, and how. */
@@ -175,12 +175,12 @@ export interface BuildRequest {
   /** Null for a revision without a procedure. */
   procedure: string | null;
   prompt: string;
-  /** By the question's text; several chosen options are joined with commas. */
+  /** The answers by question text; several chosen options are joined with commas. */
   answers: Readonly<Record<string, string>>;
   exec: 'host' | 'off';
   /** Whether the service can open pages in a browser. */
   browsing: boolean;
-  /** Names and ids of the team's connections. */
+  /** Names and IDs of the team's connections. */
   connections: readonly string[];
 }
 

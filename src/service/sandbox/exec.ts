@@ -86,7 +86,7 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
     end();
   }, options.timeoutMs);
   options.signal.addEventListener('abort', end, { once: true });
-  // If it was aborted while the keeper started, there is no event.
+  // If the command was aborted while the keeper was starting, no event follows.
   if (options.signal.aborted) end();
   try {
     const exit = await exited;
@@ -102,7 +102,7 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
   }
 }
 
-/** Waits for a line on descriptor 3 and becomes the command; ends without a line because the service has died. */
+/** Waits for a line on descriptor 3 and then becomes the command. If no line arrives, the service has died, and it ends. */
 const gated = 'read -r go <&3 || exit; exec 3<&-; exec /bin/sh -c "$1"';
 
 function start(command: string, { directory, temporary, searchPath }: ExecPlace): ChildProcess {

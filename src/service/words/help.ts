@@ -1,4 +1,4 @@
-/** What is said when a request is not understood. */
+/** The text that is shown when a request is not understood. */
 import { shorten } from '../../base/values.ts';
 import type { Statement } from './statements.ts';
 

@@ -1,14 +1,14 @@
 /**
  * How reading a request ends: it is done, it raises questions, or it fails. The phrase grammars (runtimes/script/builder,
  * artifacts/request) return these outcomes, and so would a model in their place: a `Builder`, or a function like `compose`. The
- * grammars are the offline fallback for a model and understand no new phrases.
+ * grammars are the offline fallback for a model; no new phrases are added to them.
  */
 import type { HumanQuestion } from '../../interface/types.ts';
 import { Open } from './asking.ts';
 
 export type Unfinished = { status: 'asking'; questions: HumanQuestion[] } | { status: 'failed'; error: string };
 
-/** `Done` has a `status` of its own. */
+/** `Done` has another `status`. */
 export type Outcome<Done extends { status: string }> = Done | Unfinished;
 
 /** A request cannot be carried out. The message, in complete sentences, is shown to the person who made it. */
@@ -21,7 +21,7 @@ export function unfinished(error: unknown): Unfinished {
   throw error;
 }
 
-/** @throws Refused when a request has more parts than it may have */
+/** @throws Refused when a request has more than `maxParts` parts */
 export function limitParts(what: 'request' | 'message', parts: readonly unknown[], maxParts: number): void {
   if (parts.length > maxParts) throw new Refused(`The ${what} has ${parts.length} parts; at most ${maxParts} are allowed.`);
 }

@@ -17,7 +17,7 @@ const bullet = /^\s*(?:[-*•]|\d+[.)])\s+/;
 const politeOpening =
   /^(?:please|also|and|then|now|first|finally|next|lastly|kindly|i want you to|i want|i need|i would like(?: you to| to see)?|can you|could you|you should|we should|let's|let us)\b[,:]?\s*/i;
 const politeEnding = /[\s,:]*(?:,?\s*please)?[\s,.:]*$/i;
-/** A part that asks for nothing. */
+/** A part that does not request anything. */
 const empty = /^(?:please|thanks|thank you|hi|hello|hey|make the following changes|changes)?[\s,.!:]*$/i;
 
 /**

@@ -75,8 +75,8 @@ describe('a request', () => {
   it.each([
     ['runs by colour', /do not know what "colour" means/, /The generator of the local service understands/],
     ['make me a sandwich', /"sandwich"/, /bar chart of/],
-    ['', /asks for nothing/, /understands/],
-    ['thanks!', /asks for nothing/, /understands/],
+    ['', /does not request anything/, /understands/],
+    ['thanks!', /does not request anything/, /understands/],
     ['usage by day', /Usage covers the whole plan/, /./],
     ['agents by status', /Agents cannot be counted by status; they can be counted by day, week, month/, /./],
     ['answered runs', /Runs cannot be "answered"; they can be pending/, /./],

@@ -58,7 +58,7 @@ describeWithChromium('the team page', () => {
     });
     const second = await newPage();
     await second.page.goto(url);
-    expect(await second.page.getByRole('alert').textContent()).toContain('used already');
+    expect(await second.page.getByRole('alert').textContent()).toContain('already been used');
   });
 
   it('signs in with a pasted token, and shows what it allows', async () => {
@@ -143,10 +143,10 @@ describeWithChromium('the team page', () => {
     await service.until(run, 'completed');
     const { page, troubles } = await opened(`/runs/${run}`);
     const focused = () => page.evaluate<string>('document.activeElement.className || document.activeElement.localName');
-    const earlier = page.getByRole('button', { name: /earlier of/ });
+    const earlier = page.getByRole('button', { name: /earlier messages/ });
     await earlier.focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Show 50 earlier of 50' }).waitFor();
+    await page.getByRole('button', { name: 'Show 50 of 50 earlier messages' }).waitFor();
     expect(await focused()).toBe('plain earlier');
     await page.keyboard.press('Enter');
     await earlier.waitFor({ state: 'hidden' });
@@ -386,7 +386,7 @@ describeWithChromium('the team page', () => {
       return route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { error: 'rate_limited', message: 'Slowly.' } });
     });
     await nudge(page);
-    await page.getByText('The service has asked for a pause.').waitFor();
+    await page.getByText('The service requested a pause.').waitFor();
     await page.getByText(/Continuing in \d+ s\./).waitFor();
     expect(asked).toBe(1);
     // Also on another view.

@@ -61,7 +61,7 @@ async function inSandbox<Value>(
   run: RunRow,
   read: (sandbox: Sandbox) => Promise<Value>,
 ): Promise<{ sandboxStatus: Status; value: Value } | Unreadable> {
-  const gone: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run is gone.' };
+  const gone: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run has been removed.' };
   const isGone = async (): Promise<boolean> => (await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined;
   if (await isGone()) return gone;
   try {

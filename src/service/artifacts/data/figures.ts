@@ -8,7 +8,7 @@ import { titleOf } from '../subjects.ts';
 import { type CountedSubject, type Source, sourcesAt } from './sources.ts';
 import { bucketLength, series, spanOf } from './span.ts';
 
-/** Limits for the rows of a table and the bars of a chart; a chart sums up the rest. */
+/** The maximum number of rows in a table and of bars in a chart. A chart adds up the rest. */
 const maxRows = 100;
 const maxBars = 20;
 
@@ -57,7 +57,7 @@ async function count(rows: MakeRows): Promise<number> {
   return Number(total);
 }
 
-/** Counts, the largest first. */
+/** Returns the counts, largest first. */
 async function grouped(rows: MakeRows, by: RawBuilder<string | null>): Promise<{ label: string; value: number }[]> {
   const counts = await rows()
     .select([by.as('label'), sql<number>`count(*)`.as('value')])
@@ -91,7 +91,7 @@ const countTable = (by: Field, counts: Counts, total: number): TableContent => (
   total: counts.length,
 });
 
-/** Of counts over time, the latest are shown. */
+/** A table of counts over time shows the latest counts. */
 function timeTable(by: Field, points: Counts, counts: Counts, total: number): TableContent {
   const latest = points.slice(-maxRows);
   const rows = countRows(latest);

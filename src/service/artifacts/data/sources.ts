@@ -1,4 +1,4 @@
-/** Where the figures of each subject come from. SQLite and Postgres share these expressions; no text of a request becomes part of them. */
+/** Where the figures of each subject come from. SQLite and Postgres share these expressions; no text from a request becomes part of them. */
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { casePriorities } from '../../../interface/case-status.ts';
 import type { Queries } from '../../store/database/database.ts';
@@ -7,7 +7,7 @@ import type { ColumnKind } from '../content.ts';
 import type { Field, Query, SubjectName } from '../page.ts';
 import type { Span } from './span.ts';
 
-/** A query of rows to count or show, from any tables. */
+/** A query for the rows to count or show, from any tables. */
 export type Rows = SelectQueryBuilder<Database, never, object>;
 
 export interface Source {
@@ -61,7 +61,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
       { label: 'Type', kind: 'text', value: sql`human_requests.type` },
       { label: 'Agent', kind: 'text', value: sql`agents.name` },
       { label: 'Status', kind: 'status', value: sql`human_requests.status` },
-      { label: 'Asked', kind: 'time', value: sql`human_requests.created_at` },
+      { label: 'Created', kind: 'time', value: sql`human_requests.created_at` },
     ],
   },
   deliveries: {

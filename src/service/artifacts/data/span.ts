@@ -1,4 +1,4 @@
-/** Periods as instants, and the buckets of counts over time. Everything is in UTC. Pure. */
+/** Converts periods to instants, and divides counts over time into buckets. All times are in UTC. Pure. */
 import type { Field, Period } from '../page.ts';
 
 /** ISO 8601; `since` is included, `until` is not. */
@@ -39,7 +39,7 @@ function beginning({ count, unit }: Extract<Period, { kind: 'last' }>, now: numb
     month: new Date(now).getUTCMonth(),
     date: new Date(now).getUTCDate(),
   };
-  // In a month without a 31st, its last day is used.
+  // A month that is too short for the day ends with its last day.
   const days = new Date(Date.UTC(year, month - count + 1, 0)).getUTCDate();
   return Math.max(0, Date.UTC(year, month - count, Math.min(date, days)) + day);
 }
@@ -49,7 +49,7 @@ const mondayOf = (midnight: number): number => midnight - ((new Date(midnight).g
 /** The number of characters of an ISO 8601 instant that identify its bucket; weeks are summed up from days. */
 export const bucketLength = (field: Field): number => ({ hour: 13, month: 7 })[field as string] ?? 10;
 
-/** The largest number of buckets of a chart, which shows the latest ones. */
+/** The maximum number of buckets in a chart, which shows the latest ones. */
 const maxBuckets = 400;
 /** The maximum length of a bucket in milliseconds. */
 const longest = { hour, day, week: 7 * day, month: 31 * day };
@@ -68,7 +68,7 @@ export function series(field: Field, counts: ReadonlyMap<string, number>, span: 
   const first = span.since ?? (earliestBucket === undefined ? undefined : iso(instantOf(earliestBucket)));
   if (first === undefined) return [];
   const end = span.until === undefined ? now : Date.parse(span.until) - 1;
-  // Not earlier than the chart shows: a span can begin thousands of years ago.
+  // Starts no earlier than the chart does: a span can begin thousands of years ago.
   const earliest = Math.floor(end / hour) * hour - maxBuckets * longest[field as keyof typeof longest];
   const labels: string[] = [];
   for (let at = Math.max(Date.parse(first), earliest); at <= end; at = next(field, at)) labels.push(labelOf(field, at));

@@ -44,7 +44,7 @@ export function timeChart(content: SeriesContent, title: string): Html {
 <svg class="plot" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${title}: ${amount(total)} in total, with a peak of ${amount(maximum)}">${drawn}</svg>
 <p class="scale">${ends.map((end) => html`<span>${bucket(end?.label ?? '')}</span>`)}</p>
 <p class="note">${amount(total)} in total${earlier === undefined ? '' : `, ${amount(earlier)} of them before ${bucket(points[0]?.label ?? '')}`}</p>
-<details><summary>The figures</summary><div class="scroll" tabindex="0" role="region" aria-label="Figures: ${title}"><table class="rows"><thead><tr><th scope="col">From</th><th scope="col" class="amount">Number</th></tr></thead><tbody>${rows}</tbody></table></div></details>`;
+<details><summary>Show the figures</summary><div class="scroll" tabindex="0" role="region" aria-label="Figures: ${title}"><table class="rows"><thead><tr><th scope="col">From</th><th scope="col" class="amount">Number</th></tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 
 type Points = SeriesContent['points'];

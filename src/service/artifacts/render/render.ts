@@ -1,6 +1,6 @@
 /**
- * A page as self-contained HTML without scripts and external resources. Pure: the same content gives the same bytes. All texts from
- * elsewhere are escaped, and the content security policy would block them otherwise.
+ * Renders a page as self-contained HTML without scripts or external resources. Pure: the same content gives the same bytes. All
+ * external text is escaped, and the content security policy blocks anything that escaping misses.
  */
 import { createHash } from 'node:crypto';
 import { Html, html } from '../../../base/html.ts';

@@ -7,13 +7,13 @@ export const amount = (value: number): string => value.toLocaleString('en-US');
 /** `2026-07-18 09:00`, with the instant in machine-readable form. */
 export const moment = (iso: string): Html => html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')}</time>`;
 
-/** The label of a bucket: an hour gets minutes. */
+/** The label of a bucket. An hour is shown with minutes: `2026-07-18 09:00`. */
 export const bucket = (label: string): string => (/^\d{4}-\d\d-\d\dT\d\d$/.test(label) ? `${label.replace('T', ' ')}:00` : label);
 
 const good = new Set(['completed', 'delivered', 'answered']);
 const bad = new Set(['failed', 'interrupted', 'cancelled', 'withdrawn']);
 
-/** A status in its colour, which the word does not depend on. */
+/** A status in its colour. The word alone is sufficient to understand it. */
 export const status = (word: string): Html => {
   const kind = good.has(word) ? 'good' : bad.has(word) ? 'bad' : 'going';
   return html`<span class="status ${kind}">${word.replaceAll('_', ' ')}</span>`;

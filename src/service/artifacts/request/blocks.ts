@@ -1,4 +1,4 @@
-/** Turns a wish into a block of a page. Asks about what is open, and refuses what is impossible. */
+/** Turns a wish into a block of a page. Asks about anything that is ambiguous, and refuses what is impossible. */
 import { nearest } from '../../../base/nearest.ts';
 import type { Asker } from '../../words/asking.ts';
 import { Refused } from '../../words/outcome.ts';
@@ -26,7 +26,7 @@ export interface Tools {
 
 type Draft = Pick<DataBlock, 'query' | 'by' | 'form'>;
 
-/** The largest number of options of a question. */
+/** The maximum number of options in a question. */
 const maxOptions = 20;
 
 /** The block that a wish describes, or the changed form of an old block. @throws Open, Refused */
@@ -84,7 +84,7 @@ function queueOf(subject: Subject, { queue }: Wish, same: Draft | undefined, too
 /** The queue of cases when the request does not name one. */
 function wholeQueues({ asker, known, statement }: Tools): Pick<Query, 'queue'> {
   if (known.queues.length < 2 || /\ball (?:the )?(?:queues|cases)\b|\bby queue\b|\bper queue\b/.test(statement.words)) return {};
-  const chosen = asker.choose({ question: `"${statement.text}": which queue's cases?`, header: 'Queue' }, [
+  const chosen = asker.choose({ question: `"${statement.text}": which queue should the cases come from?`, header: 'Queue' }, [
     { label: 'All queues', value: undefined },
     ...known.queues.slice(0, maxOptions).map((one) => ({ label: one.name, value: one })),
   ]);

@@ -1,7 +1,7 @@
 /**
  * Changes what a page shows as a request in plain words describes. Deterministic: the same request, answers, and names always give the
  * same page. A request is carried out as a whole or not at all. This is the offline fallback for a model, which would take a `Request`
- * and return a `Composed` in its place, and it understands no new phrases.
+ * and return a `Composed` in its place. No new phrases are added to it.
  */
 import type { SelectedElement } from '../../../interface/types.ts';
 import { Asker } from '../../words/asking.ts';
@@ -16,7 +16,7 @@ import { nameOf, type Place, referred } from './references.ts';
 export interface Request {
   message: string;
   page: PageSpec;
-  /** By the question's text. */
+  /** The answers by question text. */
   answers: Readonly<Record<string, string>>;
   selected: SelectedElement | undefined;
   known: KnownNames;
@@ -26,7 +26,7 @@ export type Composed = Outcome<{ status: 'composed'; page: PageSpec; changes: st
 
 const maxStatements = 60;
 
-/** Characters of the longest title (updateArtifact in the contract). */
+/** The maximum length of a title in characters (updateArtifact in the contract). */
 const maxTitleLength = 120;
 
 export function compose(request: Request): Composed {

@@ -1,4 +1,4 @@
-/** What the generator understands, in short. docs/artifacts.md has the complete list. */
+/** A summary of what the generator understands. docs/artifacts.md has the complete list. */
 import { type Grammar, notUnderstood, understoodBy } from '../../words/help.ts';
 import { Refused } from '../../words/outcome.ts';
 import type { Statement } from '../../words/statements.ts';
@@ -14,12 +14,12 @@ const understood: readonly string[] = [
 
 const grammar: Grammar = { reader: 'The generator of the local service', phrases: understood };
 
-/** The refusal of a message that asks for nothing. */
-export const nothingRequested = (): Refused => new Refused(`The message asks for nothing. ${understoodBy(grammar)}`);
+/** The refusal of a message that does not request anything. */
+export const nothingRequested = (): Refused => new Refused(`The message does not request anything. ${understoodBy(grammar)}`);
 
-/** The refusal of a statement that is not understood. @param unknown its unknown words, when all others are understood */
+/** The refusal of a statement that is not understood. @param unknown its unknown words, if all the other words are understood */
 export function unclear(statement: Statement, unknown: readonly string[] = []): Refused {
   const words = unknown.slice(0, 5).map((word) => `"${word}"`);
-  const hint = `I do not know what ${words.join(', ')} ${words.length === 1 ? 'means' : 'mean'} here.`;
+  const hint = `The ${words.length === 1 ? 'word' : 'words'} ${words.join(', ')} cannot be used here.`;
   return new Refused(notUnderstood(grammar, [statement], words.length === 0 ? undefined : hint));
 }

@@ -58,7 +58,7 @@ function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly B
     );
   }
   return asker.choose(
-    { question: `"${statement.text}": which part of the page?`, header: 'Part' },
+    { question: `"${statement.text}": which part of the page do you mean?`, header: 'Part' },
     found.map((block) => ({ label: `${blocks.indexOf(block) + 1}. ${nameOf(block)}`, value: block })),
   );
 }

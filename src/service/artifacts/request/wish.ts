@@ -13,7 +13,7 @@ export interface Wish {
   by?: Field;
   period?: Period;
   type?: 'approval' | 'question';
-  /** As the request spells them. */
+  /** In the spelling of the request. */
   statuses?: string[];
   agent?: string;
   queue?: string;
@@ -76,7 +76,7 @@ class Reader {
     this.#rest = words;
   }
 
-  /** Removes the first match of a phrase. An invalid one stays, so that its words are reported as unknown. */
+  /** Removes the first match of a phrase. An invalid phrase is not removed, so that its words are reported as unknown. */
   take(pattern: RegExp, isValid: (found: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
     const found = pattern.exec(this.#rest);
     if (found === null || !isValid(found)) return undefined;

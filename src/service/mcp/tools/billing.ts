@@ -1,4 +1,4 @@
-/** Tools for what a team uses. */
+/** Tools for the usage of a team. */
 import { Closed } from '../../../interface/schemas/common.ts';
 import { defineTool } from '../tool.ts';
 

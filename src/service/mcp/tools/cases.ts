@@ -74,7 +74,7 @@ export const caseTools = [
     async run({ call }, params) {
       const answer = await call('getCase', { params });
       const { title, display_status: status, claimed_by_run_id: run } = answer.case;
-      const asks = answer.case.pending_human_request_id === null ? '' : ' It waits for a person: see get_run.';
+      const asks = answer.case.pending_human_request_id === null ? '' : ' It is waiting for a person: see get_run.';
       const reason = answer.events.findLast((event) => event.reason !== null)?.reason;
       return {
         structured: answer,

@@ -28,7 +28,7 @@ export const fileTools = [
   defineTool({
     name: 'read_file',
     title: 'Read a file',
-    description: "Reads a file of a run's sandbox. Text up to 1 MB comes with the answer, anything else as a download_url.",
+    description: "Reads a file of a run's sandbox. Text of up to 1 MB is part of the result; for anything else, the result contains a download_url.",
     operation: 'getRunSandboxFileContent',
     input: Closed({ run_id: runId, path: Type.String({ minLength: 1, description: 'The path of the file, as returned by list_files' }) }),
     readOnly: true,
@@ -37,7 +37,7 @@ export const fileTools = [
       const { content, size, message, download_url: url, truncated } = answer.data;
       if (content === null)
         return { structured: answer, text: message ?? `${path} is not a text file (${size} bytes). Download it from ${url}` };
-      return { structured: answer, text: truncated ? `${content}\n[The rest of ${size} bytes: ${url}]` : content };
+      return { structured: answer, text: truncated ? `${content}\n[Truncated. Download all ${size} bytes from ${url}]` : content };
     },
   }),
 ];

@@ -77,7 +77,7 @@ export const runTools = [
     input: Closed({ run_id: runId, message: Type.String({ minLength: 1, description: 'The message' }) }),
     readOnly: false,
     async run({ call }, { run_id, message }) {
-      // A run can start to wait at any time, and then the message would decide its request.
+      // The run might have just created a human request, and the message must not answer it.
       const body = { message, expected_human_request_id: null };
       const answer = await call('postRunMessage', { params: { run_id }, body });
       return { structured: answer, text: `Sent. Follow run ${run_id} with wait_for_run.` };

@@ -1,4 +1,4 @@
-/** Waits for a run within the time that clients allow for a call: at most a minute. */
+/** Waits for a run. The wait is short, because many clients allow a call at most a minute. */
 import Type from 'typebox';
 import { steadyTime } from '../../../base/clock.ts';
 import { Closed } from '../../../interface/schemas/common.ts';

@@ -70,7 +70,7 @@ export class Api {
    */
   async #send(method, path, { body, key, signal }) {
     const pause = Math.ceil((this.#pausedUntil - Date.now()) / 1_000);
-    if (pause > 0) throw new ApiError(429, { error: 'rate_limited', message: `The service has asked for a pause of ${pause} s.` }, pause);
+    if (pause > 0) throw new ApiError(429, { error: 'rate_limited', message: `The service requested a pause of ${pause} s.` }, pause);
     const limit = AbortSignal.timeout(patience);
     let response;
     let text;

@@ -4,7 +4,7 @@ import { el, fill } from './dom.js';
 const words = {
   away: 'The service cannot be reached.',
   failing: 'The service is failing to respond.',
-  pause: 'The service has asked for a pause.',
+  pause: 'The service requested a pause.',
 };
 
 export class Banner {

@@ -21,7 +21,7 @@ export class InboxView {
     fill(
       this.#empty,
       el('h2', {}, 'Nothing is waiting for you'),
-      el('p', {}, 'When a run asks something, it appears here. You do not need to reload.'),
+      el('p', {}, 'When a run has a question or needs approval, it appears here. You do not need to reload.'),
     );
     this.element = el(
       'section',

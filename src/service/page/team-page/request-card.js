@@ -225,7 +225,7 @@ export class RequestCard {
     if (error instanceof Unreachable) {
       this.#tell('No response arrived, so your answer might not have been delivered. You can safely send it again: it counts once.');
     } else if (error instanceof ApiError && error.status === 429) {
-      this.#tell(`The service has asked for a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
+      this.#tell(`The service requested a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
     } else this.#tell(error instanceof Error ? proseText(error.message) : 'The answer could not be sent.');
   }
 

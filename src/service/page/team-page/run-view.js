@@ -195,7 +195,7 @@ export class RunView {
       /** @type {{ messages: RunMessage[], total: number }} */
       const page = await this.#app.session.api.get(path, { limit: pageSize, offset: this.#offset }, signal);
       all.push(...page.messages);
-      // There are fewer than before. IDs show which are new, so reading some again does no harm.
+      // If there are fewer messages than before, some are read again. That does no harm, because their IDs show which are new.
       this.#offset = page.total < this.#offset ? Math.max(0, page.total - pageSize) : this.#offset + page.messages.length;
       // A page can be shorter than its limit if its messages are large.
       if (page.messages.length === 0 || this.#offset >= page.total) return all;

@@ -48,7 +48,7 @@ export class Timeline {
   /** @param {number} count number of messages before the first one shown */
   setEarlier(count) {
     this.#earlier.hidden = count === 0;
-    fill(this.#earlier, `Show ${Math.min(count, 100).toLocaleString('en')} earlier of ${count.toLocaleString('en')}`);
+    fill(this.#earlier, `Show ${Math.min(count, 100).toLocaleString('en')} of ${count.toLocaleString('en')} earlier messages`);
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
  * The browse step: a list of actions in a browser. Each action becomes visible as a separate tool call, with pictures before and
- * after it. The step is journalled as a isFullPage: an interrupted one starts again with its first action.
+ * after it. The step is journalled as a whole: an interrupted step starts again with its first action.
  */
 import { createHash } from 'node:crypto';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { texts } from './rendering/parts.ts';
 import { defaultBrowse, type Payload, type StepOf } from './schema.ts';
 import { type Done, nameOf, StepError, type Turn } from './turn.ts';
 
-/** The largest file that can be uploaded or downloaded, in bytes. */
+/** The maximum size of a file that is uploaded or downloaded, in bytes. */
 const uploadLimit = 10 * 1024 * 1024;
 const downloadLimit = 100 * 1024 * 1024;
 const toolName = 'browser';

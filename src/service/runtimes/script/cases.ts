@@ -33,7 +33,7 @@ function readUntil(step: Step, text: string, now: number): number {
   // Date.parse reads the 30th of February as the 2nd of March.
   const until = dateForm.test(trimmed) && IsDate(trimmed.slice(0, 10)) ? Date.parse(trimmed) : Number.NaN;
   if (Number.isNaN(until)) {
-    throw new StepError(`${nameOf(step)}: "${text}" is no date; write 2026-07-18, or 2026-07-18T09:30:00Z.`);
+    throw new StepError(`${nameOf(step)}: "${text}" is not a date; write 2026-07-18, or 2026-07-18T09:30:00Z.`);
   }
   // A case that is due immediately would be taken and postponed forever.
   if (until <= now) throw new StepError(`${nameOf(step)}: ${text} is not in the future.`);

@@ -61,7 +61,7 @@ export function checkRules(step: Step): Finding[] {
 function calling(payload: Payload<'tool'>): Finding[] {
   const findings = (['result', 'error', 'takes'] as const)
     .filter((key) => payload[key] !== undefined)
-    .map((key): Finding => ({ message: `\`tool\` has a \`connection\`, which provides the \`${key}\``, path: [key], onKey: true }));
+    .map((key): Finding => ({ message: `\`${key}\` cannot be combined with \`connection\``, path: [key], onKey: true }));
   return [...findings, ...duration(payload.timeout, ['timeout'], { longest: longestTool, positive: true })];
 }
 

@@ -123,7 +123,7 @@ export const stepSchemas = {
     json: Type.Optional(Type.Unknown({ description: 'A value that is written as JSON.' })),
   }),
   remember: describe('Writes a memory file of the agent, which later runs can read.', {
-    path: FilledText('Its path, such as notes.md or suppliers/acme.md. It is found in memory["notes.md"].'),
+    path: FilledText('Its path, such as notes.md or suppliers/acme.md. It is available as memory["notes.md"].'),
     content: Type.Optional(Text('The text of the file.')),
     json: Type.Optional(Type.Unknown({ description: 'A value that is written as JSON.' })),
     append: Type.Optional(Type.Boolean({ description: 'Whether to append to an existing file, on a new line.' })),

@@ -37,7 +37,7 @@ export const createScriptRuntime = ({ pool, limits = defaultLimits }: ScriptOpti
   validate: (procedure) => void parseProcedure(procedure),
   advance: (host) => advance(host, new PassRendering(pool, { limits, lane: host.run.teamId, signal: host.signal })),
   queuesOf: (procedure) => queuesOf(readProcedure(procedure)),
-  // Not every procedure needs it, and loading it takes time.
+  // Parsing takes time, and most procedures do not use connections.
   connectionsOf: (procedure) => (procedure.includes('connection') ? connectionsOf(readProcedure(procedure)) : []),
   countSteps: (procedure) => readProcedure(procedure).steps.length,
   builder: scriptBuilder,
@@ -54,7 +54,7 @@ async function advance(host: RunHost, rendering: PassRendering): Promise<Outcome
     if (error instanceof ServiceError) return { status: 'failed', error: `The procedure is not valid: ${error.message}` };
     throw error;
   }
-  // It can be large, and not every procedure reads it.
+  // The memory can be large, and not every procedure reads it.
   const turn = new Turn(host, host.procedure.includes('memory') ? await host.memory() : new Map(), rendering);
   try {
     return await follow(procedure, turn);

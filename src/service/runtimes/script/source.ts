@@ -112,7 +112,7 @@ function misread(document: Document): Misread[] {
 function misreadAlias(alias: Alias, anchored: unknown, path: readonly unknown[]): Misread[] {
   const offset = startOf(alias) ?? 0;
   if (anchored === undefined) return [{ message: `there is no anchor \`&${alias.source}\` before this alias`, offset }];
-  return path.includes(anchored) ? [{ message: `the alias \`*${alias.source}\` stands within what it stands for`, offset }] : [];
+  return path.includes(anchored) ? [{ message: `the alias \`*${alias.source}\` is inside the value that it refers to`, offset }] : [];
 }
 
 /** The library would compare every key with every other one. */

@@ -15,7 +15,7 @@ function lineStartsOf(input: string): number[] {
   return latest.lineStarts;
 }
 
-/** Line and column of an offset, both latest from 1. */
+/** Line and column of an offset, both counted from 1. */
 function positionOf(input: string, offset: number): [line: number, column: number] {
   const starts = lineStartsOf(input);
   let [low, high] = [0, starts.length - 1];

@@ -97,7 +97,7 @@ describe('steps about cases', () => {
   });
 
   it.each([
-    ['soon', 'Step 1 (postpone_case, line 3): "soon" is no date; write 2026-07-18, or 2026-07-18T09:30:00Z.'],
+    ['soon', 'Step 1 (postpone_case, line 3): "soon" is not a date; write 2026-07-18, or 2026-07-18T09:30:00Z.'],
     ['2026-07-18T09:00:00', 'is no date'],
     ['2026-13-01', 'is no date'],
     ['2027-02-30', 'is no date'],

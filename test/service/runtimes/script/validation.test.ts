@@ -69,7 +69,7 @@ steps:
     ],
     ['version: 1\nsteps:\n  - tool: { name: x, arguments: { [a, b]: 1 } }', ['3:35 a key is a text, not a list or a mapping']],
     ['version: 1\nsteps:\n  - say: Hi\n  - *hello', ['4:5 there is no anchor `&hello` before this alias']],
-    ['version: 1\nsteps:\n  - tool: { name: x, arguments: &a { b: *a } }', ['3:41 the alias `*a` stands within what it stands for']],
+    ['version: 1\nsteps:\n  - tool: { name: x, arguments: &a { b: *a } }', ['3:41 the alias `*a` is inside the value that it refers to']],
     ['version: 1\nsteps:\n  - &a { sayy: Hi }\n  - *a', ['3:10 unknown step `sayy`; did you mean `say`?']],
     [`version: 1\nsteps:\n  - say: ${'['.repeat(5000)}`, [expect.stringMatching(/this is not valid YAML: it is nested too deeply$/)]],
   ])('is refused at the position of a text that YAML reads differently: %#', (text, problems) => {
@@ -213,7 +213,7 @@ describe('a step', () => {
     [['  - tool: { name: a, result: 1, error: b }'], ['3:33 `tool` has a `result` and an `error`; use one of them']],
     [
       ['  - tool: { name: a, connection: b, result: 1, takes: 1s }'],
-      ['3:37 `tool` has a `connection`, which provides the `result`', '3:48 `tool` has a `connection`, which provides the `takes`'],
+      ['3:37 `result` cannot be combined with `connection`', '3:48 `takes` cannot be combined with `connection`'],
     ],
     [['  - tool: { name: a, timeout: 1s }'], ['3:22 `timeout` requires a `connection`']],
     [['  - tool: { name: a, connection: b, timeout: 11m }'], ['3:46 `11m` is too long; at most 10m is allowed']],

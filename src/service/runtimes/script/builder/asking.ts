@@ -4,7 +4,7 @@ import type { HumanQuestion } from '../../../../interface/types.ts';
 import { type Asker, isSameAnswer } from '../../../words/asking.ts';
 import type { Statement } from '../../../words/statements.ts';
 
-/** The answer, and the option, that drops a part of a request. */
+/** The option, and the answer in text, that drops a part of a request. */
 const leaveOut = 'Leave it out';
 
 /** The person has dropped this part of the request. */

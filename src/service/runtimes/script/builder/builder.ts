@@ -1,7 +1,7 @@
 /**
  * The builder of the script runtime: changes a procedure as a request in plain words describes. It is deterministic: the same request
  * and answers always give the same procedure. It understands the phrases in docs/revisions.md and reports everything else. It is the
- * offline fallback for a model, which would implement `Builder` (runtime.ts) in its place, and understands no new phrases.
+ * offline fallback for a model, which would implement `Builder` (runtime.ts) in its place; no new phrases are added to it.
  */
 import type { HumanQuestion } from '../../../../interface/types.ts';
 import { ServiceError } from '../../../errors.ts';
@@ -71,7 +71,7 @@ class Work {
   #apply(statement: BuilderStatement, asker: StatementAsker): void {
     const command = readCommand(statement);
     if (command === undefined) {
-      const rephrased = readStatements(asker.text(statement, 'this was not understood. How else can it be said?'));
+      const rephrased = readStatements(asker.text(statement, 'this was not understood. How would you rephrase it?'));
       if (rephrased.length === 0 || !rephrased.every(readCommand)) throw new Refused(nothingUnderstood(rephrased));
       for (const part of rephrased) this.#apply(part, asker);
       return;
@@ -107,7 +107,7 @@ function checked(procedure: string): Procedure {
       .slice(0, maxProblems)
       .map(({ message, line }) => `- ${message} (in: ${lines[(line ?? 1) - 1]?.trim()})`);
     throw new Refused(
-      ['The changed procedure would not be valid:', ...problems, 'Say in the request how to change these parts as well.'].join('\n'),
+      ['The changed procedure would not be valid:', ...problems, 'Describe in the request how to change these parts as well.'].join('\n'),
     );
   }
 }

@@ -224,7 +224,7 @@ function atPath<Result>(path: Path, change: () => Result): Result {
   try {
     return change();
   } catch {
-    throw new Refused(`The step is written in a way in which \`${path.join('.')}\` cannot be changed.`);
+    throw new Refused(`The step is written in such a way that \`${path.join('.')}\` cannot be changed.`);
   }
 }
 

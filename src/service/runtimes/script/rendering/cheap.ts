@@ -9,7 +9,7 @@ import { sizeOf } from './size.ts';
 const longestTemplates = 16_384;
 /** The maximum number of outputs and tags in the templates of a step. */
 const maxOutputs = 100;
-/** The characters that templates can read if they do more than insert values, and the characters that they can write otherwise. */
+/** The maximum number of characters that templates can read if they do more than insert values, and that they can write otherwise. */
 const maxRead = 16_384;
 const maxWritten = 1_000_000;
 

@@ -27,7 +27,7 @@ export interface WebhookSubscriptionsTable {
   /** Failed attempts since the last success, and the time of the first of them (milliseconds). */
   failures: number;
   failing_since: number | null;
-  /** Milliseconds; the receiver asked for no deliveries until then. */
+  /** Milliseconds; the receiver requested no deliveries until then. */
   held_until: number | null;
   last_delivered_at: string | null;
   created_at: Fixed<string>;
