@@ -19,7 +19,7 @@ describe.concurrent('the examples of', () => {
     });
   }
 
-  it('there are some', () => {
+  it('exist', () => {
     expect(documents.flatMap((document) => consoleExamples(readDocument(document))).length).toBeGreaterThan(20);
   });
 });

@@ -24,7 +24,7 @@ async function asking(agent: string): Promise<string> {
 const statusOf = async (run: string): Promise<string> => (await machine.aops('runs', 'get', run, '--jq', '.status')).stdout.trim();
 
 describe('aops inbox', () => {
-  it('lets a person pick, answer, go on, and leave', async () => {
+  it('lets a person pick a request, answer it, continue, and leave', async () => {
     const first = await asking('payer');
     const second = await asking('asker');
     const inbox = machine.terminal('inbox');

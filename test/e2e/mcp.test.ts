@@ -83,7 +83,7 @@ const rpc = (method: string, id?: unknown, params?: unknown): string =>
   `${JSON.stringify({ jsonrpc: '2.0', ...(id === undefined ? {} : { id }), method, ...(params ? { params } : {}) })}\n`;
 
 describe('the streams', () => {
-  it('B9: contain only messages on stdout, even with --debug, and everything else on stderr', async () => {
+  it('contain only messages on stdout, even with --debug, and everything else on stderr', async () => {
     const { child, stdout, stderr, ended } = bridge(['--debug']);
     child.stdin?.end(`${rpc('tools/list', 0)}nonsense\n${rpc('nothing', 'x')}`);
     expect(await ended).toBe(0);
@@ -118,7 +118,7 @@ describe('the streams', () => {
     expect(JSON.parse(stdout())).toMatchObject({ id: 7, error: { message: expect.stringContaining('Terminated') } });
   });
 
-  it('B12: carry large messages to a slow reader', async () => {
+  it('carry large messages to a slow reader', async () => {
     const text = 'ü'.repeat(5_000_000);
     const server = await RawServer.start();
     whenDone(() => server.close());

@@ -251,7 +251,7 @@ describe('an answer of another kind', () => {
     expect(result.message).not.toContain(body);
   });
 
-  it('no run in the answer to a request for one', async () => {
+  it('a response without the requested run', async () => {
     expect(await outcomeOf(read, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
       exit: 3,
       attempts: 1,

@@ -11,7 +11,7 @@ import { config, started } from './helpers/service.ts';
 
 const systemError = (code: string, syscall = 'write') => Object.assign(new Error(`${code}: something, ${syscall}`), { code, syscall });
 
-describe('trouble of the host', () => {
+describe('a problem of the host', () => {
   it.each([
     [systemError('ENOSPC'), 'disk_full'],
     [systemError('EDQUOT'), 'disk_full'],
@@ -28,7 +28,7 @@ describe('trouble of the host', () => {
     ['a text', undefined],
   ])('%s', (error, trouble) => expect(hostTrouble(error)).toBe(trouble));
 
-  it('is known of a database that is full', async () => {
+  it('is recognised when a database is full', async () => {
     const database = new Libsql(`${await temporaryDirectory()}/a.db`);
     afterTest(async () => void database.close());
     database.exec('create table t (v); pragma max_page_count = 3');
@@ -43,7 +43,7 @@ describe('trouble of the host', () => {
     expect(hostTrouble(failure)).toBe('disk_full');
   });
 
-  it('is logged once a minute, with how often it was met, and without stacks', () => {
+  it('is logged once a minute, with the number of suppressed entries and without stack traces', () => {
     const entries: LogEntry[] = [];
     let now = 0;
     const log = createLog(
@@ -69,9 +69,9 @@ describe('trouble of the host', () => {
     expect(entries.slice(0, 4).every(({ fields }) => fields.stack === undefined)).toBe(true);
   });
 
-  it.each(['ENOSPC', 'EMFILE', 'EIO'])('delays a run whose step meets it, and does not end it (%s)', async (code) => {
+  it.each(['ENOSPC', 'EMFILE', 'EIO'])('delays a run whose step it interrupts, and does not fail the run (%s)', async (code) => {
     const logged: LogEntry[] = [];
-    // It looks for the end of the run without a pause, longer than the usual limit of requests lasts.
+    // The test polls for the end of the run without pauses, which would exceed the default rate limit.
     const rateLimit = { limit: 1_000_000, windowSeconds: 60 };
     const api = await started({
       rateLimit,

@@ -291,7 +291,7 @@ describe('a failure of the service', () => {
     ]);
   });
 
-  it('ends the stream with its error when it lasts', async () => {
+  it('ends the stream with its error when it persists', async () => {
     const run = new FakeRun();
     run.beforeLook = () => {
       throw new Error('gone');

@@ -66,7 +66,11 @@ export const localRoutes: GroupRoutes<'local'> = {
       if (team.id === teamId) throw new ServiceError(409, 'own_team', "The owner's own team cannot be deleted.");
       const { total } = await listAgentRows(trx, { teamId: team.id, automationId: undefined, limit: 1, offset: 0 });
       if (total > 0) {
-        throw new ServiceError(409, 'team_not_empty', `The team has ${total === 1 ? 'an agent; delete it' : `${total} agents; delete them`} first.`);
+        throw new ServiceError(
+          409,
+          'team_not_empty',
+          `The team has ${total === 1 ? 'an agent; delete it' : `${total} agents; delete them`} first.`,
+        );
       }
       await revokeTeamCredentials(trx, team.id, now);
       await updateTeamRow(trx, team.id, { deleted_at: now });

@@ -184,7 +184,8 @@ async function waitFor(
     else await page.waitForURL(urlPattern(url ?? '*'), { timeout });
     return {};
   } catch (error) {
-    const what = text === undefined ? `the page did not reach ${url} (it was at ${publicUrl(page.url())})` : `the page did not contain "${text}"`;
+    const what =
+      text === undefined ? `the page did not reach ${url} (it was at ${publicUrl(page.url())})` : `the page did not contain "${text}"`;
     throw actionProblem(what, error, timeout);
   }
 }

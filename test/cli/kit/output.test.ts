@@ -1,4 +1,4 @@
-/** What every command has in common on its way out: formats, fields, filters, quiet, and errors in both forms. */
+/** The output of every command: formats, fields, filters, --quiet, and errors in both forms. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { closedPort } from '../../support/ports.ts';
@@ -25,7 +25,7 @@ describe('formats of a list', () => {
     }
   });
 
-  it('ndjson: an object a line', async () => {
+  it('ndjson: one object per line', async () => {
     const result = await list('-o', 'ndjson');
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.lines<{ id: string }>().map(({ id }) => id)).toEqual(ids);
@@ -68,7 +68,7 @@ describe('formats of a list', () => {
     for (const line of rows) expect(line.length).toBeLessThanOrEqual(90);
   });
 
-  it('says on stderr that there is nothing', async () => {
+  it('reports an empty list on stderr', async () => {
     const empty = await service.cli(['runs', 'list']);
     expect(empty).toMatchObject({ code: 0, stdout: '' });
     expect(empty.stderr).toBe('There are no runs. Start one with `aops runs start --agent AGENT`.\n');
@@ -123,12 +123,12 @@ describe('--fields and --jq', () => {
 });
 
 describe('--quiet', () => {
-  it('leaves nothing but the result', async () => {
+  it('prints only the result', async () => {
     expect(await service.cli(['runs', 'list', '--quiet'])).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(await list('-q', '-o', 'id')).toMatchObject({ code: 0, stdout: `${ids.join('\n')}\n`, stderr: '' });
   });
 
-  it('but an error is said', async () => {
+  it('still prints errors', async () => {
     const refused = await service.cli(['agents', 'get', 'nobody', '-q']);
     expect(refused).toMatchObject({ code: 3, stdout: '' });
     expect(refused.stderr).toContain('error: There is no agent "nobody".');

@@ -1,4 +1,4 @@
-/** What people call a run, in every command that takes one, on services that can look runs up and on some that cannot. */
+/** Names of runs, in every command that accepts a run, with services that can look up runs and with some that cannot. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -34,15 +34,15 @@ describe('parseRunName', () => {
     (text) => expect(() => parseRunName(text)).toThrow('does not name a run'),
   );
 
-  it('knows what was meant by latest', () => {
+  it('suggests @latest for latest', () => {
     expect(() => parseRunName('latest~2')).toThrow(expect.objectContaining({ hint: 'Did you mean @latest~2?' }));
   });
 
-  it('is quoted in commands when a service made up the id', () => {
+  it('quotes an unusual ID from a service for the shell', () => {
     expect(runWord({ id: 'x;touch pasted', run_number: null })).toBe("'x;touch pasted'");
   });
 
-  it('understands every word that messages use for a run', () => {
+  it('accepts every name that messages use for a run', () => {
     const numbers = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
     fc.assert(
       fc.property(numbers, (run_number) => {
@@ -55,13 +55,13 @@ describe('parseRunName', () => {
 
 const commands = await loadAllCommands(commandTree);
 
-/** Every command that accepts a run, with a run that does not exist and valid values for its other required input. */
+/** Every command that accepts a run, with valid values for its other required input. */
 const takers = commands.flatMap(({ path, command }) => {
   const positional = Object.entries((command.arguments ?? {}) as Record<string, Argument>);
   const at = positional.findIndex(([name, { complete }]) => name === 'run' || complete === 'runs');
   const option = Object.entries((command.options ?? {}) as Record<string, Option>).find(([, { complete }]) => complete === 'runs');
   const name = path.join(' ');
-  // It looks for a service of its own first; local-open.test.ts has its runs.
+  // It looks for a local service first; local-open.test.ts tests it.
   if (name === 'local open') return [];
   const before = (last: number): string[] => positional.slice(0, last).map(([, { check }]) => (check ? uuid(1) : 'x'));
   const after = positional.slice(at + 1).flatMap(([, { required, check }]) => (required ? [check ? uuid(1) : 'x'] : []));
@@ -88,11 +88,11 @@ beforeAll(async () => {
   await service.until(second, 'completed');
 });
 
-describe('every command that takes a run', () => {
-  it('is found here', () =>
+describe('every command that accepts a run', () => {
+  it('is covered by this test', () =>
     expect(takers.map(({ name }) => name)).toEqual(expect.arrayContaining(['runs get', 'sandbox cat', 'cases messages'])));
 
-  it.each(takers)('$name knows runs by their numbers', async ({ name, argv }) => {
+  it.each(takers)('$name accepts a run by its number', async ({ name, argv }) => {
     const failed = await service.cli([...argv('#4711'), ...(also[name] ?? [])]);
     expect(failed).toMatchObject({ code: 3, stdout: '' });
     expect(failed.stderr).toContain('There is no run #4711.');
@@ -106,13 +106,13 @@ describe('a run', () => {
     return got.stdout.trim();
   };
 
-  it('is known by its number in the team', async () => {
+  it('is found by its number in the team', async () => {
     expect(await found('1')).toBe(first);
     expect(await found('#2')).toBe(second);
     expect(await found('leaver#2')).toBe(second);
   });
 
-  it('is known by how many runs came after it', async () => {
+  it('is found by the number of runs after it', async () => {
     expect(await found('@latest')).toBe(second);
     expect(await found('@latest~0')).toBe(second);
     expect(await found('@latest~1')).toBe(first);
@@ -121,7 +121,7 @@ describe('a run', () => {
     expect(none.stderr).toContain('There is no run @latest~2: the team has 2 runs.');
   });
 
-  it('is known by the beginning of its id, as far as that names one', async () => {
+  it('is found by the beginning of its ID if it is unique', async () => {
     expect(await found(first.slice(0, 30))).toBe(first);
     const missing = await service.cli(['runs', 'get', 'ffffffff']);
     expect(missing).toMatchObject({ code: 3 });
@@ -139,13 +139,13 @@ describe('a run', () => {
     expect(watched.stderr).toContain('Run #1  greeter: one\n');
   });
 
-  it('of another agent is not the one that was named', async () => {
+  it('is not found under the name of another agent', async () => {
     const wrong = await service.cli(['runs', 'get', 'greeter#2']);
     expect(wrong).toMatchObject({ code: 3 });
     expect(wrong.stderr).toContain('There is no run #2 of the agent "greeter".');
   });
 
-  it('is called by its number in messages for people, and by its id in those for programs', async () => {
+  it('is named by its number in messages for people, and by its ID in messages for programs', async () => {
     const failing = await service.run('- fail: broken');
     await service.until(failing, 'failed');
     const { run } = await service.get(failing);
@@ -163,7 +163,7 @@ interface Row {
   agent_name?: string;
 }
 
-/** A service that has these runs, the newest first, and what was asked of it. */
+/** A service with these runs, newest first, and the requests that it got. */
 async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches?: boolean; strict?: boolean } = {}) {
   const urls: URL[] = [];
   const server = createServer((request, response) => {
@@ -174,7 +174,7 @@ async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches
     };
     const query = url.searchParams;
     if (!url.pathname.endsWith('/runs')) return send(200, { success: true });
-    if (ways.strict && query.has('run_number')) return send(400, { error: 'invalid_request', message: 'run_number is not known' });
+    if (ways.strict && query.has('run_number')) return send(400, { error: 'invalid_request', message: 'run_number is not supported' });
     const [limit, offset] = [Number(query.get('limit') ?? 20), Number(query.get('offset') ?? 0)];
     const wanted = rows.filter(
       ({ id, run_number }) =>
@@ -189,7 +189,7 @@ async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches
   const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   return {
     urls,
-    /** Stops what is called so: the id that was stopped, or the error. */
+    /** Stops the run with this name. Returns the ID of the run that was stopped, or the error. */
     async stop(name: string): Promise<{ stopped: string | undefined; code: number; stderr: string }> {
       const { code, stderr } = await service.cli(['runs', 'stop', name], { env });
       const stopped = urls.map(({ pathname }) => /runs\/([^/]+)\/stop$/.exec(pathname)?.[1]).find((id) => id !== undefined);
@@ -202,33 +202,33 @@ async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches
 const counted = (count: number): Row[] =>
   Array.from({ length: count }, (_, index) => ({ id: uuid(count - index), run_number: count - index }));
 
-describe('looking a run up by number', () => {
-  it('takes one request where the service can', async () => {
+describe('looking up a run by number', () => {
+  it('needs one request if the service can filter', async () => {
     const { urls, stop } = await foreign(counted(500), { filters: true });
     expect(await stop('17')).toMatchObject({ stopped: uuid(17), code: 0 });
     expect(urls).toHaveLength(2);
   });
 
   it.each([
-    ['passes the filter over', {}],
-    ['refuses the filter', { strict: true }],
-  ])('reads the list where the service %s', async (_, ways) => {
+    ['ignores the filter', {}],
+    ['rejects the filter', { strict: true }],
+  ])('reads the list if the service %s', async (_, ways) => {
     const { stop } = await foreign(counted(500), ways);
     expect(await stop('17')).toMatchObject({ stopped: uuid(17), code: 0 });
   });
 
-  it('stops reading when the number cannot come any more', async () => {
+  it('stops reading when the remaining numbers are lower', async () => {
     const { urls, stop } = await foreign(counted(500).filter(({ run_number }) => run_number !== 450));
     expect(await stop('450')).toMatchObject({ stopped: undefined, code: 3 });
     expect(urls).toHaveLength(1);
   });
 
-  it('never takes the newest run for the one that was named', async () => {
+  it('never confuses the newest run with the requested one', async () => {
     const { stop } = await foreign([{ id: uuid(9), run_number: 9 }]);
     expect(await stop('17')).toMatchObject({ stopped: undefined, code: 3 });
   });
 
-  it('refuses a number that several runs have', async () => {
+  it('rejects a number that several runs have', async () => {
     const rows = [
       { id: uuid(1), run_number: 3, agent_name: 'pay' },
       { id: uuid(2), run_number: 3, agent_name: 'ship' },
@@ -241,7 +241,7 @@ describe('looking a run up by number', () => {
     expect(await stop('ship#3')).toMatchObject({ stopped: uuid(2) });
   });
 
-  it('refuses to guess in a list that is too long to be read', async () => {
+  it('does not guess if the list is too long to read', async () => {
     const rows = counted(2_200).map(({ id, run_number }) => ({ id, run_number: run_number % 2 === 0 ? 8_000 + run_number : run_number }));
     const { urls, stop } = await foreign(rows);
     const { stopped, code, stderr } = await stop('9999');
@@ -251,7 +251,7 @@ describe('looking a run up by number', () => {
   });
 });
 
-describe('looking a run up by the beginning of its id', () => {
+describe('looking up a run by the beginning of its ID', () => {
   const rows = [
     { id: uuid(1, 'aaaaaaaa'), run_number: 3 },
     { id: uuid(2, 'aaaaaaaa'), run_number: 2 },
@@ -261,12 +261,12 @@ describe('looking a run up by the beginning of its id', () => {
   it.each([
     ['searches', { searches: true }],
     ['does not search', {}],
-  ])('finds one where the service %s', async (_, ways) => {
+  ])('finds a run if the service %s', async (_, ways) => {
     const { stop } = await foreign(rows, ways);
     expect(await stop('BBBBBBBB')).toMatchObject({ stopped: uuid(3, 'bbbbbbbb'), code: 0 });
   });
 
-  it('names the candidates where several begin so', async () => {
+  it('lists the candidates if several IDs match', async () => {
     const { stop } = await foreign(rows, { searches: true });
     const { stopped, code, stderr } = await stop('aaaaaaaa');
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });

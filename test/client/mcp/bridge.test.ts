@@ -49,7 +49,7 @@ const greeted = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's
 const begin = [rpc('initialize', 0, { protocolVersion: '2025-11-25' }), rpc('notifications/initialized')];
 
 describe('messages', () => {
-  it('B1: are answered with the ID they came with, whatever it is', async () => {
+  it('are answered with the ID they came with, whatever it is', async () => {
     const ids = [0, '0', -1, 1, '1', 'a b', 2 ** 53 - 1];
     const server = await scripted(...ids.map(() => result()));
     const lines = await bridged(server).told(...ids.map((id) => call(id)));
@@ -148,7 +148,7 @@ describe('failures', () => {
     expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
   });
 
-  it('B11: renew a rejected token once', async () => {
+  it('renew a rejected token once', async () => {
     const server = await scripted(
       json(401, { error: 'invalid_token' }),
       result(),
@@ -190,7 +190,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('B2: that the service has forgotten are restarted unnoticed, and the request is sent once more', async () => {
+  it('that the service has forgotten are restarted without the client noticing, and the request is sent once more', async () => {
     const again = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
     const server = await scripted(greeted, accepted, failed(404, -32_001), again, accepted, result({ ok: true }));
     const { told, logged } = bridged(server);
@@ -207,7 +207,7 @@ describe('sessions', () => {
     expect(logged).toHaveLength(1);
   });
 
-  it('B3: that are forgotten twice are an error', async () => {
+  it('that are forgotten twice are an error', async () => {
     const server = await scripted(greeted, accepted, failed(404, -32_001), greeted, accepted, failed(404, -32_001));
     const { told } = bridged(server);
     for (const message of begin) await told(message);
@@ -219,7 +219,7 @@ describe('sessions', () => {
     expect(server.requests).toHaveLength(6);
   });
 
-  it('B4: that are forgotten during many requests are restarted once', async () => {
+  it('that are forgotten during many requests are restarted once', async () => {
     const server = await scripted(greeted, accepted);
     let current = 's1';
     server.always(
@@ -243,7 +243,7 @@ describe('sessions', () => {
 });
 
 describe('streams', () => {
-  it('B6: are passed on as they arrive, one message per line', async () => {
+  it('are passed on as they arrive, one message per line', async () => {
     const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { message: 'grüße 😀' } };
     const text = `: hi\r\nretry: 5\r\n\r\ndata: ${JSON.stringify(progress)}\r\n\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} })}\r\n\r\n`;
     const server = await scripted(answer(200, text, { 'content-type': 'text/event-stream' }));

@@ -162,7 +162,7 @@ describe('a response that is an event stream', () => {
   const progress = message({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
   const done = message({ jsonrpc: '2.0', id: 'tools/call', result: { ok: true } });
 
-  it('ends with the answer, whatever surrounds it', async () => {
+  it('ends with the response, whatever surrounds it', async () => {
     for (const chunks of [
       [done],
       [': hello\n\n', progress, 'event: ping\ndata: {}\n\n', done],

@@ -111,7 +111,7 @@ describe('writing', () => {
     expect(await readdir(folder)).toEqual(['a', 'empty', 'large']);
   });
 
-  it('with early syncs writes everything or nothing', async () => {
+  it('writes everything or nothing with early syncs', async () => {
     const folder = await temporaryFolder();
     const piece = Buffer.alloc(1_048_576, 'content');
     const many = async function* (): AsyncGenerator<Uint8Array> {

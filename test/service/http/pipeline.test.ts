@@ -80,7 +80,7 @@ describe('access', () => {
 });
 
 describe('the rate limit', () => {
-  it('rejects the request that exceeds it, and says until when', async () => {
+  it('rejects the request that exceeds it, and reports when it ends', async () => {
     const clock = new ManualClock();
     const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
     clock.advance(1_500);

@@ -29,7 +29,7 @@ describe('a service', () => {
     expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' } });
   });
 
-  it('says why it cannot be written, where that is known', async () => {
+  it('reports why it cannot be written, if that is known', async () => {
     const store = await opened();
     const full = new Proxy(store, {
       get: (target, name, receiver) => {

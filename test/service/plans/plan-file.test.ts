@@ -39,7 +39,7 @@ it.each([
   );
 });
 
-it('names everything that is wrong at once', () => {
+it('reports all problems together', () => {
   expect(() => parsePlan('maxConcurrentRuns: 0\nproducts: 1', 'p.yaml')).toThrow(
     /^p\.yaml is not a valid plan: maxConcurrentRuns .*; products /,
   );

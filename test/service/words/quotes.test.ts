@@ -23,7 +23,7 @@ it.each<[string, string[]]>([
   expect(textsIn(text)).toEqual(texts);
 });
 
-it('tells YAML from texts', () => {
+it('distinguishes YAML from text', () => {
   expect(masked('`say: x` {say: y} "z"').quotes.map(({ code }) => code)).toEqual([true, true, false]);
 });
 

@@ -28,7 +28,8 @@ export const fileTools = [
   defineTool({
     name: 'read_file',
     title: 'Read a file',
-    description: "Reads a file of a run's sandbox. Text of up to 1 MB is part of the result; for anything else, the result contains a download_url.",
+    description:
+      "Reads a file of a run's sandbox. Text of up to 1 MB is part of the result; for anything else, the result contains a download_url.",
     operation: 'getRunSandboxFileContent',
     input: Closed({ run_id: runId, path: Type.String({ minLength: 1, description: 'The path of the file, as returned by list_files' }) }),
     readOnly: true,

@@ -67,7 +67,11 @@ it('is not found if its folder is gone, and an error if the folder cannot be rea
   });
   await rm(home, { recursive: true });
   expect(await listing(api, run.id)).toEqual({ sandboxStatus: 'not_found', path: '/workspace', entries: [] });
-  expect(await note(api, run.id)).toMatchObject({ sandboxStatus: 'not_found', content: null, message: 'The sandbox of this run has been removed.' });
+  expect(await note(api, run.id)).toMatchObject({
+    sandboxStatus: 'not_found',
+    content: null,
+    message: 'The sandbox of this run has been removed.',
+  });
 });
 
 it('is removed after the retention time, not before, and only if one is set', async () => {

@@ -1,4 +1,4 @@
-/** Transactions that reach the disk together: what each of them learns, and when. */
+/** Transactions that reach the disk together: when each of them resolves or rejects. */
 import { type Kysely, sql } from 'kysely';
 import Libsql, { type Statement } from 'libsql';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { storeOf } from '../../../../../src/service/store/database/sqlite/open.t
 import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
 import { Gate } from '../../../helpers/runtime.ts';
 
-/** A database whose commits are counted, and fail on request. */
+/** A database that counts its commits, which fail on request. */
 async function counted() {
   const file = `${await temporaryDirectory()}/test.db`;
   const real = new Libsql(file);
@@ -64,12 +64,12 @@ const inTransaction = (db: Kysely<Database>, name: string) =>
   });
 
 describe('a full disk', () => {
-  it('does not keep anybody from reading what is there', async () => {
+  it('does not prevent reads of existing data', async () => {
     const { db, commits, names, insert } = await counted();
     await insert('kept').execute();
     commits.failure = new Error('no space left');
     const lost = [insert('a').execute(), inTransaction(db, 'b')].map((one) => one.catch((error: unknown) => error));
-    // At the same moment, so that it sees what is being written.
+    // It reads at the same moment, so it sees the uncommitted changes first.
     expect(await names()).toEqual(['kept']);
     expect(await Promise.all(lost)).toEqual([commits.failure, commits.failure]);
     expect(await names()).toEqual(['kept']);
@@ -78,7 +78,7 @@ describe('a full disk', () => {
 });
 
 describe('transactions at the same moment', () => {
-  it('reach the disk with one commit, and those after them with another', async () => {
+  it('reach the disk with one commit, and later ones with another', async () => {
     const { db, commits, names, insert } = await counted();
     await Promise.all(['a', 'b', 'c'].map((name) => inTransaction(db, name)));
     expect(commits.count).toBe(1);
@@ -87,7 +87,7 @@ describe('transactions at the same moment', () => {
     expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  it('do not see what is taken back, and are not taken back with it', async () => {
+  it('do not see changes that are rolled back, and are not rolled back with them', async () => {
     const { db, commits, names } = await counted();
     const fails = db.transaction().execute(async (trx) => {
       await trx.insertInto('settings').values({ name: 'gone', value: '' }).execute();
@@ -100,7 +100,7 @@ describe('transactions at the same moment', () => {
     expect(commits.count).toBe(1);
   });
 
-  it('are done when they are on the disk and not before, and so is who reads what they wrote', async () => {
+  it('resolve only when they are on the disk, and so do reads of what they wrote', async () => {
     const { db, commits, names } = await counted();
     const seen: [string, number][] = [];
     const note = (what: string) => () => void seen.push([what, commits.count]);
@@ -108,7 +108,7 @@ describe('transactions at the same moment', () => {
     expect(seen.map(([, count]) => count)).toEqual([1, 1]);
   });
 
-  it('fail together when the disk takes none of it, and whoever read of it reads again', async () => {
+  it('fail together when their commit fails, and reads that saw their changes are repeated', async () => {
     const { db, commits, names, insert, changes } = await counted();
     await insert('before').execute();
     commits.failure = new Error('no space left');
@@ -125,13 +125,13 @@ describe('transactions at the same moment', () => {
     for (const outcome of writes) expect(outcome).toMatchObject({ status: 'rejected', reason: commits.failure });
     commits.failure = undefined;
     expect(await names()).toEqual(['before']);
-    // What somebody remembers of it is not to be trusted.
+    // Values that were cached from it are invalidated.
     expect(changes.of(['settings'])).toBeGreaterThan(before + 3);
     await inTransaction(db, 'after');
     expect(await names()).toEqual(['after', 'before']);
   });
 
-  it('do not go on alone after SQLite has given up the one they are part of', async () => {
+  it('do not continue after SQLite has rolled back their group', async () => {
     const { db, broken, names, commits } = await counted();
     broken.statement = 'insert into "settings" ("name", "value") values (?, ?) on conflict do nothing';
     const stubborn = async (trx: Queries) => {
@@ -155,7 +155,7 @@ const turns = async () => {
 };
 
 describe('on the way to the disk', () => {
-  it('nobody is told, others go on, and the next gather to be synced together', async () => {
+  it('writers learn nothing yet, others can continue, and later transactions are synced together', async () => {
     const { db, commits, disk, insert } = await counted();
     const [first, second] = [new Gate(), new Gate()];
     disk.syncs = 0;
@@ -182,7 +182,7 @@ describe('on the way to the disk', () => {
     expect([...told].sort()).toEqual(['a', 'b', 'c', 'd', 'read']);
   });
 
-  it('a read alone waits for what it saw', async () => {
+  it('a single read waits until what it saw is on the disk', async () => {
     const { disk, insert, names } = await counted();
     const goOn = new Gate();
     disk.sync = () => goOn.opened as Promise<undefined>;
@@ -199,14 +199,14 @@ describe('on the way to the disk', () => {
     await written;
   });
 
-  it('what a disk did not keep ends everything: nobody knows what is there', async () => {
+  it('a failed sync fails everything until a restart, because the content of the disk is unknown', async () => {
     const { db, disk, insert, names, changes } = await counted();
     const goOn = new Gate();
     disk.sync = () => goOn.opened.then(() => Promise.reject(new Error('EIO')));
     const before = changes.of([]);
     const outcomes = Promise.allSettled([insert('a').execute(), inTransaction(db, 'b')]);
     await turns();
-    // Gathered meanwhile, and never committed.
+    // These gather in the meantime and are never committed.
     const later = Promise.allSettled([insert('c').execute(), names()]);
     await turns();
     goOn.open();
@@ -233,7 +233,7 @@ describe('a unit of work', () => {
     expect(await names()).toEqual(['a', 'b', 'c']);
   });
 
-  it('leaves nothing behind when it is rejected, and keeps what others did at the same time', async () => {
+  it('leaves nothing behind when it is rejected, and does not affect simultaneous changes', async () => {
     const { db, names } = await counted();
     const failed = db.atomically(async ({ store }) => {
       await inTransaction(store, 'gone');
@@ -259,7 +259,7 @@ describe('a unit of work', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
-  it('takes transactions that overlap one after the other', async () => {
+  it('executes overlapping transactions one after the other', async () => {
     const { db, names } = await counted();
     await db.atomically(async ({ store }) => {
       const goOn = new Gate();
@@ -317,7 +317,7 @@ describe('a unit of work', () => {
     expect([effects, await names()]).toEqual([0, []]);
   });
 
-  it('does not learn of a failure to commit what came after it', async () => {
+  it('is not affected when a later commit fails', async () => {
     const { db, commits, disk, names } = await counted();
     const goOn = new Gate();
     disk.sync = () => goOn.opened as Promise<undefined>;
@@ -356,7 +356,7 @@ describe('a unit of work', () => {
     expect(await names()).toEqual([]);
   });
 
-  it('takes part in the unit that it is used in', async () => {
+  it('is part of the unit that it is nested in', async () => {
     const { db, commits, names } = await counted();
     const failed = db.atomically(async ({ store }) => {
       await store.atomically((inner) => inTransaction(inner.store, 'a'));
@@ -367,7 +367,7 @@ describe('a unit of work', () => {
   });
 });
 
-it('what SQLite does outside of transactions alone waits for those that are open', async () => {
+it('a statement that SQLite allows only outside of transactions waits for open ones', async () => {
   const { db, names } = await counted();
   const directory = await temporaryDirectory();
   await Promise.all([inTransaction(db, 'a'), sql`vacuum into ${`${directory}/copy.db`}`.execute(db), inTransaction(db, 'b')]);
@@ -377,7 +377,7 @@ it('what SQLite does outside of transactions alone waits for those that are open
   expect(await names()).toEqual(['a', 'b']);
 });
 
-it('a closed database has what was written to it last', async () => {
+it('closing a database completes the writes in progress', async () => {
   const { db } = await counted();
   const written = inTransaction(db, 'a');
   await new Promise((resolve) => process.nextTick(resolve));
