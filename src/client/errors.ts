@@ -224,7 +224,7 @@ export class RateLimitedError extends AopsError {
 export class DeadlineError extends AopsError {
   constructor(reason: string, { wait, left }: { wait: number; left: number }, details: ErrorDetails = {}) {
     super(
-      `Not done in time: ${reason}. The next attempt would be in ${formatDuration(wait)}, but --timeout leaves only ${formatDuration(left)}.`,
+      `The command cannot finish in time: ${reason}. The next attempt would be in ${formatDuration(wait)}, but --timeout leaves only ${formatDuration(left)}.`,
       { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.', details },
     );
   }

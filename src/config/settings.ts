@@ -133,7 +133,7 @@ export function parseSetting(definition: SettingDefinition, value: SettingValue,
       throw new UsageError(`${name} must be on or off.`);
     case 'duration':
       if (parseDuration(text) !== undefined) return text;
-      throw new UsageError(`${name} is not a duration.`, 'Write it like 300ms, 30s, 1m30s or 2h.');
+      throw new UsageError(`${name} must be a duration.`, 'Write it like 300ms, 30s, 1m30s or 2h.');
     case 'choice':
       if (definition.choices?.includes(text)) return text;
       throw new UsageError(`${name} must be one of: ${definition.choices?.join(', ')}.`);

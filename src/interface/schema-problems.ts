@@ -34,7 +34,7 @@ export function schemaProblems(schemaErrors: readonly unknown[]): SchemaProblem[
     if (error.keyword === 'required')
       for (const name of error.params.requiredProperties ?? []) otherProblems.set(path === '' ? name : `${path}.${name}`, 'is required');
     else if (error.keyword === 'additionalProperties')
-      for (const name of error.params.additionalProperties ?? []) otherProblems.set(path === '' ? name : `${path}.${name}`, 'is not known');
+      for (const name of error.params.additionalProperties ?? []) otherProblems.set(path === '' ? name : `${path}.${name}`, 'is unknown');
     else if (error.keyword === 'type') for (const type of [error.params.type ?? []].flat()) add(types, path, type);
     else if (error.keyword === 'const') add(values, path, String(error.params.allowedValue));
     else if (error.keyword === 'enum') for (const value of error.params.allowedValues ?? []) add(values, path, String(value));

@@ -224,7 +224,7 @@ describe('config', () => {
     [['config', 'get', 'colour'], 'colour'],
     [['config', 'set', 'colour', 'red'], 'colour'],
     [['config', 'set', 'output', 'xml'], 'must be one of: table, json'],
-    [['config', 'set', 'timeout', 'soon'], 'is not a duration'],
+    [['config', 'set', 'timeout', 'soon'], 'must be a duration'],
     [['config', 'set', 'base_url', 'nonsense'], 'base_url'],
     [['config', 'set', 'output'], 'Specify either a value or --unset.'],
     [['config', 'set', 'output', 'json', '--unset'], 'Specify either a value or --unset.'],

@@ -255,7 +255,7 @@ describe('bulk commands', () => {
     expect(gone).toMatchObject({ code: 3, stdout: '' });
     expect((await service.cli(['cases', 'retry', '-'], { stdin: ' \n' })).stderr).toContain('Standard input contains no IDs.');
     expect((await service.cli(['cases', 'retry', '-'], { stdin: 'x' })).stderr).toContain(
-      'Each word on standard input must be an ID; "x" is not a valid one.',
+      'Each word on standard input must be an ID, not "x".',
     );
   });
 

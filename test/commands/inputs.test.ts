@@ -21,7 +21,7 @@ describe('checks', () => {
 
   it('accepts IDs in upper and lower case, and nothing else', () => {
     expect(uuid('6F1C0A51-6C6E-4B0E-9F0E-0D4D4F3A2B11', 'ID')).toBe('6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11');
-    expect(() => uuid('6f1c0a51', 'ID')).toThrow('ID must be an ID; "6f1c0a51" is not a valid one.');
+    expect(() => uuid('6f1c0a51', 'ID')).toThrow('ID must be an ID, not "6f1c0a51".');
   });
 
   it('accepts only complete web addresses', () => {
@@ -40,7 +40,7 @@ describe('a value that the service would reject', () => {
     [['sandbox', 'pull', id, '--to='], '--to is empty.'],
     [['runs', 'start', '--agent', 'greeter', '--webhook-url', 'example.com'], '--webhook-url must be an http or https address'],
     [['runs', 'send', id, ''], 'MESSAGE is empty.'],
-    [['runs', 'respond', id, 'first', '--approve'], 'REQUEST must be an ID; "first" is not a valid one.'],
+    [['runs', 'respond', id, 'first', '--approve'], 'REQUEST must be an ID, not "first".'],
     [['runs', 'list', '--limit', '0'], '--limit must be a whole number, 1 or more, not "0".'],
   ])('%j is rejected by the command line with exit 2', async (argv, message) => {
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];

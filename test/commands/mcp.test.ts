@@ -101,7 +101,7 @@ describe('mcp call', () => {
         'agent_id must be a UUID',
         'The arguments of start_run are: agent_id, message, sandbox_id.',
       ],
-      [['start_run', '-f', `agent_id=${agent}`, '-f', 'mesage=y'], 'mesage is not known', 'The arguments of start_run are:'],
+      [['start_run', '-f', `agent_id=${agent}`, '-f', 'mesage=y'], 'mesage is unknown', 'The arguments of start_run are:'],
       [['start_run'], 'agent_id is required', 'The arguments of start_run are:'],
       [['list_runs', '-f', 'limit=3'], 'limit must be an integer', '-F sends numbers'],
       [['list_runs', '-f', 'status=odd'], 'status must be one of: not_started, pending', 'The arguments of list_runs are:'],

@@ -40,7 +40,7 @@ describe('agents memory', () => {
     expect((await memory('get', 'shop', 'note.md')).stderr).toContain('hint: Did you mean notes.md?\n');
     const outside = await memory('get', 'shop', '../x');
     expect(outside).toMatchObject({ code: 2, stdout: '' });
-    expect(outside.stderr).toContain('"../x" is not a valid one');
+    expect(outside.stderr).toContain('not "../x"');
   });
 
   it('downloads all files, and overwrites none without --force', async () => {

@@ -303,7 +303,7 @@ describe.concurrent('a review', () => {
     expect((await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'write a poem', '--accept'])).code).toBe(10);
     const refused = await service.cli(['revisions', 'accept', `${name}@latest`]);
     expect(refused.code).toBe(6);
-    expect(refused.stderr).toContain('error: The builder run failed, so it proposes nothing.\n');
+    expect(refused.stderr).toContain('error: The builder run failed, so there is no proposal.\n');
     expect(refused.stderr).not.toContain('understands');
   });
 

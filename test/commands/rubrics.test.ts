@@ -70,7 +70,7 @@ describe('agents rubrics', () => {
     ['a description that is too short', ['create', 'shop', 'abc', '--description', 'short'], 2, '--description'],
     ['nothing to change', ['update', 'shop', 'x'], 2, 'nothing to change'],
     ['a missing rubric', ['update', 'shop', 'says-pad', '--title', 'abc'], 3, 'no rubric "says-pad"'],
-    ['an invalid revision', ['list', 'shop', '--revision', 'junk'], 2, '--revision must be a revision; "junk" is not a valid one.'],
+    ['an invalid revision', ['list', 'shop', '--revision', 'junk'], 2, '--revision must be a revision, not "junk".'],
     ['a missing file', ['replace', 'shop', '--from', 'nowhere.yaml', '--yes'], 2, 'no such file'],
     ['a file with other content', ['replace', 'shop', '--from', 'other.yaml', '--yes'], 2, 'entry 1'],
     [

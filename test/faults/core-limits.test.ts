@@ -80,7 +80,7 @@ describe('Retry-After', () => {
     const result = await outcomeOf(read, [limited({ 'retry-after': '30' })], { deadline: now + 10_000 });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
     expect(result.message).toBe(
-      'Not done in time: the rate limit is used up. The next attempt would be in 31s, but --timeout leaves only 10s.',
+      'The command cannot finish in time: the rate limit is used up. The next attempt would be in 31s, but --timeout leaves only 10s.',
     );
   });
 

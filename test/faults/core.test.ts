@@ -69,7 +69,8 @@ describe('connecting', () => {
     expect(result).toMatchObject({
       exit: 9,
       waits: [250, 500],
-      message: 'Not done in time: the connection was refused. The next attempt would be in 1s, but --timeout leaves only 250ms.',
+      message:
+        'The command cannot finish in time: the connection was refused. The next attempt would be in 1s, but --timeout leaves only 250ms.',
     });
   });
 

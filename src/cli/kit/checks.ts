@@ -22,18 +22,12 @@ export const isUuid = (value: string): boolean => uuidForm.test(value);
 /** An ID, in lower case as the service writes it. */
 export const uuid: Check = (value, name) => {
   if (isUuid(value)) return value.toLowerCase();
-  throw new UsageError(
-    `${name} must be an ID; "${value}" is not a valid one.`,
-    'IDs are UUIDs such as 6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11.',
-  );
+  throw new UsageError(`${name} must be an ID, not "${value}".`, 'IDs are UUIDs such as 6f1c0a51-6c6e-4b0e-9f0e-0d4d4f3a2b11.');
 };
 
 /** An absolute http or https address. */
 export const webAddress: Check = (value, name) => {
   const protocol = URL.canParse(value) ? new URL(value).protocol : '';
   if (protocol === 'http:' || protocol === 'https:') return value;
-  throw new UsageError(
-    `${name} must be an http or https address; "${value}" is not a valid one.`,
-    'Write it in full: https://example.com/hook.',
-  );
+  throw new UsageError(`${name} must be an http or https address, not "${value}".`, 'Write it in full: https://example.com/hook.');
 };

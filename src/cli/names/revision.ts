@@ -15,10 +15,7 @@ const naming =
   (advice = ''): Check =>
   (value, name) => {
     if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
-    throw new UsageError(
-      `${name} must be a revision; "${value}" is not a valid one.`,
-      `Use its ID, or AGENT@live, AGENT@latest or AGENT@3.${advice}`,
-    );
+    throw new UsageError(`${name} must be a revision, not "${value}".`, `Use its ID, or AGENT@live, AGENT@latest or AGENT@3.${advice}`);
   };
 
 /** An argument that names a revision. */

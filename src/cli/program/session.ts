@@ -122,7 +122,7 @@ export class Session {
   readonly #abandon = (): void => this.#controller.abort(new Error('the output is no longer read'));
 
   #startDeadline(milliseconds: number, timeout: string): void {
-    const passed = new AopsError(`Not done within ${timeout}.`, {
+    const passed = new AopsError(`The command did not finish within ${timeout}.`, {
       code: 'timeout',
       exit: exitCodes.timeout,
       hint: 'Allow more time with --timeout.',

@@ -92,7 +92,7 @@ async function resend(client: Client, entry: JournalEntry): Promise<unknown> {
 }
 
 const notOpen = (key: string): AopsError =>
-  new AopsError(`No change is open under the key ${key}.`, {
+  new AopsError(`There is no open change with the key ${key}.`, {
     code: 'change_not_open',
     exit: exitCodes.notFound,
     hint: 'It has been settled already, or is too old to be sent again. `aops retry` lists open changes.',

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { dataDirFlag, defaultDataDirectory, owningService } from '../../cli/connect/local-state.ts';
+import { fileProblem } from '../../cli/input/body.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { argument, flag } from '../../cli/kit/flags.ts';
@@ -95,9 +96,8 @@ async function sourceOf({ terminal }: Context, file: string): Promise<AsyncItera
     }
     return createReadStream(file, { fd: handle, highWaterMark: 1_048_576 });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${file} cannot be read (${code ?? 'unknown error'}).`, 'Check the path.', 'file_not_readable');
+    throw new UsageError(fileProblem(file, error as NodeJS.ErrnoException), 'Check the path.', 'file_not_readable');
   }
 }
 

@@ -147,7 +147,7 @@ describe('several processes', () => {
       maxWaitMilliseconds: 20_000,
       deadline: now + 20_000,
     });
-    await expect(one.client.call('getRun', getRun)).rejects.toThrow('Not done in time');
+    await expect(one.client.call('getRun', getRun)).rejects.toThrow('cannot finish in time');
     other.clock.advance(1_000);
     await other.client.call('getRun', getRun);
     expect(other.clock.waits).toEqual([21_000]);

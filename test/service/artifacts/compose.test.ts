@@ -73,7 +73,7 @@ describe('a request', () => {
   });
 
   it.each([
-    ['runs by colour', /do not know what "colour" means/, /The generator of the local service understands/],
+    ['runs by colour', /The word "colour" cannot be used here/, /The generator of the local service understands/],
     ['make me a sandwich', /"sandwich"/, /bar chart of/],
     ['', /does not request anything/, /understands/],
     ['thanks!', /does not request anything/, /understands/],

@@ -398,7 +398,7 @@ describe('tools', () => {
       ['get_run', { run_id: nowhere }, 'run_not_found', 'list_runs'],
       ['get_run', { run_id: 'x' }, 'invalid_request', 'run_id must be a UUID'],
       ['get_run', {}, 'invalid_request', 'run_id is required'],
-      ['list_agents', { limt: 1 }, 'invalid_request', 'limt is not known'],
+      ['list_agents', { limt: 1 }, 'invalid_request', 'limt is unknown'],
       ['wait_for_run', { run_id: nowhere, timeout_seconds: 26 }, 'invalid_request', 'timeout_seconds must be at most 25'],
       ['start_run', { agent_id: nowhere }, 'agent_not_found', 'list_agents'],
       ['read_file', { run_id: done.id, path: 'none.txt' }, 'file_not_found', 'list_files'],

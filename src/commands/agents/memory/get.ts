@@ -14,7 +14,7 @@ import type { MemoryFileContent } from '../../../interface/types.ts';
 const memoryPath: Check = (value, name) => {
   if (value.split('/').every((part) => part !== '' && part !== '.' && part !== '..')) return value;
   throw new UsageError(
-    `${name} must be the path of a memory file; "${value}" is not a valid one.`,
+    `${name} must be the path of a memory file, not "${value}".`,
     'List the memory files with `aops agents memory list AGENT`.',
   );
 };

@@ -185,7 +185,7 @@ export async function discardRevision(engine: HasStore & HasClock & HasWorker, r
       throw new ServiceError(
         409,
         'builder_run_not_active',
-        `The builder run is already ${run.resolution ?? run.status}; there is nothing to discard.`,
+        `The builder run cannot be discarded; it has already ended (${run.resolution ?? run.status}).`,
       );
     }
     await revokeJob(trx, jobKinds.builderRun, run.id);
@@ -225,7 +225,7 @@ async function reviewed(trx: Queries, revision: Revision, guard: ReviewGuard): P
     waiting_for_input: 'is waiting for answers to its questions',
     completed: 'was already accepted',
     cancelled: `was ${run.resolution ?? 'cancelled'}`,
-    failed: 'failed, so it proposes nothing',
+    failed: 'failed, so there is no proposal',
   }[run.status];
   throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run ${why}.`);
 }

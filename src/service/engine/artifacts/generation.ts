@@ -213,8 +213,10 @@ export async function stopArtifact(
 /** Throws 409 `artifact_generating`. */
 export function requireIdle(artifact: ArtifactRow): void {
   if (!isGenerating(artifact)) return;
-  const state = artifact.question === null ? `is ${artifact.status}` : 'is waiting for an answer';
-  throw new ServiceError(409, 'artifact_generating', `A generation of this artifact ${state}. Wait until it ends, or stop it first.`);
+  const isAsking = artifact.question !== null;
+  const state = isAsking ? 'is waiting for an answer' : `is ${artifact.status}`;
+  const advice = isAsking ? 'Answer its question, or stop it first.' : 'Wait until it ends, or stop it first.';
+  throw new ServiceError(409, 'artifact_generating', `A generation of this artifact ${state}. ${advice}`);
 }
 
 export const artifactEmpty = (to: string): ServiceError =>
