@@ -232,7 +232,7 @@ describe('a backup of files that runs have written', () => {
       await truncate(path.join(workspace, file), size);
     }
     const { bytes, progress } = await promptly(() => backUp(directory), 20_000);
-    const problem = 'it is 100,000,000,000 bytes long with only 0 bytes of it on the disk, so it is left out';
+    const problem = 'it is 100,000,000,000 bytes long with only 0 bytes on the disk, so it is left out';
     expect(progress.problems).toEqual([{ path: `${name}/huge`, problem }]);
     const there = path.join(await restored(bytes), name);
     expect((await readdir(there)).sort()).toEqual(['a-small', 'deep', 'small']);

@@ -98,10 +98,10 @@ describe('steps about cases', () => {
 
   it.each([
     ['soon', 'Step 1 (postpone_case, line 3): "soon" is not a date; write 2026-07-18, or 2026-07-18T09:30:00Z.'],
-    ['2026-07-18T09:00:00', 'is no date'],
-    ['2026-13-01', 'is no date'],
-    ['2027-02-30', 'is no date'],
-    ['2026-09-31T09:30:00Z', 'is no date'],
+    ['2026-07-18T09:00:00', 'is not a date'],
+    ['2026-13-01', 'is not a date'],
+    ['2027-02-30', 'is not a date'],
+    ['2026-09-31T09:30:00Z', 'is not a date'],
     ['2026-07-18T09:00:00Z', 'Step 1 (postpone_case, line 3): 2026-07-18T09:00:00Z is not in the future.'],
   ])('refuse to postpone it until %s', async (text, error) => {
     const run = host('- postpone_case: { until: "{{ message }}" }', { case: aCase, messages: [text] });
