@@ -72,6 +72,19 @@ describe('a prompt that appears by itself', () => {
     expect(await watch.exit).toBe(130);
   });
 
+  it('is not answered by keys pressed when it is drawn, if it is a question', async () => {
+    const run = await asking('writer');
+    const watch = machine.terminal('runs', 'watch', run);
+    await watch.shows('What changed?');
+    watch.type('typed too early', keys.enter);
+    await watch.shows('the keys work in a moment');
+    await watch.asks('What changed?');
+    expect(await statusOf(run)).toBe('waiting');
+    watch.type('the text', keys.enter);
+    await watch.shows('noted: the text');
+    expect(await watch.exit).toBe(0);
+  });
+
   it('is not answered in a waiting inbox either', async () => {
     const inbox = machine.terminal('inbox', '--watch', '--agent', 'writer');
     await inbox.shows('Waiting for requests');

@@ -16,6 +16,8 @@ describe('runs send at a terminal', () => {
     const send = machine.terminal('runs', 'send', run, 'looks good to me');
     send.type(keys.down, keys.enter);
     await send.shows('is waiting for an answer: Deploy?');
+    send.type(keys.down, keys.enter);
+    await send.shows('the keys work in a moment');
     await send.asks('Do not send the message');
     send.type(keys.enter);
     send.type('\u001b');
