@@ -2,7 +2,7 @@
 import type { ErrorDetails } from '../base/errors.ts';
 import type { OperationId } from '../interface/operations.ts';
 import type { Response } from '../interface/types.ts';
-import { runNotShown, UnusableAnswerError } from './errors.ts';
+import { runNotVisible, UnusableAnswerError } from './errors.ts';
 import type { Reading } from './transport.ts';
 
 /** The members of each operation's response that its callers rely on; for operations not listed, any object will do. */
@@ -54,8 +54,8 @@ export const requiredMembers: { readonly [Id in OperationId]?: readonly (keyof R
  */
 export function checkAnswer<Id extends OperationId>(id: Id, { value }: Reading & { value?: unknown }, details: ErrorDetails): Response<Id> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UnusableAnswerError(details);
-  if (id === 'getRun' && (value as { run?: unknown }).run === null) throw runNotShown(details);
-  const missing = requiredMembers[id]?.find((name) => (value as Record<string, unknown>)[name] == null);
-  if (missing !== undefined) throw new UnusableAnswerError(details, missing);
+  if (id === 'getRun' && (value as { run?: unknown }).run === null) throw runNotVisible(details);
+  const missingField = requiredMembers[id]?.find((name) => (value as Record<string, unknown>)[name] == null);
+  if (missingField !== undefined) throw new UnusableAnswerError(details, missingField);
   return (id === 'getRun' ? { pending_human_request: null, ...value } : value) as Response<Id>;
 }

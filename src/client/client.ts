@@ -10,7 +10,7 @@ import type { Dispatcher } from '../base/undici.ts';
 import type { Input, JsonOperationId, Response, StreamOperationId } from '../interface/types.ts';
 import { checkAnswer } from './answers.ts';
 import { backoff, retryPolicy } from './backoff.ts';
-import { abandonedChange, asNotOffered, DeadlineError, OutcomeUnknownError, RateLimitedError } from './errors.ts';
+import { abandonedChange, DeadlineError, OutcomeUnknownError, RateLimitedError, toNotOfferedError } from './errors.ts';
 import { EventConnector, type OpenEventsOptions } from './event-connector.ts';
 import type { EventReader } from './event-reader.ts';
 import { ChangeKeys, checkedIdempotencyKey, newIdempotencyKey, replacementKey } from './idempotency.ts';
@@ -23,7 +23,7 @@ import { type Decision, decide, leavesOpen, orOutcomeUnknown, type Progress } fr
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { followConnections, Sending } from './sending.ts';
+import { followConnections, SendAttempt } from './send-attempt.ts';
 import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 
@@ -83,7 +83,7 @@ export class Client {
   async call<Id extends JsonOperationId>(id: Id, input: Input<Id>, options: CallOptions = {}): Promise<Response<Id>> {
     const request = operationRequest(id, input);
     const response = await this.send(request, options).catch((error: unknown) => {
-      throw asNotOffered(id, error);
+      throw toNotOfferedError(id, error);
     });
     return checkAnswer(id, readJson(response), { status: response.status, method: request.method, path: request.path });
   }
@@ -114,17 +114,17 @@ export class Client {
       resent: false,
     };
     const signal = anySignal([this.#signal, options.signal]);
-    const settled = options.confidential ? async () => undefined : await this.#noteChange(request, progress);
+    const settleChange = options.confidential ? async () => undefined : await this.#noteChange(request, progress);
     try {
       const response = await this.#perform(request, progress, signal, options.once === true);
-      await settled();
-      const repeated = this.#options.idempotencyKey !== undefined && progress.retries === 0 && isReplayed(response);
-      if (repeated) this.#emit({ type: 'replayed', method: request.method, path: request.path });
+      await settleChange();
+      const isReplay = this.#options.idempotencyKey !== undefined && progress.retries === 0 && isReplayed(response);
+      if (isReplay) this.#emit({ type: 'replayed', method: request.method, path: request.path });
       return response;
     } catch (error) {
-      const ranOut = (signal.aborted && error === signal.reason) || error instanceof DeadlineError;
-      if (ranOut && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
-      if (!(error instanceof OutcomeUnknownError)) await settled();
+      const isOutOfTime = (signal.aborted && error === signal.reason) || error instanceof DeadlineError;
+      if (isOutOfTime && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
+      if (!(error instanceof OutcomeUnknownError)) await settleChange();
       throw error;
     }
   }
@@ -149,8 +149,8 @@ export class Client {
         rejectedHint: this.#options.rejectedHint,
         maxWaitMilliseconds: this.#maxWait,
         now: this.#gate.server.now(),
-        affordable: this.#budget.affordable,
-        once: once || this.#budget.never,
+        canAfford: this.#budget.canAfford,
+        once: once || this.#budget.neverRetries,
         random: this.#random,
       });
       progress.ambiguous ||= leavesOpen(outcome);
@@ -167,17 +167,17 @@ export class Client {
     const authorization = await orOutcomeUnknownOnFailure(progress, signal, () => this.#options.credential.authorization(signal));
     const { key } = progress;
     if (key === undefined) return { outcome: await this.#attempt(request, { ...request.headers, authorization }, signal), authorization };
-    const sending = new Sending(key);
+    const attempt = new SendAttempt(key);
     try {
       const outcome = await this.#attempt(request, { ...request.headers, authorization, 'idempotency-key': key }, signal);
       if (outcome.kind === 'response') return { outcome, authorization };
-      const maybeSent = outcome.maybeSent && sending.begun;
-      return { outcome: { ...outcome, maybeSent, stale: maybeSent && !outcome.final && sending.stale }, authorization };
+      const maybeSent = outcome.maybeSent && attempt.hasBegun;
+      return { outcome: { ...outcome, maybeSent, stale: maybeSent && !outcome.final && attempt.isStale }, authorization };
     } catch (reason) {
-      progress.ambiguous ||= sending.begun;
+      progress.ambiguous ||= attempt.hasBegun;
       throw reason;
     } finally {
-      sending.end();
+      attempt.end();
     }
   }
 
@@ -232,7 +232,7 @@ export class Client {
    * @throws the failure itself when the retry budget is used up; RateLimitedError when the wait is longer than the user allows
    */
   async backOff(retry: number, failure: Error, signal: AbortSignal, headers: ResponseHeaders = {}): Promise<void> {
-    if (!this.#budget.affordable) throw failure;
+    if (!this.#budget.canAfford) throw failure;
     const requested = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
     if (requested > this.#maxWait) throw new RateLimitedError(requested, this.#maxWait, {});
     const waitMilliseconds = Math.max(spread(requested, this.#random), backoff(retry, this.#random));
@@ -259,7 +259,7 @@ export class Client {
     const defaultHeaders = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': this.#options.userAgent };
     const requestHeaders = { ...defaultHeaders, ...headers };
     const dispatcher = await this.dispatcher();
-    const started = steadyTime(this.#clock);
+    const startedAt = steadyTime(this.#clock);
     const run = (limit: AbortSignal): Promise<Outcome> =>
       attempt(dispatcher, {
         origin,
@@ -267,15 +267,15 @@ export class Client {
         method: request.method,
         headers: requestHeaders,
         signal: limit,
-        onHead: (responseHeaders) => this.#gate.observe(responseHeaders, started, steadyTime(this.#clock)),
+        onHead: (responseHeaders) => this.#gate.observe(responseHeaders, startedAt, steadyTime(this.#clock)),
         onMessage: request.onMessage,
         media: request.media,
         ...(request.body === undefined ? {} : { body: request.body }),
       });
     const outcome = await timeLimited(this.#clock, signal, run, request.attemptMilliseconds);
-    const milliseconds = Math.round(steadyTime(this.#clock) - started);
-    const traced = { ...requestHeaders, authorization: `${headers.authorization?.split(' ', 1)[0]} ***` };
-    const trace = { type: 'trace', method: request.method, url: origin + path, requestHeaders: traced, milliseconds } as const;
+    const milliseconds = Math.round(steadyTime(this.#clock) - startedAt);
+    const tracedHeaders = { ...requestHeaders, authorization: `${headers.authorization?.split(' ', 1)[0]} ***` };
+    const trace = { type: 'trace', method: request.method, url: origin + path, requestHeaders: tracedHeaders, milliseconds } as const;
     if (outcome.kind === 'failure') {
       this.#emit({ ...trace, reason: outcome.reason });
       return outcome;
@@ -301,7 +301,7 @@ export class Client {
         progress.refreshed = true;
         if (await orOutcomeUnknownOnFailure(progress, signal, async () => this.#options.credential.refresh?.(authorization, signal)))
           return;
-        throw decision.otherwise;
+        throw decision.error;
       case 'resend':
         progress.resent = true;
         return this.#pause({ waitMilliseconds: 0, reason: decision.reason, attempt: progress.retries + 1 }, signal, details);

@@ -36,19 +36,19 @@ export function errorBody({ status, body }: Pick<TransportResponse, 'status' | '
  */
 function otherMessage(value: JsonObject): string | undefined {
   const { title, detail, message } = value;
-  const nested = isObject(value.error) ? value.error.message : undefined;
-  const parts = [title, detail === title ? undefined : detail, message, nested].filter(isText);
+  const nestedMessage = isObject(value.error) ? value.error.message : undefined;
+  const parts = [title, detail === title ? undefined : detail, message, nestedMessage].filter(isText);
   if (parts.length === 0) return undefined;
   return [...parts, ...particulars(value)].map(asSentence).join(' ');
 }
 
 /** The problems found by a validation, with their locations: `errors` (RFC 9457, 3), `invalid-params` (RFC 7807, 3), `validation` (Prism). */
 function particulars(value: JsonObject): string[] {
-  const found = [value.errors, value['invalid-params'], value.validation].filter(Array.isArray).flat().filter(isObject);
-  return found.slice(0, 5).flatMap((one) => {
-    const text = [one.detail, one.message, one.reason].find(isText);
+  const problems = [value.errors, value['invalid-params'], value.validation].filter(Array.isArray).flat().filter(isObject);
+  return problems.slice(0, 5).flatMap((problem) => {
+    const text = [problem.detail, problem.message, problem.reason].find(isText);
     if (text === undefined) return [];
-    const place = Array.isArray(one.location) ? one.location.join('.') : [one.pointer, one.name].find(isText);
+    const place = Array.isArray(problem.location) ? problem.location.join('.') : [problem.pointer, problem.name].find(isText);
     return [place === undefined ? text : `${place}: ${text}`];
   });
 }

@@ -90,11 +90,11 @@ export class ServiceAnswerError extends AopsError {
 
 /** The operation is an extension (`extension` in the contract), and this service does not offer it. */
 export class NotOfferedError extends AopsError {
-  /** @param certain false when the resource may be missing instead */
-  constructor(id: OperationId, certain: boolean, details: ErrorDetails) {
-    const what = `${id} (${operation(id).method} ${operation(id).path})`;
-    super(certain ? `This service does not offer ${what}.` : `Not found, or this service does not offer ${what}.`, {
-      code: certain ? 'not_offered' : 'not_found',
+  /** @param isCertain false when the resource may be missing instead */
+  constructor(id: OperationId, isCertain: boolean, details: ErrorDetails) {
+    const operationText = `${id} (${operation(id).method} ${operation(id).path})`;
+    super(isCertain ? `This service does not offer ${operationText}.` : `Not found, or this service does not offer ${operationText}.`, {
+      code: isCertain ? 'not_offered' : 'not_found',
       exit: exitCodes.notFound,
       hint: 'The operation is an extension of the interface. The local service offers it (`aops local up`), but other services might not.',
       details,
@@ -110,7 +110,7 @@ const unknownRoute: readonly number[] = [404, 405, 501];
  * is reliable, since the texts differ between services. A response whose code names a resource in the path, such as
  * `delivery_not_found`, comes from a service that knows the operation.
  */
-export function asNotOffered(id: OperationId, error: unknown): unknown {
+export function toNotOfferedError(id: OperationId, error: unknown): unknown {
   const { extension, path } = operation(id);
   if (!extension || !(error instanceof ServiceAnswerError) || !unknownRoute.includes(error.status)) return error;
   const resource = /^(\w+)_not_found$/.exec(error.code)?.[1];
@@ -162,10 +162,11 @@ export class AnswerTooLargeError extends AopsError {
 
 /** The service accepted the request, but its response is not the object that the interface describes. */
 export class UnusableAnswerError extends AopsError {
-  /** @param missing the member that is missing, if the response is an object at all */
-  constructor(details: ErrorDetails, missing?: string) {
-    const lacks = missing === undefined ? 'the object that this operation returns' : `the "${missing}" that this operation returns`;
-    super(`The service answered ${details.status} without ${lacks}.`, {
+  /** @param missingField the member that is missing, if the response is an object at all */
+  constructor(details: ErrorDetails, missingField?: string) {
+    const missingText =
+      missingField === undefined ? 'the object that this operation returns' : `the "${missingField}" that this operation returns`;
+    super(`The service answered ${details.status} without ${missingText}.`, {
       code: 'unusable_answer',
       exit: exitCodes.failure,
       hint: 'Check that the base URL belongs to an agent operations service (`aops config explain`).',
@@ -184,7 +185,7 @@ export const wrongResource = (word: string, id: string, details: ErrorDetails): 
   });
 
 /** A service may answer that a run is not visible (further groups, getRun: `run` is null). */
-export const runNotShown = (details: ErrorDetails): AopsError =>
+export const runNotVisible = (details: ErrorDetails): AopsError =>
   new AopsError(`The service does not show the run ${details.path?.split('/').at(-1)}.`, {
     code: 'run_not_shown',
     exit: exitCodes.notFound,
@@ -222,9 +223,9 @@ export class RateLimitedError extends AopsError {
 
 /** The command's deadline (`--timeout`) would pass before another attempt; times in milliseconds. */
 export class DeadlineError extends AopsError {
-  constructor(reason: string, { wait, left }: { wait: number; left: number }, details: ErrorDetails = {}) {
+  constructor(reason: string, { wait, remaining }: { wait: number; remaining: number }, details: ErrorDetails = {}) {
     super(
-      `The command cannot finish in time: ${reason}. The next attempt would be in ${formatDuration(wait)}, but --timeout leaves only ${formatDuration(left)}.`,
+      `The command cannot finish in time: ${reason}. The next attempt would be in ${formatDuration(wait)}, but --timeout leaves only ${formatDuration(remaining)}.`,
       { code: 'timeout', exit: exitCodes.timeout, hint: 'Allow more time with --timeout.', details },
     );
   }

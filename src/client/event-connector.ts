@@ -56,8 +56,8 @@ export class EventConnector {
       } catch (error) {
         if (!(error instanceof NoStreamError)) throw error;
         if (error.final) this.#notOffered.add(id);
-        const fresh = error.status === 401 && !refreshed && (await credential.refresh?.(authorization, signal));
-        if (!fresh) throw error;
+        const isRefreshed = error.status === 401 && !refreshed && (await credential.refresh?.(authorization, signal));
+        if (!isRefreshed) throw error;
       } finally {
         gate.leave();
       }
@@ -76,10 +76,10 @@ export class EventConnector {
       'user-agent': this.#parts.userAgent,
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     };
-    const started = steadyTime(clock);
+    const startedAt = steadyTime(clock);
     const requestHeaders = { ...headers, authorization: `${authorization.split(' ', 1)[0]} ***` };
     const trace = { type: 'trace', method: request.method, url: base.origin + path, requestHeaders } as const;
-    const elapsed = (): number => Math.round(steadyTime(clock) - started);
+    const elapsed = (): number => Math.round(steadyTime(clock) - startedAt);
     try {
       return await openStream(
         await this.#parts.dispatcher(),
@@ -88,7 +88,7 @@ export class EventConnector {
           clock,
           signal,
           onHead: ({ status, headers: responseHeaders }) => {
-            gate.observe(responseHeaders, started, steadyTime(clock));
+            gate.observe(responseHeaders, startedAt, steadyTime(clock));
             emit({ ...trace, milliseconds: elapsed(), status, responseHeaders });
           },
         },

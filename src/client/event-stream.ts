@@ -12,12 +12,12 @@ export class EventStreamParser {
   readonly #decoder = new TextDecoder();
   readonly #limit: number;
   /** The text of an incomplete line. */
-  #rest = '';
+  #partialLine = '';
   #data: string[] = [];
   #size = 0;
   #type = '';
   #id = '';
-  #afterReturn = false;
+  #endedWithReturn = false;
   /** Milliseconds after which to reconnect, as last sent by the stream; undefined before that. */
   retry: number | undefined;
 
@@ -39,18 +39,18 @@ export class EventStreamParser {
   #take(text: string): StreamEvent[] {
     const events: StreamEvent[] = [];
     // A line feed that belongs to a carriage return at the end of the previous chunk does not end another line.
-    let rest = this.#afterReturn && text.startsWith('\n') ? text.slice(1) : text;
-    if (text !== '') this.#afterReturn = text.endsWith('\r');
-    rest = this.#rest + rest;
+    let remaining = this.#endedWithReturn && text.startsWith('\n') ? text.slice(1) : text;
+    if (text !== '') this.#endedWithReturn = text.endsWith('\r');
+    remaining = this.#partialLine + remaining;
     const line = /\r\n|\n|\r/g;
     let start = 0;
-    for (let found = line.exec(rest); found !== null; found = line.exec(rest)) {
-      const event = this.#line(rest.slice(start, found.index));
+    for (let lineEnd = line.exec(remaining); lineEnd !== null; lineEnd = line.exec(remaining)) {
+      const event = this.#line(remaining.slice(start, lineEnd.index));
       if (event !== undefined) events.push(event);
       start = line.lastIndex;
     }
-    this.#rest = rest.slice(start);
-    if (this.#rest.length + this.#size > this.#limit) throw tooLarge(this.#limit);
+    this.#partialLine = remaining.slice(start);
+    if (this.#partialLine.length + this.#size > this.#limit) throw tooLarge(this.#limit);
     return events;
   }
 

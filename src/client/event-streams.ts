@@ -36,7 +36,7 @@ export async function openStream(
   const reader = new EventReader();
   const onAbort = (): void => reader.close(signal.reason as Error);
   signal.addEventListener('abort', onAbort, { once: true });
-  const late = new AbortController();
+  const timeout = new AbortController();
   try {
     dispatcher.dispatch(
       { ...request, method: 'GET', headersTimeout: openingMilliseconds, bodyTimeout: quietMilliseconds } as Dispatcher.DispatchOptions,
@@ -45,7 +45,7 @@ export async function openStream(
     const head = await orAborted(reader.head, signal);
     onHead(head);
     if (!isStream(head)) throw refusal(head, clock.now());
-    const timer = clock.sleep(openingMilliseconds, late.signal).then(
+    const timer = clock.sleep(openingMilliseconds, timeout.signal).then(
       () => true,
       () => false,
     );
@@ -57,7 +57,7 @@ export async function openStream(
     reader.close(error as Error);
     throw error;
   } finally {
-    late.abort();
+    timeout.abort();
   }
 }
 

@@ -14,7 +14,7 @@ export interface Answer {
   /** The response was an event stream, and the body is the expected message; empty when it never came. */
   streamed?: true;
   /** The body went to the media sink and is not included. */
-  taken?: true;
+  wasStreamed?: true;
 }
 
 /** Receives a body that is not JSON as it arrives, instead of collecting it. */
@@ -24,7 +24,7 @@ export interface MediaSink {
   /** The body of an attempt starts. */
   begin(): void;
   /** The next chunk of the body. Nothing more is read until the promise resolves. */
-  take(chunk: Uint8Array): Promise<void>;
+  write(chunk: Uint8Array): Promise<void>;
 }
 
 /** Callbacks for a response while it arrives. */
@@ -76,10 +76,10 @@ class Collector implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: ResponseHeaders = {};
   #size = 0;
-  #answered = false;
+  #isAnswered = false;
   #media: MediaSink | undefined;
   /** The part of the body that is still being written. */
-  #taking: Promise<void> = Promise.resolve();
+  #pendingWrite: Promise<void> = Promise.resolve();
 
   constructor(listener: Listener) {
     this.#listener = listener;
@@ -119,18 +119,18 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#media) this.#pass(this.#media, controller, chunk);
+    if (this.#media) this.#write(this.#media, controller, chunk);
     // Most streams end with the expected message, so their connections can be reused; one that continues is closed.
-    else if (this.#answered) this.giveUp(new Error('the answer has arrived'));
-    else if (this.#events) this.#read(() => this.#events?.push(chunk));
+    else if (this.#isAnswered) this.giveUp(new Error('the answer has arrived'));
+    else if (this.#events) this.#readEvents(() => this.#events?.push(chunk));
     else this.#collect(chunk);
   }
 
   /** Passes on a chunk and pauses reading until it was taken. */
-  #pass(media: MediaSink, controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  #write(media: MediaSink, controller: Dispatcher.DispatchController, chunk: Buffer): void {
     controller.pause();
-    this.#taking = media.take(chunk);
-    this.#taking.then(
+    this.#pendingWrite = media.write(chunk);
+    this.#pendingWrite.then(
       // Not before undici's parser has noticed the pause: it would spin and pass on empty chunks forever.
       () => void setImmediate(() => controller.resume()),
       (error: unknown) => this.giveUp(error),
@@ -146,15 +146,15 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.#events && !this.#answered) this.#read(() => this.#events?.end());
+    if (this.#events && !this.#isAnswered) this.#readEvents(() => this.#events?.end());
     // The last chunk may not have been taken yet.
-    if (this.#media) void this.#taking.then(() => this.#complete()).catch(() => undefined);
+    if (this.#media) void this.#pendingWrite.then(() => this.#complete()).catch(() => undefined);
     else this.#complete();
   }
 
-  #read(next: () => StreamEvent[] | undefined): void {
+  #readEvents(readNext: () => StreamEvent[] | undefined): void {
     try {
-      for (const { type, data } of next() ?? []) {
+      for (const { type, data } of readNext() ?? []) {
         if (type !== 'message' || !this.#listener.onMessage?.(data)) continue;
         this.#chunks.push(Buffer.from(data));
         this.#complete();
@@ -174,15 +174,15 @@ class Collector implements Dispatcher.DispatchHandler {
   }
 
   #complete(): void {
-    this.#answered = true;
-    const [first = Buffer.alloc(0)] = this.#chunks;
-    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
+    this.#isAnswered = true;
+    const [firstChunk = Buffer.alloc(0)] = this.#chunks;
+    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : firstChunk;
     this.#resolve({
       status: this.#status,
       headers: this.#headers,
       body: withoutMark(body),
       ...(this.#events ? { streamed: true } : {}),
-      ...(this.#media ? { taken: true } : {}),
+      ...(this.#media ? { wasStreamed: true } : {}),
     });
   }
 }

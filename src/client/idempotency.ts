@@ -20,11 +20,11 @@ export function checkedIdempotencyKey(key: string): string {
 /** Leaves space for the suffix of a derived key within the 255 characters. */
 const longestStem = 200;
 
-const derived = (key: string, label: string): string =>
+const derivedKey = (key: string, label: string): string =>
   `${key.slice(0, longestStem)}.${crypto().createHash('sha256').update(`${key}\n${label}`).digest('hex').slice(0, 24)}`;
 
 /** The key that replaces one whose stored refusal was replayed; the same each time. */
-export const replacementKey = (key: string): string => derived(key, 'replacement');
+export const replacementKey = (key: string): string => derivedKey(key, 'replacement');
 
 /** The keys of one command's changes. */
 export class ChangeKeys {
@@ -38,10 +38,10 @@ export class ChangeKeys {
 
   /** The key of the next change. */
   next(method: string, path: string): string {
-    const first = this.#counts.size === 0;
+    const isFirst = this.#counts.size === 0;
     const target = `${method} ${path}`;
     const count = this.#counts.get(target) ?? 0;
     this.#counts.set(target, count + 1);
-    return first ? this.command : derived(this.command, `${target} ${count}`);
+    return isFirst ? this.command : derivedKey(this.command, `${target} ${count}`);
   }
 }

@@ -52,6 +52,6 @@ export const rpcCodes = {
 
 /** A stable name for a code, in snake_case. */
 export function rpcWord(code: number): string {
-  const [name] = Object.entries(rpcCodes).find(([, known]) => known === code) ?? ['rpcError'];
+  const [name] = Object.entries(rpcCodes).find(([, rpcCode]) => rpcCode === code) ?? ['rpcError'];
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -62,28 +62,28 @@ export async function* pagedBatches<Row extends { id: string }>(
   pageSize: number,
   range: PageRange = {},
 ): AsyncGenerator<Row[], void, undefined> {
-  const recent = new RecentIds(rememberedPages * pageSize);
-  let wanted = range.limit ?? Number.POSITIVE_INFINITY;
+  const recentIds = new RecentIds(rememberedPages * pageSize);
+  let remaining = range.limit ?? Number.POSITIVE_INFINITY;
   let offset = range.offset ?? 0;
-  let barren = 0;
-  let next: Promise<Page<Row>> | undefined;
+  let emptyPages = 0;
+  let nextPage: Promise<Page<Row>> | undefined;
   const readPage = shrinking(fetchPage);
-  const read = (): Promise<Page<Row>> => readPage(Math.min(pageSize, wanted), offset);
-  while (wanted > 0) {
-    const { items, total } = await (next ?? read());
-    const fresh = items.filter((row) => recent.add(row.id)).slice(0, wanted);
-    wanted -= fresh.length;
+  const fetchNext = (): Promise<Page<Row>> => readPage(Math.min(pageSize, remaining), offset);
+  while (remaining > 0) {
+    const { items, total } = await (nextPage ?? fetchNext());
+    const newRows = items.filter((row) => recentIds.add(row.id)).slice(0, remaining);
+    remaining -= newRows.length;
     offset += items.length;
-    barren = fresh.length === 0 ? barren + 1 : 0;
-    const ended = items.length === 0 || offset >= total || barren >= barrenPages;
-    if (wanted > 0 && !ended) {
-      next = read();
+    emptyPages = newRows.length === 0 ? emptyPages + 1 : 0;
+    const isLastPage = items.length === 0 || offset >= total || emptyPages >= barrenPages;
+    if (remaining > 0 && !isLastPage) {
+      nextPage = fetchNext();
       // A failure is reported when the next row is requested, and otherwise not at all.
-      next.catch(() => undefined);
-      await requestLeft();
+      nextPage.catch(() => undefined);
+      await afterRequestSent();
     }
-    if (fresh.length > 0) yield fresh;
-    if (ended) return;
+    if (newRows.length > 0) yield newRows;
+    if (isLastPage) return;
   }
 }
 
@@ -91,7 +91,7 @@ export async function* pagedBatches<Row extends { id: string }>(
 class RecentIds {
   readonly #size: number;
   #current = new Set<string>();
-  #before = new Set<string>();
+  #previous = new Set<string>();
 
   constructor(maxRows: number) {
     this.#size = maxRows;
@@ -100,9 +100,9 @@ class RecentIds {
   /** Whether the id is new. */
   add(id: string): boolean {
     const { size } = this.#current;
-    if (this.#current.add(id).size === size || this.#before.has(id)) return false;
+    if (this.#current.add(id).size === size || this.#previous.has(id)) return false;
     if (this.#current.size >= this.#size) {
-      this.#before = this.#current;
+      this.#previous = this.#current;
       this.#current = new Set();
     }
     return true;
@@ -110,7 +110,7 @@ class RecentIds {
 }
 
 /** Resolves when a pending request has been written to its connection, so that it is answered while earlier rows are processed. */
-async function requestLeft(): Promise<void> {
+async function afterRequestSent(): Promise<void> {
   // The dispatcher queues the write behind the first immediate.
   await setImmediate();
   await setImmediate();

@@ -37,8 +37,8 @@ export type Decision =
   | { next: 'resend'; reason: string }
   /** A pause of all requests, requested by the rate limit. */
   | { next: 'wait'; waitMilliseconds: number }
-  /** The service rejected the token; `otherwise` is the error if there is no other token. */
-  | { next: 'refresh'; otherwise: Error }
+  /** The service rejected the token; `error` is thrown if there is no other token. */
+  | { next: 'refresh'; error: Error }
   /** The stored refusal of the key was replayed: the operation was never carried out, so a new key is safe. */
   | { next: 'rekey'; waitMilliseconds: number; reason: string };
 
@@ -53,7 +53,7 @@ export interface Situation {
   /** Milliseconds since the epoch, by the service's clock if that is known. */
   now: number;
   /** Whether the retry budget of the process allows another retry. */
-  affordable: boolean;
+  canAfford: boolean;
   /** Whether the request must not be retried. */
   once?: boolean;
   random: () => number;
@@ -101,19 +101,19 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   const error = new ServiceAnswerError(status, body, details, status === 401 ? situation.rejectedHint : undefined);
   const running = body.error === 'idempotency_in_progress';
   if (isReplayed(response) && !running) {
-    const poisoned = (status === 429 || status === 401) && !progress.rekeyed;
-    return poisoned
+    const isPoisoned = (status === 429 || status === 401) && !progress.rekeyed;
+    return isPoisoned
       ? { next: 'rekey', waitMilliseconds: backoff(0, random), reason: `a stored ${status} was replayed` }
       : { next: 'fail', error: progress.retries > 0 || progress.resent ? error : storedAnswer(status, body, details) };
   }
   // A rejected credential says nothing about an earlier attempt with the same key.
-  if (status === 401 && !progress.refreshed) return { next: 'refresh', otherwise: orOutcomeUnknown(error, progress) };
+  if (status === 401 && !progress.refreshed) return { next: 'refresh', error: orOutcomeUnknown(error, progress) };
   if (status === 401 || status === 403) return { next: 'fail', error: orOutcomeUnknown(error, progress) };
   if (status === 429) return afterRateLimit(response, situation, error);
   // After an ambiguous attempt, the conflict may be with our own first attempt, which is still in progress; its result will be replayed.
   if (status === 409 && (progress.ambiguous || running)) {
-    const again = retry(situation, 'an earlier attempt is still in progress', requestedWait(response, situation.now));
-    if (again) return again;
+    const decision = retry(situation, 'an earlier attempt is still in progress', requestedWait(response, situation.now));
+    if (decision) return decision;
     return {
       next: 'fail',
       error: running ? new OutcomeUnknownError('an earlier attempt with the same key is still in progress.', details) : error,
@@ -122,13 +122,13 @@ function afterErrorStatus(response: TransportResponse, situation: Situation): De
   if (status !== 408 && (status < 500 || status === notImplemented)) return { next: 'fail', error };
   // It was refused before anything was carried out, and will be for hours.
   if (body.error === 'idempotency_store_full') return { next: 'fail', error: orOutcomeUnknown(error, progress) };
-  const again = retry(situation, `the service answered ${status}`, requestedWait(response, situation.now));
-  if (again) return again;
+  const decision = retry(situation, `the service answered ${status}`, requestedWait(response, situation.now));
+  if (decision) return decision;
   if (progress.key === undefined) return { next: 'fail', error };
   return {
     next: 'fail',
     error: new OutcomeUnknownError(
-      `the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}${exhausted(situation)}${hostTroubleOf(body)}.`,
+      `the service answered ${status}${progress.retries > 0 ? ' to every attempt' : ''}${exhaustedText(situation)}${hostTroubleOf(body)}.`,
       details,
     ),
   };
@@ -158,10 +158,10 @@ function afterRateLimit(response: TransportResponse, situation: Situation, error
 function afterFailure(failure: Failure, situation: Situation): Decision {
   const { progress, details, baseUrl } = situation;
   if (failure.stale && progress.key !== undefined && !progress.resent) return { next: 'resend', reason: failure.reason };
-  const hopeless = situation.once || failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
-  const again = hopeless ? undefined : retry(situation, failure.reason);
-  if (again) return again;
-  const reason = `${failure.reason}${hopeless ? '' : exhausted(situation)}.`;
+  const isFinal = situation.once || failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
+  const decision = isFinal ? undefined : retry(situation, failure.reason);
+  if (decision) return decision;
+  const reason = `${failure.reason}${isFinal ? '' : exhaustedText(situation)}.`;
   if (progress.key !== undefined && (progress.ambiguous || failure.maybeSent))
     return { next: 'fail', error: new OutcomeUnknownError(reason, details, failure.cause) };
   if ((failure.cause as { code?: string } | undefined)?.code === 'ERR_BODY_LIMIT')
@@ -196,11 +196,11 @@ function retry(situation: Situation, reason: string, requested = 0): Decision | 
   return { next: 'retry', waitMilliseconds: Math.max(spread(requested, random), backoff(progress.retries, random)), reason };
 }
 
-const mayRetry = ({ progress, affordable }: Situation): boolean => affordable && progress.retries < retryPolicy.retries;
+const mayRetry = ({ progress, canAfford }: Situation): boolean => canAfford && progress.retries < retryPolicy.retries;
 
 /** Why a request ends with fewer attempts than usual. */
-const exhausted = ({ progress, affordable, once }: Situation): string =>
-  affordable || once || progress.retries >= retryPolicy.retries
+const exhaustedText = ({ progress, canAfford, once }: Situation): string =>
+  canAfford || once || progress.retries >= retryPolicy.retries
     ? ''
     : ', and this command has no retries left because too many of its requests failed';
 
@@ -211,13 +211,13 @@ function redirectError(response: TransportResponse, { details, baseUrl }: Situat
   const target = header(response.headers, 'location') ?? '';
   const url = URL.canParse(target, baseUrl) ? new URL(target, baseUrl) : undefined;
   // A redirect to another path of the same service: the operation was retired.
-  const moved = target !== '' && url?.origin === new URL(baseUrl).origin ? url.pathname : undefined;
+  const movedPath = target !== '' && url?.origin === new URL(baseUrl).origin ? url.pathname : undefined;
   return new AopsError(
-    `The service answered with a redirect to ${moved ?? url?.origin ?? 'another address'}, and aops does not follow redirects.`,
+    `The service answered with a redirect to ${movedPath ?? url?.origin ?? 'another address'}, and aops does not follow redirects.`,
     {
       code: 'redirected',
       exit: exitCodes.failure,
-      hint: moved === undefined ? 'Set the base URL to the actual address of the service.' : 'Send the request to that path instead.',
+      hint: movedPath === undefined ? 'Set the base URL to the actual address of the service.' : 'Send the request to that path instead.',
       details: { status: response.status, ...details },
     },
   );

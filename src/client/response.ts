@@ -13,8 +13,8 @@ export function readJson(response: TransportResponse): Reading {
 }
 
 /** Whether the body of a success response went to its media sink. */
-export const readMedia = ({ headers, taken }: TransportResponse, wanted: string): Reading =>
-  taken ? { value: undefined } : { problem: `the answer was ${typeIn(headers)}, not ${wanted}`, final: true };
+export const readMedia = ({ headers, wasStreamed }: TransportResponse, expectedType: string): Reading =>
+  wasStreamed ? { value: undefined } : { problem: `the answer was ${typeIn(headers)}, not ${expectedType}`, final: true };
 
 /** Whether a success response has a valid body: none, or complete JSON. */
 export const hasUsableBody = (response: TransportResponse): boolean => readJson(response).problem === undefined;

@@ -11,16 +11,16 @@ const successRefill = 1;
 
 export class RetryBudget {
   /** Whether nothing is retried, because the caller wants to know the first failure. */
-  readonly never: boolean;
+  readonly neverRetries: boolean;
   #tokens = capacity;
 
   constructor({ never = false }: { never?: boolean } = {}) {
-    this.never = never;
+    this.neverRetries = never;
   }
 
   /** Whether another retry may be made. */
-  get affordable(): boolean {
-    return !this.never && this.#tokens >= retryCost;
+  get canAfford(): boolean {
+    return !this.neverRetries && this.#tokens >= retryCost;
   }
 
   /** Pays for a retry. */
@@ -29,7 +29,7 @@ export class RetryBudget {
   }
 
   /** Call this when a request succeeded. If it took a retry, the cost of one retry is returned. */
-  succeeded(retried: boolean): void {
-    this.#tokens = Math.min(capacity, this.#tokens + (retried ? retryCost : successRefill));
+  succeeded(wasRetried: boolean): void {
+    this.#tokens = Math.min(capacity, this.#tokens + (wasRetried ? retryCost : successRefill));
   }
 }

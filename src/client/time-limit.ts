@@ -4,8 +4,8 @@ import { retryPolicy } from './backoff.ts';
 import type { Outcome } from './transport.ts';
 
 /** Abort reasons without the stack trace that a default reason would have. */
-const over = 'the attempt is over';
-const late = 'the attempt took too long';
+const attemptEnded = 'the attempt is over';
+const attemptTimedOut = 'the attempt took too long';
 
 /**
  * Runs an attempt with a time limit. Exceeding the limit is a failure, not an abort.
@@ -23,20 +23,20 @@ export async function timeLimited(
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   const timer = clock.sleep(milliseconds, limit.signal).then(
-    () => limit.abort(late),
+    () => limit.abort(attemptTimedOut),
     () => undefined,
   );
   try {
     return await run(limit.signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (limit.signal.reason !== late) throw error;
+    if (limit.signal.reason !== attemptTimedOut) throw error;
     const reason = `no complete answer came within ${milliseconds / 1_000} s`;
     return { kind: 'failure', maybeSent: true, final: false, reason, cause: error };
   } finally {
     signal.removeEventListener('abort', onAbort);
     // Ends the wait for the time limit; there are no other listeners any more.
-    limit.abort(over);
+    limit.abort(attemptEnded);
     await timer;
   }
 }

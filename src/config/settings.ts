@@ -112,7 +112,7 @@ export function settingDefinition(key: string): SettingDefinition {
   );
 }
 
-/** The error for an unknown setting; `known` are the settings that exist. */
+/** The error for an unknown setting; `knownKeys` are those of the settings that exist. */
 export function settingUnknown(key: string, knownKeys: readonly string[]): UsageError {
   const suggestion = nearest(key, knownKeys);
   const hint = suggestion === undefined ? `Known settings: ${knownKeys.join(', ')}.` : `Did you mean ${suggestion}?`;
@@ -158,7 +158,7 @@ export function checkProfileName(name: string): string {
   );
 }
 
-/** The error for a profile that does not exist; `known` are the names of those that do. */
+/** The error for a profile that does not exist; `profileNames` are the names of those that do. */
 export function profileNotFound(name: string, profileNames: readonly string[], from?: string): AopsError {
   const hint =
     profileNames.length === 0

@@ -42,7 +42,7 @@ export function valueAt(value: unknown, path: string): unknown {
 
 /**
  * Checks the paths against the data: a path must exist in at least one of `items`, or end at a null or an empty list,
- * below which any field is possible. Without items every path is accepted, unless `known` lists all fields.
+ * below which any field is possible. Without items every path is accepted, unless `knownFields` lists all fields.
  * @throws UsageError `unknown_field` that lists the available fields.
  */
 export function checkFields(items: readonly unknown[], paths: readonly string[], knownFields: readonly string[] = []): void {

@@ -30,10 +30,10 @@ export function fittingAnswer(question: HumanQuestion, input: string | readonly 
   if (values.length === 0 || values.some((value) => value === ''))
     throw new UsageError(`"${question.question}" needs an answer that is not empty.`);
   if (labels.length === 0) return joinChoices(values);
-  const chosen = values.flatMap((value) => chosenLabels(question, labels, value));
-  if (chosen.length > 1 && !question.multi_select)
-    throw new UsageError(`"${question.question}" accepts only one answer, not ${chosen.length}.`, optionsHint(labels));
-  return joinChoices([...new Set(chosen)]);
+  const selected = values.flatMap((value) => chosenLabels(question, labels, value));
+  if (selected.length > 1 && !question.multi_select)
+    throw new UsageError(`"${question.question}" accepts only one answer, not ${selected.length}.`, optionsHint(labels));
+  return joinChoices([...new Set(selected)]);
 }
 
 const optionsHint = (labels: readonly string[]): string => `The options are: ${labels.join(' | ')}`;
@@ -72,12 +72,12 @@ export function answerFromFlags(request: HumanRequest, values: readonly string[]
     const { question, answer } = assignToQuestion(questions, value);
     byQuestion.set(question, [...(byQuestion.get(question) ?? []), answer]);
   }
-  const missing = questions.filter((question) => !byQuestion.has(question));
-  if (missing.length > 0) {
-    const first = missing[0] as HumanQuestion;
-    const labels = optionLabels(first);
-    const hint = `Add --answer '${first.question}=${labels[0] ?? 'ANSWER'}'.${labels.length > 0 ? ` ${optionsHint(labels)}` : ''}`;
-    throw new UsageError(`An answer is missing for "${missing.map(({ question }) => question).join('", "')}".`, hint);
+  const unanswered = questions.filter((question) => !byQuestion.has(question));
+  if (unanswered.length > 0) {
+    const firstQuestion = unanswered[0] as HumanQuestion;
+    const labels = optionLabels(firstQuestion);
+    const hint = `Add --answer '${firstQuestion.question}=${labels[0] ?? 'ANSWER'}'.${labels.length > 0 ? ` ${optionsHint(labels)}` : ''}`;
+    throw new UsageError(`An answer is missing for "${unanswered.map(({ question }) => question).join('", "')}".`, hint);
   }
   return {
     answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, byQuestion.get(question) ?? [])])),
@@ -92,8 +92,8 @@ export function assignToQuestion(questions: readonly HumanQuestion[], value: str
         return { question, answer: value.slice(name.length + 1) };
     }
   }
-  const only = questions[0];
-  if (only && questions.length === 1 && !value.includes('=')) return { question: only, answer: value };
+  const onlyQuestion = questions[0];
+  if (onlyQuestion && questions.length === 1 && !value.includes('=')) return { question: onlyQuestion, answer: value };
   throw new UsageError(
     `"${value}" does not name a question of this request.`,
     `The questions are: ${questions.map(({ question }) => `"${question}"`).join(', ')}. Write --answer 'QUESTION=ANSWER'.`,
@@ -121,8 +121,8 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
   const hint =
     'The file can contain `approvals:` (request title: true, false, or a map with `approved` and `reason`) and `answers:` (question: answer, or a list of answers).';
   const { approvals = {}, answers = {}, ...unknownKeys } = asMap(content, file, hint);
-  const unknown = Object.keys(unknownKeys)[0];
-  if (unknown !== undefined) throw new UsageError(`${file}: unknown key "${unknown}".`, hint);
+  const unknownKey = Object.keys(unknownKeys)[0];
+  if (unknownKey !== undefined) throw new UsageError(`${file}: unknown key "${unknownKey}".`, hint);
   return {
     approvals: Object.fromEntries(
       Object.entries(asMap(approvals, `${file}: approvals`, hint)).map(([title, value]) => [
@@ -139,39 +139,39 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
   };
 }
 
-function asMap(value: unknown, where: string, hint: string): Record<string, unknown> {
+function asMap(value: unknown, location: string, hint: string): Record<string, unknown> {
   if (value === null || value === undefined) return {};
   if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`${where} must be a map.`, hint);
+  throw new UsageError(`${location} must be a map.`, hint);
 }
 
 /** The longest reason, in characters, that respondToHumanRequest accepts. */
 const longestReason = 2_000;
 
-function asDecision(value: unknown, where: string): boolean | Decision {
+function asDecision(value: unknown, location: string): boolean | Decision {
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new UsageError(`${where} must be true or false, or a map with \`approved\` and \`reason\`.`);
+    throw new UsageError(`${location} must be true or false, or a map with \`approved\` and \`reason\`.`);
   const { approved, reason, ...unknownKeys } = value as Record<string, unknown>;
-  const unknown = Object.keys(unknownKeys)[0];
-  if (unknown !== undefined) throw new UsageError(`${where}: unknown key "${unknown}".`, 'Use `approved` and `reason`.');
-  if (typeof approved !== 'boolean') throw new UsageError(`${where}: \`approved\` must be true or false.`);
+  const unknownKey = Object.keys(unknownKeys)[0];
+  if (unknownKey !== undefined) throw new UsageError(`${location}: unknown key "${unknownKey}".`, 'Use `approved` and `reason`.');
+  if (typeof approved !== 'boolean') throw new UsageError(`${location}: \`approved\` must be true or false.`);
   if (reason === undefined) return { approved };
   const text = typeof reason === 'string' ? reason.trim() : '';
   const characters = [...text].length;
   if (characters === 0 || characters > longestReason)
-    throw new UsageError(`${where}: \`reason\` must have 1 to ${longestReason} characters.`);
+    throw new UsageError(`${location}: \`reason\` must have 1 to ${longestReason} characters.`);
   return { approved, reason: text };
 }
 
-function asAnswer(value: unknown, where: string): string | string[] {
+function asAnswer(value: unknown, location: string): string | string[] {
   const texts = (Array.isArray(value) ? value : [value]).map((item: unknown) => {
     if (typeof item === 'string' || typeof item === 'number' || typeof item === 'boolean') return String(item);
-    throw new UsageError(`${where} must be a text or a list of texts.`);
+    throw new UsageError(`${location} must be a text or a list of texts.`);
   });
-  const [only] = texts;
-  if (only === undefined) throw new UsageError(`${where} must be a text or a list of texts.`);
-  return Array.isArray(value) ? texts : only;
+  const [onlyText] = texts;
+  if (onlyText === undefined) throw new UsageError(`${location} must be a text or a list of texts.`);
+  return Array.isArray(value) ? texts : onlyText;
 }
 
 /**
@@ -199,14 +199,14 @@ function lookUp<Value>(entries: Record<string, Value>, text: string): Value | un
 }
 
 function matches(pattern: string, text: string): boolean {
-  const [first = '', ...pieces] = pattern.split('*');
-  const last = pieces.pop();
-  if (last === undefined || !text.startsWith(first) || !text.endsWith(last)) return false;
-  let position = first.length;
+  const [firstPiece = '', ...pieces] = pattern.split('*');
+  const lastPiece = pieces.pop();
+  if (lastPiece === undefined || !text.startsWith(firstPiece) || !text.endsWith(lastPiece)) return false;
+  let position = firstPiece.length;
   for (const piece of pieces) {
-    const found = text.indexOf(piece, position);
-    if (found < 0) return false;
-    position = found + piece.length;
+    const index = text.indexOf(piece, position);
+    if (index < 0) return false;
+    position = index + piece.length;
   }
-  return position <= text.length - last.length;
+  return position <= text.length - lastPiece.length;
 }

@@ -25,8 +25,8 @@ export class OutageTracker {
   readonly #clock: Clock;
   readonly #report: OutageReport;
   readonly #waitsIndefinitely: () => boolean;
-  #answered = false;
-  #began: { steady: number; now: number } | undefined;
+  #hasAnswered = false;
+  #start: { steady: number; now: number } | undefined;
   #failures = 0;
   /** The reason that is on the screen. */
   #shownReason: string | undefined;
@@ -43,10 +43,10 @@ export class OutageTracker {
 
   /** Call this when the service has answered. Returns whether it had failed to before. */
   answered(): boolean {
-    const wasUnreachable = this.#began !== undefined;
+    const wasUnreachable = this.#start !== undefined;
     if (this.#failures > 1) this.#report(undefined);
-    this.#answered = true;
-    this.#began = undefined;
+    this.#hasAnswered = true;
+    this.#start = undefined;
     this.#failures = 0;
     this.#shownReason = undefined;
     return wasUnreachable;
@@ -54,20 +54,20 @@ export class OutageTracker {
 
   /** Whether the error may be part of a short outage, so that watching can continue. */
   tolerates(error: unknown): boolean {
-    if (!(error instanceof AopsError) || error.exit !== exitCodes.unavailable || this.#isLasting(error)) return false;
+    if (!(error instanceof AopsError) || error.exit !== exitCodes.unavailable || this.#isPermanent(error)) return false;
     const steady = steadyTime(this.#clock);
-    this.#began ??= { steady, now: this.#clock.now() };
-    if (steady - this.#began.steady > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
+    this.#start ??= { steady, now: this.#clock.now() };
+    if (steady - this.#start.steady > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
     this.#failures += 1;
-    if (this.#failures === 2 && this.#report({ since: this.#began.now, reason: error.message }) === true) this.#shownReason = error.message;
+    if (this.#failures === 2 && this.#report({ since: this.#start.now, reason: error.message }) === true) this.#shownReason = error.message;
     return true;
   }
 
   /** The error that ends watching because of a failure that is not tolerated. */
   ending(error: unknown): unknown {
-    if (!(error instanceof AopsError) || this.#began === undefined || error.message !== this.#shownReason) return error;
+    if (!(error instanceof AopsError) || this.#start === undefined || error.message !== this.#shownReason) return error;
     const { code, exit, hint, details } = error;
-    const duration = formatDuration(steadyTime(this.#clock) - this.#began.steady);
+    const duration = formatDuration(steadyTime(this.#clock) - this.#start.steady);
     return new AopsError(`The service has not answered for ${duration}.`, {
       code,
       exit,
@@ -78,8 +78,8 @@ export class OutageTracker {
   }
 
   /** Errors that are not going to pass, such as an untrusted certificate of a service that has never answered. */
-  #isLasting(error: AopsError): boolean {
+  #isPermanent(error: AopsError): boolean {
     if (error instanceof ServiceAnswerError) return error.status === 501;
-    return !this.#answered && error instanceof UnavailableError && error.final;
+    return !this.#hasAnswered && error instanceof UnavailableError && error.final;
   }
 }

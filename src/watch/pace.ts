@@ -14,16 +14,16 @@ export interface PaceOptions {
   random?: () => number;
 }
 
-const growth = 1.4;
+const growthFactor = 1.4;
 const minute = 60_000;
 /** Requests in a minute after which the pace is steady, so that a run that is always busy is not left alone for most of each minute. */
-const burst = 45;
+const burstRequests = 45;
 /** Requests in the last minute below which a new burst may begin. */
-const calm = 20;
+const calmRequests = 20;
 /** Requests in a minute. A poll can make a few, so this is less than the 60 that are promised. */
 const maxRequests = 57;
 /** Pause from which on nothing has happened recently, in milliseconds. */
-const recent = 1_000;
+const recentMilliseconds = 1_000;
 /** Pause while something else says when there is something to read, in milliseconds. */
 const restingPause = 30_000;
 
@@ -33,11 +33,11 @@ export class Pace {
   readonly #maximum: number;
   readonly #random: () => number;
   #interval: number;
-  #hurry = new AbortController();
+  #hurryController = new AbortController();
   /** When the requests of the last minute were made, in steady time. */
   #requests: number[] = [];
   #resting = false;
-  #steady = false;
+  #isSteady = false;
 
   constructor(clock: Clock, { minimum = 340, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
     this.#clock = clock;
@@ -54,12 +54,12 @@ export class Pace {
 
   /** Whether something happened recently and the requests of this minute are not running low, so that a poll may make two of them. */
   get isQuick(): boolean {
-    return !this.#steady && this.#interval < recent;
+    return !this.#isSteady && this.#interval < recentMilliseconds;
   }
 
   /** Sets whether something else reports when there is something to read. Pauses are long then. */
-  rest(resting: boolean): void {
-    this.#resting = resting;
+  rest(isResting: boolean): void {
+    this.#resting = isResting;
   }
 
   /**
@@ -69,36 +69,36 @@ export class Pace {
    * @throws the signal's reason
    */
   async pause(hasNews: boolean, signal: AbortSignal, allowance?: Allowance): Promise<void> {
-    this.#interval = hasNews ? this.#minimum : Math.min(this.#maximum, this.#interval * growth);
-    const { signal: hurried } = this.#hurry;
+    this.#interval = hasNews ? this.#minimum : Math.min(this.#maximum, this.#interval * growthFactor);
+    const { signal: hurried } = this.#hurryController;
     try {
       await this.#clock.sleep(this.#wait(allowance), AbortSignal.any([signal, hurried]));
     } catch (error) {
       signal.throwIfAborted();
       if (!hurried.aborted) throw error;
-      this.#hurry = new AbortController();
+      this.#hurryController = new AbortController();
       this.#interval = this.#minimum;
     }
   }
 
   /** Ends the current pause, or else skips the next one, because something that was just done will show. */
   hurry(): void {
-    this.#hurry.abort();
+    this.#hurryController.abort();
   }
 
   #wait(allowance: Allowance | undefined): number {
     if (this.#resting) return restingPause;
-    return stretchedPause(Math.max(this.#interval, this.#share()), allowance, this.#random);
+    return stretchedPause(Math.max(this.#interval, this.#requestPause()), allowance, this.#random);
   }
 
   /** The pause that keeps the number of requests in any minute below its limit, in milliseconds. */
-  #share(): number {
+  #requestPause(): number {
     const now = steadyTime(this.#clock);
     this.#requests = this.#requests.filter((time) => time > now - minute);
     const { length } = this.#requests;
-    if (length >= burst) this.#steady = true;
-    else if (length < calm) this.#steady = false;
-    if (!this.#steady) return 0;
+    if (length >= burstRequests) this.#isSteady = true;
+    else if (length < calmRequests) this.#isSteady = false;
+    if (!this.#isSteady) return 0;
     if (length >= maxRequests) return (this.#requests[length - maxRequests] as number) + minute - now;
     return Math.max(minute / maxRequests, ((this.#requests[0] as number) + minute - now) / (maxRequests - length));
   }
@@ -114,6 +114,6 @@ export const isNearlyUsedUp = ({ remaining, limit }: Allowance): boolean => rema
 export function stretchedPause(milliseconds: number, allowance: Allowance | undefined, random: () => number): number {
   if (allowance === undefined) return milliseconds;
   if (isNearlyUsedUp(allowance)) return Math.max(milliseconds, spread(allowance.milliseconds, random));
-  const left = allowance.remaining / allowance.limit;
-  return milliseconds * (left >= 0.5 ? 1 : left >= 0.25 ? 2 : 4);
+  const share = allowance.remaining / allowance.limit;
+  return milliseconds * (share >= 0.5 ? 1 : share >= 0.25 ? 2 : 4);
 }

@@ -34,7 +34,7 @@ export async function* pollEvents<Body extends { type: string }>(
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
   const outages = new OutageTracker(clock, onOutage, waitsIndefinitely);
   const call = callAtPace(client, pace, signal);
-  const answered = (): void => {
+  const onAnswer = (): void => {
     if (outages.answered()) stream?.retry();
   };
   for (;;) {
@@ -51,11 +51,11 @@ export async function* pollEvents<Body extends { type: string }>(
         // Events that a poll has found count even if it fails later.
         if (body.type !== 'rate_limit.waiting') {
           hasNews = true;
-          answered();
+          onAnswer();
         }
         yield body;
       }
-      answered();
+      onAnswer();
     } catch (error) {
       if (!outages.tolerates(error)) throw outages.ending(error);
     }
@@ -77,18 +77,18 @@ export const callAtPace =
  * The same poll, repeated during short outages of the service.
  * @throws whatever the poll throws, and the signal's reason
  */
-export function retryThroughOutages<Seen>(
-  poll: () => Promise<Seen>,
+export function retryThroughOutages<Result>(
+  poll: () => Promise<Result>,
   { clock, signal, onOutage }: Pick<WatchOptions, 'clock' | 'signal' | 'onOutage'>,
-): () => Promise<Seen> {
+): () => Promise<Result> {
   const outages = new OutageTracker(clock, onOutage);
   return async () => {
     const pace = new Pace(clock);
     for (;;) {
       try {
-        const seen = await poll();
+        const result = await poll();
         outages.answered();
-        return seen;
+        return result;
       } catch (error) {
         if (!outages.tolerates(error)) throw outages.ending(error);
       }

@@ -28,10 +28,10 @@ export async function* withWaits<Body>(
       next.catch(() => undefined);
       let result: IteratorResult<Body, void> | undefined;
       while (result === undefined) {
-        const woken = new Promise<undefined>((resolve) => {
+        const wakeUp = new Promise<undefined>((resolve) => {
           wake = () => resolve(undefined);
         });
-        result = waits.length > 0 ? undefined : await Promise.race([next, woken]);
+        result = waits.length > 0 ? undefined : await Promise.race([next, wakeUp]);
         for (const wait of waits.splice(0)) yield wait;
       }
       if (result.done === true) return;

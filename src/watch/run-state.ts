@@ -9,10 +9,10 @@ export class RunState {
   request: HumanRequest | null = null;
   /** The offset of the next message, and the ID of the one before it. */
   offset = 0;
-  last: string | undefined;
+  lastMessageId: string | undefined;
   /** When the run last received a message from a person. */
   #lastUserMessageAt = Number.NEGATIVE_INFINITY;
-  readonly #seen = new Set<string>();
+  readonly #seenIds = new Set<string>();
 
   /** Whether nothing has been read yet. */
   get isNew(): boolean {
@@ -26,8 +26,8 @@ export class RunState {
 
   /** The event of a message, unless it is already known. */
   *message(message: RunMessage): Generator<RunEventBody, void, undefined> {
-    if (this.#seen.has(message.id)) return;
-    this.#seen.add(message.id);
+    if (this.#seenIds.has(message.id)) return;
+    this.#seenIds.add(message.id);
     if (message.role === 'user') this.#lastUserMessageAt = Date.parse(message.timestamp);
     yield { type: 'message', data: { message } };
   }
@@ -49,7 +49,7 @@ export class RunState {
         const { message } = requireMember(body as { message: RunMessage }, 'message');
         for (const body of this.message(message)) {
           this.offset += 1;
-          this.last = message.id;
+          this.lastMessageId = message.id;
           yield body;
         }
         return;
@@ -95,8 +95,8 @@ export class RunState {
 
   /** A run that ended after a person's message was answered: it may have failed because of the answer, such as a denial. */
   #resolution(request: HumanRequest, { status }: Run): 'answered' | 'withdrawn' {
-    const ended = status === 'interrupted' || status === 'failed';
-    return ended && !(this.#lastUserMessageAt >= Date.parse(request.created_at)) ? 'withdrawn' : 'answered';
+    const isInterrupted = status === 'interrupted' || status === 'failed';
+    return isInterrupted && !(this.#lastUserMessageAt >= Date.parse(request.created_at)) ? 'withdrawn' : 'answered';
   }
 }
 

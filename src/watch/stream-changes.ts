@@ -36,10 +36,10 @@ export class StreamChanges {
 
   /** Changes from before the stream was open are found by one more poll. */
   #set(isOpen: boolean): void {
-    const changed = this.#isOpen !== isOpen;
+    const hasChanged = this.#isOpen !== isOpen;
     this.#isOpen = isOpen;
     for (const pace of this.#paces) pace.rest(isOpen);
-    if (changed) this.#wake();
+    if (hasChanged) this.#wake();
   }
 
   #wake(): void {

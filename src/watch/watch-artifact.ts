@@ -22,9 +22,9 @@ type Body = { [Type in keyof Payloads]: { type: Type; data: Payloads[Type] } }[k
 
 interface State {
   status: string | null;
-  asking: string | undefined;
+  questionId: string | undefined;
   /** IDs of messages that were yielded, or are older than the generation. */
-  seen: Set<string>;
+  seenIds: Set<string>;
   isFirst: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function* watchArtifact(
   since: string | undefined,
   options: WatchOptions,
 ): AsyncGenerator<ArtifactEvent, void, undefined> {
-  const state: State = { status: null, asking: undefined, seen: new Set(), isFirst: true };
+  const state: State = { status: null, questionId: undefined, seenIds: new Set(), isFirst: true };
   let seq = 0;
   for await (const body of pollEvents(client, options, (call) => poll(call, artifactId, since, state))) {
     seq += 1;
@@ -58,34 +58,34 @@ async function* poll(call: Call, artifactId: string, since: string | undefined, 
   const { artifact } = await call('getArtifact', { params });
   const { data } = await call('listArtifactMessages', { params, query: { limit: pageSize } });
   if (state.isFirst) {
-    const from = since === undefined ? data.length : data.findIndex(({ id }) => id === since) + 1;
-    for (const { id } of data.slice(0, from)) state.seen.add(id);
+    const firstNew = since === undefined ? data.length : data.findIndex(({ id }) => id === since) + 1;
+    for (const { id } of data.slice(0, firstNew)) state.seenIds.add(id);
     state.isFirst = false;
   }
-  const working = isWorking(artifact);
-  const question = working ? pendingQuestion(artifact, data) : undefined;
-  if (state.asking !== undefined && state.asking !== question?.id) {
-    yield { type: 'artifact.answered', data: { tool_call_id: state.asking } };
-    state.asking = undefined;
+  const isRunning = isWorking(artifact);
+  const question = isRunning ? pendingQuestion(artifact, data) : undefined;
+  if (state.questionId !== undefined && state.questionId !== question?.id) {
+    yield { type: 'artifact.answered', data: { tool_call_id: state.questionId } };
+    state.questionId = undefined;
   }
   if (artifact.status !== state.status) yield { type: 'artifact.status', data: { status: artifact.status, previous: state.status } };
   state.status = artifact.status;
   for (const message of data) {
-    if (state.seen.has(message.id)) continue;
-    state.seen.add(message.id);
+    if (state.seenIds.has(message.id)) continue;
+    state.seenIds.add(message.id);
     yield { type: 'artifact.message', data: { message } };
   }
-  if (question && question.id !== state.asking) {
+  if (question && question.id !== state.questionId) {
     yield { type: 'artifact.asking', data: { questions: question } };
-    state.asking = question.id;
+    state.questionId = question.id;
   }
-  if (!working) yield { type: 'artifact.finished', data: { artifact } };
+  if (!isRunning) yield { type: 'artifact.finished', data: { artifact } };
 }
 
 /** Whether a generation is in progress or about to start. */
 const isWorking = ({ status }: Artifact): boolean => status === 'not_started' || status === 'pending' || status === 'running';
 
-interface Open {
+interface MessageBody {
   type?: unknown;
   toolCallId?: unknown;
   questions?: unknown;
@@ -94,8 +94,8 @@ interface Open {
 /** The pending questions of a generation as a human request whose ID is the `toolCallId`; undefined when there are none. */
 export function pendingQuestion(artifact: Artifact, messages: readonly ArtifactMessage[]): HumanRequest | undefined {
   if (!isWorking(artifact)) return undefined;
-  const last = messages.at(-1);
-  const { type, toolCallId, questions } = (last?.message ?? {}) as Open;
-  if (last === undefined || type !== 'question' || typeof toolCallId !== 'string' || !Array.isArray(questions)) return undefined;
-  return { id: toolCallId, type: 'question', title: last.content, description: null, created_at: last.created_at, questions };
+  const lastMessage = messages.at(-1);
+  const { type, toolCallId, questions } = (lastMessage?.message ?? {}) as MessageBody;
+  if (lastMessage === undefined || type !== 'question' || typeof toolCallId !== 'string' || !Array.isArray(questions)) return undefined;
+  return { id: toolCallId, type: 'question', title: lastMessage.content, description: null, created_at: lastMessage.created_at, questions };
 }

@@ -35,7 +35,7 @@ export interface BuilderRunIds {
 interface State {
   status: string | null;
   phase: string | null;
-  asking: string | undefined;
+  questionId: string | undefined;
 }
 
 /**
@@ -47,7 +47,7 @@ export async function* watchBuilderRun(
   ids: BuilderRunIds,
   options: WatchOptions,
 ): AsyncGenerator<BuilderRunEvent, void, undefined> {
-  const state: State = { status: null, phase: null, asking: undefined };
+  const state: State = { status: null, phase: null, questionId: undefined };
   let seq = 0;
   for await (const body of pollEvents(client, options, (call) => poll(call, ids, state))) {
     seq += 1;
@@ -62,26 +62,26 @@ async function* poll(call: Call, ids: BuilderRunIds, state: State): AsyncGenerat
   const { phase } = progress;
   if (typeof phase === 'string' && phase !== state.phase) yield { type: 'builder_run.phase', data: { phase } };
   state.phase = phase;
-  const working = progress.status === 'running';
+  const isRunning = progress.status === 'running';
   // Unless it is working, the builder run itself contains all details.
-  const run = working ? undefined : await call('getLatestBuilderRun', { params: { build_id: ids.buildId } });
-  const own = run?.id === ids.builderRunId ? run : undefined;
-  const questions = own && questionsOf(own);
+  const run = isRunning ? undefined : await call('getLatestBuilderRun', { params: { build_id: ids.buildId } });
+  const ownRun = run?.id === ids.builderRunId ? run : undefined;
+  const questions = ownRun && questionsOf(ownRun);
   // It was read later, and its status may have changed since.
-  const status = own?.status ?? progress.status;
-  if (state.asking !== undefined && state.asking !== questions?.id) {
+  const status = ownRun?.status ?? progress.status;
+  if (state.questionId !== undefined && state.questionId !== questions?.id) {
     // The questions of a discarded builder run were not answered.
-    if (status !== 'cancelled') yield { type: 'builder_run.answered', data: { request_id: state.asking } };
-    state.asking = undefined;
+    if (status !== 'cancelled') yield { type: 'builder_run.answered', data: { request_id: state.questionId } };
+    state.questionId = undefined;
   }
   if (status !== state.status) yield { type: 'builder_run.status', data: { status, previous: state.status } };
   state.status = status;
-  if (questions && questions.id !== state.asking) {
+  if (questions && questions.id !== state.questionId) {
     yield { type: 'builder_run.asking', data: { questions } };
-    state.asking = questions.id;
+    state.questionId = questions.id;
   }
-  if (own?.status === 'waiting_for_approve') yield { type: 'builder_run.proposed', data: { builder_run: own } };
-  else if (!working && isEnded(status)) yield { type: 'builder_run.finished', data: { builder_run: own ?? progress } };
+  if (ownRun?.status === 'waiting_for_approve') yield { type: 'builder_run.proposed', data: { builder_run: ownRun } };
+  else if (!isRunning && isEnded(status)) yield { type: 'builder_run.finished', data: { builder_run: ownRun ?? progress } };
 }
 
 const isEnded = (status: string): boolean => status === 'completed' || status === 'failed' || status === 'cancelled';
@@ -90,11 +90,11 @@ const isEnded = (status: string): boolean => status === 'completed' || status ==
 export function questionsOf(run: BuilderRun): HumanRequest | undefined {
   const pending = run.pending_user_questions as Partial<HumanRequest> | null;
   if (run.status !== 'waiting_for_input' || pending === null || !Array.isArray(pending.questions)) return undefined;
-  const [first] = pending.questions;
+  const [firstQuestion] = pending.questions;
   return {
     id: pending.id ?? run.id,
     type: 'question',
-    title: pending.title ?? first?.question ?? '',
+    title: pending.title ?? firstQuestion?.question ?? '',
     description: pending.description ?? null,
     created_at: pending.created_at ?? run.started_at ?? '',
     questions: pending.questions,

@@ -13,7 +13,7 @@ import { Streamed } from './streamed.ts';
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
 /** Statuses in which a run sends no messages until its status changes. */
-const silent: ReadonlySet<string> = new Set(['not_started', 'pending', 'waiting']);
+const quietStatuses: ReadonlySet<string> = new Set(['not_started', 'pending', 'waiting']);
 /** Polls of a silent run after which its messages are read nevertheless. */
 const maxSilentPolls = 10;
 /** While messages arrive, the run itself is read at least this often, in milliseconds. */
@@ -55,7 +55,7 @@ class RunPoller {
   #readAt = Number.NEGATIVE_INFINITY;
   #silentPolls = 0;
   /** Whether the last poll found new messages; undefined when it did not read messages. */
-  #foundMessages: boolean | undefined;
+  #hasNewMessages: boolean | undefined;
 
   constructor(runId: string, state: RunState, clock: Clock) {
     this.#runId = runId;
@@ -65,12 +65,12 @@ class RunPoller {
 
   async *poll(call: Call, isQuick: boolean): AsyncGenerator<RunEventBody, void, undefined> {
     const state = this.#state;
-    const isSilent = silent.has(state.status ?? '');
+    const isSilent = quietStatuses.has(state.status ?? '');
     if (!state.isNew && !isSilent && this.#isTurnOfMessages(isQuick)) {
-      this.#foundMessages = yield* this.#messages(call);
+      this.#hasNewMessages = yield* this.#messages(call);
       return;
     }
-    this.#foundMessages = undefined;
+    this.#hasNewMessages = undefined;
     const { run, pending_human_request: request } = await call('getRun', { params: { run_id: this.#runId } });
     this.#readAt = steadyTime(this.#clock);
     this.#silentPolls = isSilent ? this.#silentPolls + 1 : 0;
@@ -85,7 +85,7 @@ class RunPoller {
   #isTurnOfMessages(isQuick: boolean): boolean {
     const isRecent = steadyTime(this.#clock) - this.#readAt < runMilliseconds;
     if (isQuick) return isRecent;
-    return this.#foundMessages === undefined || (this.#foundMessages && isRecent);
+    return this.#hasNewMessages === undefined || (this.#hasNewMessages && isRecent);
   }
 
   /**
@@ -95,14 +95,14 @@ class RunPoller {
    */
   async *#messages(call: Call): AsyncGenerator<RunEventBody, boolean, undefined> {
     const state = this.#state;
-    let rewound = false;
+    let wasRewritten = false;
     let overlap = 1;
-    let found = false;
+    let hasNews = false;
     for (let isFirst = true; ; isFirst = false) {
       const offset = Math.max(0, state.offset - overlap);
       const { messages, total } = await this.#page(pageSize, offset, call, !isFirst);
-      if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.last && !rewound) {
-        rewound = true;
+      if (overlap > 0 && state.offset > 0 && messages[0]?.id !== state.lastMessageId && !wasRewritten) {
+        wasRewritten = true;
         // A run whose messages are rewritten is likely to have changed itself.
         this.#readAt = Number.NEGATIVE_INFINITY;
         state.offset = 0;
@@ -110,7 +110,7 @@ class RunPoller {
       }
       for (const message of messages) {
         for (const body of state.message(message)) {
-          found = true;
+          hasNews = true;
           yield body;
         }
       }
@@ -122,8 +122,8 @@ class RunPoller {
       }
       overlap = 1;
       state.offset = messages.length === 0 ? 0 : offset + messages.length;
-      state.last = messages.at(-1)?.id;
-      if (!advanced || state.offset >= total) return found && !rewound;
+      state.lastMessageId = messages.at(-1)?.id;
+      if (!advanced || state.offset >= total) return hasNews && !wasRewritten;
     }
   }
 }

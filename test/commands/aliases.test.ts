@@ -4,7 +4,7 @@ import { flagName } from '../../src/cli/kit/flags.ts';
 import { groupsOf, isAlias, namedEntries } from '../../src/cli/kit/tree.ts';
 import { loadAllCommands } from '../../src/cli/program/describe.ts';
 import { optionsOf } from '../../src/cli/program/parser.ts';
-import { changes } from '../../src/cli/program/suggest.ts';
+import { changesSomething } from '../../src/cli/program/suggest.ts';
 import { readingWords } from '../../src/cli/program/synonyms.ts';
 import { commandTree } from '../../src/commands/index.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -54,7 +54,7 @@ describe('the aliases of commands', () => {
   it('never lead from a word that asks to see something to a command that changes something', async () => {
     const reading = aliases.filter(({ word }) => readingWords.has(word));
     expect(reading.length).toBeGreaterThan(0);
-    for (const { path, word } of reading) expect(await changes(commandTree, [...path, word].join(' ')), word).toBe(false);
+    for (const { path, word } of reading) expect(await changesSomething(commandTree, [...path, word].join(' ')), word).toBe(false);
   });
 
   it('are not listed in the help of their group', async () => {

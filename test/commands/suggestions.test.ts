@@ -5,8 +5,8 @@ import { globalFlags } from '../../src/cli/kit/global-flags.ts';
 import { follow, groupsOf } from '../../src/cli/kit/tree.ts';
 import { loadAllCommands } from '../../src/cli/program/describe.ts';
 import { optionsOf } from '../../src/cli/program/parser.ts';
-import { changes, exists, localChanges, meantCommands } from '../../src/cli/program/suggest.ts';
-import { everywhere, flags, flagsOf, readingWords, within } from '../../src/cli/program/synonyms.ts';
+import { changesSomething, isKnownLine, localChanges, suggestedCommands } from '../../src/cli/program/suggest.ts';
+import { flags, flagsOf, generalMeanings, meaningsByGroup, readingWords } from '../../src/cli/program/synonyms.ts';
 import { commandTree } from '../../src/commands/index.ts';
 import { runCli } from '../support/run-cli.ts';
 import { folderEnv } from '../support/service.ts';
@@ -16,7 +16,7 @@ const env = folderEnv(await temporaryFolder());
 const commands = await loadAllCommands(commandTree);
 const places: string[] = ['', ...groupsOf(commandTree).map(({ path }) => path.join(' '))];
 const words = (place: string): string[] => (place === '' ? [] : place.split(' '));
-const inTable = Object.entries(within).flatMap(([place, entries]) =>
+const inTable = Object.entries(meaningsByGroup).flatMap(([place, entries]) =>
   Object.entries(entries).map(([word, lines]): [string, string, readonly string[]] => [place, word, lines]),
 );
 
@@ -39,7 +39,7 @@ describe('the table of words', () => {
   it('suggests existing commands with existing options', () => {
     for (const [place, word, lines] of inTable)
       for (const line of lines) {
-        expect(exists(commandTree, line), `${place} ${word}: ${line}`).toBe(true);
+        expect(isKnownLine(commandTree, line), `${place} ${word}: ${line}`).toBe(true);
         const command = commands.find(({ path }) => line.startsWith(path.join(' ')))?.command;
         const known = command ? Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName) : ['--version', '--help'];
         for (const flag of line.match(/--[a-z-]+/g) ?? []) expect(known, line).toContain(flag);
@@ -48,7 +48,7 @@ describe('the table of words', () => {
 
   it('contains only commands of existing groups for all groups', () => {
     const names = new Set(groupsOf(commandTree).flatMap(({ group }) => Object.keys(group.commands)));
-    for (const candidates of Object.values(everywhere)) for (const name of candidates) expect(names).toContain(name);
+    for (const candidates of Object.values(generalMeanings)) for (const name of candidates) expect(names).toContain(name);
   });
 
   it('contains only existing flags', () => {
@@ -71,20 +71,21 @@ describe('the table of words', () => {
       const { entries = {} } = follow(commandTree, words(place));
       for (const word of readingWords) {
         if (Object.hasOwn(entries, word)) continue;
-        for (const line of await meantCommands({ tree: commandTree, path: words(place), word, rest: [] })) {
+        for (const line of await suggestedCommands({ tree: commandTree, path: words(place), word, rest: [] })) {
           suggested += 1;
-          expect(await changes(commandTree, line), `aops ${place} ${word} -> ${line}`).toBe(false);
+          expect(await changesSomething(commandTree, line), `aops ${place} ${word} -> ${line}`).toBe(false);
         }
       }
     }
     expect(suggested).toBeGreaterThan(300);
-    const table = [...inTable, ...Object.entries(everywhere).map(([word, lines]) => ['', word, lines] as const)];
+    const table = [...inTable, ...Object.entries(generalMeanings).map(([word, lines]) => ['', word, lines] as const)];
     for (const [place, word, lines] of table)
-      if (readingWords.has(word)) for (const line of lines) expect(await changes(commandTree, line), `${place} ${word}`).toBe(false);
+      if (readingWords.has(word))
+        for (const line of lines) expect(await changesSomething(commandTree, line), `${place} ${word}`).toBe(false);
   });
 
   it('suggests a changing command only for its own name with a single typo', async () => {
-    const meant = (path: string[], word: string) => meantCommands({ tree: commandTree, path, word, rest: [] });
+    const meant = (path: string[], word: string) => suggestedCommands({ tree: commandTree, path, word, rest: [] });
     expect(await meant(['runs'], 'stpo')).toEqual(['runs stop']);
     expect(await meant(['agents'], 'delet')).toEqual(['agents delete']);
     expect(await meant(['local'], 'resett')).toEqual(['local reset']);

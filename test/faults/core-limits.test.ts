@@ -181,7 +181,7 @@ describe('the gate', () => {
     expect([gate.enter().next, gate.enter().next]).toEqual(['go', 'busy']);
     gate.leave();
     observe(0, late.resetAt, now);
-    expect(gate.enter()).toEqual({ next: 'hold', milliseconds: 6_000, asked: 6_000 });
+    expect(gate.enter()).toEqual({ next: 'hold', milliseconds: 6_000, requestedMilliseconds: 6_000 });
     clock.advance(6_000);
     // The window has ended: one request goes ahead. An answer of the old window that arrives now does not open the gate.
     expect(gate.enter().next).toBe('go');

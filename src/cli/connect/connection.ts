@@ -46,22 +46,22 @@ async function resolveAccess(context: Context): Promise<Access> {
   const config = context.config();
   const configured = requireCredential(config);
   const baseUrl = requireBaseUrl(config);
-  const stored = config.credential.source === 'profile';
+  const isStored = config.credential.source === 'profile';
   const identity = [config.credential.masked ?? ''];
   if (configured.type === 'token') {
     context.terminal.protect(configured.token);
-    const network = await networkTo(context, { urls: [baseUrl], stored });
+    const network = await networkTo(context, { urls: [baseUrl], isStored });
     return { baseUrl, credential: bearerCredential(configured.token), network, identity };
   }
   const client = clientCredentials(configured);
-  const network = await networkTo(context, { urls: [baseUrl, client.token_url], stored });
+  const network = await networkTo(context, { urls: [baseUrl, client.token_url], isStored });
   const credential = await oauthCredential(context, client, network, originOf(baseUrl));
   return { baseUrl, credential, network, identity };
 }
 
 /** @throws AopsError `token_url_missing` */
-export function clientCredentials(given: Extract<UsableCredential, { type: 'client_credentials' }>): ClientCredentials {
-  const { client_id, client_secret, token_url, scope } = given;
+export function clientCredentials(credential: Extract<UsableCredential, { type: 'client_credentials' }>): ClientCredentials {
+  const { client_id, client_secret, token_url, scope } = credential;
   if (token_url !== undefined) return { client_id, client_secret, token_url, scope };
   throw new AopsError('Client credentials require the URL of a token endpoint.', {
     code: 'token_url_missing',
@@ -76,13 +76,13 @@ export function clientCredentials(given: Extract<UsableCredential, { type: 'clie
  */
 export async function oauthCredential(
   context: Context,
-  given: ClientCredentials,
+  credentials: ClientCredentials,
   network: Network,
   sharedAt?: string,
 ): Promise<Credential> {
   const { clientCredential } = await import('../../client/access/oauth.ts');
-  const cache = sharedAt === undefined ? undefined : await tokenCache(context, given, sharedAt);
-  return clientCredential(given, {
+  const cache = sharedAt === undefined ? undefined : await tokenCache(context, credentials, sharedAt);
+  return clientCredential(credentials, {
     userAgent: userAgent(context),
     clock: context.clock,
     network,
@@ -95,9 +95,9 @@ export async function oauthCredential(
 }
 
 /** The cache for the tokens of a client for a service. */
-export async function tokenCache(context: Context, given: ClientCredentials, origin: string) {
+export async function tokenCache(context: Context, credentials: ClientCredentials, origin: string) {
   const { TokenCache } = await import('../../client/access/token-cache.ts');
-  const { client_id: clientId, client_secret: clientSecret, token_url: tokenUrl, scope } = given;
+  const { client_id: clientId, client_secret: clientSecret, token_url: tokenUrl, scope } = credentials;
   return new TokenCache(context.paths.cache, { origin, tokenUrl, clientId, clientSecret, scope });
 }
 

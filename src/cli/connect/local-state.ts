@@ -107,9 +107,9 @@ export interface FoundService {
 /** The service of the specified data directory, or else that of `local up` or of the default directory. */
 export async function findService(context: Context, dataDir: string | undefined): Promise<FoundService | undefined> {
   // For a specified directory, it does not matter if the state file of `local up` cannot be read.
-  const up = dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
+  const service = dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
   const directory = dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, dataDir);
-  if (up !== undefined && (dataDir === undefined || up.data_dir === directory)) return { state: up, served: false };
+  if (service !== undefined && (dataDir === undefined || service.data_dir === directory)) return { state: service, served: false };
   const state = await owningService(directory);
   return state && { state, served: true };
 }

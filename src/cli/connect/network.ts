@@ -15,7 +15,7 @@ export interface Destination {
   /** The service, and the token endpoint if there is one. */
   urls: readonly string[];
   /** Whether the credential is stored on disk, or about to be. */
-  stored: boolean;
+  isStored: boolean;
 }
 
 /** @throws UsageError for a proxy or a file that cannot be used, AopsError `tls_verification_off` */
@@ -30,32 +30,32 @@ export async function networkTo(context: Context, destination: Destination): Pro
 }
 
 /** Node's own switch to disable verification: too dangerous for a stored credential, and worth a warning otherwise. */
-function checkVerification({ env, terminal }: Context, { urls, stored }: Destination): void {
+function checkVerification({ env, terminal }: Context, { urls, isStored }: Destination): void {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return;
   const encrypted = urls.map((url) => new URL(url)).filter(({ protocol }) => protocol === 'https:');
-  const elsewhere = encrypted.find(({ hostname }) => !isLoopback(hostname));
-  const what = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of TLS certificates';
-  const instead = 'Unset it. If the certificate was issued by your own authority, pass that with --ca-file FILE.';
-  if (stored && elsewhere) {
-    throw new AopsError(`${what}, so a stored credential is not sent to ${elsewhere.host}.`, {
+  const remoteUrl = encrypted.find(({ hostname }) => !isLoopback(hostname));
+  const problem = 'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of TLS certificates';
+  const hint = 'Unset it. If the certificate was issued by your own authority, pass that with --ca-file FILE.';
+  if (isStored && remoteUrl) {
+    throw new AopsError(`${problem}, so a stored credential is not sent to ${remoteUrl.host}.`, {
       code: 'tls_verification_off',
       exit: exitCodes.usage,
-      hint: instead,
+      hint,
     });
   }
   if (encrypted.length > 0)
-    terminal.warn(`WARNING: ${what}. Anyone between here and the service can read the credential and change requests. ${instead}`);
+    terminal.warn(`WARNING: ${problem}. Anyone between here and the service can read the credential and change requests. ${hint}`);
 }
 
 async function readCertificates(context: Context, origins: readonly string[]): Promise<Certificates | undefined> {
   const { ca_file, client_cert, client_key } = context.config();
-  const [given, certificate, separateKey] = await Promise.all([
+  const [caFile, certificate, separateKey] = await Promise.all([
     readPem(context, 'ca_file', ca_file, 'CERTIFICATE'),
     readPem(context, 'client_cert', client_cert, 'CERTIFICATE'),
     readPem(context, 'client_key', client_key, 'PRIVATE KEY'),
   ]);
-  if (given === undefined && certificate === undefined && separateKey === undefined) return undefined;
-  const authorities = given === undefined ? undefined : `${given}\n${await extraAuthorities(context)}`;
+  if (caFile === undefined && certificate === undefined && separateKey === undefined) return undefined;
+  const authorities = caFile === undefined ? undefined : `${caFile}\n${await extraAuthorities(context)}`;
   // The certificate's file often contains the key as well.
   const key = separateKey ?? (certificate?.includes('PRIVATE KEY-----') ? certificate : undefined);
   if ((certificate === undefined) !== (key === undefined)) {

@@ -7,23 +7,23 @@ import { type OpenTarget, openCommands } from './open-commands.ts';
 const watchMilliseconds = 1_500;
 
 /** Opens a web page. Resolves to false if there is no screen or no program for it, or if the program failed. */
-export const openUrl = (context: Context, url: string): Promise<boolean> => opened(context, { url });
+export const openUrl = (context: Context, url: string): Promise<boolean> => tryOpen(context, { url });
 
 /** Opens a file, named by its absolute path. Resolves to false in the same cases. */
-export const openFile = (context: Context, file: string): Promise<boolean> => opened(context, { file });
+export const openFile = (context: Context, file: string): Promise<boolean> => tryOpen(context, { file });
 
-async function opened(context: Context, target: OpenTarget): Promise<boolean> {
+async function tryOpen(context: Context, target: OpenTarget): Promise<boolean> {
   const { env, launcher } = context;
   for (const [program = '', ...words] of openCommands({ platform: launcher.platform, env }, target)) {
-    if (await started(context, program, words)) return true;
+    if (await tryStart(context, program, words)) return true;
   }
   return false;
 }
 
-async function started(context: Context, program: string, words: readonly string[]): Promise<boolean> {
+async function tryStart(context: Context, program: string, words: readonly string[]): Promise<boolean> {
   const child = spawn(program, words, { detached: true, stdio: 'ignore', env: { ...context.env } });
   const watching = new AbortController();
-  const ended = new Promise<boolean>((resolve) => {
+  const exited = new Promise<boolean>((resolve) => {
     child.once('error', () => resolve(false));
     child.once('exit', (code) => resolve(code === 0));
   });
@@ -31,7 +31,7 @@ async function started(context: Context, program: string, words: readonly string
     () => true,
     () => false,
   );
-  const isStarted = await Promise.race([ended, running]);
+  const isStarted = await Promise.race([exited, running]);
   watching.abort();
   child.unref();
   return isStarted;

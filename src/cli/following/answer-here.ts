@@ -7,28 +7,28 @@ import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { runChanges } from '../../watch/stream-changes.ts';
 import type { Context } from '../kit/context.ts';
 import { runRequester } from './requester.ts';
-import { LeftPending, respond, responderHere } from './responder.ts';
+import { LeftPendingError, respond, responderHere } from './responder.ts';
 
 /** The outcome of a request: answered here, left pending here, or no longer pending because of somebody else. */
-export type AnsweredHere = 'answered' | 'left' | 'gone';
+export type AnswerOutcome = 'answered' | 'left' | 'gone';
 
 /**
  * Prompts the user for an answer to a pending request and sends it.
  * @throws AopsError when the answer cannot be sent, PromptCancelled on Ctrl-C, UsageError without an interactive terminal
  */
-export async function answerHere(context: Context, client: Client, runId: string, request: HumanRequest): Promise<AnsweredHere> {
-  const withdrawn = new AbortController();
-  const over = new AbortController();
-  const watching = watchRequest(context, client, runId, request, withdrawn, over.signal);
+export async function answerHere(context: Context, client: Client, runId: string, request: HumanRequest): Promise<AnswerOutcome> {
+  const withdrawal = new AbortController();
+  const ended = new AbortController();
+  const watching = watchRequest(context, client, runId, request, withdrawal, ended.signal);
   try {
     const options = responderHere(context, { onRequest: 'prompt', answers: undefined });
-    const signal = AbortSignal.any([withdrawn.signal, context.signal]);
+    const signal = AbortSignal.any([withdrawal.signal, context.signal]);
     if (await respond(options, runRequester(client, runId, { id: runId }), request, signal)) return 'answered';
   } catch (error) {
-    if (!(error instanceof LeftPending)) throw error;
+    if (!(error instanceof LeftPendingError)) throw error;
     return 'left';
   } finally {
-    over.abort();
+    ended.abort();
     await watching;
   }
   context.signal.throwIfAborted();
@@ -45,22 +45,22 @@ export async function requestOf(client: Pick<Client, 'call'>, runId: string): Pr
   }
 }
 
-/** Aborts `withdrawn` when this request of the run is no longer pending. */
+/** Aborts `withdrawal` when this request of the run is no longer pending. */
 async function watchRequest(
   { clock }: Context,
   client: Client,
   runId: string,
   request: HumanRequest,
-  withdrawn: AbortController,
-  over: AbortSignal,
+  withdrawal: AbortController,
+  signal: AbortSignal,
 ): Promise<void> {
   const pace = new Pace(clock, { minimum: 1_000 });
-  const polling = { call: callAtPace(client, pace, over) } as Pick<Client, 'call'>;
-  const look = retryThroughOutages(() => requestOf(polling, runId), { clock, signal: over });
-  runChanges(client, runId, { clock, signal: over }).hurry(pace);
+  const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
+  const readRequest = retryThroughOutages(() => requestOf(polling, runId), { clock, signal });
+  runChanges(client, runId, { clock, signal }).hurry(pace);
   try {
-    while ((await look())?.id === request.id) await pace.pause(false, over, client.allowance);
-    if (!over.aborted) withdrawn.abort();
+    while ((await readRequest())?.id === request.id) await pace.pause(false, signal, client.allowance);
+    if (!signal.aborted) withdrawal.abort();
   } catch {
     // The prompt has ended, or the service cannot be reached: sending the answer then reports it.
   }

@@ -5,33 +5,33 @@ import { type Answer, joinChoices, optionLabels } from '../../watch/answers.ts';
 import type { WrittenTexts } from './written-texts.ts';
 
 /** The person chose to leave the request pending. */
-export class LeftPending extends Error {}
+export class LeftPendingError extends Error {}
 
 /** The same wording for the entry of a list and for the key. */
 const leave = 'leave it pending';
 const leaveChoice = { name: 'Leave it pending', value: '\0leave' };
 
-interface Asked {
+interface PersonPrompt {
   prompter: Prompter;
   request: HumanRequest;
   /** Receives every text that the person writes. */
-  written: WrittenTexts;
+  texts: WrittenTexts;
   signal: AbortSignal;
 }
 
 /**
  * Prompts for all answers to a request. The first prompt appears by itself; each further one follows an answer.
- * @throws LeftPending, PromptCancelled, or the signal's reason when the request was withdrawn
+ * @throws LeftPendingError, PromptCancelled, or the signal's reason when the request was withdrawn
  */
-export async function askPerson(asked: Asked): Promise<Answer> {
+export async function askPerson(prompt: PersonPrompt): Promise<Answer> {
   try {
-    return asked.request.type === 'approval' ? await askApproval(asked) : await askQuestions(asked);
+    return prompt.request.type === 'approval' ? await askApproval(prompt) : await askQuestions(prompt);
   } catch (error) {
-    throw error instanceof PromptDismissed ? new LeftPending() : error;
+    throw error instanceof PromptDismissed ? new LeftPendingError() : error;
   }
 }
 
-async function askApproval({ prompter, request, written, signal }: Asked): Promise<Answer> {
+async function askApproval({ prompter, request, texts, signal }: PersonPrompt): Promise<Answer> {
   const choice = await prompter.select(
     {
       message: request.title,
@@ -47,22 +47,22 @@ async function askApproval({ prompter, request, written, signal }: Asked): Promi
     },
     { signal, unsolicited: true },
   );
-  if (choice === leaveChoice.value) throw new LeftPending();
+  if (choice === leaveChoice.value) throw new LeftPendingError();
   if (choice !== 'explain') return { approved: choice === 'approve' };
   const validate = (text: string): true | string => text.trim() !== '' || 'Write the reason, or press Esc to leave it pending.';
-  const onUnsent = (text: string): void => written.add('Why?', text);
+  const onUnsent = (text: string): void => texts.add('Why?', text);
   const reason = (await prompter.input({ message: 'Why?', escape: leave, editor: '.md', validate, onUnsent }, { signal })).trim();
-  written.add('Why?', reason);
+  texts.add('Why?', reason);
   return { approved: false, reason };
 }
 
-async function askQuestions(asked: Asked): Promise<Answer> {
-  const { request, signal } = asked;
+async function askQuestions(prompt: PersonPrompt): Promise<Answer> {
+  const { request, signal } = prompt;
   const answers: Record<string, string> = {};
   for (const [index, question] of (request.questions ?? []).entries()) {
     const above = index === 0 ? introduction(request, question.question) : undefined;
     answers[question.question] = await askQuestion(
-      asked,
+      prompt,
       question,
       { message: question.question, above, escape: leave },
       {
@@ -80,8 +80,13 @@ function introduction({ title, description }: HumanRequest, question: string): s
   return parts.length === 0 ? undefined : parts.join('\n');
 }
 
-async function askQuestion(asked: Asked, question: HumanQuestion, shown: Question, options: PromptOptions): Promise<string> {
-  const { prompter, written } = asked;
+async function askQuestion(
+  prompt: PersonPrompt,
+  question: HumanQuestion,
+  shownQuestion: Question,
+  options: PromptOptions,
+): Promise<string> {
+  const { prompter, texts } = prompt;
   const labels = optionLabels(question);
   const choices = (question.options ?? []).map(({ label, description }) => ({
     name: label,
@@ -89,15 +94,15 @@ async function askQuestion(asked: Asked, question: HumanQuestion, shown: Questio
     ...(description === undefined ? {} : { description }),
   }));
   if (labels.length > 0 && question.multi_select)
-    return joinChoices(await prompter.checkbox({ ...shown, choices, required: true }, options));
+    return joinChoices(await prompter.checkbox({ ...shownQuestion, choices, required: true }, options));
   if (labels.length > 0) {
-    const chosen = await prompter.select({ ...shown, choices: [...choices, leaveChoice], neutral: true }, options);
-    if (chosen === leaveChoice.value) throw new LeftPending();
-    return chosen;
+    const selected = await prompter.select({ ...shownQuestion, choices: [...choices, leaveChoice], neutral: true }, options);
+    if (selected === leaveChoice.value) throw new LeftPendingError();
+    return selected;
   }
   const validate = (text: string): true | string => text.trim() !== '' || 'Write an answer, or press Esc to leave it pending.';
-  const onUnsent = (text: string): void => written.add(question.question, text);
-  const text = await prompter.input({ ...shown, editor: '.md', validate, onUnsent }, options);
-  written.add(question.question, text);
+  const onUnsent = (text: string): void => texts.add(question.question, text);
+  const text = await prompter.input({ ...shownQuestion, editor: '.md', validate, onUnsent }, options);
+  texts.add(question.question, text);
   return text;
 }

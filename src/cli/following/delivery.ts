@@ -9,25 +9,25 @@ export interface Delivery {
   clock: Clock;
   note: (text: string) => void;
   /** Aborted when the request is no longer pending, or the command ends: then one last attempt is made. */
-  withdrawn: AbortSignal;
+  withdrawal: AbortSignal;
 }
 
 /**
  * Sends the answer until the service replies. Each attempt is the same change with the same key, so it is carried out only once.
  * @throws the service's error, or that of the last attempt when the request was withdrawn while the service was unreachable
  */
-export async function deliver(send: () => Promise<unknown>, { clock, note, withdrawn }: Delivery): Promise<void> {
+export async function deliver(send: () => Promise<unknown>, { clock, note, withdrawal }: Delivery): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const last = withdrawn.aborted;
+    const isLastAttempt = withdrawal.aborted;
     try {
       await send();
       if (attempt > 1) note('The service is reachable again. Your answer was sent.');
       return;
     } catch (error) {
-      if (last || !isAway(error)) throw error;
+      if (isLastAttempt || !isAway(error)) throw error;
       if (attempt === 1) note('The service is unreachable. Your answer will be sent once it is back.');
     }
-    await clock.sleep(pauseMs, withdrawn).catch(() => undefined);
+    await clock.sleep(pauseMs, withdrawal).catch(() => undefined);
   }
 }
 

@@ -14,26 +14,26 @@ export const clockTime = (milliseconds: number): string => new Date(milliseconds
 
 /** Reports outages on stderr, as JSON for programs that read JSON. */
 export function outageNotes({ terminal, clock, format }: Pick<Context, 'terminal' | 'clock' | 'format'>): OutageReport {
-  const forPrograms = format === 'json' || format === 'ndjson';
-  const report = (event: Record<string, unknown>, text: string): void => terminal.note(forPrograms ? JSON.stringify(event) : text);
-  let began = 0;
+  const isForPrograms = format === 'json' || format === 'ndjson';
+  const report = (event: Record<string, unknown>, text: string): void => terminal.note(isForPrograms ? JSON.stringify(event) : text);
+  let startedAt = 0;
   return (outage) => {
     if (outage === undefined) {
-      const milliseconds = clock.now() - began;
+      const milliseconds = clock.now() - startedAt;
       report(
         { event: 'service.reachable', after_seconds: Math.round(milliseconds / 1_000) },
         `The service is reachable again after ${formatDuration(milliseconds)}.`,
       );
       return false;
     }
-    began = outage.since;
+    startedAt = outage.since;
     const { since, reason } = outage;
     report(
       { event: 'service.unreachable', since: new Date(since).toISOString(), reason },
       `${reason}\nThe service has not answered since ${clockTime(since)}. Retrying for up to ${formatDuration(maxOutageMilliseconds)}.`,
     );
     // A program that reads only the error needs the reason there too.
-    return !forPrograms && !terminal.quiet;
+    return !isForPrograms && !terminal.quiet;
   };
 }
 

@@ -5,11 +5,11 @@ import { answerInput, sendAnswer } from './requests.ts';
 import type { Requester } from './responder.ts';
 import { waitingError } from './run-outcome.ts';
 
-/** @param named the run as named in messages; see `runForHere` */
-export const runRequester = (client: Client, runId: string, named: NamedRun): Requester => ({
+/** @param run the run as named in messages; see `runForHere` */
+export const runRequester = (client: Client, runId: string, run: NamedRun): Requester => ({
   sender: (request, answer) => {
     const keys = client.keysFor('respondToHumanRequest', answerInput(runId, request.id, answer));
     return () => sendAnswer(client, runId, request.id, answer, { keys });
   },
-  waiting: (request) => waitingError(named, request),
+  waitingError: (request) => waitingError(run, request),
 });

@@ -12,11 +12,11 @@ import { type Answer, type AnswersFile, answerFromFile, parseAnswersFile } from 
 import { readText } from '../input/body.ts';
 import type { Context } from '../kit/context.ts';
 import { choice, text } from '../kit/flags.ts';
-import { askPerson, LeftPending } from './ask-person.ts';
+import { askPerson, LeftPendingError } from './ask-person.ts';
 import { deliver, isAway } from './delivery.ts';
 import { WrittenTexts } from './written-texts.ts';
 
-export { LeftPending } from './ask-person.ts';
+export { LeftPendingError } from './ask-person.ts';
 
 export const followFlags = {
   onRequest: choice(
@@ -48,13 +48,13 @@ export async function followOptions(
 }
 
 /** Why a request is no longer pending, as a sentence for the person whose prompt disappears. */
-export class Withdrawn extends Error {}
+export class RequestWithdrawn extends Error {}
 
 /** The source of a request: how to answer it, and the error if prompting is not possible. */
 export interface Requester {
   /** Returns a function that sends the answer. Called again, it sends the same change with the same idempotency key. */
   sender(request: HumanRequest, answer: Answer): () => Promise<unknown>;
-  waiting(request: HumanRequest): AopsError;
+  waitingError(request: HumanRequest): AopsError;
 }
 
 export interface ResponderOptions extends FollowOptions {
@@ -69,26 +69,26 @@ export interface ResponderOptions extends FollowOptions {
 
 /**
  * Answers one request, or leaves it to somebody else. Resolves to whether the person here answered it.
- * @param withdrawn aborted when the request is no longer pending; an open prompt then disappears, and a `Withdrawn` reason is shown
- * @throws AopsError exit 12 when prompting is not possible, UsageError when the answers file does not match the request, LeftPending,
+ * @param withdrawal aborted when the request is no longer pending; an open prompt then disappears, and a `RequestWithdrawn` reason is shown
+ * @throws AopsError exit 12 when prompting is not possible, UsageError when the answers file does not match the request, LeftPendingError,
  *   PromptCancelled
  */
 export async function respond(
   options: ResponderOptions,
   requester: Requester,
   request: HumanRequest,
-  withdrawn: AbortSignal,
+  withdrawal: AbortSignal,
 ): Promise<boolean> {
   const { onRequest, answers, note } = options;
   const prepared = answers && answerFromFile(answers, request);
   if (prepared) {
-    const answered = await unlessAnswered(requester.sender(request, prepared), note);
-    if (answered) note('Answered from the answers file.');
+    const isAccepted = await unlessAnswered(requester.sender(request, prepared), note);
+    if (isAccepted) note('Answered from the answers file.');
     return false;
   }
   if (onRequest === 'wait') return false;
-  if (onRequest === 'fail') throw requester.waiting(request);
-  return askAndSend(options, requester, request, withdrawn);
+  if (onRequest === 'fail') throw requester.waitingError(request);
+  return askAndSend(options, requester, request, withdrawal);
 }
 
 /** Prompts the person and sends the answer. A text that could not be sent is saved. */
@@ -96,22 +96,22 @@ async function askAndSend(
   { prompter, drafts, clock, note, warn }: ResponderOptions,
   requester: Requester,
   request: HumanRequest,
-  withdrawn: AbortSignal,
+  withdrawal: AbortSignal,
 ): Promise<boolean> {
-  const written = new WrittenTexts();
-  let answered = false;
+  const texts = new WrittenTexts();
+  let isAccepted = false;
   try {
-    const answer = await askPerson({ prompter, request, written, signal: withdrawn });
+    const answer = await askPerson({ prompter, request, texts, signal: withdrawal });
     const send = requester.sender(request, answer);
-    answered = await unlessAnswered(() => deliver(send, { clock, note, withdrawn }), note);
-    return answered;
+    isAccepted = await unlessAnswered(() => deliver(send, { clock, note, withdrawal }), note);
+    return isAccepted;
   } catch (error) {
     // The request was withdrawn while the prompt was open, or while the service was unreachable.
-    if (!withdrawn.aborted || error instanceof LeftPending || (error !== withdrawn.reason && !isAway(error))) throw error;
-    if (withdrawn.reason instanceof Withdrawn) note(withdrawn.reason.message);
+    if (!withdrawal.aborted || error instanceof LeftPendingError || (error !== withdrawal.reason && !isAway(error))) throw error;
+    if (withdrawal.reason instanceof RequestWithdrawn) note(withdrawal.reason.message);
     return false;
   } finally {
-    if (!answered) written.save(request.title, drafts, warn);
+    if (!isAccepted) texts.save(request.title, drafts, warn);
   }
 }
 

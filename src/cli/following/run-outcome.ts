@@ -7,34 +7,34 @@ import { requestLine, respondCommand } from './requests.ts';
 
 /**
  * The error for a run that failed or was interrupted; undefined when it completed.
- * @param named the run as named in messages; see `runForHere`
+ * @param namedRun the run as named in messages; see `runForHere`
  */
-export function outcomeError(run: Run, named: NamedRun): AopsError | undefined {
+export function outcomeError(run: Run, namedRun: NamedRun): AopsError | undefined {
   const exit = exitOfRun(run.status);
   if (exit === exitCodes.runFailed) {
-    return new AopsError(`Run ${runTitle(named)} failed${run.error ? `: ${run.error}` : '.'}`, {
+    return new AopsError(`Run ${runTitle(namedRun)} failed${run.error ? `: ${run.error}` : '.'}`, {
       code: 'run_failed',
       exit,
-      hint: `See what it did with \`aops runs messages ${runWord(named)}\`.`,
+      hint: `See what it did with \`aops runs messages ${runWord(namedRun)}\`.`,
     });
   }
   if (exit === exitCodes.runInterrupted) {
-    return new AopsError(`Run ${runTitle(named)} was interrupted.`, {
+    return new AopsError(`Run ${runTitle(namedRun)} was interrupted.`, {
       code: 'run_interrupted',
       exit,
-      hint: `Resume it by sending a message: \`aops runs send ${runWord(named)} MESSAGE\`.`,
+      hint: `Resume it by sending a message: \`aops runs send ${runWord(namedRun)} MESSAGE\`.`,
     });
   }
   return undefined;
 }
 
 /** The error for a run that waits for a person when prompting is not possible: exit 12. */
-export function waitingError(named: NamedRun, request: HumanRequest | null): AopsError {
-  const asks = request ? `: ${requestLine(request)}` : '.';
-  const answer = request ? respondCommand(runWord(named), request) : `aops runs get ${runWord(named)}`;
-  return new AopsError(`Run ${runTitle(named)} is waiting for a person${asks}`, {
+export function waitingError(namedRun: NamedRun, request: HumanRequest | null): AopsError {
+  const requestText = request ? `: ${requestLine(request)}` : '.';
+  const answer = request ? respondCommand(runWord(namedRun), request) : `aops runs get ${runWord(namedRun)}`;
+  return new AopsError(`Run ${runTitle(namedRun)} is waiting for a person${requestText}`, {
     code: 'run_waiting',
     exit: exitCodes.runWaiting,
-    hint: `Answer with \`${answer}\`, then continue with \`aops runs watch ${runWord(named)}\`.`,
+    hint: `Answer with \`${answer}\`, then continue with \`aops runs watch ${runWord(namedRun)}\`.`,
   });
 }

@@ -5,7 +5,7 @@ import type { StatusLine } from '../../terminal/progress.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import { plainStyles, type Styles } from '../../terminal/style.ts';
 import type { Context } from '../kit/context.ts';
-import type { HeldSink } from './asking.ts';
+import type { HeldSink } from './request-answerer.ts';
 
 export interface StreamSink<Event> extends HeldSink {
   event(event: Event): Promise<void>;
@@ -13,21 +13,21 @@ export interface StreamSink<Event> extends HeldSink {
 }
 
 /** How an event is shown to people. */
-export interface Seen {
+export interface EventView {
   /** The progress: on the status line, or as a note in brackets. */
   phase?: string;
   /** Whether the phase is shown only on the status line. */
-  passing?: true;
+  transient?: true;
   /** A text to print. */
-  said?: string;
+  text?: string;
 }
 
-/** @param seen how an event is shown to people; undefined if it is not shown */
-export async function newStreamSink<Event>(context: Context, seen: (event: Event) => Seen | undefined): Promise<StreamSink<Event>> {
+/** @param viewOf how an event is shown to people; undefined if it is not shown */
+export async function newStreamSink<Event>(context: Context, viewOf: (event: Event) => EventView | undefined): Promise<StreamSink<Event>> {
   const { terminal, clock, format } = context;
   if (format === 'ndjson') return new NdjsonSink(terminal);
   const { statusLine } = await import('../../terminal/progress.ts');
-  return new PhaseSink(terminal, clock, seen, await statusLine(terminal), await terminal.err.styles());
+  return new PhaseSink(terminal, clock, viewOf, await statusLine(terminal), await terminal.err.styles());
 }
 
 class NdjsonSink<Event> implements StreamSink<Event> {
@@ -46,8 +46,8 @@ class NdjsonSink<Event> implements StreamSink<Event> {
 class PhaseSink<Event> implements StreamSink<Event> {
   readonly #terminal: Terminal;
   readonly #clock: Clock;
-  readonly #seen: (event: Event) => Seen | undefined;
-  readonly #live: StatusLine | undefined;
+  readonly #viewOf: (event: Event) => EventView | undefined;
+  readonly #statusLine: StatusLine | undefined;
   readonly #styles: Styles;
   readonly #started: number;
   #phase = 'starting';
@@ -55,35 +55,35 @@ class PhaseSink<Event> implements StreamSink<Event> {
   constructor(
     terminal: Terminal,
     clock: Clock,
-    seen: (event: Event) => Seen | undefined,
-    live: StatusLine | undefined,
+    viewOf: (event: Event) => EventView | undefined,
+    statusLine: StatusLine | undefined,
     styles: Styles = plainStyles,
   ) {
     this.#terminal = terminal;
     this.#clock = clock;
-    this.#seen = seen;
-    this.#live = live;
+    this.#viewOf = viewOf;
+    this.#statusLine = statusLine;
     this.#styles = styles;
     this.#started = clock.now();
-    live?.start(() => `${this.#phase} ${styles.dim(formatDuration(this.#clock.now() - this.#started))}`);
+    statusLine?.start(() => `${this.#phase} ${styles.dim(formatDuration(this.#clock.now() - this.#started))}`);
   }
 
   async event(event: Event): Promise<void> {
-    const { phase, passing, said } = this.#seen(event) ?? {};
-    if (said !== undefined) this.#terminal.note(said);
+    const { phase, transient, text } = this.#viewOf(event) ?? {};
+    if (text !== undefined) this.#terminal.note(text);
     if (phase === undefined) return;
     this.#phase = phase;
-    if (this.#live) this.#live.refresh();
-    else if (!passing) this.#terminal.note(this.#styles.dim(`[${phase}]`));
+    if (this.#statusLine) this.#statusLine.refresh();
+    else if (!transient) this.#terminal.note(this.#styles.dim(`[${phase}]`));
   }
 
   hold(): void {
-    this.#live?.hide();
+    this.#statusLine?.hide();
   }
   async resume(): Promise<void> {
-    this.#live?.show();
+    this.#statusLine?.show();
   }
   close(): void {
-    this.#live?.stop();
+    this.#statusLine?.stop();
   }
 }

@@ -16,12 +16,12 @@ export class WrittenTexts {
 
   /**
    * Saves the texts, if there are any, and reports the file.
-   * @param about the title of the request
+   * @param title the title of the request
    */
-  save(about: string, drafts: Drafts, warn: (text: string) => void): void {
+  save(title: string, drafts: Drafts, warn: (text: string) => void): void {
     if (this.#texts.length === 0) return;
     try {
-      const file = drafts.save(unsentText(this.#texts), about);
+      const file = drafts.save(unsentText(this.#texts), title);
       warn(`Your text was not sent. It is saved in ${sanitizeLine(file)}`);
     } catch (error) {
       // The terminal is then the only place left for them.
@@ -32,7 +32,7 @@ export class WrittenTexts {
 
 /** One text unchanged; several texts under their questions. Pure. */
 export function unsentText(texts: readonly Text[]): string {
-  const [first, ...more] = texts;
-  if (more.length === 0) return `${first?.text.trimEnd() ?? ''}\n`;
+  const [firstText, ...otherTexts] = texts;
+  if (otherTexts.length === 0) return `${firstText?.text.trimEnd() ?? ''}\n`;
   return texts.map(({ question, text }) => `## ${question}\n\n${text.trimEnd()}\n`).join('\n');
 }

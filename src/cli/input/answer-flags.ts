@@ -11,26 +11,26 @@ export const answerOption = texts(
 );
 
 /** @throws UsageError when a value matches no question, a question has no answer, or a file cannot be read */
-export async function answerGiven(context: Context, request: HumanRequest, values: readonly string[]): Promise<Answer> {
-  const read: string[] = [];
-  for (const value of values) read.push(refers(value) ? await resolved(context, request, value) : value);
-  return answerFromFlags(request, read);
+export async function answerFromValues(context: Context, request: HumanRequest, values: readonly string[]): Promise<Answer> {
+  const texts: string[] = [];
+  for (const value of values) texts.push(isReference(value) ? await resolveAnswer(context, request, value) : value);
+  return answerFromFlags(request, texts);
 }
 
 /** Answers without knowing the questions: each value is split at the first `=`. @throws UsageError */
 export async function blindAnswers(context: Context, values: readonly string[]): Promise<Answer> {
   const answers: Record<string, string> = {};
   for (const value of values) {
-    const at = Math.max(0, value.indexOf('='));
-    answers[value.slice(0, at)] = await readContent(context, value.slice(at + 1));
+    const separator = Math.max(0, value.indexOf('='));
+    answers[value.slice(0, separator)] = await readContent(context, value.slice(separator + 1));
   }
   return { answers };
 }
 
-const refers = (value: string): boolean => /(?:^|=)(?:@|-$)/.test(value);
+const isReference = (value: string): boolean => /(?:^|=)(?:@|-$)/.test(value);
 
-async function resolved(context: Context, request: HumanRequest, value: string): Promise<string> {
+async function resolveAnswer(context: Context, request: HumanRequest, value: string): Promise<string> {
   const { question, answer } = assignToQuestion(request.questions ?? [], value);
-  if (!refers(answer) || optionLabels(question).includes(answer)) return value;
+  if (!isReference(answer) || optionLabels(question).includes(answer)) return value;
   return `${question.question}=${await readContent(context, answer)}`;
 }

@@ -40,8 +40,8 @@ export function decoded(bytes: Uint8Array, file: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     const [name, operand] = file === '-' ? ['Standard input', ''] : [file, ` ${shellQuoted(file)}`];
-    const wide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-    throw new UsageError(`${name} is not UTF-8.`, `Convert it: iconv -f ${wide ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8${operand}`);
+    const isUtf16 = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+    throw new UsageError(`${name} is not UTF-8.`, `Convert it: iconv -f ${isUtf16 ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8${operand}`);
   }
 }
 
@@ -59,27 +59,27 @@ export async function readBytes(context: Context, file: string): Promise<Buffer>
  * @param check applied to the text, wherever it comes from
  * @throws UsageError when it cannot be read
  */
-export async function readContent(context: Context, given: string, check?: Check, name = ''): Promise<string> {
-  const content = await contentOf(context, given);
+export async function readContent(context: Context, value: string, check?: Check, name = ''): Promise<string> {
+  const content = await contentOf(context, value);
   return check ? check(content, name) : content;
 }
 
-async function contentOf(context: Context, given: string): Promise<string> {
-  if (given === '-') return readText(context, '-');
-  if (given.startsWith('@@')) return given.slice(1);
-  if (!given.startsWith('@')) return given;
-  const file = given.slice(1);
+async function contentOf(context: Context, value: string): Promise<string> {
+  if (value === '-') return readText(context, '-');
+  if (value.startsWith('@@')) return value.slice(1);
+  if (!value.startsWith('@')) return value;
+  const file = value.slice(1);
   const bytes = await readBytes(context, file).catch((error: unknown) => {
     if (!(error instanceof UsageError)) throw error;
-    throw new UsageError(error.message, `${given} refers to a file. For a text that starts with @, write @${given}.`);
+    throw new UsageError(error.message, `${value} refers to a file. For a text that starts with @, write @${value}.`);
   });
   return decoded(bytes, file);
 }
 
 /** A sentence about a file that could not be used. */
 export function fileProblem(file: string, error: NodeJS.ErrnoException): string {
-  const why: Record<string, string> = { ENOENT: 'there is no such file', EISDIR: 'it is a directory', EACCES: 'permission denied' };
-  return `${file} cannot be read: ${why[error.code ?? ''] ?? error.message}.`;
+  const reasons: Record<string, string> = { ENOENT: 'there is no such file', EISDIR: 'it is a directory', EACCES: 'permission denied' };
+  return `${file} cannot be read: ${reasons[error.code ?? ''] ?? error.message}.`;
 }
 
 /**
@@ -87,15 +87,15 @@ export function fileProblem(file: string, error: NodeJS.ErrnoException): string 
  * @throws UsageError for invalid flags
  */
 export async function bodyFromFlags(context: Context, input: BodyInput): Promise<Json | undefined> {
-  const whole = input.input === undefined ? undefined : parseJson(await readText(context, input.input), input.input);
+  const wholeBody = input.input === undefined ? undefined : parseJson(await readText(context, input.input), input.input);
   const fields: [string, Json][] = [];
   for (const field of input.rawField) fields.push(split(field, '-f'));
   for (const field of input.field) {
     const [key, value] = split(field, '-F');
-    fields.push([key, await typed(context, value as string)]);
+    fields.push([key, await fieldValue(context, value as string)]);
   }
-  if (fields.length === 0) return whole;
-  const body = whole ?? {};
+  if (fields.length === 0) return wholeBody;
+  const body = wholeBody ?? {};
   if (!isObject(body)) throw new UsageError('Fields can only be added to a JSON object, and the body from --input is not one.');
   for (const [key, value] of fields) assign(body, keyPath(key), value, key);
   return body;
@@ -111,14 +111,14 @@ export function parseJson(content: string, file: string): Json {
 }
 
 function split(field: string, name: string): [string, Json] {
-  const at = field.indexOf('=');
-  if (at > 0) return [field.slice(0, at), field.slice(at + 1)];
+  const separator = field.indexOf('=');
+  if (separator > 0) return [field.slice(0, separator), field.slice(separator + 1)];
   // gh: `a[]` alone is an empty list.
-  if (at === -1 && field.endsWith('[]')) return [field.slice(0, -2), []];
+  if (separator === -1 && field.endsWith('[]')) return [field.slice(0, -2), []];
   throw new UsageError(`${name} must be KEY=VALUE, not "${field}".`);
 }
 
-async function typed(context: Context, value: Json): Promise<Json> {
+async function fieldValue(context: Context, value: Json): Promise<Json> {
   if (typeof value !== 'string') return value;
   if (value === 'true' || value === 'false' || value === 'null') return JSON.parse(value) as Json;
   if (/^-?(0|[1-9]\d{0,14})$/.test(value)) return Number(value);
@@ -143,10 +143,10 @@ function assign(target: { [key: string]: Json }, parts: string[], value: Json, k
     target[name] = list;
     append(list, rest.slice(1), value, key);
   } else {
-    const inner = (Object.hasOwn(target, name) ? target[name] : {}) as Json;
-    if (!isObject(inner)) throw new UsageError(`"${key}": ${name} is not an object.`);
-    target[name] = inner;
-    assign(inner, rest, value, key);
+    const child = (Object.hasOwn(target, name) ? target[name] : {}) as Json;
+    if (!isObject(child)) throw new UsageError(`"${key}": ${name} is not an object.`);
+    target[name] = child;
+    assign(child, rest, value, key);
   }
 }
 
@@ -156,9 +156,9 @@ function append(list: Json[], rest: string[], value: Json, key: string): void {
     list.push(value);
     return;
   }
-  const last = list.at(-1);
-  const open = isObject(last) && !(rest.length === 1 && Object.hasOwn(last, rest[0] as string)) ? last : {};
-  if (open !== last) list.push(open);
+  const lastItem = list.at(-1);
+  const open = isObject(lastItem) && !(rest.length === 1 && Object.hasOwn(lastItem, rest[0] as string)) ? lastItem : {};
+  if (open !== lastItem) list.push(open);
   assign(open, rest, value, key);
 }
 

@@ -8,10 +8,10 @@ import type { Context } from './context.ts';
  */
 export async function confirm(context: Context, question: string): Promise<void> {
   if (context.flags.yes) return;
-  const refused = (message: string, hint: string): AopsError =>
+  const notConfirmed = (message: string, hint: string): AopsError =>
     new AopsError(message, { code: 'not_confirmed', exit: exitCodes.usage, hint });
   if (!context.terminal.interactive)
-    throw refused(`This needs confirmation, and there is no interactive terminal: ${question}`, 'Pass --yes to confirm.');
+    throw notConfirmed(`This needs confirmation, and there is no interactive terminal: ${question}`, 'Pass --yes to confirm.');
   if (!(await context.prompter.confirm({ message: question, initial: false })))
-    throw refused('Nothing was changed, because you did not confirm.', 'Answer y, or pass --yes.');
+    throw notConfirmed('Nothing was changed, because you did not confirm.', 'Answer y, or pass --yes.');
 }

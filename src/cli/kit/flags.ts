@@ -99,7 +99,7 @@ export const optionalArgument = (summary: string, extras: ArgumentExtras = {}): 
   variadic: false,
   ...extras,
 });
-export const manyArguments = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
+export const repeatedArgument = (summary: string, extras: ArgumentExtras = {}): Argument<string[]> => ({
   summary,
   required: true,
   variadic: true,
@@ -154,10 +154,10 @@ export const texts = (metavar: string, summary: string, extras: OptionExtras = {
   repeatable: true,
   ...asList(asText(extras)),
 });
-function notOneOf(words: readonly string[], given: string, name: string): UsageError {
-  const meant = nearest(given, words);
-  const hint = meant === undefined ? undefined : `Did you mean ${meant}?`;
-  return new UsageError(`${name} must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${given}".`, hint);
+function invalidChoice(words: readonly string[], value: string, name: string): UsageError {
+  const suggestion = nearest(value, words);
+  const hint = suggestion === undefined ? undefined : `Did you mean ${suggestion}?`;
+  return new UsageError(`${name} must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}, not "${value}".`, hint);
 }
 
 export const choice = <const Words extends readonly string[]>(
@@ -171,7 +171,7 @@ export const choice = <const Words extends readonly string[]>(
   choices: words,
   parse: (value, name) => {
     if (words.includes(value)) return value as Words[number];
-    throw notOneOf(words, value, name);
+    throw invalidChoice(words, value, name);
   },
   ...extras,
 });
@@ -198,9 +198,9 @@ export const choices = <const Words extends readonly string[]>(
       .split(/[\s,]+/)
       .filter((word) => word !== '')
       .map((word) => {
-        const meant = Object.hasOwn(aliases, word) ? aliases[word] : word;
-        if (words.includes(meant as Words[number])) return meant as Words[number];
-        throw notOneOf(words, word, name);
+        const target = Object.hasOwn(aliases, word) ? aliases[word] : word;
+        if (words.includes(target as Words[number])) return target as Words[number];
+        throw invalidChoice(words, word, name);
       }),
 });
 /** A whole number within limits. */
@@ -253,9 +253,10 @@ export type CommandInput<A extends Arguments, O extends Options> = Values<A> & V
 
 /** The summary of an option, followed by its choices unless its summary or metavar lists them, and by its aliases. */
 export function optionSummary({ summary, metavar, choices, aliases = [] }: Option): string {
-  const listed = (text: string): boolean => (choices ?? []).every((word) => text.includes(word));
-  const full = choices === undefined || listed(summary) || listed(metavar ?? '') ? summary : `${summary}: ${choices.join(', ')}`;
-  return aliases.length === 0 ? full : `${full} (alias: ${aliases.map(flagName).join(', ')})`;
+  const listsChoices = (text: string): boolean => (choices ?? []).every((word) => text.includes(word));
+  const fullSummary =
+    choices === undefined || listsChoices(summary) || listsChoices(metavar ?? '') ? summary : `${summary}: ${choices.join(', ')}`;
+  return aliases.length === 0 ? fullSummary : `${fullSummary} (alias: ${aliases.map(flagName).join(', ')})`;
 }
 
 /** `webhookUrl` -> `--webhook-url` */

@@ -12,9 +12,9 @@ export class RowList<Row = unknown> {
   /** The number of rows on the service, as of the last page read. */
   total = 0;
   /** False when the total only indicates whether there are more rows. */
-  counted = true;
+  isCounted = true;
   /** Whether filters were applied: an empty list then only means that nothing matches. */
-  narrowed = false;
+  isFiltered = false;
   /** Whether these are the last rows of the list, so that the omitted ones come before them. */
   newest = false;
   /** How the rows are shown, if a command has several forms; see `forms` of its output. */
@@ -77,8 +77,8 @@ export function rowList<Row extends { id: string }>(
   return new RowList(
     (list) =>
       pagedBatches(
-        async (size, from) => {
-          const page = await fetchPage(size, from);
+        async (size, start) => {
+          const page = await fetchPage(size, start);
           list.total = page.total;
           return page;
         },

@@ -81,10 +81,10 @@ export const timeColumn = <Row>(
   ...extras,
 });
 
-/** Minimum terminal width at which `wide` columns of lists are shown. */
-export const wide = 100;
+/** Minimum terminal width of columns that lists show only in wide windows. */
+export const wideView = 100;
 /** The same for IDs of rows that have a shorter name: a UUID takes the space of a title. */
-export const wideForIds = 120;
+export const wideViewForIds = 120;
 
 /** Bytes: `1.5 kB` on a terminal, the number elsewhere. */
 export const sizeColumn = <Row>(header: string, value: (row: Row) => unknown): Column<Row> => ({
@@ -95,7 +95,7 @@ export const sizeColumn = <Row>(header: string, value: (row: Row) => unknown): C
 });
 
 /** A field of a record that is more than text. */
-class Shown {
+class FormattedValue {
   readonly field: Omit<Field, 'label'>;
 
   constructor(field: { value: unknown; style?: CellStyle; time?: boolean }) {
@@ -103,13 +103,13 @@ class Shown {
   }
 }
 
-export const status = (value: string): unknown => new Shown({ value, style: 'status' });
-export const time = (value: string | null | undefined): unknown => new Shown({ value, time: true });
+export const status = (value: string): unknown => new FormattedValue({ value, style: 'status' });
+export const time = (value: string | null | undefined): unknown => new FormattedValue({ value, time: true });
 
 /** A text in a style. */
-export const shown = (value: string, style: CellStyle | undefined): unknown =>
-  new Shown(style === undefined ? { value } : { value, style });
+export const styled = (value: string, style: CellStyle | undefined): unknown =>
+  new FormattedValue(style === undefined ? { value } : { value, style });
 
 /** The fields of a record in the form that the renderer expects. */
 export const recordFields = (fields: Record<string, unknown>): Field[] =>
-  Object.entries(fields).map(([label, value]) => ({ label, ...(value instanceof Shown ? value.field : { value }) }));
+  Object.entries(fields).map(([label, value]) => ({ label, ...(value instanceof FormattedValue ? value.field : { value }) }));

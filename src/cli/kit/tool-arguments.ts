@@ -20,15 +20,15 @@ const columns = [
 ];
 
 /** The details of a tool, followed by its arguments. */
-export async function describeTool(about: readonly Field[], schema: unknown, view: View): Promise<string> {
+export async function describeTool(fields: readonly Field[], schema: unknown, view: View): Promise<string> {
   const table = await renderTable(toolArgumentsOf(schema), columns, view);
-  return `${await renderRecord(about, view)}${table !== '' && view.tty ? '\n' : ''}${table}`;
+  return `${await renderRecord(fields, view)}${table !== '' && view.tty ? '\n' : ''}${table}`;
 }
 
 function toolArgumentsOf(schema: unknown): ToolArgument[] {
-  const { properties: named, required: needed } = isObject(schema) ? schema : {};
-  const properties = isObject(named) ? named : {};
-  const required = Array.isArray(needed) ? needed : [];
+  const { properties: propertySchemas, required: requiredNames } = isObject(schema) ? schema : {};
+  const properties = isObject(propertySchemas) ? propertySchemas : {};
+  const required = Array.isArray(requiredNames) ? requiredNames : [];
   return Object.entries(properties).map(([name, property]) => ({
     name,
     type: typeOf(property),

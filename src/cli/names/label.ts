@@ -16,21 +16,21 @@ export const labelForm: Check = (value, name) => {
 
 /** The key and value of a label, separated by the first `=`. */
 export function readLabel(text: string): { key?: string; value: string } {
-  const at = text.indexOf('=');
-  return at < 0 ? { value: text } : { key: text.slice(0, at), value: text.slice(at + 1) };
+  const separator = text.indexOf('=');
+  return separator < 0 ? { value: text } : { key: text.slice(0, separator), value: text.slice(separator + 1) };
 }
 
 /**
  * A label of a queue, by ID or in its text form.
  * @throws AopsError `label_not_found` (exit 3)
  */
-export async function findLabel(context: Context, queueId: string, given: string): Promise<QueueLabel> {
+export async function findLabel(context: Context, queueId: string, text: string): Promise<QueueLabel> {
   const labels = await queueLabels(context, queueId);
-  const { key = '', value } = readLabel(given);
-  const found = labels.find((label) => (isUuid(given) ? label.id === given.toLowerCase() : label.key === key && label.value === value));
-  if (found !== undefined) return found;
-  const similar = nearest(given, labels.map(labelText));
-  throw new AopsError(`The queue has no label "${given}".`, {
+  const { key = '', value } = readLabel(text);
+  const match = labels.find((label) => (isUuid(text) ? label.id === text.toLowerCase() : label.key === key && label.value === value));
+  if (match !== undefined) return match;
+  const similar = nearest(text, labels.map(labelText));
+  throw new AopsError(`The queue has no label "${text}".`, {
     code: 'label_not_found',
     exit: exitCodes.notFound,
     hint: similar === undefined ? 'See its labels with `aops queues labels list QUEUE`.' : `Did you mean ${similar}?`,

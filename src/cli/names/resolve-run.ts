@@ -9,7 +9,7 @@ import { type NamedRun, parseRunName, type RunName } from './run-names.ts';
 
 /** A run, together with its list entry if it had to be looked up. */
 export interface ResolvedRun extends NamedRun {
-  readonly listed?: RunListItem;
+  readonly listItem?: RunListItem;
 }
 
 /** Rows per page, and the maximum number of pages to read from a service that cannot look up a run. */
@@ -25,13 +25,13 @@ export async function resolveRun(context: Context, text: string): Promise<Resolv
   const name = parseRunName(text);
   if (name.kind === 'id') return { id: name.id };
   const lookUp = new LookUp(await context.client(), context.teamId());
-  const listed =
+  const listItem =
     name.kind === 'latest'
       ? await lookUp.latest(name.back)
       : name.kind === 'number'
         ? await lookUp.byNumber(name)
         : await lookUp.byPrefix(name.prefix);
-  return { id: listed.id, run_number: listed.run_number, listed };
+  return { id: listItem.id, run_number: listItem.run_number, listItem };
 }
 
 /** The ID of the run that a text names; see `resolveRun`. */
@@ -60,15 +60,15 @@ class LookUp {
    * numbers prove that no run was missed.
    */
   async byNumber({ number, agent }: RunName & { kind: 'number' }): Promise<RunListItem> {
-    const found = await this.#numbered(number, agent);
-    if (found) return found;
+    const run = await this.#findByNumber(number, agent);
+    if (run) return run;
     throw notFound(`There is no run #${number}${agent === undefined ? '' : ` of the agent "${agent}"`}.`);
   }
 
-  async #numbered(number: number, agent: string | undefined): Promise<RunListItem | undefined> {
+  async #findByNumber(number: number, agent: string | undefined): Promise<RunListItem | undefined> {
     const matches: RunListItem[] = [];
-    let last = Number.POSITIVE_INFINITY;
-    let descending = true;
+    let lastNumber = Number.POSITIVE_INFINITY;
+    let isDescending = true;
     let filter: Filter = { run_number: number };
     let offset = 0;
     for (let page = 0; page < mostPages; page += 1) {
@@ -78,13 +78,13 @@ class LookUp {
         return this.#page(filter, pageSize, offset);
       });
       for (const run of data) {
-        descending &&= run.run_number < last;
-        last = run.run_number;
+        isDescending &&= run.run_number < lastNumber;
+        lastNumber = run.run_number;
         if (run.run_number === number && (agent === undefined || run.agent_name === agent)) matches.push(run);
       }
       offset += data.length;
-      const all = data.length === 0 || offset >= total;
-      if (!all && !(descending && last <= number)) continue;
+      const isLastPage = data.length === 0 || offset >= total;
+      if (!isLastPage && !(isDescending && lastNumber <= number)) continue;
       if (matches.length > 1) throw severalRuns(`#${number}`, matches);
       return matches[0];
     }
@@ -93,8 +93,8 @@ class LookUp {
 
   /** The run whose ID starts with a prefix. The search only saves pages: its results are compared, and without a result the list is read. */
   async byPrefix(prefix: string): Promise<RunListItem> {
-    const found = (await this.#beginning(prefix, { search: prefix })) ?? (await this.#beginning(prefix, {}));
-    if (found) return found;
+    const run = (await this.#beginning(prefix, { search: prefix })) ?? (await this.#beginning(prefix, {}));
+    if (run) return run;
     throw notFound(`There is no run whose ID starts with "${prefix}".`);
   }
 
@@ -124,19 +124,19 @@ const notFound = (message: string, hint = 'See the runs with `aops runs list`.')
 const maxCandidates = 5;
 
 function severalRuns(name: string, runs: readonly RunListItem[]): UsageError {
-  const named = runs.slice(0, maxCandidates).map(({ id, agent_name, title }) => `${id} (${agent_name}: ${title})`);
-  const more = runs.length > maxCandidates ? [`and ${runs.length - maxCandidates} more`] : [];
+  const candidates = runs.slice(0, maxCandidates).map(({ id, agent_name, title }) => `${id} (${agent_name}: ${title})`);
+  const omitted = runs.length > maxCandidates ? [`and ${runs.length - maxCandidates} more`] : [];
   return new UsageError(
     `"${name}" matches ${runs.length} runs.`,
-    `Use the ID of one of them: ${[...named, ...more].join(', ')}`,
+    `Use the ID of one of them: ${[...candidates, ...omitted].join(', ')}`,
     'run_ambiguous',
   );
 }
 
 /** The service cannot look up the run, and has more runs than are read to find it. */
-const tooFar = (name: string, read: number): UsageError =>
+const tooFar = (name: string, readCount: number): UsageError =>
   new UsageError(
-    `This service cannot look up "${name}", and the newest ${read} runs do not show for certain which run that is.`,
+    `This service cannot look up "${name}", and the newest ${readCount} runs do not show for certain which run that is.`,
     'Use the ID of the run. `aops runs list -o id` prints IDs, and its filters narrow down the list.',
     'run_ambiguous',
   );

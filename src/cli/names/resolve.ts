@@ -6,7 +6,7 @@ import { isUuid } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 
 /** A kind of thing that has names, and how to list all of them. */
-interface Named<Item> {
+interface NamedItem<Item> {
   /** `agent`; its plural ends with s. */
   word: string;
   /** Rows to request at a time. */
@@ -14,7 +14,7 @@ interface Named<Item> {
   fetchPage: FetchPage<Item>;
 }
 
-type Source<Item> = () => Promise<Named<Item>>;
+type Source<Item> = () => Promise<NamedItem<Item>>;
 type Page = FetchPage<{ id: string; name: string }>;
 
 /**
@@ -55,38 +55,38 @@ async function idByName(idOrName: string, source: Source<{ id: string; name: str
 }
 
 /**
- * The item called `wanted`.
+ * The item with this name.
  * @throws AopsError `…_not_found` (exit 3) with similar names, UsageError when several items have the name
  */
 export async function findByName<Item extends { id: string }>(
-  wanted: string,
+  searchedName: string,
   source: Source<Item>,
   nameOf: (item: Item) => string | null,
 ): Promise<Item> {
   const { word, pageSize, fetchPage } = await source();
-  const found: Item[] = [];
+  const matches: Item[] = [];
   const names: string[] = [];
   for await (const item of pagedRows(fetchPage, pageSize)) {
     const name = nameOf(item);
     if (name === null) continue;
-    if (name === wanted) found.push(item);
+    if (name === searchedName) matches.push(item);
     names.push(name);
   }
-  if (found.length === 1) return found[0] as Item;
-  if (found.length > 1)
+  if (matches.length === 1) return matches[0] as Item;
+  if (matches.length > 1)
     throw new UsageError(
-      `${found.length} ${word}s are called "${wanted}".`,
-      `Use the ID of one of them: ${found.map(({ id }) => id).join(', ')}`,
+      `${matches.length} ${word}s are called "${searchedName}".`,
+      `Use the ID of one of them: ${matches.map(({ id }) => id).join(', ')}`,
     );
-  return notFound(word, wanted, names);
+  return notFound(word, searchedName, names);
 }
 
 function notFound(word: string, idOrName: string, names: readonly string[]): never {
   const similar = nearest(idOrName, names);
-  const meant = similar === undefined ? names.filter((name) => name.toLowerCase().includes(idOrName.toLowerCase())) : [similar];
+  const suggestions = similar === undefined ? names.filter((name) => name.toLowerCase().includes(idOrName.toLowerCase())) : [similar];
   throw new AopsError(`There is no ${word} "${idOrName}".`, {
     code: `${word}_not_found`,
     exit: exitCodes.notFound,
-    hint: meant.length > 0 ? `Did you mean ${meant.slice(0, 3).join(', ')}?` : `See the ${word}s with \`aops ${word}s list\`.`,
+    hint: suggestions.length > 0 ? `Did you mean ${suggestions.slice(0, 3).join(', ')}?` : `See the ${word}s with \`aops ${word}s list\`.`,
   });
 }

@@ -11,7 +11,7 @@ import { agentId } from './resolve.ts';
 const word = /^(?:live|latest|[1-9]\d*)$/;
 
 /** Checks that a text can name a revision. */
-const naming =
+const revisionCheck =
   (advice = ''): Check =>
   (value, name) => {
     if (isUuid(value) || word.test(value.slice(value.lastIndexOf('@') + 1))) return value;
@@ -19,38 +19,38 @@ const naming =
   };
 
 /** An argument that names a revision. */
-export const namedRevision = (summary: string) => argument(summary, { complete: 'revisions', check: naming() });
+export const namedRevision = (summary: string) => argument(summary, { complete: 'revisions', check: revisionCheck() });
 export const revisionArgument = namedRevision('The revision: its ID, or AGENT@live, AGENT@latest, AGENT@NUMBER');
 /** A flag that names the revision to start from. */
 export const copiedRevision = (summary: string) =>
-  text('REVISION', summary, { complete: 'revisions', check: naming(' To use a procedure in a file, pass --procedure.') });
+  text('REVISION', summary, { complete: 'revisions', check: revisionCheck(' To use a procedure in a file, pass --procedure.') });
 /** A flag that names a revision of the command's agent. */
 export const revisionOfAgent = (summary: string) =>
-  text('REVISION', `${summary}: its ID, live, latest, or its number`, { complete: 'revisions', check: naming() });
+  text('REVISION', `${summary}: its ID, live, latest, or its number`, { complete: 'revisions', check: revisionCheck() });
 export const agentFlag = text('ID|NAME', 'The agent, if the revision is only live, latest or a number', { complete: 'agents' });
 
-type Wanted = { id: string } | { agent: string; which: string };
+type RevisionReference = { id: string } | { agent: string; version: string };
 
-function read(given: string, agent: string | undefined): Wanted {
-  if (isUuid(given)) return { id: given.toLowerCase() };
-  const at = given.lastIndexOf('@');
-  const which = given.slice(at + 1);
-  const owner = at > 0 ? given.slice(0, at) : agent;
-  if (word.test(which) && owner !== undefined && at !== 0) return { agent: owner, which };
-  throw new UsageError(`"${given}" does not say which agent the revision belongs to.`, `Write AGENT@${which}, or add --agent AGENT.`);
+function parseReference(text: string, agent: string | undefined): RevisionReference {
+  if (isUuid(text)) return { id: text.toLowerCase() };
+  const separator = text.lastIndexOf('@');
+  const version = text.slice(separator + 1);
+  const owner = separator > 0 ? text.slice(0, separator) : agent;
+  if (word.test(version) && owner !== undefined && separator !== 0) return { agent: owner, version };
+  throw new UsageError(`"${text}" does not say which agent the revision belongs to.`, `Write AGENT@${version}, or add --agent AGENT.`);
 }
 
 /** The ID of a revision. An ID is used without a request. @throws AopsError `revision_not_found` (exit 3) */
-export async function revisionId(context: Context, given: string, agent?: string): Promise<string> {
-  const wanted = read(given, agent);
-  return 'id' in wanted ? wanted.id : (await pick(context, await agentId(context, wanted.agent), wanted.which)).id;
+export async function revisionId(context: Context, text: string, agent?: string): Promise<string> {
+  const reference = parseReference(text, agent);
+  return 'id' in reference ? reference.id : (await pick(context, await agentId(context, reference.agent), reference.version)).id;
 }
 
 /** A revision with all its fields. @throws AopsError `revision_not_found` (exit 3) */
-export async function findRevision(context: Context, given: string, agent?: string): Promise<Build> {
-  const wanted = read(given, agent);
-  if ('id' in wanted) return byId(context, wanted.id, agent);
-  return pick(context, await agentId(context, wanted.agent), wanted.which);
+export async function findRevision(context: Context, text: string, agent?: string): Promise<Build> {
+  const reference = parseReference(text, agent);
+  if ('id' in reference) return byId(context, reference.id, agent);
+  return pick(context, await agentId(context, reference.agent), reference.version);
 }
 
 /** The revisions of an agent, newest first. */
@@ -68,16 +68,16 @@ export async function liveRevision(context: Context, agent: string): Promise<Bui
   return undefined;
 }
 
-async function pick(context: Context, agent: string, which: string): Promise<Build> {
+async function pick(context: Context, agent: string, version: string): Promise<Build> {
   for await (const build of revisionsOf(context, agent)) {
-    if (which === 'latest' || (which === 'live' && build.status === 'live') || String(build.revision_number) === which) return build;
+    if (version === 'latest' || (version === 'live' && build.status === 'live') || String(build.revision_number) === version) return build;
   }
-  const what = which === 'live' ? 'no live revision' : which === 'latest' ? 'no revisions yet' : `no revision ${which}`;
-  throw new AopsError(`The agent has ${what}.`, {
+  const problem = version === 'live' ? 'no live revision' : version === 'latest' ? 'no revisions yet' : `no revision ${version}`;
+  throw new AopsError(`The agent has ${problem}.`, {
     code: 'revision_not_found',
     exit: exitCodes.notFound,
     hint:
-      which === 'latest'
+      version === 'latest'
         ? `Give it a procedure with \`aops agents update ${agent} --procedure FILE\`.`
         : `See its revisions with \`aops revisions list ${agent}\`.`,
   });

@@ -15,15 +15,15 @@ import { readWords, type Word } from './sources.ts';
 export type PickedSource = RemoteSource | 'cases' | 'profiles';
 
 /** Runs, newest first. A service may ignore a filter, so its response is filtered again. */
-async function runRows(client: Client, teamId: string, wanted: PickedRuns | undefined): Promise<RunListItem[]> {
-  const read = async (status: RunStatus | undefined): Promise<RunListItem[]> => {
+async function runRows(client: Client, teamId: string, state: PickedRuns | undefined): Promise<RunListItem[]> {
+  const readRuns = async (status: RunStatus | undefined): Promise<RunListItem[]> => {
     const query = { limit: maxRows, ...(status === undefined ? {} : { status }) };
     return (await client.call('listRuns', { params: { teamId }, query })).data;
   };
-  if (wanted === undefined) return read(undefined);
-  const statuses = wanted === 'waiting' ? (['waiting'] as const) : runStatuses.filter(isActive);
-  const found = await Promise.all(statuses.map(async (status) => (await read(status)).filter((run) => run.status === status)));
-  return found.flat().sort((a, b) => Date.parse(b.created_at ?? '') - Date.parse(a.created_at ?? ''));
+  if (state === undefined) return readRuns(undefined);
+  const statuses = state === 'waiting' ? (['waiting'] as const) : runStatuses.filter(isActive);
+  const runs = await Promise.all(statuses.map(async (status) => (await readRuns(status)).filter((run) => run.status === status)));
+  return runs.flat().sort((a, b) => Date.parse(b.created_at ?? '') - Date.parse(a.created_at ?? ''));
 }
 
 /** Maximum number of rows to pick from. */
@@ -36,13 +36,13 @@ const maxRows = 100;
 export async function choicesOf(
   context: Context,
   source: PickedSource,
-  { of, runs }: { of: string | undefined; runs: PickedRuns | undefined },
+  { of: owner, runs }: { of: string | undefined; runs: PickedRuns | undefined },
 ): Promise<Choice<string>[]> {
   if (source === 'profiles') return context.store.profiles().map(({ name, base_url }) => wordChoice([name, base_url]));
   const client = await context.client();
-  if (source === 'cases') return caseChoices(client, of as string);
+  if (source === 'cases') return caseChoices(client, owner as string);
   if (source === 'runs') return runChoices(client, context, runs);
-  return (await readWords(source, client, context.teamId(), of)).map(wordChoice);
+  return (await readWords(source, client, context.teamId(), owner)).map(wordChoice);
 }
 
 /** A name comes first; an ID comes after its description. */
@@ -56,19 +56,19 @@ async function caseChoices(client: Client, queue_id: string): Promise<Choice<str
   return cases.map(({ id, title, display_status }) => ({ value: id, name: `${display_status}  ${title}` }));
 }
 
-async function runChoices(client: Client, context: Context, wanted: PickedRuns | undefined): Promise<Choice<string>[]> {
-  const rows = await runRows(client, context.teamId(), wanted);
+async function runChoices(client: Client, context: Context, state: PickedRuns | undefined): Promise<Choice<string>[]> {
+  const rows = await runRows(client, context.teamId(), state);
   const { columns } = context.terminal.err;
   const now = context.clock.now();
   const ages = rows.map(({ created_at }) => (created_at === null ? '' : relativeTime(new Date(created_at), now)));
   const names = rows.map((run) => `${run.agent_name}: ${run.title}`);
   const widthOf = await widthFor(names);
-  const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
-  const [titles, statuses, times] = [widest(rows.map(runTitle)), widest(rows.map(({ status }) => status)), widest(ages)];
+  const maxLength = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
+  const [titles, statuses, times] = [maxLength(rows.map(runTitle)), maxLength(rows.map(({ status }) => status)), maxLength(ages)];
   return rows.map((run, index) => {
-    const begin = [runTitle(run).padEnd(titles), run.status.padEnd(statuses), (ages[index] as string).padEnd(times)].join('  ');
+    const prefix = [runTitle(run).padEnd(titles), run.status.padEnd(statuses), (ages[index] as string).padEnd(times)].join('  ');
     // Each choice must fit on one line; the marker in front of it takes two columns.
-    const available = Math.max(10, columns - begin.length - 5);
-    return { value: run.id, name: `${begin}  ${truncate(names[index] as string, available, widthOf)}` };
+    const available = Math.max(10, columns - prefix.length - 5);
+    return { value: run.id, name: `${prefix}  ${truncate(names[index] as string, available, widthOf)}` };
   });
 }

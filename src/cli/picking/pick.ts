@@ -9,7 +9,7 @@ import type { PickedSource } from './choices.ts';
 import { isRemoteSource } from './sources.ts';
 
 /** The noun for a question, and what to do when there is nothing to pick. */
-const things: Partial<Record<CompletionSource, [word: string, remedy: string]>> = {
+const nouns: Partial<Record<CompletionSource, [word: string, remedy: string]>> = {
   runs: ['run', 'Start one with `aops runs start`.'],
   agents: ['agent', 'Create one with `aops agents create NAME --procedure FILE`.'],
   queues: ['queue', 'Create one with `aops queues create NAME`.'],
@@ -34,32 +34,32 @@ export const canPick = (context: Context, source: CompletionSource | undefined):
 
 /**
  * Lets the user pick the value of an argument or an option.
- * @param of the agent or queue that was named before, for values that belong to one
+ * @param owner the agent or queue that was named before, for values that belong to one
  * @throws AopsError exit 3 when there is nothing to pick, exit 2 when the user picks nothing
  */
 export async function pick(
   context: Context,
   command: AnyCommand,
   { complete, pick: extras }: Pick<Argument & Option, 'complete' | 'pick'>,
-  of: string | undefined,
+  owner: string | undefined,
 ): Promise<string> {
   const runs = extras?.runs;
-  const [word, remedy] = things[complete as CompletionSource] ?? ['value', ''];
-  const wanted = `${runs === undefined ? '' : adjectives[runs]}${word}`;
+  const [word, remedy] = nouns[complete as CompletionSource] ?? ['value', ''];
+  const noun = `${runs === undefined ? '' : adjectives[runs]}${word}`;
   const { choicesOf } = await import('./choices.ts');
   // A case belongs to a queue, which its commands do not name.
-  const place = complete === 'cases' ? await queueId(context, await pick(context, command, { complete: 'queues' }, undefined)) : of;
+  const place = complete === 'cases' ? await queueId(context, await pick(context, command, { complete: 'queues' }, undefined)) : owner;
   const choices = await choicesOf(context, complete as PickedSource, { of: place, runs });
-  if (choices.length === 0) throw nothingToPick(wanted, runs === undefined ? remedy : 'See all runs with `aops runs list`.');
+  if (choices.length === 0) throw nothingToPick(noun, runs === undefined ? remedy : 'See all runs with `aops runs list`.');
   // Enter alone must not destroy anything.
-  const none = { value: '', name: `None of these` };
-  const careful = command.destructive || extras?.careful;
-  const question = { message: `Which ${wanted}?`, choices: careful ? [none, ...choices] : choices };
+  const noChoice = { value: '', name: `None of these` };
+  const needsCare = command.destructive || extras?.careful;
+  const question = { message: `Which ${noun}?`, choices: needsCare ? [noChoice, ...choices] : choices };
   const picked = await context.prompter.search(question, { signal: context.signal });
   if (picked === '')
     throw new AopsError(`Nothing was changed, because no ${word} was picked.`, { code: 'not_confirmed', exit: exitCodes.usage });
   return picked;
 }
 
-const nothingToPick = (wanted: string, hint: string): AopsError =>
-  new AopsError(`There are no ${wanted}s to pick from.`, { code: 'nothing_to_pick', exit: exitCodes.notFound, hint });
+const nothingToPick = (noun: string, hint: string): AopsError =>
+  new AopsError(`There are no ${noun}s to pick from.`, { code: 'nothing_to_pick', exit: exitCodes.notFound, hint });

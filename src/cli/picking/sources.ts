@@ -18,7 +18,7 @@ export type Word = [word: string, summary: string];
 /** Maximum number of values per source. */
 const limit = 50;
 
-type Read = (client: Client, teamId: string) => Promise<Word[]>;
+type ReadWords = (client: Client, teamId: string) => Promise<Word[]>;
 
 /** Sources that read their words with one request. */
 export const remoteSources = {
@@ -68,7 +68,7 @@ export const remoteSources = {
     const tools = await listTools(session).finally(() => session.close());
     return tools.map(({ name, title, description }) => [name, title ?? description ?? '']);
   },
-} as const satisfies Partial<Record<RemoteSource, Read>>;
+} as const satisfies Partial<Record<RemoteSource, ReadWords>>;
 
 /** Number of revisions of an agent that are offered by number. */
 const numbersOffered = 5;
@@ -114,12 +114,12 @@ export const isOwned = (name: string): name is OwnedSource => Object.hasOwn(owne
 export const isRemoteSource = (name: string | undefined): name is RemoteSource =>
   name !== undefined && (Object.hasOwn(remoteSources, name) || isOwned(name));
 
-/** The words of a source. @param of the agent or queue, by ID or name, for words that belong to one; without it they are empty */
-export async function readWords(source: RemoteSource, client: Client, teamId: string, of: string | undefined): Promise<Word[]> {
+/** The words of a source. @param ownerName the agent or queue, by ID or name, for words that belong to one; without it they are empty */
+export async function readWords(source: RemoteSource, client: Client, teamId: string, ownerName: string | undefined): Promise<Word[]> {
   if (!isOwned(source)) return remoteSources[source](client, teamId);
   const { owner, read } = ownedSources[source];
-  if (of === undefined) return [];
-  const id = isUuid(of) ? of : (await owners[owner](client, teamId)).find(({ name }) => name === of)?.id;
+  if (ownerName === undefined) return [];
+  const id = isUuid(ownerName) ? ownerName : (await owners[owner](client, teamId)).find(({ name }) => name === ownerName)?.id;
   return id === undefined ? [] : read(client, id);
 }
 

@@ -14,36 +14,37 @@ type Values = Record<string, unknown>;
 export async function withoutGaps(context: Context, command: AnyCommand, values: Values): Promise<Values> {
   const options = Object.entries(optionsOf(command) as Options);
   const args = Object.entries((command.arguments ?? {}) as Arguments);
-  const all = { ...values };
-  const isMissing = (name: string): boolean => all[name] === undefined || (Array.isArray(all[name]) && all[name].length === 0);
+  const completed = { ...values };
+  const isMissing = (name: string): boolean =>
+    completed[name] === undefined || (Array.isArray(completed[name]) && completed[name].length === 0);
   for (const [key, option] of options)
     if (option.required && isMissing(key))
-      all[key] = await picked(context, command, option, undefined, () => missingOption(`${flagName(key)} <${option.metavar}>`));
+      completed[key] = await picked(context, command, option, undefined, () => missingOption(`${flagName(key)} <${option.metavar}>`));
   for (const [name, argument] of args) {
     const { required, pick, variadic, check } = argument;
-    const wanted = required || pick?.unless?.every((key) => !all[key]) === true;
-    if (!wanted || !isMissing(name)) continue;
-    const owner = all[args[0]?.[0] ?? ''];
-    const of = typeof owner === 'string' ? owner : undefined;
+    const isNeeded = required || pick?.unless?.every((key) => !completed[key]) === true;
+    if (!isNeeded || !isMissing(name)) continue;
+    const owner = completed[args[0]?.[0] ?? ''];
+    const ownerName = typeof owner === 'string' ? owner : undefined;
     // The command has its own error for a missing optional argument.
-    const value = await picked(context, command, argument, of, () => (required ? missingArgument(argumentWord(name)) : undefined));
+    const value = await picked(context, command, argument, ownerName, () => (required ? missingArgument(argumentWord(name)) : undefined));
     if (value === undefined) continue;
     const checked = check ? check(value, argumentWord(name)) : value;
-    all[name] = variadic ? [checked] : checked;
+    completed[name] = variadic ? [checked] : checked;
   }
-  return all;
+  return completed;
 }
 
 async function picked(
   context: Context,
   command: AnyCommand,
-  wanted: Arguments[string] | Options[string],
-  of: string | undefined,
-  otherwise: () => CommanderError | undefined,
+  input: Arguments[string] | Options[string],
+  owner: string | undefined,
+  missingError: () => CommanderError | undefined,
 ): Promise<string | undefined> {
   const { canPick, pick } = await import('../picking/pick.ts');
-  if (canPick(context, wanted.complete)) return pick(context, command, wanted, of);
-  const error = otherwise();
+  if (canPick(context, input.complete)) return pick(context, command, input, owner);
+  const error = missingError();
   if (error) throw error;
   return undefined;
 }

@@ -26,7 +26,7 @@ export function overviewText(root: Parser, helper: Help): string {
   return [
     `Usage: ${helper.commandUsage(root)}\n`,
     `${helper.commandDescription(root)}\n`,
-    list('Start here:', start, widest(start)),
+    list('Start here:', start, maxLength(start)),
     ...[...sections].map(([title, members]) =>
       list(
         title,
@@ -34,9 +34,9 @@ export function overviewText(root: Parser, helper: Help): string {
         wordWidth,
       ),
     ),
-    list('Global flags:', [...flags, version], widest(flags)),
+    list('Global flags:', [...flags, version], maxLength(flags)),
     more,
   ].join('\n');
 }
 
-const widest = (items: readonly (readonly [string, string])[]): number => Math.max(...items.map(([term]) => term.length));
+const maxLength = (items: readonly (readonly [string, string])[]): number => Math.max(...items.map(([term]) => term.length));

@@ -24,7 +24,7 @@ export function newParser(name: string, summary: string): Parser {
 /** The usage line with only the name of the command: commander would write `respond|answer`. */
 function commandUsage(parser: Parser): string {
   const words: string[] = [];
-  for (let each: Parser | null = parser; each; each = each.parent) words.unshift(each.name());
+  for (let current: Parser | null = parser; current; current = current.parent) words.unshift(current.name());
   return `${words.join(' ')} ${parser.usage()}`;
 }
 
@@ -70,9 +70,9 @@ const optionTerm = (option: ParserOption): string => (negatable.has(option) ? op
 
 export function addOptions(parser: Parser, options: Options): void {
   for (const [key, option] of Object.entries(options)) {
-    const added = parserOption(flagName(key), key, option);
-    if (option.negatable) negatable.add(added);
-    parser.addOption(added);
+    const newOption = parserOption(flagName(key), key, option);
+    if (option.negatable) negatable.add(newOption);
+    parser.addOption(newOption);
     if (option.negatable) parser.addOption(new ParserOption(flagName(`no-${key}`), `Not ${flagName(key)}`).hideHelp());
     for (const alias of option.aliases ?? []) parser.addOption(new ParserOption(flagName(alias)).implies({ [key]: true }).hideHelp());
   }
@@ -82,10 +82,10 @@ function parserOption(long: string, key: string, option: Option): ParserOption {
   const flags = `${option.short ? `-${option.short}, ` : ''}${long}${option.metavar === undefined ? '' : ` <${option.metavar}>`}`;
   const result = new ParserOption(flags, optionSummary(option));
   if (option.metavar !== undefined) {
-    result.argParser((given: string, previous: unknown) => {
+    result.argParser((argument: string, previous: unknown) => {
       // `-o=json` is accepted as in kubectl and gh: commander includes the `=` in the value of a short flag.
-      const value = option.short !== undefined && given.startsWith('=') ? given.slice(1) : given;
-      if (value === '' && (namesSomething(option.complete) || option.metavar?.startsWith('FILE'))) throw empty(flagName(key));
+      const value = option.short !== undefined && argument.startsWith('=') ? argument.slice(1) : argument;
+      if (value === '' && (namesSomething(option.complete) || option.metavar?.startsWith('FILE'))) throw emptyValue(flagName(key));
       const parsed = option.parse(value, flagName(key));
       return option.repeatable ? [...((previous as unknown[] | undefined) ?? []), ...(parsed as unknown[])] : parsed;
     });
@@ -114,9 +114,9 @@ export function argumentValues(command: AnyCommand, positional: unknown[]): Reco
     const value = positional[index];
     if (value === undefined) return [name, value];
     const word = argumentWord(name);
-    const checked = (one: string): string => {
-      if (one === '' && (required || namesSomething(complete))) throw empty(word);
-      return check ? check(one, word) : one;
+    const checked = (value: string): string => {
+      if (value === '' && (required || namesSomething(complete))) throw emptyValue(word);
+      return check ? check(value, word) : value;
     };
     return [name, Array.isArray(value) ? value.map(checked) : checked(value as string)];
   });
@@ -129,5 +129,5 @@ const notNames: readonly (CompletionSource | undefined)[] = [undefined, 'files']
 const namesSomething = (source: CompletionSource | undefined): boolean => !notNames.includes(source);
 
 /** In a script, an empty value usually means an unset variable: it is reported as such, rather than as something that was not found. */
-const empty = (name: string): UsageError =>
+const emptyValue = (name: string): UsageError =>
   new UsageError(`${name} is empty.`, 'If the value comes from a variable, the variable is not set.');

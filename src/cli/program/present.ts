@@ -21,13 +21,13 @@ export async function presentResult(
 ): Promise<void> {
   if (result === undefined) return;
   const { terminal, format, flags } = context;
-  const people = forPeople(context);
+  const isForPeople = forPeople(context);
   const view = await viewOf(context);
   const render = async (data: unknown): Promise<void> => {
-    const raw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
+    const isRaw = output === undefined || (output.kind === 'raw' && !(result instanceof RowList));
     await terminal.data(
       await renderData(data, {
-        format: raw && format === 'table' ? 'json' : format,
+        format: isRaw && format === 'table' ? 'json' : format,
         fields: flags.fields,
         jq: flags.jq,
         knownFields,
@@ -36,12 +36,12 @@ export async function presentResult(
     );
   };
   if (result instanceof RowList) {
-    if (people && output) return presentRows(context, output, result, view);
+    if (isForPeople && output) return presentRows(context, output, result, view);
     if ((format === 'ndjson' || format === 'id') && flags.jq === undefined) return streamRows(result, render);
     return render(await result.collect());
   }
-  if (people && result instanceof Count) return terminal.line(String(result.count));
-  if (!people || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
+  if (isForPeople && result instanceof Count) return terminal.line(String(result.count));
+  if (!isForPeople || !output || output.kind === 'raw' || output.kind === 'list') return render(result);
   if (output.kind === 'text') return terminal.line(output.text(result));
   if (output.kind === 'document') return writeLong(context, await output.document(result, view));
   await writeLong(context, await renderRecord(recordFields(output.fields(result)), view));
@@ -60,12 +60,12 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   const shape = output.kind === 'raw' ? output.list : output;
   if (shape.kind !== 'list') throw new Error('a list needs columns');
   const { data, total, offset } = await list.collect();
-  const all = list.counted ? ` of ${total}` : '';
+  const totalText = list.isCounted ? ` of ${total}` : '';
   if (data.length === 0) {
     terminal.note(
-      offset > 0 && total > 0 && list.counted
+      offset > 0 && total > 0 && list.isCounted
         ? `The list has only ${pluralize(total, 'row')}; --offset ${offset} is past its end.`
-        : list.narrowed
+        : list.isFiltered
           ? 'Nothing matches the filters.'
           : shape.empty,
     );
@@ -75,7 +75,7 @@ async function presentRows(context: Context, output: AnyOutput, list: RowList, v
   await writeLong(context, await (typeof form === 'function' ? form(data, view) : renderTable(data, form, view)));
   if (view.tty && list.newest && offset > 0) terminal.note(`Showing the last ${data.length} of ${total}. See all with --all.`);
   else if (view.tty && offset + data.length < total)
-    terminal.note(`Showing ${data.length}${all}. See more with --all, --limit and --offset.`);
+    terminal.note(`Showing ${data.length}${totalText}. See more with --all, --limit and --offset.`);
 }
 
 /** Prints rows as they are read, so that memory does not grow with the list. */
@@ -86,8 +86,8 @@ async function streamRows(list: RowList, render: (rows: readonly unknown[]) => P
 /** Prints an error to stderr and returns the exit code. Ctrl-C prints nothing, unless the outcome of a change is unknown. */
 export async function presentError(terminal: Terminal, error: unknown, options: { json: boolean; debug: boolean }): Promise<number> {
   const exit = error instanceof AopsError ? error.exit : exitCodes.failure;
-  const ended = exit === exitCodes.interrupted || exit === exitCodes.terminated;
-  const silent = ended && !options.json && !(error instanceof AopsError && error.details.idempotency_key);
-  if (!silent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles() }).trimEnd());
+  const wasInterrupted = exit === exitCodes.interrupted || exit === exitCodes.terminated;
+  const isSilent = wasInterrupted && !options.json && !(error instanceof AopsError && error.details.idempotency_key);
+  if (!isSilent) terminal.warn(renderError(error, { ...options, styles: await terminal.err.styles() }).trimEnd());
   return exit;
 }

@@ -64,20 +64,20 @@ async function showTopic(terminal: Terminal, args: string[], tree: Entries): Pro
     return exitCodes.done;
   }
   if (word.startsWith('-')) return undefined;
-  const near = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
-  const { meantCommands, suggestion } = await import('./suggest.ts');
-  const meant = near === undefined ? await meantCommands({ tree, path: [], word, rest: [] }) : [`help ${near}`];
-  const hint = suggestion(meant) ?? 'See `aops --help` for the commands and the topics.';
+  const similar = nearest(word, [...Object.keys(topics), ...Object.keys(tree)]);
+  const { suggestedCommands, suggestion } = await import('./suggest.ts');
+  const suggestions = similar === undefined ? await suggestedCommands({ tree, path: [], word, rest: [] }) : [`help ${similar}`];
+  const hint = suggestion(suggestions) ?? 'See `aops --help` for the commands and the topics.';
   const error = new UsageError(`There is no help topic "${word}".`, hint);
   return presentError(terminal, error, { json: false, debug: false });
 }
 
 /** `aops help runs start` and `aops runs help start` mean `aops runs start --help`. */
 function helpWords(args: string[], tree: Entries): string[] {
-  const at = args.indexOf('help');
-  const group = follow(tree, args.slice(0, Math.max(0, at)));
-  if (at < 0 || group.entries === undefined || group.rest.length > 0 || entryOf(group.entries, 'help')) return args;
-  return [...args.slice(0, at), ...args.slice(at + 1), '--help'];
+  const helpIndex = args.indexOf('help');
+  const group = follow(tree, args.slice(0, Math.max(0, helpIndex)));
+  if (helpIndex < 0 || group.entries === undefined || group.rest.length > 0 || entryOf(group.entries, 'help')) return args;
+  return [...args.slice(0, helpIndex), ...args.slice(helpIndex + 1), '--help'];
 }
 
 class Program {
@@ -104,13 +104,13 @@ class Program {
     const path: string[] = [];
     try {
       const root = await this.#parserFor(args, path);
-      await this.#parsed(root, args);
+      await this.#parse(root, args);
       return this.#terminal.brokenPipe.aborted ? exitCodes.done : this.#exit;
     } catch (error) {
       if (this.#terminal.brokenPipe.aborted) return exitCodes.done;
-      const shown = error instanceof CommanderError ? await this.#usageError(error, path, args) : error;
-      if (shown === undefined) return exitCodes.done;
-      return presentError(this.#terminal, shown, { json: this.#wantsJson(args), debug: this.#flags.debug });
+      const reported = error instanceof CommanderError ? await this.#usageError(error, path, args) : error;
+      if (reported === undefined) return exitCodes.done;
+      return presentError(this.#terminal, reported, { json: this.#wantsJson(args), debug: this.#flags.debug });
     }
   }
 
@@ -122,7 +122,7 @@ class Program {
   }
 
   /** Runs the parser, and waits until help is written, which commander does not wait for. */
-  async #parsed(root: Parser, args: string[]): Promise<void> {
+  async #parse(root: Parser, args: string[]): Promise<void> {
     try {
       await root.parseAsync(args, { from: 'user' });
     } finally {
@@ -142,20 +142,21 @@ class Program {
   /** Adds the entries of one level, and below the chosen one those of the next level. */
   async #fill(parser: Parser, entries: Entries, words: readonly string[], path: string[]): Promise<Parser> {
     const [word = '', ...rest] = words;
-    const chosen = nameOf(entries, word);
-    if (chosen === undefined && word !== '')
+    const chosenName = nameOf(entries, word);
+    if (chosenName === undefined && word !== '')
       throw await (await import('./usage-error.ts')).unknownCommand({ tree: this.#tree, path, word, rest });
-    if (chosen !== undefined) path.push(chosen);
+    if (chosenName !== undefined) path.push(chosenName);
     for (const [name, entry] of namedEntries(entries)) {
-      const added = name === chosen ? await this.#entered(entries, name, rest, path) : await this.#mentioned(name, entry, word === '');
-      if (name === chosen && name !== word) added.alias(word);
+      const child =
+        name === chosenName ? await this.#selectedParser(entries, name, rest, path) : await this.#listedParser(name, entry, word === '');
+      if (name === chosenName && name !== word) child.alias(word);
       const section = sectionOf(entry);
-      parser.addCommand(section === undefined ? added : added.helpGroup(`${section}:`), { hidden: isHidden(entry) });
+      parser.addCommand(section === undefined ? child : child.helpGroup(`${section}:`), { hidden: isHidden(entry) });
     }
     return word === '' ? parser.action(() => parser.help()) : parser;
   }
 
-  async #entered(entries: Entries, name: string, words: readonly string[], path: string[]): Promise<Parser> {
+  async #selectedParser(entries: Entries, name: string, words: readonly string[], path: string[]): Promise<Parser> {
     const entry = entries[name] as NamedEntry;
     if (!isGroup(entry)) {
       const command = (await loaderOf(entry)()).default;
@@ -165,27 +166,27 @@ class Program {
       const aliases = aliasesOf(entries, name).map((alias) => [...path.slice(0, -1), alias].join(' '));
       return this.#leaf(name, command, { result: resultFields(command), aliases });
     }
-    return this.#fill(this.#quiet(newParser(name, entry.summary)), entry.commands, words, path);
+    return this.#fill(this.#withoutOutput(newParser(name, entry.summary)), entry.commands, words, path);
   }
 
   /** An entry that was not chosen: the overview of its group shows its summary, otherwise only its name is needed. */
-  async #mentioned(name: string, entry: NamedEntry, overview: boolean): Promise<Parser> {
+  async #listedParser(name: string, entry: NamedEntry, overview: boolean): Promise<Parser> {
     if (typeof entry !== 'function') return newParser(name, entry.summary);
     return overview ? this.#leaf(name, (await entry()).default) : newParser(name, '');
   }
 
   #newRoot(): Parser {
-    const root = this.#quiet(newParser('aops', 'Operate AI agents and their runs.'));
+    const root = this.#withoutOutput(newParser('aops', 'Operate AI agents and their runs.'));
     addOptions(root, globalFlags);
     return root.usage('[flags] <group> <command>').configureHelp({ ...root.configureHelp(), formatHelp: overviewText });
   }
 
   #leaf(name: string, command: AnyCommand, help?: CommandHelp): Parser {
-    return this.#quiet(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), help));
+    return this.#withoutOutput(commandParser(name, command, (positional, options) => this.#invoke(command, positional, options), help));
   }
 
   /** Help goes to the terminal's writer; errors are thrown, not printed. */
-  #quiet(parser: Parser): Parser {
+  #withoutOutput(parser: Parser): Parser {
     return parser.configureOutput({
       writeOut: (text) => {
         this.#help = Promise.all([this.#help, this.#terminal.write(text)]).then(() => undefined);

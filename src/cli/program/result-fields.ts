@@ -16,10 +16,10 @@ export interface ResultFields {
 export function resultFields({ result, output }: AnyCommand): ResultFields | undefined {
   if (!result) return undefined;
   const { contract, fields } = result as ResultShape;
-  const known = contract === undefined ? {} : (contractFields as Record<string, Record<string, string>>)[contract];
-  const own = Object.fromEntries(Object.entries(fields ?? {}).map(([name, shape]) => [name, typeWord(shape)]));
+  const contractTypes = contract === undefined ? {} : (contractFields as Record<string, Record<string, string>>)[contract];
+  const fieldTypes = Object.fromEntries(Object.entries(fields ?? {}).map(([name, shape]) => [name, typeWord(shape)]));
   const list = output?.kind === 'list' || output?.kind === 'raw';
-  return { list, contract: contract ?? null, fields: { ...known, ...own } };
+  return { list, contract: contract ?? null, fields: { ...contractTypes, ...fieldTypes } };
 }
 
 const typeWord = (shape: FieldShape): string => (typeof shape === 'string' ? shape : Array.isArray(shape) ? 'object[]' : 'object');

@@ -22,7 +22,7 @@ export class Session {
   readonly context: Context;
   readonly #host: Host;
   readonly #controller = new AbortController();
-  readonly #ended = new AbortController();
+  readonly #endController = new AbortController();
   #client: Promise<Client> | undefined;
   #config: ResolvedConfig | undefined;
 
@@ -40,7 +40,7 @@ export class Session {
       });
       return this.#config;
     };
-    const timeout = flags.timeout ?? (stored(store, 'timeout') as string | undefined);
+    const timeout = flags.timeout ?? (storedSetting(store, 'timeout') as string | undefined);
     const limit = timeout === undefined ? undefined : parseDuration(timeout);
     this.context = {
       commands,
@@ -74,7 +74,7 @@ export class Session {
           return { residentBytes: rss, heapBytes: heapUsed, cpuSeconds: (user + system) / 1e6 };
         },
       },
-      format: flags.json ? 'json' : (flags.output ?? (stored(store, 'output') as OutputFormat | undefined) ?? 'table'),
+      format: flags.json ? 'json' : (flags.output ?? (storedSetting(store, 'output') as OutputFormat | undefined) ?? 'table'),
       config,
       client: () => {
         this.#client ??= import('../connect/connection.ts').then(({ connect }) => connect(this.context));
@@ -83,8 +83,8 @@ export class Session {
       teamId: () => requireTeam(config()),
       readStandardInput: () => readAll(host, terminal),
     };
-    const color = flags.color ?? (stored(store, 'color') as ColorMode | undefined);
-    terminal.configure({ input: !flags.noInput && stored(store, 'prompt') !== false, ...(color === undefined ? {} : { color }) });
+    const color = flags.color ?? (storedSetting(store, 'color') as ColorMode | undefined);
+    terminal.configure({ input: !flags.noInput && storedSetting(store, 'prompt') !== false, ...(color === undefined ? {} : { color }) });
     host.on('SIGINT', this.#interrupt);
     host.on('SIGTERM', this.#terminate);
     terminal.brokenPipe.addEventListener('abort', this.#abandon);
@@ -94,7 +94,7 @@ export class Session {
 
   /** Closes the client and removes the signal listeners. */
   async end(): Promise<void> {
-    this.#ended.abort();
+    this.#endController.abort();
     this.#host.removeListener('SIGINT', this.#interrupt);
     this.#host.removeListener('SIGTERM', this.#terminate);
     this.context.terminal.brokenPipe.removeEventListener('abort', this.#abandon);
@@ -122,20 +122,20 @@ export class Session {
   readonly #abandon = (): void => this.#controller.abort(new Error('the output is no longer read'));
 
   #startDeadline(milliseconds: number, timeout: string): void {
-    const passed = new AopsError(`The command did not finish within ${timeout}.`, {
+    const timeoutError = new AopsError(`The command did not finish within ${timeout}.`, {
       code: 'timeout',
       exit: exitCodes.timeout,
       hint: 'Allow more time with --timeout.',
     });
-    systemClock.sleep(milliseconds, this.#ended.signal).then(
-      () => this.#controller.abort(passed),
+    systemClock.sleep(milliseconds, this.#endController.signal).then(
+      () => this.#controller.abort(timeoutError),
       () => undefined,
     );
   }
 }
 
 /** A stored setting. A broken file is reported only when it is needed, so that commands that repair it still work. */
-function stored(store: ConfigStore, key: SettingKey): SettingValue | undefined {
+function storedSetting(store: ConfigStore, key: SettingKey): SettingValue | undefined {
   try {
     return store.setting(key);
   } catch {

@@ -9,7 +9,7 @@ import { flagName, type Options } from '../kit/flags.ts';
 import { globalFlags } from '../kit/global-flags.ts';
 import { type Entries, entryOf, follow, groupsOf, isGroup, isHidden, type NamedEntry, nameOf } from '../kit/tree.ts';
 import { optionsOf } from './parser.ts';
-import { everywhere, flags, flagsOf, readingWords, within } from './synonyms.ts';
+import { flags, flagsOf, generalMeanings, meaningsByGroup, readingWords } from './synonyms.ts';
 
 /** Commands that change this machine or its stored data. Commands that change the service are marked in their definitions. */
 export const localChanges: ReadonlySet<string> = new Set([
@@ -25,14 +25,14 @@ function commandWords(line: string): string[] {
 }
 
 /** Whether a suggestion is valid: a flag, a topic of `aops help`, or words that all name entries. */
-export function exists(tree: Entries, line: string): boolean {
+export function isKnownLine(tree: Entries, line: string): boolean {
   if (/^(--|help )/.test(line)) return true;
   const words = commandWords(line);
   return words.length > 0 && follow(tree, words).path.length === words.length;
 }
 
 /** Whether running this line would change something. A group does not. */
-export async function changes(tree: Entries, line: string): Promise<boolean> {
+export async function changesSomething(tree: Entries, line: string): Promise<boolean> {
   const { path, load } = follow(tree, commandWords(line));
   if (localChanges.has(path.join(' '))) return true;
   if (!load) return false;
@@ -41,7 +41,7 @@ export async function changes(tree: Entries, line: string): Promise<boolean> {
 }
 
 /** The place of an unknown word. */
-export interface Unknown {
+export interface UnknownWord {
   tree: Entries;
   /** The known words before it, without `aops`. */
   path: readonly string[];
@@ -51,36 +51,38 @@ export interface Unknown {
 }
 
 /** The command lines that may be meant, without `aops`; empty when nothing is likely enough. */
-export async function meantCommands(unknown: Unknown): Promise<string[]> {
-  const { tree, word } = unknown;
-  const lines = knownMeaning(unknown) ?? elsewhere(unknown) ?? (await misspelt(unknown));
+export async function suggestedCommands(unknownWord: UnknownWord): Promise<string[]> {
+  const { tree, word } = unknownWord;
+  const lines = knownMeaning(unknownWord) ?? onOtherLevels(unknownWord) ?? (await similarlySpelt(unknownWord));
   const reads = readingWords.has(word.toLowerCase());
   const suggestions = [];
-  for (const line of lines) if (exists(tree, line) && !(reads && (await changes(tree, line)))) suggestions.push(line);
+  for (const line of lines) if (isKnownLine(tree, line) && !(reads && (await changesSomething(tree, line)))) suggestions.push(line);
   return suggestions.slice(0, maxSuggestions);
 }
 
 const maxSuggestions = 3;
 
 /** The meaning according to the tables; undefined when they do not contain the word. */
-function knownMeaning({ tree, path, word }: Unknown): string[] | undefined {
+function knownMeaning({ tree, path, word }: UnknownWord): string[] | undefined {
   const place = path.join(' ');
   const lower = word.toLowerCase();
-  const here = Object.hasOwn(within, place) ? within[place] : undefined;
-  if (here && Object.hasOwn(here, lower)) return [...(here[lower] ?? [])];
+  const meanings = Object.hasOwn(meaningsByGroup, place) ? meaningsByGroup[place] : undefined;
+  if (meanings && Object.hasOwn(meanings, lower)) return [...(meanings[lower] ?? [])];
   const { entries } = follow(tree, path);
-  const name = Object.hasOwn(everywhere, lower) ? everywhere[lower]?.find((each) => entries && entryOf(entries, each)) : undefined;
+  const name = Object.hasOwn(generalMeanings, lower)
+    ? generalMeanings[lower]?.find((meaning) => entries && entryOf(entries, meaning))
+    : undefined;
   return name === undefined ? undefined : [[...path, name].join(' ')];
 }
 
 /** A group or a command with that name on another level: `aops schedules list` means `aops agents schedules list`. */
-function elsewhere({ tree, word, rest }: Unknown): string[] | undefined {
+function onOtherLevels({ tree, word, rest }: UnknownWord): string[] | undefined {
   const lower = word.toLowerCase();
   const groups = groupsOf(tree).filter(({ path }) => path.at(-1) === lower);
   if (groups.length > 0 && groups.length <= maxSuggestions)
     return groups.map(({ path, group }) => {
-      const next = rest[0] !== undefined && Object.hasOwn(group.commands, rest[0]) ? [rest[0]] : [];
-      return [...path, ...next].join(' ');
+      const command = rest[0] !== undefined && Object.hasOwn(group.commands, rest[0]) ? [rest[0]] : [];
+      return [...path, ...command].join(' ');
     });
   const commands = groupsOf(tree).flatMap(({ path, group }) => {
     const name = nameOf(group.commands, lower);
@@ -90,26 +92,26 @@ function elsewhere({ tree, word, rest }: Unknown): string[] | undefined {
 }
 
 /** The name on this level, or the known synonym, with the most similar spelling. */
-async function misspelt({ tree, path, word, rest }: Unknown): Promise<string[]> {
+async function similarlySpelt({ tree, path, word, rest }: UnknownWord): Promise<string[]> {
   const entries = follow(tree, path).entries ?? {};
   const names = Object.keys(entries).filter((name) => !isHidden(entryOf(entries, name) as NamedEntry));
-  const synonyms = [...Object.keys(everywhere), ...Object.keys(within[path.join(' ')] ?? {})];
+  const synonyms = [...Object.keys(generalMeanings), ...Object.keys(meaningsByGroup[path.join(' ')] ?? {})];
   // Among equally similar words, those that ask to see something come first.
-  const near = nearest(word, [...synonyms.filter((each) => readingWords.has(each)), ...names, ...synonyms]);
-  if (near === undefined) return [];
-  const name = nameOf(entries, near);
-  const lines = name !== undefined ? [lineOf(entries, path, name, rest)] : (knownMeaning({ tree, path, word: near, rest }) ?? []);
-  const slip = edits(word.toLowerCase(), near) <= 1;
+  const similar = nearest(word, [...synonyms.filter((synonym) => readingWords.has(synonym)), ...names, ...synonyms]);
+  if (similar === undefined) return [];
+  const name = nameOf(entries, similar);
+  const lines = name !== undefined ? [lineOf(entries, path, name, rest)] : (knownMeaning({ tree, path, word: similar, rest }) ?? []);
+  const isTypingError = edits(word.toLowerCase(), similar) <= 1;
   const suggestions = [];
-  for (const line of lines) if (slip || !(await changes(tree, line))) suggestions.push(line);
+  for (const line of lines) if (isTypingError || !(await changesSomething(tree, line))) suggestions.push(line);
   return suggestions;
 }
 
 /** The command line for a name; if the name is a group, a following command of the group is kept: `aops run list`. */
 function lineOf(entries: Entries, path: readonly string[], name: string, rest: readonly string[]): string {
   const entry = entries[name] as NamedEntry;
-  const next = isGroup(entry) && rest[0] !== undefined && Object.hasOwn(entry.commands, rest[0]) ? [rest[0]] : [];
-  return [...path, name, ...next].join(' ');
+  const command = isGroup(entry) && rest[0] !== undefined && Object.hasOwn(entry.commands, rest[0]) ? [rest[0]] : [];
+  return [...path, name, ...command].join(' ');
 }
 
 /** The hint for one or more suggested command lines. */
@@ -120,29 +122,31 @@ export const suggestion = (lines: readonly string[]): string | undefined =>
  * The hint for a flag that a command does not have.
  * @param place the words of the command, without `aops`
  */
-export function meantFlag(flag: string, place: string, command: AnyCommand | undefined): string | undefined {
-  const known = knownFlags(command);
-  const special = flagsOf[place];
-  if (special && Object.hasOwn(special, flag)) return special[flag];
-  const meant = Object.hasOwn(flags, flag) ? flags[flag]?.find((each) => each.includes(' ') || known.includes(each)) : undefined;
-  const near =
-    meant ??
+export function suggestedFlag(flag: string, place: string, command: AnyCommand | undefined): string | undefined {
+  const flagNames = knownFlags(command);
+  const hints = flagsOf[place];
+  if (hints && Object.hasOwn(hints, flag)) return hints[flag];
+  const synonym = Object.hasOwn(flags, flag)
+    ? flags[flag]?.find((candidate) => candidate.includes(' ') || flagNames.includes(candidate))
+    : undefined;
+  const similar =
+    synonym ??
     (flag.startsWith('--')
       ? nearest(
           flag,
-          known.filter((each) => !each.includes(' ') && each.startsWith('--')),
+          flagNames.filter((candidate) => !candidate.includes(' ') && candidate.startsWith('--')),
         )
       : undefined);
-  if (near === undefined) return undefined;
-  return near === '--version' ? 'Did you mean `aops --version`?' : `Did you mean \`${near}\`?`;
+  if (similar === undefined) return undefined;
+  return similar === '--version' ? 'Did you mean `aops --version`?' : `Did you mean \`${similar}\`?`;
 }
 
-const general = ['--help', '--version'];
+const generalFlags = ['--help', '--version'];
 
 function knownFlags(command: AnyCommand | undefined): string[] {
   const options: Options = { ...globalFlags, ...(command === undefined ? {} : optionsOf(command)) };
   const names = Object.entries(options).flatMap(([key, { hidden, negatable }]) =>
     hidden ? [] : [flagName(key), ...(negatable ? [flagName(`no-${key}`)] : [])],
   );
-  return [...names, ...general];
+  return [...names, ...generalFlags];
 }

@@ -12,7 +12,7 @@ export const readingWords: ReadonlySet<string> = new Set([
 ]);
 
 /** Meanings in every group that has the command; the first that exists is used. */
-export const everywhere: Readonly<Record<string, readonly string[]>> = {
+export const generalMeanings: Readonly<Record<string, readonly string[]>> = {
   add: ['create', 'attach'],
   all: ['list'],
   cancel: ['stop', 'discard', 'revoke'],
@@ -46,7 +46,7 @@ export const everywhere: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Meanings in one group, by the words that lead to it; the empty string is the first level. They take precedence over the general ones. */
-export const within: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+export const meaningsByGroup: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '': {
     answer: ['runs respond RUN --answer ANSWER'],
     approve: ['runs respond RUN --approve'],
@@ -324,7 +324,7 @@ export const flags: Readonly<Record<string, readonly string[]>> = {
   '-w': ['--watch'],
 };
 
-const follows = '`aops runs watch` follows the run without this flag.';
+const watchHint = '`aops runs watch` follows the run without this flag.';
 
 /** Hints for flags that mean another command, or nothing, by the words of the command. */
 export const flagsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -334,5 +334,5 @@ export const flagsOf: Readonly<Record<string, Readonly<Record<string, string>>>>
   'runs messages': { '--follow': 'Did you mean `aops runs watch RUN`?', '-f': 'Did you mean `aops runs watch RUN`?' },
   'runs start': { '--wait': 'Did you mean `--watch`?', '--detach': '`aops runs start` returns immediately unless --watch is passed.' },
   'runs wait': { '--watch': 'Did you mean `aops runs watch RUN`?', '--follow': 'Did you mean `aops runs watch RUN`?' },
-  'runs watch': { '--follow': follows, '--watch': follows, '-f': follows },
+  'runs watch': { '--follow': watchHint, '--watch': watchHint, '-f': watchHint },
 };

@@ -3,13 +3,13 @@ import { UsageError } from '../../base/errors.ts';
 import type { AnyCommand } from '../kit/command.ts';
 import { type Arguments, flagName } from '../kit/flags.ts';
 import { argumentWord } from './parser.ts';
-import { meantCommands, meantFlag, suggestion, type Unknown } from './suggest.ts';
+import { suggestedCommands, suggestedFlag, suggestion, type UnknownWord } from './suggest.ts';
 
 /** The error for an unknown command. */
-export async function unknownCommand(unknown: Unknown): Promise<UsageError> {
-  const help = `See \`${['aops', ...unknown.path].join(' ')} --help\`.`;
-  const meant = suggestion(await meantCommands(unknown));
-  return new UsageError(`Unknown command "${unknown.word}".`, meant === undefined ? help : `${meant} ${help}`);
+export async function unknownCommand(unknownWord: UnknownWord): Promise<UsageError> {
+  const help = `See \`${['aops', ...unknownWord.path].join(' ')} --help\`.`;
+  const hint = suggestion(await suggestedCommands(unknownWord));
+  return new UsageError(`Unknown command "${unknownWord.word}".`, hint === undefined ? help : `${hint} ${help}`);
 }
 
 /**
@@ -25,20 +25,20 @@ export function usageError(
   const sentence = message.charAt(0).toUpperCase() + message.slice(1) + (message.endsWith('.') ? '' : '.');
   const line = ['aops', ...path].join(' ');
   const flag = error.code === unknownOption ? /'([^'=]+)/.exec(message)?.[1] : undefined;
-  const special = command && (fieldsBehindJson(error.code, args) ?? (flag && withoutFlag(flag, line, command)));
-  if (special) return new UsageError(sentence, special);
-  const meant = flag && meantFlag(flag, path.join(' '), command);
-  return new UsageError(sentence, `${meant ? `${meant} ` : ''}See \`${line} --help\`.`);
+  const specialError = command && (fieldsBehindJson(error.code, args) ?? (flag && withoutFlag(flag, line, command)));
+  if (specialError) return new UsageError(sentence, specialError);
+  const hint = flag && suggestedFlag(flag, path.join(' '), command);
+  return new UsageError(sentence, `${hint ? `${hint} ` : ''}See \`${line} --help\`.`);
 }
 
 const unknownOption = 'commander.unknownOption';
 
 /** For `--json id,title`, as in gh: fields have a flag of their own here. */
 function fieldsBehindJson(code: string, args: readonly string[]): string | undefined {
-  const at = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
-  if (at < 0) return undefined;
-  const joined = args[at]?.startsWith('--json=') === true;
-  const value = joined ? args[at]?.slice('--json='.length) : args[at + 1];
+  const jsonIndex = args.findIndex((arg) => arg === '--json' || arg.startsWith('--json='));
+  if (jsonIndex < 0) return undefined;
+  const joined = args[jsonIndex]?.startsWith('--json=') === true;
+  const value = joined ? args[jsonIndex]?.slice('--json='.length) : args[jsonIndex + 1];
   if (code !== (joined ? unknownOption : 'commander.excessArguments') || !value || value.startsWith('-')) return undefined;
   return `--json does not take a value. Choose fields with \`--json --fields ${value}\`.`;
 }
@@ -46,7 +46,7 @@ function fieldsBehindJson(code: string, args: readonly string[]): string | undef
 /** For an argument that was written as a flag: `--name x` instead of `x`. */
 function withoutFlag(flag: string, line: string, command: AnyCommand): string | undefined {
   const names = Object.keys((command.arguments ?? {}) as Arguments);
-  const meant = names.find((name) => flag === flagName(name));
-  if (meant === undefined) return undefined;
-  return `${argumentWord(meant)} is an argument, not a flag: \`${line} ${names.map(argumentWord).join(' ')}\`.`;
+  const optionName = names.find((name) => flag === flagName(name));
+  if (optionName === undefined) return undefined;
+  return `${argumentWord(optionName)} is an argument, not a flag: \`${line} ${names.map(argumentWord).join(' ')}\`.`;
 }

@@ -6,7 +6,7 @@ import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.
 
 export type CaseCounts = Record<CaseStatusFilter, number>;
 
-const none = (): CaseCounts => ({ pending: 0, claimed: 0, completed: 0, failed: 0, needs_input: 0, postponed: 0 });
+const zeroCounts = (): CaseCounts => ({ pending: 0, claimed: 0, completed: 0, failed: 0, needs_input: 0, postponed: 0 });
 
 export interface CaseMatch {
   filters?: CaseFilters;
@@ -19,13 +19,13 @@ const recounts = 4;
 /** The numbers of matching cases by status. There is a request for each status, so those of a busy queue may be slightly off. */
 export async function caseCounts(client: Client, queueId: string, match: CaseMatch = {}): Promise<CaseCounts> {
   const statuses = match.filters?.status ?? [...caseStatusFilters];
-  const counts = none();
-  for (let left = recounts; ; left -= 1) {
+  const counts = zeroCounts();
+  for (let attemptsLeft = recounts; ; attemptsLeft -= 1) {
     const count = async (status: CaseStatusFilter): Promise<void> => {
       counts[status] = await casesOf(client, queueId, match, [status]);
     };
     const [total] = await Promise.all([casesOf(client, queueId, match, statuses), ...statuses.map(count)]);
-    if (sum(counts) === total || left === 0) return counts;
+    if (sumOf(counts) === total || attemptsLeft === 0) return counts;
   }
 }
 
@@ -37,7 +37,7 @@ export async function casesOf(client: Client, queueId: string, match: CaseMatch,
 }
 
 /** Counts by display status, as in JSON. */
-export type ShownCounts = Record<CaseDisplayStatus, number>;
+export type DisplayCounts = Record<CaseDisplayStatus, number>;
 
 export const countShape = {
   pending: 'integer',
@@ -48,7 +48,14 @@ export const countShape = {
   failed: 'integer',
 } as const;
 
-export const shownCounts = ({ claimed: in_progress, pending, needs_input, postponed, completed, failed }: CaseCounts): ShownCounts => ({
+export const toDisplayCounts = ({
+  claimed: in_progress,
+  pending,
+  needs_input,
+  postponed,
+  completed,
+  failed,
+}: CaseCounts): DisplayCounts => ({
   pending,
   in_progress,
   needs_input,
@@ -57,12 +64,12 @@ export const shownCounts = ({ claimed: in_progress, pending, needs_input, postpo
   failed,
 });
 
-/** The reverse of `shownCounts`, for describing counts in words. */
-export const countsShown = ({ in_progress: claimed, ...counts }: ShownCounts): CaseCounts => ({ ...counts, claimed });
+/** The reverse of `toDisplayCounts`, for describing counts in words. */
+export const fromDisplayCounts = ({ in_progress: claimed, ...counts }: DisplayCounts): CaseCounts => ({ ...counts, claimed });
 
 /** The counts of the specified cases. */
 export function countsOf(cases: readonly Case[]): CaseCounts {
-  const counts = none();
+  const counts = zeroCounts();
   for (const { display_status } of cases) {
     const status = display_status === 'in_progress' ? 'claimed' : display_status;
     // A service may have statuses that this version does not know.
@@ -71,11 +78,11 @@ export function countsOf(cases: readonly Case[]): CaseCounts {
   return counts;
 }
 
-export const sum = (counts: CaseCounts): number => Object.values(counts).reduce((total, count) => total + count, 0);
+export const sumOf = (counts: CaseCounts): number => Object.values(counts).reduce((total, count) => total + count, 0);
 
 /** `12 cases: 8 pending, 4 in progress`, or `8 pending cases`. */
 export function describeCounts(counts: CaseCounts): string {
-  const total = sum(counts);
+  const total = sumOf(counts);
   const parts = Object.entries(counts).flatMap(([status, count]) =>
     count === 0 ? [] : [`${count} ${status === 'claimed' ? 'in progress' : status.replace('_', ' ')}`],
   );

@@ -39,10 +39,10 @@ export const connectionRecord = (connection: Connection) => ({
 
 /** Names and plain values; of a secret header only the name. */
 function headersInWords({ headers, has_headers }: Connection): string | undefined {
-  const plain = Object.entries(headers?.plaintext ?? {}).map(([name, value]) => `${name}: ${value}`);
+  const plainHeaders = Object.entries(headers?.plaintext ?? {}).map(([name, value]) => `${name}: ${value}`);
   const secret = Object.keys(headers?.secret ?? {}).map((name) => `${name}: (secret)`);
-  const all = [...plain, ...secret];
-  return all.length > 0 ? all.join(', ') : has_headers ? 'yes' : undefined;
+  const headerLines = [...plainHeaders, ...secret];
+  return headerLines.length > 0 ? headerLines.join(', ') : has_headers ? 'yes' : undefined;
 }
 
 /**

@@ -46,7 +46,7 @@ export class Transcript {
 
   /** Lines for calls without a result. */
   unfinished(): string[] {
-    const lines = [...this.#open.values()].map((call) => this.#styles.dim(cut(`- ${callSummary(call)}`, this.#width)));
+    const lines = [...this.#open.values()].map((call) => this.#styles.dim(truncate(`- ${callSummary(call)}`, this.#width)));
     this.#open.clear();
     return lines;
   }
@@ -58,7 +58,7 @@ export class Transcript {
     const sign = result.error === undefined ? success('✓') : error('✗');
     const outcome = resultSummary(result);
     const body = `${call ? callSummary(call) : 'tool'}${outcome === '' ? '' : `  → ${outcome}`}`;
-    return `${sign} ${dim(cut(body, this.#width - 2))}`;
+    return `${sign} ${dim(truncate(body, this.#width - 2))}`;
   }
 
   #textLines(message: RunMessage): string[] {
@@ -80,24 +80,24 @@ export function messageSummary(message: RunMessage): string {
 /** `exec  wc -l < in.csv`: the name, and the most informative argument. */
 function callSummary({ name, arguments: args = {} }: ToolCall): string {
   const main = args.command ?? args.run ?? args.path ?? args.url;
-  const rest = typeof main === 'string' ? main : Object.keys(args).length > 0 ? JSON.stringify(args) : '';
-  return cut(sanitizeLine(rest === '' ? name : `${name}  ${firstLine(rest)}`), summaryWidth);
+  const argumentText = typeof main === 'string' ? main : Object.keys(args).length > 0 ? JSON.stringify(args) : '';
+  return truncate(sanitizeLine(argumentText === '' ? name : `${name}  ${firstLine(argumentText)}`), summaryWidth);
 }
 
 function resultSummary({ result, error }: ToolResult): string {
-  if (error !== undefined) return cut(sanitizeLine(firstLine(error)), summaryWidth);
+  if (error !== undefined) return truncate(sanitizeLine(firstLine(error)), summaryWidth);
   if (result === undefined || result === null) return '';
-  if (typeof result !== 'object') return cut(sanitizeLine(firstLine(String(result))), summaryWidth);
-  const { stdout, exit_code, size, ...others } = result as Record<string, unknown>;
+  if (typeof result !== 'object') return truncate(sanitizeLine(firstLine(String(result))), summaryWidth);
+  const { stdout, exit_code, size, ...otherFields } = result as Record<string, unknown>;
   if (typeof exit_code === 'number')
-    return cut(
+    return truncate(
       sanitizeLine([exit_code === 0 ? '' : `exit ${exit_code}`, firstLine(String(stdout ?? ''))].filter(Boolean).join(', ')),
       summaryWidth,
     );
   if (typeof size === 'number') return `${size} bytes`;
-  return cut(sanitizeLine(JSON.stringify(others)), summaryWidth);
+  return truncate(sanitizeLine(JSON.stringify(otherFields)), summaryWidth);
 }
 
 const firstLine = (text: string): string => text.trimEnd().split('\n')[0] ?? '';
 
-const cut = (text: string, width: number): string => (text.length <= width ? text : `${text.slice(0, Math.max(1, width - 1))}…`);
+const truncate = (text: string, width: number): string => (text.length <= width ? text : `${text.slice(0, Math.max(1, width - 1))}…`);

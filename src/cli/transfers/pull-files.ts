@@ -31,7 +31,7 @@ export async function pullFiles(
   const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
   const { state } = progress;
   try {
-    const { base, files } = await listed(context, run, path.posix.resolve(workspace, from ?? '.'));
+    const { base, files } = await listFiles(context, run, path.posix.resolve(workspace, from ?? '.'));
     state.totalBytes = files.reduce((sum, { size }) => sum + size, 0);
     state.totalFiles = files.length;
     const pulled = await pullTree(client, {
@@ -48,14 +48,14 @@ export async function pullFiles(
         state.files += 1;
       },
     });
-    return pulled.map(({ path: inside, target, size }) => ({ path: inside, file: path.relative(cwd, target) || target, size }));
+    return pulled.map(({ path: runPath, target, size }) => ({ path: runPath, file: path.relative(cwd, target) || target, size }));
   } finally {
     progress.stop();
   }
 }
 
 /** The files below a path in the sandbox, or the file at that path. */
-async function listed(context: Context, run: RunPlace, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
+async function listFiles(context: Context, run: RunPlace, start: string): Promise<{ base: string; files: readonly TreeFile[] }> {
   const client = await context.client();
   try {
     return await listRunTree(client, run, start, context.signal);

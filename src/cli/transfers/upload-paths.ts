@@ -18,17 +18,17 @@ const parallelUploads = 4;
  * checked before anything is sent, so that an invalid path changes nothing.
  * @throws UsageError for a path that does not exist or cannot be read, or for two files with the same target
  */
-export async function collectFiles(context: Context, paths: readonly string[], to = workspace): Promise<LocalUpload[]> {
+export async function collectFiles(context: Context, paths: readonly string[], targetFolder = workspace): Promise<LocalUpload[]> {
   const files: LocalUpload[] = [];
-  const leftOut: string[] = [];
+  const skipped: string[] = [];
   for (const source of paths) {
     const file = path.resolve(context.cwd, source);
-    const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
       throw new UsageError(fileProblem(source, error));
     });
-    const target = path.posix.join(to, path.basename(file));
-    if (found.isDirectory()) files.push(...(await filesBelow(file, target, leftOut)));
-    else if (found.isFile()) files.push({ file, size: found.size, target });
+    const target = path.posix.join(targetFolder, path.basename(file));
+    if (stats.isDirectory()) files.push(...(await filesBelow(file, target, skipped)));
+    else if (stats.isFile()) files.push({ file, size: stats.size, target });
     else throw new UsageError(`${source} is neither a file nor a folder.`, 'Save its content to a file, and upload that.');
   }
   for (const { file } of files)
@@ -44,10 +44,10 @@ export async function collectFiles(context: Context, paths: readonly string[], t
       );
     targets.add(target);
   }
-  if (leftOut.length > 0) {
-    const names = leftOut.slice(0, 3).map((file) => path.relative(context.cwd, file));
-    const more = leftOut.length > names.length ? ` and ${leftOut.length - names.length} more` : '';
-    context.terminal.note(`Only files and folders can be uploaded, so these were skipped: ${names.join(', ')}${more}`);
+  if (skipped.length > 0) {
+    const names = skipped.slice(0, 3).map((file) => path.relative(context.cwd, file));
+    const omitted = skipped.length > names.length ? ` and ${skipped.length - names.length} more` : '';
+    context.terminal.note(`Only files and folders can be uploaded, so these were skipped: ${names.join(', ')}${omitted}`);
   }
   return files;
 }
@@ -55,23 +55,23 @@ export async function collectFiles(context: Context, paths: readonly string[], t
 /**
  * The files in a folder and its subfolders, sorted by name.
  * @param target the path of the folder in the sandbox
- * @param leftOut receives the links and special files that are skipped
+ * @param skipped receives the links and special files that are skipped
  */
-export async function filesBelow(folder: string, target: string, leftOut: string[]): Promise<LocalUpload[]> {
+export async function filesBelow(folder: string, target: string, skipped: string[]): Promise<LocalUpload[]> {
   const entries = await readdir(folder, { withFileTypes: true });
-  const found = await Promise.all(
+  const uploads = await Promise.all(
     entries
       .sort((a, b) => (a.name < b.name ? -1 : 1))
       .map(async (entry): Promise<LocalUpload[]> => {
         const file = path.join(folder, entry.name);
-        const inside = path.posix.join(target, entry.name);
-        if (entry.isDirectory()) return filesBelow(file, inside, leftOut);
-        if (entry.isFile()) return [{ file, size: (await stat(file)).size, target: inside }];
-        leftOut.push(file);
+        const entryTarget = path.posix.join(target, entry.name);
+        if (entry.isDirectory()) return filesBelow(file, entryTarget, skipped);
+        if (entry.isFile()) return [{ file, size: (await stat(file)).size, target: entryTarget }];
+        skipped.push(file);
         return [];
       }),
   );
-  return found.flat();
+  return uploads.flat();
 }
 
 /**
@@ -92,9 +92,9 @@ export async function uploadFiles(context: Context, sandboxId: string, files: re
   try {
     // A dry run shows only the first upload.
     return await inParallel(uploads, context.flags.dryRun ? 1 : parallelUploads, context.signal, async (upload, signal) => {
-      const uploaded = await upload({ signal, onBytes });
+      const file = await upload({ signal, onBytes });
       state.files += 1;
-      return uploaded;
+      return file;
     });
   } catch (error) {
     if (context.signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;

@@ -30,10 +30,10 @@ export async function discoverTokenUrl(baseUrl: string, { userAgent, network, si
         const headers = { accept: 'application/json', 'user-agent': userAgent };
         const outcome = await attempt(dispatcher, { origin, path: pathname + search, method: 'GET', headers, signal: limit });
         if (outcome.kind === 'failure') throw new Error(outcome.reason);
-        const { status, headers: answered, body } = outcome.response;
+        const { status, headers: responseHeaders, body } = outcome.response;
         return new Response(status === 200 ? body.toString('utf8') : null, {
           status: status >= 200 && status < 600 ? status : 502,
-          headers: { 'content-type': header(answered, 'content-type') ?? '' },
+          headers: { 'content-type': header(responseHeaders, 'content-type') ?? '' },
         });
       },
     });

@@ -51,7 +51,7 @@ class TokenSource {
   #current: Token | undefined;
   #fetching: Promise<Token> | undefined;
   /** The last token that the service rejected. */
-  #rejected: string | undefined;
+  #rejectedToken: string | undefined;
 
   constructor(credentials: ClientCredentials, options: TokenOptions) {
     this.#credentials = credentials;
@@ -63,32 +63,36 @@ class TokenSource {
 
   /** A token that is not known to be rejected. */
   async token(signal: AbortSignal | undefined): Promise<Token> {
-    const known = this.#usable(this.#current) ?? this.#usable(this.#onDisk());
-    if (known === undefined) return this.#fetchOnce(signal);
-    this.#options.protect?.(known.value);
-    this.#current = known;
-    return known;
+    const token = this.#ifUsable(this.#current) ?? this.#ifUsable(this.#readCache());
+    if (token === undefined) return this.#fetchOnce(signal);
+    this.#options.protect?.(token.value);
+    this.#current = token;
+    return token;
   }
 
   /** Replaces a token that the service rejected. Resolves to whether there is a new one to try. */
-  async replace(rejected: string, signal: AbortSignal | undefined): Promise<boolean> {
-    const refused = this.#current;
+  async replace(rejectedToken: string, signal: AbortSignal | undefined): Promise<boolean> {
+    const currentToken = this.#current;
     // Another request has already got a new one.
-    if (refused && bearer(refused) !== rejected && this.#usable(refused)) return true;
-    const value = rejected.replace(/^Bearer /, '');
-    if (refused?.replacement === true && refused.value === value && this.#clock.now() - refused.obtainedAt < replacementMilliseconds) {
+    if (currentToken && bearer(currentToken) !== rejectedToken && this.#ifUsable(currentToken)) return true;
+    const value = rejectedToken.replace(/^Bearer /, '');
+    if (
+      currentToken?.replacement === true &&
+      currentToken.value === value &&
+      this.#clock.now() - currentToken.obtainedAt < replacementMilliseconds
+    ) {
       return false;
     }
-    this.#rejected = value;
+    this.#rejectedToken = value;
     const token = await this.#fetchOnce(signal, true);
     if (token.value !== value) return true;
     // The endpoint returned the same token again, so the token was not the problem, and there is no reason to avoid it.
-    this.#rejected = undefined;
+    this.#rejectedToken = undefined;
     return false;
   }
 
-  #usable(token: Token | undefined): Token | undefined {
-    return token && token.staleAt > this.#clock.now() && token.value !== this.#rejected ? token : undefined;
+  #ifUsable(token: Token | undefined): Token | undefined {
+    return token && token.staleAt > this.#clock.now() && token.value !== this.#rejectedToken ? token : undefined;
   }
 
   /** One fetch for all waiting requests; each of them can stop waiting. */
@@ -103,29 +107,29 @@ class TokenSource {
 
   async #obtain(replacement: boolean): Promise<Token> {
     try {
-      this.#current = await this.#shared(replacement);
+      this.#current = await this.#obtainShared(replacement);
     } catch (error) {
       // The margin before expiry exists for this case: the endpoint is unavailable, and the old token is still valid.
-      const old = this.#current ?? this.#onDisk();
-      const unavailable = error instanceof UnavailableError || error instanceof RateLimitedError;
-      if (!unavailable || !old || old.value === this.#rejected || old.expiresAt <= this.#clock.now()) throw error;
-      this.#current = old;
+      const oldToken = this.#current ?? this.#readCache();
+      const isUnavailable = error instanceof UnavailableError || error instanceof RateLimitedError;
+      if (!isUnavailable || !oldToken || oldToken.value === this.#rejectedToken || oldToken.expiresAt <= this.#clock.now()) throw error;
+      this.#current = oldToken;
     }
     this.#options.protect?.(this.#current.value);
     return this.#current;
   }
 
-  #onDisk(): Token | undefined {
+  #readCache(): Token | undefined {
     return this.#options.cache?.read(this.#clock.now());
   }
 
   /** A token shared between processes: the one with the lock fetches it, and the others find it on disk. */
-  async #shared(replacement: boolean): Promise<Token> {
+  async #obtainShared(replacement: boolean): Promise<Token> {
     const { cache, signal } = this.#options;
-    const unlock = await cache?.lock(() => this.#usable(this.#onDisk()) !== undefined, signal);
+    const unlock = await cache?.lock(() => this.#ifUsable(this.#readCache()) !== undefined, signal);
     try {
-      const found = this.#usable(this.#onDisk());
-      if (found) return found;
+      const cachedToken = this.#ifUsable(this.#readCache());
+      if (cachedToken) return cachedToken;
       const token = { ...(await this.#fetch()), ...(replacement ? { replacement } : {}) };
       if (token.staleAt > this.#clock.now()) cache?.write(token);
       return token;
@@ -137,18 +141,18 @@ class TokenSource {
   async #fetch(): Promise<Token> {
     const { network, signal, onEvent, userAgent = 'aops', random = Math.random } = this.#options;
     const { maxWaitMilliseconds = retryPolicy.maxWaitMilliseconds } = this.#options;
-    const started = this.#clock.now();
+    const requestedAt = this.#clock.now();
     const clock = this.#clock;
-    const granted = await requestToken(this.#credentials, { userAgent, clock, network, signal, maxWaitMilliseconds, random, onEvent });
+    const grantedToken = await requestToken(this.#credentials, { userAgent, clock, network, signal, maxWaitMilliseconds, random, onEvent });
     // Counted from the request, because the answer may have taken long to arrive.
-    const expiresAt = started + granted.lifetime;
-    const margin = Math.max(30_000, granted.lifetime / 10);
+    const expiresAt = requestedAt + grantedToken.lifetime;
+    const margin = Math.max(30_000, grantedToken.lifetime / 10);
     return {
-      value: granted.value,
-      obtainedAt: started,
+      value: grantedToken.value,
+      obtainedAt: requestedAt,
       expiresAt,
-      staleAt: expiresAt - margin > started ? expiresAt - margin : 0,
-      ...(granted.scope === undefined ? {} : { scope: granted.scope }),
+      staleAt: expiresAt - margin > requestedAt ? expiresAt - margin : 0,
+      ...(grantedToken.scope === undefined ? {} : { scope: grantedToken.scope }),
     };
   }
 }

@@ -140,15 +140,15 @@ function isEntry(entry: Partial<Entry> | null): boolean {
   );
 }
 
-function removeTokens(folder: string, which: (entry: Entry) => boolean): number {
-  let removed = 0;
+function removeTokens(folder: string, matches: (entry: Entry) => boolean): number {
+  let removedCount = 0;
   for (const name of names(folder)) {
     const file = path.join(folder, name);
     const entry = name.endsWith('.json') ? readEntry(file) : undefined;
-    if (entry === undefined || !which(entry)) continue;
-    if (removeIfThere(file)) removed += 1;
+    if (entry === undefined || !matches(entry)) continue;
+    if (removeIfThere(file)) removedCount += 1;
   }
-  return removed;
+  return removedCount;
 }
 
 /** Returns whether the file existed and this process removed it. */
@@ -172,9 +172,9 @@ function names(folder: string): string[] {
 /** @throws Error when the folder is a link or cannot be created */
 function prepareFolder(folder: string): void {
   makeFolders(folder, 0o700);
-  const found = lstatSync(folder);
-  if (!found.isDirectory()) throw new Error('not a folder');
-  if (constants.O_NOFOLLOW !== undefined && (found.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+  const stats = lstatSync(folder);
+  if (!stats.isDirectory()) throw new Error('not a folder');
+  if (constants.O_NOFOLLOW !== undefined && (stats.mode & 0o077) !== 0) chmodSync(folder, 0o700);
 }
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -66,9 +66,9 @@ export async function requestToken(credentials: ClientCredentials, options: Toke
       },
     );
     const token = await oauth.processClientCredentialsResponse(server, client, response).catch(() => {
-      throw unusable(details);
+      throw unusableResponse(details);
     });
-    if (!/^[\x21-\x7e]+$/.test(token.access_token)) throw unusable(details);
+    if (!/^[\x21-\x7e]+$/.test(token.access_token)) throw unusableResponse(details);
     return {
       value: token.access_token,
       lifetime: (token.expires_in ?? 0) * 1_000,
@@ -96,21 +96,22 @@ interface Form {
 async function send(dispatcher: Dispatcher, url: URL, form: Form, options: TokenRequestOptions): Promise<TransportResponse> {
   const details = { method: 'POST', path: url.pathname };
   for (let retry = 0; ; retry += 1) {
-    const started = options.clock.now();
-    const late = AbortSignal.timeout(retryPolicy.attemptMilliseconds);
+    const startedAt = options.clock.now();
+    const timeout = AbortSignal.timeout(retryPolicy.attemptMilliseconds);
     const outcome = await attempt(dispatcher, {
       ...form,
       origin: url.origin,
       path: url.pathname + url.search,
       method: 'POST',
-      signal: AbortSignal.any([late, ...(options.signal ? [options.signal] : [])]),
+      signal: AbortSignal.any([timeout, ...(options.signal ? [options.signal] : [])]),
     }).catch((reason: unknown) => {
       options.signal?.throwIfAborted();
       return tooLate(reason);
     });
-    const trace = { type: 'trace', method: 'POST', url: url.origin + url.pathname, milliseconds: options.clock.now() - started } as const;
+    const trace = { type: 'trace', method: 'POST', url: url.origin + url.pathname, milliseconds: options.clock.now() - startedAt } as const;
     options.onEvent?.(outcome.kind === 'failure' ? { ...trace, reason: outcome.reason } : { ...trace, status: outcome.response.status });
-    const problem = outcome.kind === 'failure' ? unreachable(outcome, url, details) : unavailable(outcome.response, details, options);
+    const problem =
+      outcome.kind === 'failure' ? unreachable(outcome, url, details) : unavailableProblem(outcome.response, details, options);
     if (outcome.kind === 'response' && problem === undefined) return outcome.response;
     if (problem?.waitMilliseconds === undefined || retry >= retryPolicy.retries) throw problem?.error;
     const waitMilliseconds = Math.max(problem.waitMilliseconds, backoff(retry, options.random));
@@ -140,22 +141,29 @@ function unreachable({ reason, hint, cause, final }: Failure, { origin }: URL, d
   return { error, reason: `no access token: ${reason}`, ...(final ? {} : { waitMilliseconds: 0 }) };
 }
 
-function unavailable({ status, headers }: TransportResponse, request: ErrorDetails, options: TokenRequestOptions): Problem | undefined {
+function unavailableProblem(
+  { status, headers }: TransportResponse,
+  request: ErrorDetails,
+  options: TokenRequestOptions,
+): Problem | undefined {
   if (status !== 429 && status < 500) return undefined;
   const details = { ...request, status };
   const now = options.clock.now();
   const requested = retryAfter(headers, serverTime(headers, now)) ?? 0;
   const reason = `the token endpoint answered ${status}`;
   if (requested <= options.maxWaitMilliseconds) {
-    return { error: status === 429 ? tooMany(details) : down(reason, details), reason, waitMilliseconds: requested };
+    return { error: status === 429 ? tooManyRequests(details) : endpointDown(reason, details), reason, waitMilliseconds: requested };
   }
-  return { error: status === 429 ? new RateLimitedError(requested, options.maxWaitMilliseconds, details) : down(reason, details), reason };
+  return {
+    error: status === 429 ? new RateLimitedError(requested, options.maxWaitMilliseconds, details) : endpointDown(reason, details),
+    reason,
+  };
 }
 
-const down = (reason: string, details: ErrorDetails): UnavailableError =>
+const endpointDown = (reason: string, details: ErrorDetails): UnavailableError =>
   new UnavailableError(`Could not get an access token: ${reason}.`, details, undefined, 'Run the command again later.');
 
-const tooMany = (details: ErrorDetails): AopsError =>
+const tooManyRequests = (details: ErrorDetails): AopsError =>
   new AopsError('Could not get an access token: the token endpoint answered 429 to every attempt.', {
     code: 'rate_limited',
     exit: exitCodes.rateLimited,
@@ -167,19 +175,19 @@ function refusal({ status, body }: TransportResponse, details: ErrorDetails): Ao
   const value = jsonValue(body.toString('utf8'));
   const error = isObject(value) ? value.error : undefined;
   const code = typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? error : 'token_refused';
-  const redirected = status >= 300 && status < 400;
-  const message = redirected
+  const isRedirect = status >= 300 && status < 400;
+  const message = isRedirect
     ? `The token endpoint answered with a redirect (${status}), and aops does not follow redirects.`
     : `The token endpoint refused the client credentials (${status} ${code}).`;
   const hints: Record<string, string> = { invalid_scope: 'Check the scope: `aops auth login --scope`, or AOPS_SCOPE.' };
   const hint =
-    redirected || status === 404 || status === 405
+    isRedirect || status === 404 || status === 405
       ? 'Check the token URL: `aops auth login --token-url`, or AOPS_TOKEN_URL.'
       : 'Check the client ID and secret, then sign in again with `aops auth login --client-id ID --token-url URL`.';
   return new AopsError(message, { code, exit: exitCodes.auth, hint: hints[code] ?? hint, details: { ...details, status } });
 }
 
-const unusable = (details: ErrorDetails): AopsError =>
+const unusableResponse = (details: ErrorDetails): AopsError =>
   new AopsError('The token endpoint answered without a usable bearer token.', {
     code: 'token_refused',
     exit: exitCodes.auth,

@@ -44,9 +44,10 @@ export class Pacer {
         await orAborted(gate.change(), signal);
         continue;
       }
-      if (admission.asked > maxWait) throw new RateLimitedError(admission.asked, maxWait, this.#withReset(admission.asked, details));
+      if (admission.requestedMilliseconds > maxWait)
+        throw new RateLimitedError(admission.requestedMilliseconds, maxWait, this.#withReset(admission.requestedMilliseconds, details));
       this.#checkDeadline(admission.milliseconds, 'the rate limit is used up', this.#withReset(admission.milliseconds, details));
-      await this.#hold(admission.milliseconds, signal);
+      await this.#wait(admission.milliseconds, signal);
     }
   }
 
@@ -60,16 +61,16 @@ export class Pacer {
   #checkDeadline(milliseconds: number, reason: string, details: ErrorDetails): void {
     const { deadline, clock } = this.#options;
     if (deadline === undefined) return;
-    const left = Math.max(0, deadline - steadyTime(clock));
-    if (milliseconds >= left) throw new DeadlineError(reason, { wait: milliseconds, left }, details);
+    const remaining = Math.max(0, deadline - steadyTime(clock));
+    if (milliseconds >= remaining) throw new DeadlineError(reason, { wait: milliseconds, remaining }, details);
   }
 
-  async #hold(milliseconds: number, signal: AbortSignal): Promise<void> {
+  async #wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     const { clock, onWaiting, onResumed } = this.#options;
-    const until = steadyTime(clock) + milliseconds;
+    const end = steadyTime(clock) + milliseconds;
     // Many requests may wait for the same moment, which is reported once.
-    if (this.#waits === 0 || until > this.#reportedUntil) {
-      this.#reportedUntil = until;
+    if (this.#waits === 0 || end > this.#reportedUntil) {
+      this.#reportedUntil = end;
       onWaiting(milliseconds);
     }
     this.#waits += 1;

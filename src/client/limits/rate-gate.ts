@@ -9,7 +9,7 @@ import { ServerClock } from './server-clock.ts';
 import type { SharedLimits } from './shared-limits.ts';
 
 /** Whether a request may be sent now. `busy`: another request has to complete first. */
-export type Admission = { next: 'go' } | { next: 'busy' } | { next: 'hold'; milliseconds: number; asked: number };
+export type Admission = { next: 'go' } | { next: 'busy' } | { next: 'hold'; milliseconds: number; requestedMilliseconds: number };
 
 /** The remaining allowance of a rate limit. */
 export interface Allowance {
@@ -21,9 +21,9 @@ export interface Allowance {
 }
 
 interface Window extends Limits {
-  /** When requests may be sent again; `asked` is the same without the jitter. */
+  /** When requests may be sent again; `requestedEnd` is the same without the jitter. */
   end: number;
-  asked: number;
+  requestedEnd: number;
 }
 
 /** Resets are in whole seconds, and without a `Date` the service's time is only known to the second. In milliseconds. */
@@ -42,7 +42,7 @@ export class RateGate {
   readonly server: ServerClock;
   #window: Window | undefined;
   /** After a 429. */
-  #closed: { end: number; asked: number } | undefined;
+  #closure: { end: number; requestedEnd: number } | undefined;
   /** Whether the service reports no limits. */
   #unlimited = false;
   #inFlight = 0;
@@ -75,7 +75,7 @@ export class RateGate {
   /** Call this when the request has completed or failed. */
   leave(): void {
     this.#inFlight -= 1;
-    this.#changed();
+    this.#wakeWaiting();
   }
 
   /** Resolves when a request has completed, or the limits have changed. */
@@ -88,10 +88,10 @@ export class RateGate {
     this.server.observe(header(headers, 'date'), sentAt, receivedAt);
     const limits = readLimits(headers, this.server.now());
     if (limits === undefined) this.#unlimited = true;
-    else if (limits.resetAt >= this.server.now()) this.#learn(limits);
+    else if (limits.resetAt >= this.server.now()) this.#update(limits);
     // A window that had ended before the request was sent means nothing. Any other one ended in the meantime.
-    else if (limits.resetAt < this.server.at(sentAt)) this.#unlimited = true;
-    this.#changed();
+    else if (limits.resetAt < this.server.timeAt(sentAt)) this.#unlimited = true;
+    this.#wakeWaiting();
   }
 
   /** After a 429: nothing is sent for this long, and then a single request first. */
@@ -103,13 +103,13 @@ export class RateGate {
 
   #closeUntil(now: number, milliseconds: number): void {
     const end = now + spread(milliseconds, this.#random);
-    if (this.#closed === undefined || this.#closed.end < end) this.#closed = { end, asked: now + milliseconds };
+    if (this.#closure === undefined || this.#closure.end < end) this.#closure = { end, requestedEnd: now + milliseconds };
   }
 
   #check(now: number): Admission {
-    if (this.#closed !== undefined) {
-      if (now < this.#closed.end - timerResolution) return hold(this.#closed, now);
-      this.#closed = undefined;
+    if (this.#closure !== undefined) {
+      if (now < this.#closure.end - timerResolution) return hold(this.#closure, now);
+      this.#closure = undefined;
       this.#forget();
     }
     if (this.#window !== undefined && now >= this.#window.end - timerResolution) this.#forget();
@@ -124,23 +124,23 @@ export class RateGate {
   }
 
   /** A later end means a new window; within a window, responses may arrive in any order, and the smallest number is the newest. */
-  #learn(limits: Limits): void {
-    const known = this.#window;
-    const tolerance = known?.exact && limits.exact ? 0 : 1_500;
-    if (known !== undefined && limits.resetAt < known.resetAt - tolerance) return;
-    const same = known !== undefined && limits.resetAt <= known.resetAt + tolerance;
-    if (same && limits.remaining >= known.remaining) return;
-    this.#window = same ? { ...known, remaining: limits.remaining, limit: limits.limit ?? known.limit } : this.#newWindow(limits);
+  #update(limits: Limits): void {
+    const window = this.#window;
+    const tolerance = window?.exact && limits.exact ? 0 : 1_500;
+    if (window !== undefined && limits.resetAt < window.resetAt - tolerance) return;
+    const isSameWindow = window !== undefined && limits.resetAt <= window.resetAt + tolerance;
+    if (isSameWindow && limits.remaining >= window.remaining) return;
+    this.#window = isSameWindow ? { ...window, remaining: limits.remaining, limit: limits.limit ?? window.limit } : this.#newWindow(limits);
     this.#writeShared(this.#window);
   }
 
   #newWindow(limits: Limits): Window {
     const now = steadyTime(this.#clock);
-    const left = limits.resetAt - this.server.now() + (this.server.known ? resolution : 2 * resolution);
-    return { ...limits, asked: now + left, end: now + spread(left, this.#random) };
+    const remaining = limits.resetAt - this.server.now() + (this.server.isKnown ? resolution : 2 * resolution);
+    return { ...limits, requestedEnd: now + remaining, end: now + spread(remaining, this.#random) };
   }
 
-  #changed(): void {
+  #wakeWaiting(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
@@ -152,11 +152,11 @@ export class RateGate {
     if (entry === undefined) return;
     this.server.assume(entry.ahead);
     const { remaining, resetAt } = entry;
-    const left = resetAt - this.server.now();
-    if (left < 0 || left > longestWindow) return;
+    const milliseconds = resetAt - this.server.now();
+    if (milliseconds < 0 || milliseconds > longestWindow) return;
     // The limit is used up, or a 429 came before the end of the window: either way, nothing may be sent until then.
-    if (remaining === 0) this.#closeUntil(now, left + resolution);
-    else this.#learn({ remaining, resetAt, exact: true });
+    if (remaining === 0) this.#closeUntil(now, milliseconds + resolution);
+    else this.#update({ remaining, resetAt, exact: true });
   }
 
   #writeShared({ remaining, resetAt }: Pick<Limits, 'remaining' | 'resetAt'>): void {
@@ -166,8 +166,8 @@ export class RateGate {
   }
 }
 
-const hold = ({ end, asked }: { end: number; asked: number }, now: number): Admission => ({
+const hold = ({ end, requestedEnd }: { end: number; requestedEnd: number }, now: number): Admission => ({
   next: 'hold',
   milliseconds: Math.ceil(end - now),
-  asked: Math.max(0, Math.round(asked - now)),
+  requestedMilliseconds: Math.max(0, Math.round(requestedEnd - now)),
 });

@@ -62,12 +62,12 @@ const wholeNumber = (text: string): number | undefined => (/^\d{1,16}$/.test(tex
  */
 export function readLimits(headers: ResponseHeaders, serverNow: number): Limits | undefined {
   const [remaining, reset, limit] = ['ratelimit-remaining', 'ratelimit-reset', 'ratelimit-limit'].map((name) => header(headers, name));
-  const left = wholeNumber(remaining ?? '');
+  const remainingCount = wholeNumber(remaining ?? '');
   const end = resetTime(reset, serverNow);
   // Some services append their policy to the number: `100, 100;w=60`.
   const total = wholeNumber(limit?.split(',')[0] ?? '');
-  if (left === undefined || end === undefined || (limit !== undefined && total === undefined)) return undefined;
-  return { remaining: left, ...(total === undefined ? {} : { limit: total }), ...end };
+  if (remainingCount === undefined || end === undefined || (limit !== undefined && total === undefined)) return undefined;
+  return { remaining: remainingCount, ...(total === undefined ? {} : { limit: total }), ...end };
 }
 
 /** Milliseconds until the window ends, if `RateLimit-Reset` is usable; never negative. */
@@ -79,9 +79,9 @@ export function resetWait(headers: ResponseHeaders, serverNow: number): number |
 function resetTime(text: string | undefined, serverNow: number): Pick<Limits, 'resetAt' | 'exact'> | undefined {
   const value = wholeNumber(text ?? '');
   if (value === undefined) return undefined;
-  const exact = value >= 1e9;
-  const resetAt = exact ? (value > 1e11 ? value : value * 1_000) : serverNow + value * 1_000;
-  return resetAt - serverNow > longestWindow ? undefined : { resetAt, exact };
+  const isExact = value >= 1e9;
+  const resetAt = isExact ? (value > 1e11 ? value : value * 1_000) : serverNow + value * 1_000;
+  return resetAt - serverNow > longestWindow ? undefined : { resetAt, exact: isExact };
 }
 
 /** A requested pause plus jitter, so that clients that wait for the same moment do not all return at that moment. */

@@ -24,17 +24,17 @@ export class ServerClock {
   }
 
   /** Whether the service's time is known; otherwise the time of this machine is used instead. */
-  get known(): boolean {
+  get isKnown(): boolean {
     return this.#sample !== undefined;
   }
 
   /** Milliseconds since the epoch at the service. */
   now(): number {
-    return this.at(steadyTime(this.#clock));
+    return this.timeAt(steadyTime(this.#clock));
   }
 
   /** The service's time at a moment of steady time. */
-  at(steady: number): number {
+  timeAt(steady: number): number {
     return steady + (this.#sample?.offset ?? this.#clock.now() - steadyTime(this.#clock));
   }
 
@@ -43,19 +43,19 @@ export class ServerClock {
     const time = httpDate(date);
     if (time === undefined) return;
     const sample = { offset: time - (sentAt + receivedAt) / 2, roundTrip: receivedAt - sentAt, takenAt: receivedAt };
-    const known = this.#sample;
-    const better =
-      known === undefined ||
-      sample.roundTrip <= known.roundTrip ||
-      sample.takenAt - known.takenAt > sampleLife ||
+    const current = this.#sample;
+    const isBetter =
+      current === undefined ||
+      sample.roundTrip <= current.roundTrip ||
+      sample.takenAt - current.takenAt > sampleLife ||
       // No delay explains the difference: the service's clock was changed, or another machine answered.
-      Math.abs(sample.offset - known.offset) > 1_000 + sample.roundTrip + known.roundTrip;
-    if (better) this.#sample = sample;
+      Math.abs(sample.offset - current.offset) > 1_000 + sample.roundTrip + current.roundTrip;
+    if (isBetter) this.#sample = sample;
   }
 
-  /** Adopts the offset measured by another process until there is a response. `ahead`: service time minus local time. */
-  assume(ahead: number): void {
+  /** Adopts the offset measured by another process until there is a response. `offset`: service time minus local time. */
+  assume(offset: number): void {
     const steady = steadyTime(this.#clock);
-    this.#sample ??= { offset: this.#clock.now() + ahead - steady, roundTrip: Number.POSITIVE_INFINITY, takenAt: steady };
+    this.#sample ??= { offset: this.#clock.now() + offset - steady, roundTrip: Number.POSITIVE_INFINITY, takenAt: steady };
   }
 }

@@ -40,8 +40,8 @@ export class SharedLimits {
 
   /** Writes an entry, unless the existing one is more informative. */
   write(entry: SharedEntry): void {
-    const other = this.read(entry.seenAt);
-    if (other !== undefined && !replaces(entry, other)) return;
+    const stored = this.read(entry.seenAt);
+    if (stored !== undefined && !replaces(entry, stored)) return;
     const temporary = `${this.#file}.${Math.random().toString(36).slice(2)}.tmp`;
     try {
       makeFolders(path.dirname(this.#file), 0o700);
@@ -54,10 +54,10 @@ export class SharedLimits {
 }
 
 /** Whether an entry replaces another: first one with no remaining requests, then one of a later window, then one with fewer remaining. */
-function replaces(entry: SharedEntry, other: SharedEntry): boolean {
-  if ((entry.remaining === 0) !== (other.remaining === 0)) return entry.remaining === 0;
-  const sameWindow = Math.abs(entry.resetAt - other.resetAt) < 1_000;
-  return sameWindow ? entry.remaining <= other.remaining : entry.resetAt > other.resetAt;
+function replaces(entry: SharedEntry, stored: SharedEntry): boolean {
+  if ((entry.remaining === 0) !== (stored.remaining === 0)) return entry.remaining === 0;
+  const sameWindow = Math.abs(entry.resetAt - stored.resetAt) < 1_000;
+  return sameWindow ? entry.remaining <= stored.remaining : entry.resetAt > stored.resetAt;
 }
 
 function readEntry(file: string): SharedEntry | undefined {
@@ -65,9 +65,9 @@ function readEntry(file: string): SharedEntry | undefined {
     // A link, or a file that other users can write, was not written by this code.
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     try {
-      const found = fstatSync(descriptor);
-      if (!found.isFile() || found.size > largestFile) return undefined;
-      if (constants.O_NOFOLLOW !== undefined && (found.mode & 0o077) !== 0) return undefined;
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile() || stats.size > largestFile) return undefined;
+      if (constants.O_NOFOLLOW !== undefined && (stats.mode & 0o077) !== 0) return undefined;
       const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as (Partial<SharedEntry> & { v?: number }) | null;
       const numbers = [entry?.remaining, entry?.resetAt, entry?.ahead, entry?.seenAt];
       return entry?.v === 1 && numbers.every((value) => Number.isFinite(value)) ? (entry as SharedEntry) : undefined;

@@ -36,13 +36,13 @@ export class Bridge {
   readonly #tools = new ReadOnlyTools();
   /** Unanswered requests by ID: the number 1 and the string "1" are different IDs. */
   readonly #open = new Map<string, AbortController>();
-  readonly #work = new Set<Promise<void>>();
+  readonly #tasks = new Set<Promise<void>>();
   #session: Session | undefined;
   /** The client's `initialize` request, to start a new session when the service has forgotten the current one. */
   #initializeLine: Buffer | undefined;
   #renewal: Promise<void> | undefined;
   /** A notification that later messages have to wait for. */
-  #before: Promise<void> = Promise.resolve();
+  #barrier: Promise<void> = Promise.resolve();
 
   constructor(client: Client, options: BridgeOptions) {
     this.#client = client;
@@ -60,8 +60,8 @@ export class Bridge {
   }
 
   /** Resolves when no work is in progress. */
-  async settled(): Promise<void> {
-    while (this.#work.size > 0) await Promise.all(this.#work);
+  async idle(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }
 
   /** Aborts the requests in progress, which are answered with the reason. */
@@ -88,10 +88,10 @@ export class Bridge {
       return this.#answer(null, { code: rpcCodes.parseError, message: 'Parse error: the line is not valid JSON.' });
     if (!isObject(message) || (typeof message.method !== 'string' && !isRpcAnswer(message)))
       return this.#answer(null, { code: rpcCodes.invalidRequest, message: 'The line is not a single JSON-RPC message.' });
-    const before = this.#before;
-    if (isRequest(message)) return before.then(() => this.#request(message, line));
-    const notification = before.then(() => this.#notify(message as unknown as RpcMessage, line));
-    if (message.method === 'notifications/initialized') this.#before = notification;
+    const barrier = this.#barrier;
+    if (isRequest(message)) return barrier.then(() => this.#request(message, line));
+    const notification = barrier.then(() => this.#notify(message as unknown as RpcMessage, line));
+    if (message.method === 'notifications/initialized') this.#barrier = notification;
     return notification;
   }
 
@@ -102,8 +102,8 @@ export class Bridge {
     try {
       const response = await this.#post(message, line, controller.signal);
       if (controller.signal.reason === cancelled) return;
-      this.#learn(message, line, response);
-      await this.#pass(response.body.toString('utf8'));
+      this.#remember(message, line, response);
+      await this.#writeLine(response.body.toString('utf8'));
     } catch (error) {
       if (controller.signal.reason !== cancelled) await this.#answer(message.id, failureOf(error));
     } finally {
@@ -117,8 +117,8 @@ export class Bridge {
     try {
       return await this.#send(message, line, signal);
     } catch (error) {
-      const forgotten = error instanceof ServiceAnswerError && error.status === 404 && session?.id !== undefined;
-      if (!forgotten || message.method === 'initialize') throw error;
+      const isForgotten = error instanceof ServiceAnswerError && error.status === 404 && session?.id !== undefined;
+      if (!isForgotten || message.method === 'initialize') throw error;
       // Several requests may notice this at the same time; the first one renews the session for all.
       if (this.#session === session) this.#renewal ??= this.#renew().finally(() => (this.#renewal = undefined));
       await this.#renewal;
@@ -131,7 +131,7 @@ export class Bridge {
     const key = newIdempotencyKey();
     const onMessage = (data: string): boolean => {
       if (isRpcAnswer(jsonValue(data), message.id)) return true;
-      this.#spawn(this.#pass(data));
+      this.#spawn(this.#writeLine(data));
       return false;
     };
     const request = { ...postRequest(line, this.#headers(message), mutates), onMessage };
@@ -162,32 +162,32 @@ export class Bridge {
     if (initializeLine === undefined) return;
     const message = jsonValue(initializeLine.toString('utf8')) as Request;
     // It has an ID of its own, because its answer is not passed on.
-    const again = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
+    const renewalLine = Buffer.from(JSON.stringify({ ...message, id: newIdempotencyKey() }));
     this.#session = undefined;
-    const response = await this.#client.send(postRequest(again, {}, false));
-    this.#begin(response);
+    const response = await this.#client.send(postRequest(renewalLine, {}, false));
+    this.#startSession(response);
     const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
     await this.#client.send({ ...postRequest(notification, this.#legacyHeaders(), false), statusOnly: true });
     this.#options.log('The service had forgotten the session, so a new one was started.');
   }
 
   /** Learns from an answer what later messages need. */
-  #learn(message: Request, line: Buffer, response: TransportResponse): void {
+  #remember(message: Request, line: Buffer, response: TransportResponse): void {
     this.#tools.learn(message, readJson(response));
     if (message.method !== 'initialize' || Object.keys(modernHeaders(message)).length > 0) return;
     this.#initializeLine = line;
-    this.#begin(response);
+    this.#startSession(response);
   }
 
-  #begin(response: TransportResponse): void {
+  #startSession(response: TransportResponse): void {
     const { value } = readJson(response) as { value?: { result?: { protocolVersion?: unknown } } };
     const version = value?.result?.protocolVersion;
     if (typeof version === 'string') this.#session = { version, id: header(response.headers, 'mcp-session-id') };
   }
 
   #headers(message: RpcMessage): Record<string, string> {
-    const own = message.params === undefined ? {} : modernHeaders(message);
-    return Object.keys(own).length > 0 || message.method === 'initialize' ? own : this.#legacyHeaders();
+    const modern = message.params === undefined ? {} : modernHeaders(message);
+    return Object.keys(modern).length > 0 || message.method === 'initialize' ? modern : this.#legacyHeaders();
   }
 
   #legacyHeaders(): Record<string, string> {
@@ -199,14 +199,14 @@ export class Bridge {
   }
 
   /** Passes a message of the service to the client on one line, otherwise unchanged. */
-  async #pass(text: string): Promise<void> {
+  async #writeLine(text: string): Promise<void> {
     await this.#options.write(/[\r\n]/.test(text) ? JSON.stringify(JSON.parse(text)) : text);
   }
 
-  #spawn(work: Promise<void>): void {
-    const guarded = work.catch((error: unknown) => this.#options.log(error instanceof Error ? error.message : String(error)));
-    this.#work.add(guarded);
-    void guarded.finally(() => this.#work.delete(guarded));
+  #spawn(task: Promise<void>): void {
+    const guarded = task.catch((error: unknown) => this.#options.log(error instanceof Error ? error.message : String(error)));
+    this.#tasks.add(guarded);
+    void guarded.finally(() => this.#tasks.delete(guarded));
   }
 }
 

@@ -11,12 +11,12 @@ export async function* readLines(stream: AsyncIterable<Uint8Array | string>, lim
   let parts: Buffer[] = [];
   let size = 0;
   const line = (): Buffer | typeof tooLong | undefined => {
-    const whole = size > limit ? tooLong : Buffer.concat(parts);
+    const line = size > limit ? tooLong : Buffer.concat(parts);
     parts = [];
     size = 0;
-    if (whole === tooLong) return whole;
-    const end = whole.at(-1) === 0x0d ? whole.length - 1 : whole.length;
-    return end === 0 ? undefined : whole.subarray(0, end);
+    if (line === tooLong) return line;
+    const end = line.at(-1) === 0x0d ? line.length - 1 : line.length;
+    return end === 0 ? undefined : line.subarray(0, end);
   };
   const keep = (part: Buffer): void => {
     size += part.length;
@@ -28,12 +28,12 @@ export async function* readLines(stream: AsyncIterable<Uint8Array | string>, lim
     let start = 0;
     for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
       keep(bytes.subarray(start, end));
-      const read = line();
-      if (read !== undefined) yield read;
+      const nextLine = line();
+      if (nextLine !== undefined) yield nextLine;
       start = end + 1;
     }
     keep(bytes.subarray(start));
   }
-  const last = line();
-  if (last !== undefined) yield last;
+  const lastLine = line();
+  if (lastLine !== undefined) yield lastLine;
 }

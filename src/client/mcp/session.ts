@@ -88,8 +88,8 @@ export class McpSession {
       return resultOf(await this.#post(message, legacyHeaders(era), mutates), method);
     } catch (error) {
       // The session has ended: the request was rejected, so it can be sent again in a new one.
-      const over = era.session !== undefined && error instanceof ServiceAnswerError && error.status === 404;
-      if (!over) throw error;
+      const isEnded = era.session !== undefined && error instanceof ServiceAnswerError && error.status === 404;
+      if (!isEnded) throw error;
       return resultOf(await this.#post(message, legacyHeaders(await this.#initialize()), mutates), method);
     }
   }

@@ -58,9 +58,9 @@ function proxyProblem(error: ProxyError, plain: (error: unknown) => ConnectionPr
       hint: `Add them to ${variable}: http://USER:PASSWORD@${host}`,
     };
   }
-  const otherwise = `Check ${variable}, or add the host to NO_PROXY to connect without the proxy.`;
-  if (status !== undefined) return { reason: `${name} refused to connect: it answered ${status}`, final: status < 500, hint: otherwise };
-  const { reason, final, hint = otherwise } = tlsProblem(cause) ?? plain(cause);
+  const fallbackHint = `Check ${variable}, or add the host to NO_PROXY to connect without the proxy.`;
+  if (status !== undefined) return { reason: `${name} refused to connect: it answered ${status}`, final: status < 500, hint: fallbackHint };
+  const { reason, final, hint = fallbackHint } = tlsProblem(cause) ?? plain(cause);
   return { reason: `${name} failed: ${reason}`, final, hint };
 }
 
@@ -113,8 +113,8 @@ const certificateProblems: Record<string, Omit<ConnectionProblem, 'final'>> = {
 
 function tlsProblem(error: unknown): ConnectionProblem | undefined {
   const { code = '', message = '', host, cert } = (error ?? {}) as TlsError;
-  const known = certificateProblems[code];
-  if (known) return { ...known, final: true };
+  const problem = certificateProblems[code];
+  if (problem) return { ...problem, final: true };
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = cert?.subjectaltname?.replaceAll(/(?:DNS|IP Address):/g, '').slice(0, 200);
     return {

@@ -10,9 +10,9 @@ import PoolClass from 'undici/lib/dispatcher/pool.js';
 import ProxyAgentClass from 'undici/lib/dispatcher/proxy-agent.js';
 import { UsageError } from '../../base/errors.ts';
 import { Agent, type AgentOptions, buildConnector, type Dispatcher } from '../../base/undici.ts';
-import { Connecting } from './connecting.ts';
 import { ProxyError } from './connection-errors.ts';
 import { type Certificates, connectMilliseconds, type Network, type ProxyServer } from './network-options.ts';
+import { PendingConnections } from './pending-connections.ts';
 
 const ProxyAgent = ProxyAgentClass as unknown as typeof UndiciProxyAgent;
 const Pool = PoolClass as unknown as typeof UndiciPool;
@@ -27,10 +27,10 @@ interface TlsOptions {
 export class NetworkDispatcher extends Base {
   readonly #network: Network;
   readonly #limits: AgentOptions;
-  readonly #connecting = new Connecting();
+  readonly #connecting = new PendingConnections();
   readonly #dispatchers = new Map<string, Dispatcher>();
   readonly #default: TlsOptions;
-  readonly #identified: TlsOptions;
+  readonly #clientTls: TlsOptions;
 
   /** @throws UsageError for a certificate and a key that do not belong together */
   constructor(network: Network, limits: AgentOptions) {
@@ -39,7 +39,7 @@ export class NetworkDispatcher extends Base {
     this.#limits = limits;
     const { authorities, client } = network.certificates ?? {};
     this.#default = tlsOptions(authorities);
-    this.#identified = client ? tlsOptions(authorities, client) : this.#default;
+    this.#clientTls = client ? tlsOptions(authorities, client) : this.#default;
   }
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
@@ -57,13 +57,13 @@ export class NetworkDispatcher extends Base {
 
   #dispatcherFor(url: URL): Dispatcher {
     const proxy = this.#network.proxyFor?.(url);
-    const identified = this.#network.certificates?.client?.origins.includes(url.origin) === true;
-    const name = `${identified} ${proxy?.origin ?? 'direct'}`;
-    const known = this.#dispatchers.get(name);
-    if (known) return known;
-    const connect = identified ? this.#identified : this.#default;
+    const sendsCertificate = this.#network.certificates?.client?.origins.includes(url.origin) === true;
+    const name = `${sendsCertificate} ${proxy?.origin ?? 'direct'}`;
+    const existing = this.#dispatchers.get(name);
+    if (existing) return existing;
+    const connect = sendsCertificate ? this.#clientTls : this.#default;
     const dispatcher = proxy
-      ? this.#through(proxy, connect)
+      ? this.#proxyDispatcher(proxy, connect)
       : new Agent({ ...this.#limits, connect: this.#connecting.track(buildConnector(connect)) });
     this.#dispatchers.set(name, dispatcher);
     return dispatcher;
@@ -76,7 +76,7 @@ export class NetworkDispatcher extends Base {
       : poolOptions;
   }
 
-  #through(proxy: ProxyServer, requestTls: TlsOptions): Dispatcher {
+  #proxyDispatcher(proxy: ProxyServer, requestTls: TlsOptions): Dispatcher {
     const options: UndiciProxyAgent.Options = {
       ...this.#limits,
       uri: proxy.origin,

@@ -3,8 +3,8 @@
  * The code for anything but plain connections is loaded only when it is needed.
  */
 import { Agent, buildConnector, type Dispatcher } from '../../base/undici.ts';
-import { Connecting } from './connecting.ts';
 import { connectMilliseconds, type Network } from './network-options.ts';
+import { PendingConnections } from './pending-connections.ts';
 
 export type { Certificates, Network, ProxyServer } from './network-options.ts';
 
@@ -17,11 +17,11 @@ export async function openDispatcher(network: Network = {}, connections = 8): Pr
   const limits = { connections, headersTimeout: 0, bodyTimeout: 0 };
   if (network.pinned !== undefined) {
     const { pinnedConnector } = await import('./pinned.ts');
-    const connecting = new Connecting();
+    const connecting = new PendingConnections();
     return connecting.endWith(new Agent({ ...limits, connect: connecting.track(pinnedConnector(network.pinned)) }));
   }
   if (network.proxyFor === undefined && network.certificates === undefined) {
-    const connecting = new Connecting();
+    const connecting = new PendingConnections();
     const connect = connecting.track(buildConnector({ timeout: connectMilliseconds }));
     return connecting.endWith(new Agent({ ...limits, connect }));
   }

@@ -6,15 +6,15 @@ import { connectMilliseconds } from './network-options.ts';
 
 /** Connects only to a service that presents this certificate (PEM); nothing is sent to any other. */
 export function pinnedConnector(certificate: string): Connector.connector {
-  const known = new X509Certificate(certificate);
+  const pinnedCertificate = new X509Certificate(certificate);
   // A resumed session does not present a certificate.
   const connect = buildConnector({ timeout: connectMilliseconds, rejectUnauthorized: false, maxCachedSessions: 0 });
-  return (options, done) =>
+  return (options, callback) =>
     connect(options, (...result) => {
       const [error, socket] = result;
-      if (error !== null || !(socket instanceof TLSSocket) || socket.getPeerX509Certificate()?.raw.equals(known.raw))
-        return done(...result);
+      if (error !== null || !(socket instanceof TLSSocket) || socket.getPeerX509Certificate()?.raw.equals(pinnedCertificate.raw))
+        return callback(...result);
       socket.destroy();
-      return done(new Error('The service presents a different certificate than the one it was started with.'), null);
+      return callback(new Error('The service presents a different certificate than the one it was started with.'), null);
     });
 }

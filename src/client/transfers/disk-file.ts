@@ -40,39 +40,39 @@ export type OpenFile = (file: string, mode: number) => DiskFile;
 /** Creates a new file, without following links. */
 export const openDiskFile: OpenFile = (file, mode) => {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
-  let slow = false;
-  let unsynced = 0;
+  let isSlow = false;
+  let unsyncedBytes = 0;
   let syncing = false;
   let lingers = false;
   // A failure is permanent: the system reports a failed write only once, and the next sync would succeed.
-  let ahead = Promise.resolve();
-  const settled = (): Promise<void> => ahead.catch(() => undefined);
+  let syncDone = Promise.resolve();
+  const whenSettled = (): Promise<void> => syncDone.catch(() => undefined);
   const syncAhead = (): void => {
-    unsynced = 0;
+    unsyncedBytes = 0;
     syncing = true;
-    const started = performance.now();
-    ahead = ahead.then(() => syncFile(descriptor));
-    void settled().then(() => {
+    const startedAt = performance.now();
+    syncDone = syncDone.then(() => syncFile(descriptor));
+    void whenSettled().then(() => {
       syncing = false;
-      lingers = performance.now() - started > slowSync;
+      lingers = performance.now() - startedAt > slowSync;
     });
   };
   return {
     write(data, position) {
-      unsynced += data.length;
-      if (unsynced >= syncEvery && !syncing && !lingers) syncAhead();
-      if (slow) return writePart(descriptor, data, 0, data.length, position).then(({ bytesWritten }) => bytesWritten);
-      const started = performance.now();
-      const written = writeSync(descriptor, data, 0, data.length, position);
-      slow = performance.now() - started > slowWrite;
-      return written;
+      unsyncedBytes += data.length;
+      if (unsyncedBytes >= syncEvery && !syncing && !lingers) syncAhead();
+      if (isSlow) return writePart(descriptor, data, 0, data.length, position).then(({ bytesWritten }) => bytesWritten);
+      const startedAt = performance.now();
+      const writtenBytes = writeSync(descriptor, data, 0, data.length, position);
+      isSlow = performance.now() - startedAt > slowWrite;
+      return writtenBytes;
     },
     empty: () => promisify(ftruncate)(descriptor, 0),
-    sync: () => ahead.then(() => syncFile(descriptor)),
+    sync: () => syncDone.then(() => syncFile(descriptor)),
     setMode: (mode) => fchmodSync(descriptor, mode),
     close() {
       // The descriptor must not be reused for another file while the disk still works on this one.
-      if (syncing) void settled().then(() => closeSync(descriptor));
+      if (syncing) void whenSettled().then(() => closeSync(descriptor));
       else closeSync(descriptor);
     },
   };

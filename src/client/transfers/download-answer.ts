@@ -20,7 +20,7 @@ export interface Position {
   digest: (Digest & { hash: Hash }) | undefined;
 }
 
-export type Examined =
+export type DownloadStep =
   /** The body is the file from byte `from` on. */
   | { next: 'take'; from: number; total: number | undefined; etag: string | undefined; digest: Digest | undefined }
   /** Another request may succeed. */
@@ -34,19 +34,19 @@ export function examine(
   position: Position,
   size: number | undefined,
   details: ErrorDetails,
-): Examined {
+): DownloadStep {
   if (status === 200 || status === 206) {
-    const taken = status === 200 ? whole(headers) : part(headers, position);
-    if (taken === undefined) {
+    const content = status === 200 ? wholeContent(headers) : partContent(headers, position);
+    if (content === undefined) {
       const error = new UnavailableError('The service sent a different part of the file than the requested one.', details);
       return position.received > 0 ? { next: 'again', error, startOver: true } : { next: 'fail', error };
     }
     const encoding = header(headers, 'content-encoding') ?? 'identity';
     if (encoding !== 'identity')
       return { next: 'fail', error: new UnavailableError('The service sent the file compressed, which was not requested.', details) };
-    if (size !== undefined && taken.total !== undefined && taken.total !== size)
-      return { next: 'fail', error: fileChanged(size, taken.total, details) };
-    return taken;
+    if (size !== undefined && content.total !== undefined && content.total !== size)
+      return { next: 'fail', error: fileChanged(size, content.total, details) };
+    return content;
   }
   // The file being resumed was removed or changed.
   if (position.received > 0 && (status === 412 || status === 416))
@@ -59,7 +59,7 @@ export function examine(
 export const changedMeanwhile = (details: ErrorDetails): UnavailableError =>
   new UnavailableError('The file changed while it was downloaded.', details, undefined, 'Run the command again.');
 
-function whole(headers: ResponseHeaders): Extract<Examined, { next: 'take' }> {
+function wholeContent(headers: ResponseHeaders): Extract<DownloadStep, { next: 'take' }> {
   const etag = header(headers, 'etag');
   return {
     next: 'take',
@@ -72,11 +72,11 @@ function whole(headers: ResponseHeaders): Extract<Examined, { next: 'take' }> {
 }
 
 /** The missing part, if it provably belongs to the received part: the same strong tag, from the next byte to the same end. */
-function part(headers: ResponseHeaders, position: Position): Extract<Examined, { next: 'take' }> | undefined {
+function partContent(headers: ResponseHeaders, position: Position): Extract<DownloadStep, { next: 'take' }> | undefined {
   const [, start, end, size] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(header(headers, 'content-range') ?? '') ?? [];
   const total = Number(size);
-  const same = position.etag !== undefined && header(headers, 'etag') === position.etag;
-  if (!same || position.received === 0 || Number(start) !== position.received || Number(end) !== total - 1) return undefined;
+  const isSameFile = position.etag !== undefined && header(headers, 'etag') === position.etag;
+  if (!isSameFile || position.received === 0 || Number(start) !== position.received || Number(end) !== total - 1) return undefined;
   if (position.total !== undefined && total !== position.total) return undefined;
   return { next: 'take', from: position.received, total, etag: position.etag, digest: undefined };
 }
@@ -94,8 +94,8 @@ export function readDigest(field: string | undefined): Digest | undefined {
   return undefined;
 }
 
-export function fileChanged(expected: number, found: number, details: ErrorDetails): AopsError {
-  return new AopsError(`The file has ${found} bytes, not the ${expected} that the service reported before.`, {
+export function fileChanged(expectedSize: number, size: number, details: ErrorDetails): AopsError {
+  return new AopsError(`The file has ${size} bytes, not the ${expectedSize} that the service reported before.`, {
     code: 'file_changed',
     exit: exitCodes.unavailable,
     hint: 'It may have just been written. Run the command again.',
@@ -106,7 +106,7 @@ export function fileChanged(expected: number, found: number, details: ErrorDetai
 function refusal(status: number, headers: ResponseHeaders, details: ErrorDetails): ServiceAnswerError {
   const target = header(headers, 'location') ?? '';
   const redirect = status >= 300 && status < 400;
-  const where = URL.canParse(target) ? new URL(target).origin : 'another address';
-  const message = `The file could not be downloaded: the service answered ${status}${redirect ? ` with a redirect to ${where}, and aops does not follow redirects` : ''}.`;
+  const location = URL.canParse(target) ? new URL(target).origin : 'another address';
+  const message = `The file could not be downloaded: the service answered ${status}${redirect ? ` with a redirect to ${location}, and aops does not follow redirects` : ''}.`;
   return new ServiceAnswerError(status, { error: 'download_failed', message }, details);
 }

@@ -9,7 +9,7 @@ import type { Client } from '../client.ts';
 import { UnavailableError } from '../errors.ts';
 import type { ResponseHeaders } from '../limits/rate-limit.ts';
 import { failure, send } from '../transport.ts';
-import { changedMeanwhile, type Examined, examine, type Position } from './download-answer.ts';
+import { changedMeanwhile, type DownloadStep, examine, type Position } from './download-answer.ts';
 import { printablePath, signedUrl } from './signed-url.ts';
 
 export interface DownloadOptions {
@@ -93,14 +93,14 @@ async function* rest(
       headersTimeout: retryPolicy.attemptMilliseconds,
       bodyTimeout: retryPolicy.attemptMilliseconds,
     });
-    const examined = examine(statusCode, headers, position, options.size, details);
-    if (examined.next !== 'take') {
+    const step = examine(statusCode, headers, position, options.size, details);
+    if (step.next !== 'take') {
       // The body of an error is not needed and may be of any size.
       body.on('error', () => undefined).destroy();
-      throw examined.next === 'fail' ? examined.error : new Interrupted(examined.error, { startOver: examined.startOver, headers });
+      throw step.next === 'fail' ? step.error : new Interrupted(step.error, { startOver: step.startOver, headers });
     }
-    progress.resumed = examined.from > 0;
-    await begin(position, examined, options);
+    progress.resumed = step.from > 0;
+    await begin(position, step, options);
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
       position.received += chunk.length;
       if (options.size !== undefined && position.received > options.size) break;
@@ -117,8 +117,8 @@ async function* rest(
 }
 
 /** Records what a response is going to deliver. */
-async function begin(position: Position, examined: Extract<Examined, { next: 'take' }>, options: DownloadOptions): Promise<void> {
-  const { from, total, etag, digest } = examined;
+async function begin(position: Position, step: Extract<DownloadStep, { next: 'take' }>, options: DownloadOptions): Promise<void> {
+  const { from, total, etag, digest } = step;
   if (from < position.received) await startOver(position, options, changedMeanwhile({}));
   position.total = total;
   if (from > 0) return;
@@ -127,23 +127,23 @@ async function begin(position: Position, examined: Extract<Examined, { next: 'ta
 }
 
 /** Makes sure that everything has arrived undamaged. */
-function finish({ received, digest }: Position, expected: number | undefined, details: { method: string; path: string }): void {
-  if (expected !== undefined && received !== expected) {
-    const message = `The download ended after ${received} of ${expected} bytes.`;
-    throw new Interrupted(new UnavailableError(message, details), { startOver: received > expected });
+function finish({ received, digest }: Position, expectedSize: number | undefined, details: { method: string; path: string }): void {
+  if (expectedSize !== undefined && received !== expectedSize) {
+    const message = `The download ended after ${received} of ${expectedSize} bytes.`;
+    throw new Interrupted(new UnavailableError(message, details), { startOver: received > expectedSize });
   }
   if (digest && digest.hash.digest('base64') !== digest.value) {
     const message = `The file arrived damaged: its ${digest.algorithm.toUpperCase()} digest does not match the one from the service.`;
-    throw new Interrupted(damaged(message, details), { startOver: true });
+    throw new Interrupted(damagedFile(message, details), { startOver: true });
   }
 }
 
-const damaged = (message: string, details: { method: string; path: string }): AopsError =>
+const damagedFile = (message: string, details: { method: string; path: string }): AopsError =>
   new UnavailableError(message, details, undefined, 'Run the command again. If this persists, the file is damaged at the service.');
 
-async function startOver(position: Position, { restart }: DownloadOptions, otherwise: AopsError): Promise<void> {
+async function startOver(position: Position, { restart }: DownloadOptions, error: AopsError): Promise<void> {
   if (position.received > 0) {
-    if (!restart) throw otherwise;
+    if (!restart) throw error;
     await restart();
   }
   Object.assign(position, { received: 0, etag: undefined, total: undefined, digest: undefined } satisfies Position);

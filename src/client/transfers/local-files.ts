@@ -60,7 +60,7 @@ export class LocalFolder {
   readonly path: string;
   #root: string | undefined;
   /** Real paths of folders that were checked or created. */
-  readonly #made = new Set<string>();
+  readonly #createdFolders = new Set<string>();
 
   /** @param folder absolute; created with the first file. It may be reached through a link, because the user named it */
   constructor(folder: string) {
@@ -77,11 +77,11 @@ export class LocalFolder {
    * @throws UsageError when there is a file in its place; AopsError `not_writable`
    */
   checkItself(): void {
-    let above = this.path;
-    while (!existsSync(above)) above = path.dirname(above);
-    if (!statSync(above).isDirectory()) throw notAFolder(above);
+    let parent = this.path;
+    while (!existsSync(parent)) parent = path.dirname(parent);
+    if (!statSync(parent).isDirectory()) throw notAFolder(parent);
     try {
-      accessSync(above, above === this.path ? constants.R_OK | constants.W_OK | constants.X_OK : constants.W_OK);
+      accessSync(parent, parent === this.path ? constants.R_OK | constants.W_OK | constants.X_OK : constants.W_OK);
     } catch (error) {
       throw writeFailure(error, this.path);
     }
@@ -101,9 +101,9 @@ export class LocalFolder {
     let folder = this.path;
     for (const part of parts.slice(0, -1)) {
       folder = path.join(folder, part);
-      const found = statOf(folder);
-      if (found === undefined) return;
-      if (!found.isDirectory()) throw notAFolder(folder);
+      const stats = statOf(folder);
+      if (stats === undefined) return;
+      if (!stats.isDirectory()) throw notAFolder(folder);
     }
     requireFree(this.target(name), replace);
   }
@@ -136,9 +136,9 @@ export class LocalFolder {
     let folder = this.#root;
     for (const part of parts) {
       folder = path.join(folder, part);
-      if (this.#made.has(folder)) continue;
+      if (this.#createdFolders.has(folder)) continue;
       makeFolder(folder);
-      this.#made.add(folder);
+      this.#createdFolders.add(folder);
     }
     return folder;
   }

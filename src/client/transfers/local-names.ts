@@ -45,16 +45,16 @@ function nameProblem(name: string, parts: readonly string[]): string | undefined
  */
 export function checkNames(names: readonly string[]): void {
   if (names.length > treeLimits.files) throw tooManyFiles();
-  const seen = new Map<string, { name: string; kind: 'file' | 'folder' }>();
+  const namesByKey = new Map<string, { name: string; kind: 'file' | 'folder' }>();
   for (const name of names) {
     const parts = safeParts(name);
     for (let length = 1; length <= parts.length; length += 1) {
       const path = parts.slice(0, length).join('/');
       const kind = length === parts.length ? 'file' : 'folder';
       const key = folded(path);
-      const other = seen.get(key);
-      if (other === undefined) seen.set(key, { name: path, kind });
-      else if (kind === 'file' || other.kind === 'file' || other.name !== path) throw clash(other.name, path);
+      const existing = namesByKey.get(key);
+      if (existing === undefined) namesByKey.set(key, { name: path, kind });
+      else if (kind === 'file' || existing.kind === 'file' || existing.name !== path) throw clash(existing.name, path);
     }
   }
 }
@@ -68,8 +68,8 @@ const folded = (name: string): string =>
     .toLowerCase()
     .normalize('NFC');
 
-function clash(one: string, other: string): AopsError {
-  const names = one === other ? `${JSON.stringify(one)} twice` : `${JSON.stringify(one)} and ${JSON.stringify(other)}`;
+function clash(name: string, otherName: string): AopsError {
+  const names = name === otherName ? `${JSON.stringify(name)} twice` : `${JSON.stringify(name)} and ${JSON.stringify(otherName)}`;
   return new AopsError(`The service names ${names}, which are the same file on some systems.`, {
     code: 'clashing_names',
     exit: exitCodes.failure,

@@ -22,15 +22,15 @@ export function mediaContent<Id extends MediaOperationId>(client: Client, id: Id
 /** The same for a path. @param type the media type of the response */
 export function mediaBody(client: Client, path: string, type: string, signal: AbortSignal): Content {
   return async function* (restart) {
-    const left = new AbortController();
+    const abandonment = new AbortController();
     const { readable, writable } = new TransformStream<Uint8Array | typeof attemptStart>();
     const writer = writable.getWriter();
     // The reader gets the failure when it reaches that point of the stream.
     const ignored = (): undefined => undefined;
-    const media = { type, begin: () => void writer.write(attemptStart).catch(ignored), take: (chunk: Uint8Array) => writer.write(chunk) };
+    const media = { type, begin: () => void writer.write(attemptStart).catch(ignored), write: (chunk: Uint8Array) => writer.write(chunk) };
     const request = { method: 'GET', path, headers: { accept: type }, mutates: false, attemptMilliseconds, media };
-    const sent = client
-      .send(request, { signal: AbortSignal.any([signal, left.signal]) })
+    const download = client
+      .send(request, { signal: AbortSignal.any([signal, abandonment.signal]) })
       .then(
         () => writer.close(),
         (error: unknown) => writer.abort(error),
@@ -43,8 +43,8 @@ export function mediaBody(client: Client, path: string, type: string, signal: Ab
         else if (attempts++ > 0) await restart();
       }
     } finally {
-      left.abort(new Error('the content is no longer read'));
-      await sent;
+      abandonment.abort(new Error('the content is no longer read'));
+      await download;
     }
   };
 }

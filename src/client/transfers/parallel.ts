@@ -3,23 +3,23 @@ import { sharedSignal } from '../../base/abort.ts';
 
 /** A fixed number of concurrent slots, first come, first served. */
 export class Slots {
-  #free: number;
+  #freeSlots: number;
   readonly #waiting: (() => void)[] = [];
 
   constructor(count: number) {
-    this.#free = count;
+    this.#freeSlots = count;
   }
 
   /** Runs the work when a slot is free. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#free > 0) this.#free -= 1;
+  async run<Result>(task: () => Promise<Result>): Promise<Result> {
+    if (this.#freeSlots > 0) this.#freeSlots -= 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      return await work();
+      return await task();
     } finally {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free += 1;
+      const wakeNext = this.#waiting.shift();
+      if (wakeNext) wakeNext();
+      else this.#freeSlots += 1;
     }
   }
 }
@@ -32,21 +32,21 @@ export async function inParallel<Item, Result>(
   items: readonly Item[],
   limit: number,
   signal: AbortSignal,
-  work: (item: Item, signal: AbortSignal) => Promise<Result>,
+  task: (item: Item, signal: AbortSignal) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = new Array(items.length);
-  const ended = new AbortController();
-  const either = sharedSignal(signal, ended.signal);
+  const failureController = new AbortController();
+  const combinedSignal = sharedSignal(signal, failureController.signal);
   const queue = items.entries();
   let failure: { error: unknown } | undefined;
   const worker = async (): Promise<void> => {
     for (const [index, item] of queue) {
       try {
-        either.throwIfAborted();
-        results[index] = await work(item, either);
+        combinedSignal.throwIfAborted();
+        results[index] = await task(item, combinedSignal);
       } catch (error) {
         failure ??= { error };
-        ended.abort(error);
+        failureController.abort(error);
         return;
       }
     }

@@ -12,7 +12,7 @@ export class PartialFile {
   readonly #file: string;
   #position = 0;
   #writing: Promise<void> = Promise.resolve();
-  #syncing: Promise<void> = Promise.resolve();
+  #syncDone: Promise<void> = Promise.resolve();
   #closed = false;
 
   private constructor(disk: DiskFile, file: string) {
@@ -54,8 +54,8 @@ export class PartialFile {
    */
   async finish(target: string, replace: boolean, mode: number | undefined, signal: AbortSignal | undefined): Promise<number> {
     if (mode !== undefined) this.#disk.setMode(mode & 0o777);
-    this.#syncing = this.#disk.sync();
-    await (signal ? orAborted(this.#syncing, signal) : this.#syncing);
+    this.#syncDone = this.#disk.sync();
+    await (signal ? orAborted(this.#syncDone, signal) : this.#syncDone);
     this.#close();
     if (replace) renameSync(this.#file, target);
     else moveNew(this.#file, target);
@@ -68,8 +68,8 @@ export class PartialFile {
     ignoreErrors(() => rmSync(this.#file, { force: true }));
     if (this.#closed) return;
     // Data that was not written yet need not be written any more.
-    const emptied = this.#disk.empty();
-    void Promise.allSettled([this.#writing, this.#syncing, emptied]).then(() => ignoreErrors(() => this.#close()));
+    const truncation = this.#disk.empty();
+    void Promise.allSettled([this.#writing, this.#syncDone, truncation]).then(() => ignoreErrors(() => this.#close()));
   }
 
   /** Closes only once: the descriptor of a closed file may already belong to another file. */
@@ -81,10 +81,10 @@ export class PartialFile {
 
   async #writeAll(chunk: Uint8Array): Promise<void> {
     // A disk that is nearly full accepts only a part; the next write reports why.
-    for (let rest = chunk; rest.length > 0; ) {
-      const written = await this.#disk.write(rest, this.#position);
-      this.#position += written;
-      rest = rest.subarray(written);
+    for (let remaining = chunk; remaining.length > 0; ) {
+      const bytesWritten = await this.#disk.write(remaining, this.#position);
+      this.#position += bytesWritten;
+      remaining = remaining.subarray(bytesWritten);
     }
   }
 }

@@ -44,17 +44,17 @@ export async function pullTree(client: Client, pull: Pull): Promise<PulledTreeFi
   const nameOf = (file: TreeFile): string => relativeName(pull.base, file.path);
   checkNames(files.map(nameOf));
   for (const file of files) folder.check(nameOf(file), replace);
-  let done = 0;
+  let doneFiles = 0;
   try {
-    return await inParallel(files, parallelTransfers, signal, async (file, either) => {
-      const size = await pullFile(client, pull, file, nameOf(file), either);
-      done += 1;
+    return await inParallel(files, parallelTransfers, signal, async (file, fileSignal) => {
+      const size = await pullFile(client, pull, file, nameOf(file), fileSignal);
+      doneFiles += 1;
       onFile?.();
       return { path: file.path, target: folder.target(nameOf(file)), size };
     });
   } catch (error) {
     if (signal.aborted || files.length === 1 || !(error instanceof AopsError)) throw error;
-    throw incomplete(error, `${done} of ${files.length} files are in ${folder.path}.`, nextStep);
+    throw incomplete(error, `${doneFiles} of ${files.length} files are in ${folder.path}.`, nextStep);
   }
 }
 
@@ -66,9 +66,9 @@ function relativeName(base: string, file: string): string {
 
 async function pullFile(client: Client, pull: Pull, file: TreeFile, name: string, signal: AbortSignal): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
-    const read = () => readRunFile(client, pull.run, file.path, signal);
-    const content = attempt === 1 && file.content !== undefined ? file.content : await read();
-    const renew = async (): Promise<string> => (await read()).download_url ?? '';
+    const openContent = () => readRunFile(client, pull.run, file.path, signal);
+    const content = attempt === 1 && file.content !== undefined ? file.content : await openContent();
+    const renew = async (): Promise<string> => (await openContent()).download_url ?? '';
     const bytes: Content = (restart) => runFileBytes(client, content, { signal, renew, restart });
     try {
       return await pull.folder.write(name, withByteCount(bytes, pull.onBytes ?? (() => undefined)), { replace: pull.replace, signal });

@@ -59,26 +59,26 @@ export async function listRunTree(
   signal: AbortSignal,
 ): Promise<{ base: string; files: TreeFile[] }> {
   const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+  const combinedSignal = AbortSignal.any([signal, failed.signal]);
   const slots = new Slots(parallelTransfers);
-  const seen = new Set<string>();
+  const seenFolders = new Set<string>();
   let base = path;
   let count = 0;
-  const below = async (folder: string, depth: number): Promise<TreeFile[]> => {
+  const listBelow = async (folder: string, depth: number): Promise<TreeFile[]> => {
     // A folder that contains itself would be listed forever.
-    if (depth > treeLimits.depth || seen.has(folder)) throw tooDeep();
-    seen.add(folder);
-    const data = await slots.run(() => listRunFolder(client, run, folder, either));
+    if (depth > treeLimits.depth || seenFolders.has(folder)) throw tooDeep();
+    seenFolders.add(folder);
+    const data = await slots.run(() => listRunFolder(client, run, folder, combinedSignal));
     if (depth === 0) base = data.path;
     count += data.entries.length;
     if (count > treeLimits.files) throw tooManyFiles();
     const parts = data.entries.map(async ({ path: inside, type, size }) =>
-      type === 'directory' ? below(inside, depth + 1) : [{ path: inside, size }],
+      type === 'directory' ? listBelow(inside, depth + 1) : [{ path: inside, size }],
     );
     return (await Promise.all(parts)).flat();
   };
   try {
-    return { files: await below(path, 0), base };
+    return { files: await listBelow(path, 0), base };
   } catch (error) {
     failed.abort(error);
     throw error;

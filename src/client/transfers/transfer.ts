@@ -100,17 +100,17 @@ async function uploadByUrl(
   keys: Keys,
   options: UploadOptions,
 ): Promise<UploadedFile> {
-  let granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
+  let grant = await client.call('createSandboxUploadUrl', input, { signal: options.signal, keys });
   // Uploading the same bytes to the same place twice has no effect, so every failure can be retried.
   for (let retry = 0; ; retry += 1) {
-    const failed = await put(client, signedUrl(client.baseUrl, granted.upload_url), source, options);
-    if (failed === undefined) return { path: granted.path, size_bytes: source.size };
+    const failed = await put(client, signedUrl(client.baseUrl, grant.upload_url), source, options);
+    if (failed === undefined) return { path: grant.path, size_bytes: source.size };
     if (retry > 0 && failed.forbidden) {
       // The URL expired during the attempts; another one is requested once, under a key of its own.
-      granted = await client.call('createSandboxUploadUrl', input, { signal: options.signal });
-      const last = await put(client, signedUrl(client.baseUrl, granted.upload_url), source, options);
-      if (last === undefined) return { path: granted.path, size_bytes: source.size };
-      throw last.error;
+      grant = await client.call('createSandboxUploadUrl', input, { signal: options.signal });
+      const result = await put(client, signedUrl(client.baseUrl, grant.upload_url), source, options);
+      if (result === undefined) return { path: grant.path, size_bytes: source.size };
+      throw result.error;
     }
     if (failed.final || retry >= retryPolicy.retries) throw failed.error;
     await client.backOff(retry, failed.error, options.signal, failed.headers);
@@ -134,15 +134,15 @@ async function put(
 ): Promise<FailedPut | undefined> {
   const details = { method: 'PUT', path: printablePath(url) };
   const stream = createReadStream(file, { highWaterMark: readSize });
-  let sent = 0;
+  let sentBytes = 0;
   const content = async function* (): AsyncGenerator<Buffer, void, undefined> {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      sent += chunk.length;
+      sentBytes += chunk.length;
       onBytes?.(chunk.length);
       yield chunk;
     }
   };
-  let done = false;
+  let isDone = false;
   try {
     const dispatcher = await client.dispatcher();
     const { statusCode, headers, body } = await send(dispatcher, {
@@ -156,8 +156,8 @@ async function put(
       bodyTimeout: retryPolicy.attemptMilliseconds,
     });
     await body.dump();
-    done = statusCode < 300;
-    return done ? undefined : refused(statusCode, headers, file, details);
+    isDone = statusCode < 300;
+    return isDone ? undefined : refusedUpload(statusCode, headers, file, details);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AopsError) throw error;
@@ -168,11 +168,11 @@ async function put(
     return { error: new UnavailableError(`${file} could not be uploaded: ${reason}.`, details, error), final };
   } finally {
     stream.destroy();
-    if (!done && sent > 0) onBytes?.(-sent);
+    if (!isDone && sentBytes > 0) onBytes?.(-sentBytes);
   }
 }
 
-function refused(status: number, headers: ResponseHeaders, file: string, details: { method: string; path: string }): FailedPut {
+function refusedUpload(status: number, headers: ResponseHeaders, file: string, details: { method: string; path: string }): FailedPut {
   const redirect = status >= 300 && status < 400 ? ' with a redirect, and aops does not follow redirects' : '';
   const message = `${file} could not be uploaded: the service answered ${status}${redirect}.`;
   const final = status !== 408 && status !== 429 && status < 500;

@@ -25,7 +25,7 @@ export async function walkRunTree(
   bounds: { entries: number; depth: number | undefined },
   signal: AbortSignal,
 ): Promise<Walk> {
-  const seen = new Set<string>();
+  const seenFolders = new Set<string>();
   const entries: SandboxFileEntry[] = [];
   let base = path;
   let complete = true;
@@ -34,16 +34,18 @@ export async function walkRunTree(
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth === bounds.depth) return { path: base, entries, complete: false };
     // A folder that contains itself would be listed forever.
-    if (depth > treeLimits.depth || level.some((folder) => seen.has(folder))) throw tooDeep();
+    if (depth > treeLimits.depth || level.some((folder) => seenFolders.has(folder))) throw tooDeep();
     const folders = level.slice(0, Math.max(1, bounds.entries - entries.length));
-    for (const folder of folders) seen.add(folder);
-    const listings = await inParallel(folders, parallelTransfers, signal, (folder, either) => listRunFolder(client, run, folder, either));
+    for (const folder of folders) seenFolders.add(folder);
+    const listings = await inParallel(folders, parallelTransfers, signal, (folder, folderSignal) =>
+      listRunFolder(client, run, folder, folderSignal),
+    );
     if (depth === 0 && listings[0]) base = listings[0].path;
-    const found = listings.flatMap((listing) => listing.entries);
+    const newEntries = listings.flatMap((listing) => listing.entries);
     const capacity = bounds.entries - entries.length;
-    entries.push(...found.slice(0, capacity));
-    if (found.length > capacity || folders.length < level.length) complete = false;
-    level = found.slice(0, capacity).flatMap((entry) => (entry.type === 'directory' ? [entry.path] : []));
+    entries.push(...newEntries.slice(0, capacity));
+    if (newEntries.length > capacity || folders.length < level.length) complete = false;
+    level = newEntries.slice(0, capacity).flatMap((entry) => (entry.type === 'directory' ? [entry.path] : []));
     if (entries.length >= bounds.entries) {
       complete &&= level.length === 0;
       break;

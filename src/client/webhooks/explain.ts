@@ -70,36 +70,37 @@ function* jsonVariants(text: string): Generator<[string, Uint8Array]> {
   } catch {
     return;
   }
-  const why = 'it was parsed and serialised again as JSON';
-  for (const candidate of [value, sorted(value)]) {
+  const reason = 'it was parsed and serialised again as JSON';
+  for (const candidate of [value, withSortedKeys(value)]) {
     const order = candidate === value ? '' : ', with its keys in another order';
-    for (const written of [
+    for (const json of [
       JSON.stringify(candidate),
-      spaced(JSON.stringify(candidate)),
+      withSpaces(JSON.stringify(candidate)),
       JSON.stringify(candidate, null, 2),
       JSON.stringify(candidate, null, 4),
     ]) {
-      for (const form of [written, escaped(written)]) {
-        yield [`${why}${order}`, Buffer.from(form)];
-        yield [`${why}${order}`, Buffer.from(`${form}\n`)];
+      for (const form of [json, withEscapes(json)]) {
+        yield [`${reason}${order}`, Buffer.from(form)];
+        yield [`${reason}${order}`, Buffer.from(`${form}\n`)];
       }
     }
   }
 }
 
 /** `{"a": 1, "b": 2}`: JSON in the form that Python writes. */
-const spaced = (json: string): string => json.replace(/"(?:[^"\\]|\\.)*"|[,:]/g, (token) => (token.length === 1 ? `${token} ` : token));
+const withSpaces = (json: string): string => json.replace(/"(?:[^"\\]|\\.)*"|[,:]/g, (token) => (token.length === 1 ? `${token} ` : token));
 
 /** With characters beyond ASCII written as `\uXXXX`. */
-const escaped = (json: string): string => json.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+const withEscapes = (json: string): string =>
+  json.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+function withSortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedKeys);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, part]) => [key, sorted(part)]),
+      .map(([key, part]) => [key, withSortedKeys(part)]),
   );
 }
 

@@ -12,18 +12,18 @@ export interface Forwarder {
   close(): Promise<void>;
 }
 
-export function forwarder(to: string): Forwarder {
-  const { origin, pathname, search } = new URL(to);
+export function forwarder(target: string): Forwarder {
+  const { origin, pathname, search } = new URL(target);
   const agent = new Agent({ pipelining: 0 });
   return {
     async forward({ headers, body }) {
-      const selected = headers.filter(([name]) => forwardedHeaders.includes(name.toLowerCase()));
+      const forwarded = headers.filter(([name]) => forwardedHeaders.includes(name.toLowerCase()));
       try {
         const response = await agent.request({
           origin,
           path: `${pathname}${search}`,
           method: 'POST',
-          headers: Object.fromEntries(selected),
+          headers: Object.fromEntries(forwarded),
           body,
           signal: AbortSignal.timeout(timeLimit),
         });

@@ -38,14 +38,14 @@ const rememberedIds = 10_000;
 
 /** Starts receiving on 127.0.0.1. @throws AopsError `port_in_use` */
 export async function receiveWebhooks(options: ReceiverOptions): Promise<WebhookReceiver> {
-  const seen = new Set<string>();
-  let last: Promise<unknown> = Promise.resolve();
+  const seenIds = new Set<string>();
+  let pending: Promise<unknown> = Promise.resolve();
   const server = createServer({ requestTimeout: 30_000 }, (request, response) => {
-    const work = receive(request, options, seen).then(
+    const delivery = receive(request, options, seenIds).then(
       (status) => answer(response, status),
       () => answer(response, 500),
     );
-    last = Promise.allSettled([last, work]);
+    pending = Promise.allSettled([pending, delivery]);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -62,13 +62,13 @@ export async function receiveWebhooks(options: ReceiverOptions): Promise<Webhook
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     async close() {
       server.close();
-      await last;
+      await pending;
       server.closeAllConnections();
     },
   };
 }
 
-async function receive(request: IncomingMessage, options: ReceiverOptions, seen: Set<string>): Promise<number> {
+async function receive(request: IncomingMessage, options: ReceiverOptions, seenIds: Set<string>): Promise<number> {
   if (request.method !== 'POST') return 405;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -80,20 +80,20 @@ async function receive(request: IncomingMessage, options: ReceiverOptions, seen:
   const body = Buffer.concat(chunks);
   const headers = headerPairs(request.rawHeaders);
   const verdict = verifyDelivery({ headers, body }, { secrets: options.secrets, now: options.clock.now() });
-  const duplicate = verdict.valid && seen.has(verdict.id);
-  if (verdict.valid) remember(seen, verdict.id);
+  const duplicate = verdict.valid && seenIds.has(verdict.id);
+  if (verdict.valid) remember(seenIds, verdict.id);
   const status = await options.onDelivery({ verdict, duplicate, headers, body });
   return verdict.valid ? status : 400;
 }
 
-function remember(seen: Set<string>, id: string): void {
-  seen.add(id);
-  const [oldest] = seen;
-  if (seen.size > rememberedIds && oldest !== undefined) seen.delete(oldest);
+function remember(seenIds: Set<string>, id: string): void {
+  seenIds.add(id);
+  const [oldest] = seenIds;
+  if (seenIds.size > rememberedIds && oldest !== undefined) seenIds.delete(oldest);
 }
 
-const headerPairs = (raw: readonly string[]): [string, string][] =>
-  raw.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, raw[index + 1] ?? '']] : []));
+const headerPairs = (rawHeaders: readonly string[]): [string, string][] =>
+  rawHeaders.flatMap((name, index): [string, string][] => (index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? '']] : []));
 
 function answer(response: ServerResponse, status: number): void {
   // The unread rest of a body would be taken for the next request.

@@ -43,36 +43,37 @@ export function secretKey(text: string, name: string): Uint8Array {
 
 /** Whether a delivery is genuine and recent, or else why it is not. */
 export function verifyDelivery(delivery: Delivery, { secrets, now, tolerance = defaultTolerance }: VerifyOptions): Verdict {
-  const read = readHeaders(delivery.headers);
-  if ('reason' in read) return read;
-  const { id, timestamp, signatures } = read;
-  const signed = (key: Uint8Array, body: Uint8Array): Uint8Array => hmac(key, [`${id}.${timestamp}.`, body]);
-  if (!secrets.some((key) => matches(signatures, signed(key, delivery.body))))
+  const signedHeaders = readHeaders(delivery.headers);
+  if ('reason' in signedHeaders) return signedHeaders;
+  const { id, timestamp, signatures } = signedHeaders;
+  const signWith = (key: Uint8Array, body: Uint8Array): Uint8Array => hmac(key, [`${id}.${timestamp}.`, body]);
+  if (!secrets.some((key) => matches(signatures, signWith(key, delivery.body))))
     return explainMismatch({ id, timestamp, body: delivery.body, secrets, matches: (mac) => matches(signatures, mac) });
-  const at = Number(timestamp) * 1_000;
-  if (now - at > tolerance) return untimely('too_old', now - at, tolerance);
-  if (at - now > tolerance) return untimely('too_new', at - now, tolerance);
-  return { valid: true, id, timestamp: new Date(at).toISOString(), age_seconds: Math.floor((now - at) / 1_000) };
+  const sentAt = Number(timestamp) * 1_000;
+  if (now - sentAt > tolerance) return timestampRefusal('too_old', now - sentAt, tolerance);
+  if (sentAt - now > tolerance) return timestampRefusal('too_new', sentAt - now, tolerance);
+  return { valid: true, id, timestamp: new Date(sentAt).toISOString(), age_seconds: Math.floor((now - sentAt) / 1_000) };
 }
 
 function matches(signatures: readonly Uint8Array[], expected: Uint8Array): boolean {
   // All are compared, so that the time it takes does not reveal which one matched.
-  return signatures.map((one) => crypto().timingSafeEqual(one, expected)).includes(true);
+  return signatures.map((signature) => crypto().timingSafeEqual(signature, expected)).includes(true);
 }
 
-type Read = { id: string; timestamp: string; signatures: Uint8Array[] } | Extract<Verdict, { valid: false }>;
+type HeadersResult = { id: string; timestamp: string; signatures: Uint8Array[] } | Extract<Verdict, { valid: false }>;
 
-function readHeaders(headers: Delivery['headers']): Read {
+function readHeaders(headers: Delivery['headers']): HeadersResult {
   const values = new Map<string, string[]>();
   for (const [name, value] of headers) {
     const key = name.trim().toLowerCase();
     values.set(key, [...(values.get(key) ?? []), value.trim()]);
   }
   for (const name of webhookHeaders) {
-    const found = values.get(name) ?? [];
-    if (found.length === 0 || found[0] === '') return refusal('missing_header', `The header ${name} is missing.`, missingHint(values));
-    if (found.length > 1)
-      return refusal('malformed_header', `The header ${name} appears ${found.length} times.`, 'Pass each header only once.');
+    const headerValues = values.get(name) ?? [];
+    if (headerValues.length === 0 || headerValues[0] === '')
+      return refusal('missing_header', `The header ${name} is missing.`, missingHint(values));
+    if (headerValues.length > 1)
+      return refusal('malformed_header', `The header ${name} appears ${headerValues.length} times.`, 'Pass each header only once.');
   }
   const [id = '', timestamp = '', signature = ''] = webhookHeaders.map((name) => values.get(name)?.[0]);
   if (!/^\d{1,11}$/.test(timestamp))
@@ -106,24 +107,24 @@ function malformedSignature(text: string): [string, string] {
 }
 
 function missingHint(values: ReadonlyMap<string, unknown>): string {
-  const other = ['svix-id', 'stripe-signature', 'x-hub-signature-256'].find((name) => values.has(name));
-  if (other === 'svix-id') return 'Svix names the headers svix-id, svix-timestamp and svix-signature; pass them as webhook-...';
-  if (other !== undefined) return `${other} is another kind of signature, which this command does not verify.`;
+  const foreignHeader = ['svix-id', 'stripe-signature', 'x-hub-signature-256'].find((name) => values.has(name));
+  if (foreignHeader === 'svix-id') return 'Svix names the headers svix-id, svix-timestamp and svix-signature; pass them as webhook-...';
+  if (foreignHeader !== undefined) return `${foreignHeader} is another kind of signature, which this command does not verify.`;
   return `Pass all three headers: ${webhookHeaders.join(', ')}.`;
 }
 
-function untimely(reason: 'too_old' | 'too_new', milliseconds: number, tolerance: number): Verdict {
-  const by = formatDuration(milliseconds);
+function timestampRefusal(reason: 'too_old' | 'too_new', milliseconds: number, tolerance: number): Verdict {
+  const distance = formatDuration(milliseconds);
   const allowed = formatDuration(tolerance);
   return reason === 'too_old'
     ? refusal(
         reason,
-        `The signature is valid, but ${by} old; at most ${allowed} are allowed.`,
+        `The signature is valid, but ${distance} old; at most ${allowed} are allowed.`,
         'The delivery may be replayed. To check a stored delivery, pass the time at which it arrived with --at.',
       )
     : refusal(
         reason,
-        `The signature is valid, but its time is ${by} ahead; at most ${allowed} are allowed.`,
+        `The signature is valid, but its time is ${distance} ahead; at most ${allowed} are allowed.`,
         'Compare the clocks of the sender and the receiver.',
       );
 }

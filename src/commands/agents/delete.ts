@@ -3,9 +3,9 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import { confirm } from '../../cli/kit/confirm.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { argument } from '../../cli/kit/flags.ts';
-import { offered } from '../../cli/kit/offered.ts';
 import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { ifOffered } from '../../cli/kit/secondary-requests.ts';
 import { agentId } from '../../cli/names/resolve.ts';
 
 export default defineCommand({
@@ -37,12 +37,12 @@ async function lossesOf(context: Context, agent_id: string): Promise<string> {
   const client = await context.client();
   const count = async (status: (typeof unfinished)[number]): Promise<number> => {
     const query = { agent_id, status, count_only: 'true' as const };
-    return (await offered(client.call('listRuns', { params: { teamId: context.teamId() }, query })))?.total ?? 0;
+    return (await ifOffered(client.call('listRuns', { params: { teamId: context.teamId() }, query })))?.total ?? 0;
   };
   const params = { agent_id };
   const [schedules, triggers, ...runs] = await Promise.all([
-    offered(client.call('listAgentSchedules', { params })),
-    offered(client.call('listAgentCaseTriggers', { params })),
+    ifOffered(client.call('listAgentSchedules', { params })),
+    ifOffered(client.call('listAgentCaseTriggers', { params })),
     ...unfinished.map(count),
   ]);
   const interrupted = runs.reduce((sum, one) => sum + one, 0);

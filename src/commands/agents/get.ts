@@ -1,8 +1,8 @@
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument } from '../../cli/kit/flags.ts';
-import { offered } from '../../cli/kit/offered.ts';
 import { recordOutput, status, time } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { ifOffered } from '../../cli/kit/secondary-requests.ts';
 import { agentId } from '../../cli/names/resolve.ts';
 import { runtimeOf } from '../../cli/records/revision.ts';
 import type { Client } from '../../client/client.ts';
@@ -82,12 +82,12 @@ export default defineCommand({
     const params = { agent_id: id };
     const [{ agent, user_context }, revisions, triggers, schedules, rubrics, memory, runs] = await Promise.all([
       client.call('getAgent', { params }),
-      offered(revisionsShown(client, id)),
-      offered(client.call('listAgentCaseTriggers', { params })),
-      offered(client.call('listAgentSchedules', { params })),
-      offered(client.call('getEvalRubrics', { params: { agentId: id } })),
-      offered(client.call('listAgentMemoryFiles', { params })),
-      offered(client.call('listRuns', { params: { teamId: context.teamId() }, query: { agent_id: id, limit: 1 } })),
+      ifOffered(revisionsShown(client, id)),
+      ifOffered(client.call('listAgentCaseTriggers', { params })),
+      ifOffered(client.call('listAgentSchedules', { params })),
+      ifOffered(client.call('getEvalRubrics', { params: { agentId: id } })),
+      ifOffered(client.call('listAgentMemoryFiles', { params })),
+      ifOffered(client.call('listRuns', { params: { teamId: context.teamId() }, query: { agent_id: id, limit: 1 } })),
     ]);
     return {
       ...agent,

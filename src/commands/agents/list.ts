@@ -3,7 +3,7 @@ import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
 import { listFlags, rowList } from '../../cli/kit/list.ts';
-import { column, idColumn, listOutput, timeColumn, wide } from '../../cli/kit/output.ts';
+import { column, idColumn, listOutput, timeColumn, wideView } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { runtimeOf } from '../../cli/records/revision.ts';
 import type { AgentListItem } from '../../interface/types.ts';
@@ -16,7 +16,7 @@ const columns: Column<AgentListItem>[] = [
   column('RUNTIME', (agent) => runtimeOf(agent.latest_build?.config)),
   column('REVISION', (agent) => agent.latest_build?.revision_number, { align: 'right' }),
   timeColumn('LAST RUN', (agent) => agent.last_run_at),
-  column('QUEUE', (agent) => (agent.case_trigger_enabled ? agent.case_queue_name : undefined), { shrink: true, minViewWidth: wide }),
+  column('QUEUE', (agent) => (agent.case_trigger_enabled ? agent.case_queue_name : undefined), { shrink: true, minViewWidth: wideView }),
 ];
 
 export default defineCommand({

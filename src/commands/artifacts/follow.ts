@@ -1,11 +1,11 @@
 /** Watching a generation: its messages are printed, and its questions are answered next to them. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { shellQuoted } from '../../base/shell.ts';
-import { Asking } from '../../cli/following/asking.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
+import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { requestLine } from '../../cli/following/requests.ts';
 import { type FollowOptions, followFlags, followOptions, type Requester, responderHere } from '../../cli/following/responder.ts';
-import { newStreamSink, type Seen } from '../../cli/following/stream-sinks.ts';
+import { type EventView, newStreamSink } from '../../cli/following/stream-sinks.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag } from '../../cli/kit/flags.ts';
@@ -49,7 +49,7 @@ export async function followArtifact(
   const sink = await newStreamSink<ArtifactEvent>(context, seen);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
-  const asking = new Asking(responderHere(context, options), artifactRequester(client, id), { sink, stop, pace });
+  const asking = new RequestAnswerer(responderHere(context, options), artifactRequester(client, id), { sink, stop, pace });
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let lastReply: string | undefined;
   try {
@@ -83,12 +83,12 @@ export async function followArtifact(
 }
 
 /** Failures are left out because they are reported as errors, and questions because they are asked. */
-function seen(event: ArtifactEvent): Seen | undefined {
-  if (event.type === 'artifact.status') return { phase: event.data.status, passing: true };
+function seen(event: ArtifactEvent): EventView | undefined {
+  if (event.type === 'artifact.status') return { phase: event.data.status, transient: true };
   if (event.type !== 'artifact.message') return undefined;
   const { role, content, message } = event.data.message;
   const type = (message as { type?: unknown } | null | undefined)?.type;
-  return role === 'assistant' && type !== 'question' && type !== 'error' ? { said: content } : undefined;
+  return role === 'assistant' && type !== 'question' && type !== 'error' ? { text: content } : undefined;
 }
 
 function ended(context: Context, artifact: Artifact, lastReply: string | undefined): Artifact | undefined {
@@ -114,7 +114,7 @@ const artifactRequester = (client: Client, id: string): Requester => ({
     const keys = client.keysFor('answerArtifactQuestion', answerInput(id, request, answer));
     return () => sendAnswer(client, id, request, answer, { keys });
   },
-  waiting: (request) => waitingForAnswer(id, request),
+  waitingError: (request) => waitingForAnswer(id, request),
 });
 
 export async function sendAnswer(

@@ -1,9 +1,9 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { answerGiven, answerOption } from '../../cli/input/answer-flags.ts';
+import { answerFromValues, answerOption } from '../../cli/input/answer-flags.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
-import { readBack } from '../../cli/kit/offered.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { readBack } from '../../cli/kit/secondary-requests.ts';
 import type { Artifact } from '../../interface/types.ts';
 import { pendingQuestion } from '../../watch/watch-artifact.ts';
 import { followArtifact, sendAnswer, watchExits, watchFlags, watchOptions } from './follow.ts';
@@ -36,7 +36,7 @@ export default defineCommand({
         hint: `See its messages with \`aops artifacts messages ${id}\`.`,
       });
     }
-    await sendAnswer(client, id, question, await answerGiven(context, question, input.answer));
+    await sendAnswer(client, id, question, await answerFromValues(context, question, input.answer));
     if (follow) return followArtifact(context, id, data.at(-1)?.id, follow);
     const read = client.call('getArtifact', { params }).then(({ artifact: now }) => now);
     return readBack(context, read, artifact, 'The answer was sent, and the artifact below is from before the answer');

@@ -92,7 +92,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
  * secret is requested. @throws UsageError `token_url_other_origin` if there is no terminal
  */
 async function discovered(context: Context, baseUrl: string): Promise<string | undefined> {
-  const network = await networkTo(context, { urls: [baseUrl], stored: true });
+  const network = await networkTo(context, { urls: [baseUrl], isStored: true });
   const { discoverTokenUrl } = await import('../../client/access/discovery.ts');
   const found = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
   if (found === undefined) return undefined;
@@ -113,10 +113,10 @@ async function discovered(context: Context, baseUrl: string): Promise<string | u
 async function connectWith(context: Context, baseUrl: string, credential: SavedCredential) {
   if (credential.type === 'token') {
     context.terminal.protect(credential.token);
-    const network = await networkTo(context, { urls: [baseUrl], stored: true });
+    const network = await networkTo(context, { urls: [baseUrl], isStored: true });
     return newClient(context, baseUrl, bearerCredential(credential.token), network);
   }
-  const network = await networkTo(context, { urls: [baseUrl, credential.token_url], stored: true });
+  const network = await networkTo(context, { urls: [baseUrl, credential.token_url], isStored: true });
   return newClient(context, baseUrl, await oauthCredential(context, credential, network), network);
 }
 

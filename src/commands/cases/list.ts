@@ -38,7 +38,7 @@ export default defineCommand({
           : await client.call('searchCases', { params, body: { ...searchOptions, filters, limit, offset } });
       return { items: page.cases, total: page.total };
     });
-    list.narrowed = input.search !== undefined || Object.keys(filters).length > 0;
+    list.isFiltered = input.search !== undefined || Object.keys(filters).length > 0;
     return list;
   },
 });

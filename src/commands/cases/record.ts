@@ -2,7 +2,7 @@
 
 import { uuid } from '../../cli/kit/checks.ts';
 import { argument } from '../../cli/kit/flags.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../cli/kit/output.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wideView } from '../../cli/kit/output.ts';
 import { labelText } from '../../cli/names/label.ts';
 import type { Case } from '../../interface/types.ts';
 
@@ -17,8 +17,8 @@ export const caseColumns = [
   statusColumn((row: Case) => row.display_status),
   column('PRIORITY', (row: Case) => row.priority),
   column('TITLE', (row: Case) => row.title, { shrink: true }),
-  column('LABELS', labelTexts, { shrink: true, minViewWidth: wide }),
-  timeColumn('UPDATED', (row: Case) => row.updated_at, { minViewWidth: wide }),
+  column('LABELS', labelTexts, { shrink: true, minViewWidth: wideView }),
+  timeColumn('UPDATED', (row: Case) => row.updated_at, { minViewWidth: wideView }),
 ];
 
 export const caseRecord = (row: Case) => ({

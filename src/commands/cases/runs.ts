@@ -1,6 +1,6 @@
 import { defineCommand } from '../../cli/kit/command.ts';
 import { wholeList } from '../../cli/kit/list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../../cli/kit/output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { runWord } from '../../cli/names/run-names.ts';
 import type { CaseRun } from '../../interface/types.ts';
@@ -19,7 +19,7 @@ export default defineCommand({
       column('AGENT', (run) => run.agent_name, { shrink: true }),
       column('ASKS', (run) => run.pending_human_request_title, { shrink: true }),
       timeColumn('CLAIMED', (run) => run.claimed_at),
-      idColumn((run) => run.id, { minViewWidth: wideForIds }),
+      idColumn((run) => run.id, { minViewWidth: wideViewForIds }),
     ],
     empty: 'No run has worked on this case.',
   }),

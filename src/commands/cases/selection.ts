@@ -8,7 +8,7 @@ import { uuid } from '../../cli/kit/checks.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { anyArguments, type CommandInput, flag, text } from '../../cli/kit/flags.ts';
 import { queueId } from '../../cli/names/resolve.ts';
-import { type CaseCounts, caseCounts, casesOf, countsOf, describeCounts, sum } from '../../cli/records/case-counts.ts';
+import { type CaseCounts, caseCounts, casesOf, countsOf, describeCounts, sumOf } from '../../cli/records/case-counts.ts';
 import type { Client } from '../../client/client.ts';
 import type { Case, CaseFilters, CaseStatusFilter } from '../../interface/types.ts';
 import { filterFlags, filtersOf } from './filters.ts';
@@ -63,7 +63,7 @@ export async function selectCases(
   // Not being signed in is reported before anything else.
   await context.client();
   const selection = input.allMatching ? await matching(context, input, only) : await namedCases(context, input, ignoreNotFound);
-  if (sum(selection.counts) === 0 && !(ignoreNotFound && !input.allMatching)) {
+  if (sumOf(selection.counts) === 0 && !(ignoreNotFound && !input.allMatching)) {
     const hint =
       only === undefined || input.status.length > 0
         ? 'Search for cases with `aops cases search`.'

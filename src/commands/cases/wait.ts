@@ -6,7 +6,14 @@ import { choice } from '../../cli/kit/flags.ts';
 import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { ResultError } from '../../cli/kit/result-error.ts';
-import { type CaseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from '../../cli/records/case-counts.ts';
+import {
+  type CaseCounts,
+  countShape,
+  type DisplayCounts,
+  describeCounts,
+  fromDisplayCounts,
+  toDisplayCounts,
+} from '../../cli/records/case-counts.ts';
 import type { CaseStatusFilter } from '../../interface/types.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { Pace } from '../../watch/pace.ts';
@@ -33,7 +40,7 @@ export default defineCommand({
     },
   ],
   result: returns(countShape),
-  output: textOutput<ShownCounts>((counts) => describeCounts(countsShown(counts))),
+  output: textOutput<DisplayCounts>((counts) => describeCounts(fromDisplayCounts(counts))),
   async run(context, input) {
     const { clock, signal, terminal } = context;
     const client = await context.client();
@@ -66,8 +73,8 @@ export default defineCommand({
 });
 
 /** @throws ResultError exit 10 or 12 */
-function concluded(counts: CaseCounts): ShownCounts {
-  const result = shownCounts(counts);
+function concluded(counts: CaseCounts): DisplayCounts {
+  const result = toDisplayCounts(counts);
   if (counts.failed > 0) {
     const message = `${pluralize(counts.failed, 'case')} failed.`;
     const hint = 'See the reason with `aops cases get CASE`, and retry with `aops cases retry`.';

@@ -74,7 +74,7 @@ async function tlsCheck(context: Context, { base_url, ca_file, client_cert, cred
       'Unset it, and add your certificate authority with --ca-file.',
     );
   try {
-    await networkTo(context, { urls: [base_url.value], stored: credential.source === 'profile' });
+    await networkTo(context, { urls: [base_url.value], isStored: credential.source === 'profile' });
   } catch (error) {
     return failed('tls', error);
   }

@@ -5,7 +5,7 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, text } from '../../cli/kit/flags.ts';
 import { wholeList } from '../../cli/kit/list.ts';
-import { column, listOutput, timeColumn, wideForIds } from '../../cli/kit/output.ts';
+import { column, listOutput, timeColumn, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentId } from '../../cli/names/resolve.ts';
 import { runWord } from '../../cli/names/run-names.ts';
@@ -47,7 +47,7 @@ export default defineCommand({
       column('AGENT', (request) => request.agent_name, { shrink: true }),
       column('REQUEST', (request) => request.title, { shrink: true }),
       column('TYPE', (request) => request.type),
-      column('RUN ID', (request) => request.run_id, { minViewWidth: wideForIds }),
+      column('RUN ID', (request) => request.run_id, { minViewWidth: wideViewForIds }),
     ],
     empty,
   }),

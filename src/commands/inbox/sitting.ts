@@ -1,7 +1,7 @@
 /** A person answering requests at the terminal one by one, until none are left or the person stops. */
 
 import { pluralize } from '../../base/pluralize.ts';
-import { type AnsweredHere, answerHere } from '../../cli/following/answer-here.ts';
+import { type AnswerOutcome, answerHere } from '../../cli/following/answer-here.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { runTitle } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
@@ -78,7 +78,7 @@ export class Sitting {
   }
 
   /** Prompts for one request. The prompt disappears if someone else answers first. */
-  async #answer(request: PendingRequest): Promise<AnsweredHere> {
+  async #answer(request: PendingRequest): Promise<AnswerOutcome> {
     const { terminal } = this.#context;
     terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
     const outcome = await answerHere(this.#context, this.#client, request.run_id, request);

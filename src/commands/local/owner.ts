@@ -13,6 +13,6 @@ export async function ownerClient(context: Context, { url, data_dir, certificate
   context.terminal.protect(token);
   const address = reachable(url);
   // The certificate is for its public name, so it is pinned.
-  const network = certificate === undefined ? await networkTo(context, { urls: [address], stored: true }) : { pinned: certificate };
+  const network = certificate === undefined ? await networkTo(context, { urls: [address], isStored: true }) : { pinned: certificate };
   return newClient(context, address, bearerCredential(token), network);
 }

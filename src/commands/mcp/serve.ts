@@ -53,7 +53,7 @@ async function finish({ clock, signal }: Context, bridge: Bridge): Promise<void>
     () => bridge.abort(new AopsError('The client has closed its end.', { code: 'interrupted', exit: exitCodes.interrupted })),
     () => undefined,
   );
-  await bridge.settled();
+  await bridge.idle();
   done.abort();
   await late;
   if (!signal.aborted) await bridge.close();

@@ -1,14 +1,21 @@
 import { defineCommand } from '../../cli/kit/command.ts';
-import { offered } from '../../cli/kit/offered.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
+import { ifOffered } from '../../cli/kit/secondary-requests.ts';
 import { queueId } from '../../cli/names/resolve.ts';
-import { caseCounts, countShape, countsShown, describeCounts, type ShownCounts, shownCounts } from '../../cli/records/case-counts.ts';
+import {
+  caseCounts,
+  countShape,
+  type DisplayCounts,
+  describeCounts,
+  fromDisplayCounts,
+  toDisplayCounts,
+} from '../../cli/records/case-counts.ts';
 import { queueArgument, queueRecord } from '../../cli/records/queue.ts';
 import type { Queue, Response } from '../../interface/types.ts';
 
 type Agents = Pick<Response<'listQueueAgents'>, 'producers' | 'consumers'>;
-type Shown = Queue & { case_counts: ShownCounts } & Partial<Agents>;
+type Shown = Queue & { case_counts: DisplayCounts } & Partial<Agents>;
 
 const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enabled: 'boolean' } as const;
 
@@ -27,7 +34,7 @@ export default defineCommand({
   }),
   output: recordOutput<Shown>(({ case_counts: counts, producers, consumers, ...queue }) => ({
     ...queueRecord(queue),
-    Cases: describeCounts(countsShown(counts)),
+    Cases: describeCounts(fromDisplayCounts(counts)),
     'Processed by': consumers && workers(consumers),
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
     Next: nextCommand(queue.name, counts, consumers),
@@ -38,10 +45,10 @@ export default defineCommand({
     const [{ queue }, counts, agents] = await Promise.all([
       client.call('getQueue', { params }),
       caseCounts(client, params.queue_id),
-      offered(client.call('listQueueAgents', { params })),
+      ifOffered(client.call('listQueueAgents', { params })),
     ]);
     const behind = agents === undefined ? {} : { producers: agents.producers, consumers: agents.consumers };
-    return { ...queue, case_counts: shownCounts(counts), ...behind };
+    return { ...queue, case_counts: toDisplayCounts(counts), ...behind };
   },
 });
 
@@ -51,7 +58,7 @@ const workers = (consumers: Agents['consumers']): string =>
     .join(', ') || 'no agent';
 
 /** The command for the most urgent next step. */
-function nextCommand(name: string, counts: ShownCounts, consumers: Agents['consumers'] | undefined): string | undefined {
+function nextCommand(name: string, counts: DisplayCounts, consumers: Agents['consumers'] | undefined): string | undefined {
   const queue = /^[\w.-]+$/.test(name) ? name : 'QUEUE';
   if (counts.needs_input > 0) return 'aops inbox';
   if (counts.failed > 0) return `aops cases list ${queue} --status failed`;

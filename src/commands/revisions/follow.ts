@@ -1,7 +1,7 @@
 /** Watching a builder run: its questions are answered next to it; its proposal is displayed, and accepted, declined or left for later. */
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
-import { Asking } from '../../cli/following/asking.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
+import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { type FollowOptions, followFlags, followOptions, responderHere } from '../../cli/following/responder.ts';
 import { forPeople, viewOf } from '../../cli/kit/audience.ts';
 import type { Context } from '../../cli/kit/context.ts';
@@ -66,7 +66,7 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const sink = await newSink(context);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
-  const asking = new Asking(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
+  const asking = new RequestAnswerer(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let reviewing = false;
   try {

@@ -44,7 +44,7 @@ export const builderRequester = (client: Client, ids: BuilderRunIds): Requester 
     const keys = client.keysFor('answerBuilderRun', answerInput(ids.builderRunId, request, answer));
     return () => sendAnswers(client, ids.builderRunId, request, answer, { keys });
   },
-  waiting: (request) => waitingForAnswers(ids.buildId, request),
+  waitingError: (request) => waitingForAnswers(ids.buildId, request),
 });
 
 /** The error for a question that cannot be answered here: exit 12. */

@@ -1,5 +1,5 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { answerGiven, answerOption } from '../../cli/input/answer-flags.ts';
+import { answerFromValues, answerOption } from '../../cli/input/answer-flags.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { recordOutput, status } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -31,6 +31,6 @@ export default defineCommand({
         hint: `Show it with \`aops revisions builder-run ${build_id}\`.`,
       });
     }
-    return sendAnswers(client, run.id, question, await answerGiven(context, question, input.answer));
+    return sendAnswers(client, run.id, question, await answerFromValues(context, question, input.answer));
   },
 });

@@ -1,7 +1,7 @@
 /** Watches a run to its end: its events go to a sink, and its human requests to a responder that works in parallel. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
-import { Asking } from '../../cli/following/asking.ts';
 import { outageNotes } from '../../cli/following/outage.ts';
+import { RequestAnswerer } from '../../cli/following/request-answerer.ts';
 import { runRequester } from '../../cli/following/requester.ts';
 import { type FollowOptions, responderHere } from '../../cli/following/responder.ts';
 import { outcomeError } from '../../cli/following/run-outcome.ts';
@@ -34,7 +34,7 @@ export async function followRun(context: Context, followed: NamedRun, options: F
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
-  const asking = new Asking(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
+  const asking = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
   try {
     const note = outageNotes(context);
     const onOutage = (outage: Outage | undefined): unknown => {
@@ -65,8 +65,8 @@ export async function followRun(context: Context, followed: NamedRun, options: F
 export function announce(context: Context, run: ResolvedRun): void {
   const { format, terminal } = context;
   if (format === 'ndjson') return;
-  const { listed } = run;
-  const title = listed && terminal.err.isTTY ? `  ${sanitizeLine(listed.agent_name)}: ${sanitizeLine(listed.title)}` : '';
+  const { listItem } = run;
+  const title = listItem && terminal.err.isTTY ? `  ${sanitizeLine(listItem.agent_name)}: ${sanitizeLine(listItem.title)}` : '';
   terminal.note(`Run ${runTitle(runForHere(context, run))}${title}`);
 }
 
@@ -86,7 +86,7 @@ export function followed(context: Context, run: Run): Run | undefined {
 }
 
 /** Passes the events about requests to the responder. */
-async function observe(asking: Asking, event: RunEvent): Promise<void> {
+async function observe(asking: RequestAnswerer, event: RunEvent): Promise<void> {
   if (event.type === 'human_request.resolved') await asking.resolved(event.data.resolution === 'answered');
   if (event.type === 'run.finished') await asking.end();
   if (event.type === 'human_request.pending') asking.pending(event.data.human_request);

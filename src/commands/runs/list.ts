@@ -4,7 +4,7 @@ import { uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { choice, dateTime, flag, text, toggle } from '../../cli/kit/flags.ts';
 import { Count, listFlags, refuseRows, rowList } from '../../cli/kit/list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn, wideForIds } from '../../cli/kit/output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideViewForIds } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { agentId, queueId } from '../../cli/names/resolve.ts';
 import { runWord } from '../../cli/names/run-names.ts';
@@ -19,7 +19,7 @@ const columns: Column<RunListItem>[] = [
   column('TITLE', (run) => run.title, { shrink: true }),
   column('AGENT', (run) => run.agent_name, { shrink: true }),
   timeColumn('CREATED', (run) => run.created_at),
-  idColumn((run) => run.id, { minViewWidth: wideForIds }),
+  idColumn((run) => run.id, { minViewWidth: wideViewForIds }),
 ];
 
 export default defineCommand({
@@ -99,8 +99,8 @@ export default defineCommand({
       const page = await client.call('listRuns', { params, query: { ...filters, ...counting, limit, offset } });
       return { items: page.data, total: page.total };
     });
-    list.counted = total !== false;
-    list.narrowed = Object.keys(filters).some((name) => !name.startsWith('sort_'));
+    list.isCounted = total !== false;
+    list.isFiltered = Object.keys(filters).some((name) => !name.startsWith('sort_'));
     if (hasIssues !== undefined || input.issueSeverity !== undefined) list.form = 'issues';
     return list;
   },

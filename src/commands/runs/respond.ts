@@ -1,7 +1,7 @@
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { answerHere } from '../../cli/following/answer-here.ts';
 import { sendAnswer } from '../../cli/following/requests.ts';
-import { answerGiven, answerOption, blindAnswers } from '../../cli/input/answer-flags.ts';
+import { answerFromValues, answerOption, blindAnswers } from '../../cli/input/answer-flags.ts';
 import { readContent } from '../../cli/input/body.ts';
 import { forPeople } from '../../cli/kit/audience.ts';
 import { length, uuid } from '../../cli/kit/checks.ts';
@@ -136,7 +136,7 @@ async function answerFor(context: Context, request: HumanRequest, flags: Flags):
       `"${request.title}" is a question, not an approval.`,
       `Answer with --answer: ${(request.questions ?? []).map(({ question }) => `"${question}"`).join(', ')}.`,
     );
-  return answerGiven(context, request, answer);
+  return answerFromValues(context, request, answer);
 }
 
 /** The answer to a request whose questions are unknown. */

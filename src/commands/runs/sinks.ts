@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
-import type { HeldSink } from '../../cli/following/asking.ts';
+import type { HeldSink } from '../../cli/following/request-answerer.ts';
 import type { Transcript } from '../../cli/records/transcript.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';

@@ -24,7 +24,7 @@ export default defineCommand({
   async run(context, input) {
     const options = await followOptions(context, input);
     const resolved = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
-    if (resolved.listed) announce(context, resolved);
+    if (resolved.listItem) announce(context, resolved);
     const run = await followRun(context, resolved, options);
     return followed(context, run);
   },

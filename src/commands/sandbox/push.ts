@@ -1,6 +1,6 @@
 import { UsageError } from '../../base/errors.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
-import { manyArguments, text } from '../../cli/kit/flags.ts';
+import { repeatedArgument, text } from '../../cli/kit/flags.ts';
 import { wholeList } from '../../cli/kit/list.ts';
 import { column, listOutput, sizeColumn } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -10,7 +10,7 @@ export default defineCommand({
   summary: 'Upload files and folders to a sandbox',
   description:
     'The first argument is the sandbox. With --sandbox, all arguments are files and folders. Files up to 10 MB are uploaded directly, several at a time; larger files of any size are streamed to a separate URL. Interrupted transfers are retried.',
-  arguments: { paths: manyArguments('The sandbox, unless --sandbox is used, followed by files and folders', { complete: 'files' }) },
+  arguments: { paths: repeatedArgument('The sandbox, unless --sandbox is used, followed by files and folders', { complete: 'files' }) },
   options: {
     sandbox: text('ID', 'The sandbox; all arguments are then files and folders'),
     to: text('DIR', 'Folder in the sandbox (default /workspace)'),

@@ -43,7 +43,7 @@ export default defineCommand({
       const page = await client.call('listWebhookDeliveries', { params: { teamId: context.teamId() }, query });
       return { items: page.deliveries, total: page.total };
     });
-    list.narrowed = Object.keys(filters).length > 0;
+    list.isFiltered = Object.keys(filters).length > 0;
     return list;
   },
 });

@@ -1,7 +1,7 @@
 /** How webhooks and deliveries are displayed, and how an argument identifies a webhook. */
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../cli/kit/output.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wideView } from '../../cli/kit/output.ts';
 import type { Webhook, WebhookDelivery } from '../../interface/types.ts';
 
 /** The events, with `*` in words. */
@@ -33,7 +33,7 @@ export const deliveryColumns = [
   column('EVENT', (delivery: WebhookDelivery) => delivery.event, { shrink: true }),
   column('PROBLEM', (delivery: WebhookDelivery) => delivery.last_error, { shrink: true, style: 'warning' }),
   timeColumn('CREATED', (delivery: WebhookDelivery) => delivery.created_at),
-  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right', minViewWidth: wide }),
+  column('TRIES', (delivery: WebhookDelivery) => delivery.attempt_count, { align: 'right', minViewWidth: wideView }),
 ];
 
 export const deliveryRecord = (delivery: WebhookDelivery) => ({

@@ -76,7 +76,7 @@ export const write = createPrompt<string | undefined, WriteConfig>((config, done
 
 const textOf = ({ lines, line }: WrittenText): string => [...lines, line].join('\n');
 
-/** The text after pasting at the cursor of its last line; `after` is the length of the text behind the cursor. Pure. */
+/** The text after pasting at the cursor of its last line; `cursorAfter` is the length of the text behind the cursor. Pure. */
 export function insertPasted({ lines, line }: WrittenText, text: string, cursor: number): WrittenText & { cursorAfter: number } {
   const textAfter = line.slice(cursor);
   const parts = `${line.slice(0, cursor)}${text}`.split('\n');

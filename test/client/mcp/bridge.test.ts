@@ -27,7 +27,7 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
   /** Sends lines, and returns what has been written once all work is done. */
   const told = async (...messages: unknown[]): Promise<Line[]> => {
     send(...messages);
-    await bridge.settled();
+    await bridge.idle();
     return lines.map((line) => JSON.parse(line) as Line);
   };
   return { bridge, lines, logged, send, told };

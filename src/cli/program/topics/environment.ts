@@ -56,11 +56,11 @@ export const surroundingRows = (): [string, string][] => surroundings.map(([vari
 
 /** Rows of variable and meaning; text to type is in backquotes. */
 export function environmentRows(): [string, string][] {
-  const ofSettings = settingDefinitions.flatMap(({ environment, flag, description }) =>
+  const settingRows = settingDefinitions.flatMap(({ environment, flag, description }) =>
     environment.map((variable): [string, string] => [
       variable,
       `${meanings[variable] ?? description}${flag === undefined ? '' : ` Flag: \`${flag}\`.`}`,
     ]),
   );
-  return [...ofSettings, ...otherVariables.map(([variable, meaning]): [string, string] => [variable, meaning])];
+  return [...settingRows, ...otherVariables.map(([variable, meaning]): [string, string] => [variable, meaning])];
 }

@@ -99,16 +99,16 @@ export const topics: Readonly<Record<string, Topic>> = {
 /** The text that `aops help TOPIC` prints. */
 export function topicText({ summary, blocks }: Topic): string {
   const parts = blocks().map((block) => {
-    if (typeof block === 'string') return wrap(plain(block), 0);
+    if (typeof block === 'string') return wrap(withoutBackticks(block), 0);
     if ('heading' in block) return `${block.heading}:`;
     if ('code' in block) return block.code.map((line) => `  ${line}`).join('\n');
     const width = Math.min(28, Math.max(...block.rows.map(([word]) => word.length)));
-    return block.rows.map(([word, meaning]) => row(word, plain(meaning), width)).join('\n');
+    return block.rows.map(([word, meaning]) => row(word, withoutBackticks(meaning), width)).join('\n');
   });
   return `${summary}.\n\n${parts.join('\n\n')}\n`;
 }
 
-const plain = (text: string): string => text.replaceAll('`', '');
+const withoutBackticks = (text: string): string => text.replaceAll('`', '');
 
 const textWidth = 80;
 

@@ -3,7 +3,7 @@ import { AopsError, exitCodes, UsageError } from '../../../base/errors.ts';
 import { timesInWords } from '../../../base/schedule-fields.ts';
 import type { Context } from '../../../cli/kit/context.ts';
 import { optionalArgument } from '../../../cli/kit/flags.ts';
-import { column, idColumn, status, statusColumn, time, timeColumn, wide } from '../../../cli/kit/output.ts';
+import { column, idColumn, status, statusColumn, time, timeColumn, wideView } from '../../../cli/kit/output.ts';
 import type { Schedule } from '../../../interface/types.ts';
 
 /** Whether the schedule fires and, if not, why. */
@@ -14,7 +14,7 @@ export const scheduleColumns = [
   statusColumn(stateOf),
   column('WHEN', timesInWords, { shrink: true, min: 12 }),
   timeColumn('NEXT', (schedule: Schedule) => schedule.next_run_at),
-  column('TIME ZONE', (schedule: Schedule) => schedule.timezone, { shrink: true, minViewWidth: wide }),
+  column('TIME ZONE', (schedule: Schedule) => schedule.timezone, { shrink: true, minViewWidth: wideView }),
   timeColumn('LAST RUN', (schedule: Schedule) => schedule.last_run_at, { minViewWidth: 120 }),
   column('TASK', (schedule: Schedule) => schedule.task, { shrink: true, minViewWidth: 120 }),
 ];

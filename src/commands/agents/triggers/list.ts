@@ -1,6 +1,6 @@
 import { defineCommand } from '../../../cli/kit/command.ts';
 import { wholeList } from '../../../cli/kit/list.ts';
-import { column, idColumn, listOutput, statusColumn, timeColumn, wide } from '../../../cli/kit/output.ts';
+import { column, idColumn, listOutput, statusColumn, timeColumn, wideView } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { CaseTrigger } from '../../../interface/types.ts';
@@ -19,7 +19,7 @@ export default defineCommand({
       statusColumn((trigger) => (trigger.enabled ? 'active' : 'off')),
       column('AT A TIME', (trigger) => trigger.concurrency, { align: 'right' }),
       column('CONFLICT', (trigger) => conflictNames(trigger.conflicting_agents), { shrink: true }),
-      timeColumn('CREATED', (trigger) => trigger.created_at, { minViewWidth: wide }),
+      timeColumn('CREATED', (trigger) => trigger.created_at, { minViewWidth: wideView }),
     ],
     empty: 'There is no case trigger. Create one with `aops agents triggers create AGENT --queue QUEUE`.',
   }),

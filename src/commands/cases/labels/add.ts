@@ -1,6 +1,6 @@
 import { chunks } from '../../../base/chunks.ts';
 import { defineCommand } from '../../../cli/kit/command.ts';
-import { manyArguments } from '../../../cli/kit/flags.ts';
+import { repeatedArgument } from '../../../cli/kit/flags.ts';
 import { wholeList } from '../../../cli/kit/list.ts';
 import { listOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
@@ -15,7 +15,7 @@ const maxLabels = 50;
 export default defineCommand({
   summary: 'Add labels to a case',
   description: 'Labels that the queue does not have yet are created.',
-  arguments: { case: caseArgument, labels: manyArguments('The labels: KEY=VALUE or VALUE', { check: labelForm }) },
+  arguments: { case: caseArgument, labels: repeatedArgument('The labels: KEY=VALUE or VALUE', { check: labelForm }) },
   operations: ['getCase', 'assignCaseLabels'],
   mutates: true,
   examples: [{ command: 'aops cases labels add CASE vendor=acme urgent', text: 'Add two labels' }],

@@ -1,5 +1,5 @@
 import { defineCommand } from '../../../cli/kit/command.ts';
-import { manyArguments } from '../../../cli/kit/flags.ts';
+import { repeatedArgument } from '../../../cli/kit/flags.ts';
 import { textOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { labelText } from '../../../cli/names/label.ts';
@@ -8,7 +8,7 @@ import { chosenLabels, ownLabels } from './own.ts';
 
 export default defineCommand({
   summary: 'Remove labels from a case',
-  arguments: { case: caseArgument, labels: manyArguments('The labels, by ID or as KEY=VALUE') },
+  arguments: { case: caseArgument, labels: repeatedArgument('The labels, by ID or as KEY=VALUE') },
   operations: ['getCase', 'listCaseLabels', 'unlinkCaseLabels'],
   mutates: true,
   examples: [{ command: 'aops cases labels remove CASE urgent', text: 'Remove the label "urgent"' }],

@@ -25,7 +25,7 @@ export default defineCommand({
   }),
   async run(context, input) {
     const list = rowList(input, await labelPages(context, await queueId(context, input.queue)), pageSize);
-    list.counted = false;
+    list.isCounted = false;
     return list;
   },
 });

@@ -6,7 +6,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
 const carried = new WeakSet<Socket>();
-const tracked = new Map<string, Sending>();
+const attemptsByKey = new Map<string, SendAttempt>();
 let subscribed = false;
 
 /** Tracks from now on which connections were used. */
@@ -16,37 +16,37 @@ export function followConnections(): void {
 }
 
 /** The sending of one attempt, identified by its key. */
-export class Sending {
+export class SendAttempt {
   readonly #key: string;
   #socket: Socket | undefined;
-  #reused = false;
+  #isReused = false;
   #readBefore = 0;
 
   constructor(key: string) {
     this.#key = key;
     followConnections();
-    tracked.set(key, this);
+    attemptsByKey.set(key, this);
   }
 
   /** Whether the service may have received any part of the request. */
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.#socket !== undefined;
   }
 
   /** Whether it was sent on a reused connection that has not received a single byte since. */
-  get stale(): boolean {
-    return this.#reused && this.#socket?.bytesRead === this.#readBefore;
+  get isStale(): boolean {
+    return this.#isReused && this.#socket?.bytesRead === this.#readBefore;
   }
 
   /** Call this when the attempt has ended. */
   end(): void {
-    if (tracked.get(this.#key) === this) tracked.delete(this.#key);
+    if (attemptsByKey.get(this.#key) === this) attemptsByKey.delete(this.#key);
   }
 
   /** Call this when the head is about to be written. */
   begin(socket: Socket, reused: boolean): void {
     this.#socket = socket;
-    this.#reused = reused;
+    this.#isReused = reused;
     this.#readBefore = socket.bytesRead;
   }
 }
@@ -55,7 +55,7 @@ function onHead(message: unknown): void {
   const { headers, socket } = message as { headers: string; socket: Socket };
   const reused = carried.has(socket);
   carried.add(socket);
-  if (tracked.size === 0) return;
+  if (attemptsByKey.size === 0) return;
   const [, key] = /\r\nidempotency-key: ([^\r\n]*)\r\n/.exec(headers) ?? [];
-  if (key !== undefined) tracked.get(key)?.begin(socket, reused);
+  if (key !== undefined) attemptsByKey.get(key)?.begin(socket, reused);
 }

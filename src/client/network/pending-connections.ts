@@ -4,16 +4,16 @@ import type { Connector, Dispatcher } from '../../base/undici.ts';
 
 type Connect = Connector.connector;
 
-export class Connecting {
+export class PendingConnections {
   readonly #sockets = new Set<Socket>();
 
   /** The same connector, except that `end` aborts its connections in progress. */
   track(connect: Connect): Connect {
-    return (options, done) => {
+    return (options, callback) => {
       // It returns the socket, although its type does not say so.
       const socket = connect(options, (...result) => {
         this.#sockets.delete(socket);
-        done(...result);
+        callback(...result);
       }) as unknown as Socket;
       this.#sockets.add(socket);
     };

@@ -2,7 +2,7 @@
 import { AopsError } from '../../base/errors.ts';
 import type { HumanRequest } from '../../interface/types.ts';
 import type { Pace } from '../../watch/pace.ts';
-import { LeftPending, type Requester, type ResponderOptions, respond, Withdrawn } from './responder.ts';
+import { LeftPendingError, type Requester, RequestWithdrawn, type ResponderOptions, respond } from './responder.ts';
 
 /** The output of the stream. */
 export interface HeldSink {
@@ -19,7 +19,7 @@ interface Parts {
   pace: Pace;
 }
 
-export class Asking {
+export class RequestAnswerer {
   readonly #options: ResponderOptions;
   readonly #requester: Requester;
   readonly #parts: Parts;
@@ -51,7 +51,7 @@ export class Asking {
   /** Call this when the request is no longer pending. */
   async resolved(answered: boolean): Promise<void> {
     this.#open = false;
-    await this.#end(answered ? new Withdrawn('Somebody else answered.') : undefined);
+    await this.#end(answered ? new RequestWithdrawn('Somebody else answered.') : undefined);
   }
 
   /** Withdraws an open prompt and waits until it has disappeared from the screen. */
@@ -59,7 +59,7 @@ export class Asking {
     return this.#end(undefined);
   }
 
-  async #end(reason: Withdrawn | undefined): Promise<void> {
+  async #end(reason: RequestWithdrawn | undefined): Promise<void> {
     this.#withdraw.abort(reason);
     await this.#current;
   }
@@ -74,7 +74,7 @@ export class Asking {
     try {
       answeredHere = await respond(this.#options, this.#requester, request, this.#withdraw.signal);
     } catch (error) {
-      stop.abort(error instanceof LeftPending ? leftPending(request, this.#requester.waiting(request)) : error);
+      stop.abort(error instanceof LeftPendingError ? leftPendingError(request, this.#requester.waitingError(request)) : error);
     }
     if (answeredHere) this.#open = false;
     this.#busy = false;
@@ -84,5 +84,5 @@ export class Asking {
 }
 
 /** Ends the stream when the person leaves a request pending: the same error as without prompts, but marked as the person's choice. */
-const leftPending = ({ title }: HumanRequest, { code, exit, hint, details }: AopsError): AopsError =>
+const leftPendingError = ({ title }: HumanRequest, { code, exit, hint, details }: AopsError): AopsError =>
   new AopsError(`Left pending: ${title}`, { code, exit, details, chosen: true, ...(hint === undefined ? {} : { hint }) });

@@ -3,7 +3,7 @@ import { NotOfferedError, ServiceAnswerError } from '../../client/errors.ts';
 import type { Context } from './context.ts';
 
 /** Undefined when the service does not offer or allow the operation, or the resource does not exist: the main request reports that. */
-export async function offered<Answer>(call: Promise<Answer>): Promise<Answer | undefined> {
+export async function ifOffered<Answer>(call: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await call;
   } catch (error) {
@@ -23,11 +23,11 @@ export const ifReadable = <Answer>(call: Promise<Answer>): Promise<Answer | unde
  * Reads back the result of a change to show it. If that fails, the command has still succeeded: it warns, and shows what is known.
  * @param done what was done, as the beginning of a sentence
  */
-export async function readBack<Shown>(context: Context, read: Promise<Shown>, known: Shown, done: string): Promise<Shown> {
+export async function readBack<Resource>(context: Context, read: Promise<Resource>, fallback: Resource, done: string): Promise<Resource> {
   try {
     return await read;
   } catch (error) {
     context.terminal.warn(`${done}, but it could not be read back: ${error instanceof Error ? error.message : String(error)}`);
-    return known;
+    return fallback;
   }
 }
