@@ -12,7 +12,8 @@ export type GroupName = keyof typeof operationGroups;
 export function covers(...groups: GroupName[]): (options?: TestOptions) => Promise<Api> {
   const expected = groups.flatMap((group) => Object.keys(operationGroups[group])) as OperationId[];
   const called = new Set<OperationId>();
-  afterAll((_context, { tasks }) => expect(uncalled(expected, called, tasks)).toEqual([]));
+  // biome-ignore lint/correctness/noEmptyPattern: vitest accepts only a destructured context
+  afterAll(({}, { tasks }) => expect(uncalled(expected, called, tasks)).toEqual([]));
   return async (options) => {
     const service = await started(options);
     const call = service.call.bind(service);
