@@ -31,8 +31,8 @@ export class SecretBox {
 
   /** Opens a box with the key in a file, which is created if it does not exist. @throws AopsError `secret_key_invalid` */
   static async open(file: string): Promise<SecretBox> {
-    const made = randomBytes(keyBytes).toString('base64url');
-    const mine = await writeFile(file, `${made}\n`, { mode: 0o600, flag: 'wx' }).then(
+    const newKey = randomBytes(keyBytes).toString('base64url');
+    const mine = await writeFile(file, `${newKey}\n`, { mode: 0o600, flag: 'wx' }).then(
       () => true,
       (error: unknown) => {
         if (hasCode(error, 'EEXIST')) return false;
@@ -40,7 +40,7 @@ export class SecretBox {
       },
     );
     if (!mine) await chmod(file, 0o600);
-    const key = Buffer.from(mine ? made : (await readFile(file, 'utf8')).trim(), 'base64url');
+    const key = Buffer.from(mine ? newKey : (await readFile(file, 'utf8')).trim(), 'base64url');
     if (key.length === keyBytes) return new SecretBox(key);
     throw new AopsError(`${file} does not contain a valid key.`, {
       code: 'secret_key_invalid',

@@ -35,15 +35,15 @@ export default defineCommand({
   output: recordOutput<Agent>(agentRecord),
   async run(context, input) {
     const client = await context.client();
-    const { name, procedure, runtime, from } = input;
-    if (from !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure cannot be combined.');
+    const { name, procedure, runtime, from: copied } = input;
+    if (copied !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure cannot be combined.');
     checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
     const build =
       procedure === undefined
         ? fields.build
         : { name: 'Revision 1', config: revisionConfig(await readText(context, procedure), runtime ?? 'script') };
-    const source = from === undefined ? undefined : await revisionId(context, from);
+    const source = copied === undefined ? undefined : await revisionId(context, copied);
     const body = {
       ...fields,
       name: name ?? fields.name,

@@ -30,12 +30,12 @@ export default defineCommand({
 });
 
 /** Runs that have not ended. */
-const unfinished = ['pending', 'starting', 'running', 'waiting'] as const;
+const unfinishedStatuses = ['pending', 'starting', 'running', 'waiting'] as const;
 
 /** What ends with the agent, as far as the service reports it; empty if nothing does. */
 async function lossesOf(context: Context, agent_id: string): Promise<string> {
   const client = await context.client();
-  const count = async (status: (typeof unfinished)[number]): Promise<number> => {
+  const count = async (status: (typeof unfinishedStatuses)[number]): Promise<number> => {
     const query = { agent_id, status, count_only: 'true' as const };
     return (await ifOffered(client.call('listRuns', { params: { teamId: context.teamId() }, query })))?.total ?? 0;
   };
@@ -43,13 +43,13 @@ async function lossesOf(context: Context, agent_id: string): Promise<string> {
   const [schedules, triggers, ...runs] = await Promise.all([
     ifOffered(client.call('listAgentSchedules', { params })),
     ifOffered(client.call('listAgentCaseTriggers', { params })),
-    ...unfinished.map(count),
+    ...unfinishedStatuses.map(count),
   ]);
-  const interrupted = runs.reduce((sum, one) => sum + one, 0);
-  const lost = [
+  const interrupted = runs.reduce((sum, count) => sum + count, 0);
+  const losses = [
     ...(interrupted > 0 ? [pluralize(interrupted, 'run')] : []),
     ...(schedules?.schedules.length ? [pluralize(schedules.schedules.length, 'schedule')] : []),
     ...(triggers?.case_triggers ?? []).map(({ case_queue_name: queue }) => `the case trigger on the queue "${queue}"`),
   ];
-  return lost.length === 0 ? '' : ` This ends ${new Intl.ListFormat('en').format(lost)}.`;
+  return losses.length === 0 ? '' : ` This ends ${new Intl.ListFormat('en').format(losses)}.`;
 }

@@ -21,7 +21,7 @@ interface RevisionInShort {
 }
 
 /** An agent with its related resources; those that the service does not offer are omitted. */
-interface Shown extends Agent {
+interface AgentDetails extends Agent {
   pinned_at: string | null;
   live_revision?: RevisionInShort | null;
   latest_revision?: RevisionInShort | null;
@@ -62,7 +62,7 @@ export default defineCommand({
     memory_files: 'object[]?',
     latest_run: { id: 'uuid', status: 'string', created_at: 'date-time|null' },
   }),
-  output: recordOutput<Shown>((agent) => ({
+  output: recordOutput<AgentDetails>((agent) => ({
     ...agentRecord(agent),
     Pinned: agent.pinned_at === null ? undefined : time(agent.pinned_at),
     Revision: revisionsInWords(agent),
@@ -82,7 +82,7 @@ export default defineCommand({
     const params = { agent_id: id };
     const [{ agent, user_context }, revisions, triggers, schedules, rubrics, memory, runs] = await Promise.all([
       client.call('getAgent', { params }),
-      ifOffered(revisionsShown(client, id)),
+      ifOffered(readRevisions(client, id)),
       ifOffered(client.call('listAgentCaseTriggers', { params })),
       ifOffered(client.call('listAgentSchedules', { params })),
       ifOffered(client.call('getEvalRubrics', { params: { agentId: id } })),
@@ -103,7 +103,7 @@ export default defineCommand({
 });
 
 /** Reads revisions, newest first, until the live one is found. */
-async function revisionsShown(client: Client, agent_id: string): Promise<Pick<Shown, 'live_revision' | 'latest_revision'>> {
+async function readRevisions(client: Client, agent_id: string): Promise<Pick<AgentDetails, 'live_revision' | 'latest_revision'>> {
   let latest: Build | undefined;
   const revisions = pagedRows(async (limit, offset) => {
     const { builds, total } = await client.call('listAgentRevisions', { params: { agent_id }, query: { limit, offset } });
@@ -111,12 +111,12 @@ async function revisionsShown(client: Client, agent_id: string): Promise<Pick<Sh
   }, 100);
   for await (const revision of revisions) {
     latest ??= revision;
-    if (revision.status === 'live') return { live_revision: inShort(revision), latest_revision: inShort(latest) };
+    if (revision.status === 'live') return { live_revision: revisionSummary(revision), latest_revision: revisionSummary(latest) };
   }
-  return { live_revision: null, latest_revision: inShort(latest) };
+  return { live_revision: null, latest_revision: revisionSummary(latest) };
 }
 
-const inShort = (build: Build | undefined): RevisionInShort | null =>
+const revisionSummary = (build: Build | undefined): RevisionInShort | null =>
   build === undefined
     ? null
     : {
@@ -127,11 +127,11 @@ const inShort = (build: Build | undefined): RevisionInShort | null =>
         runtime: runtimeOf(build.config) ?? null,
       };
 
-const runInShort = (run: RunListItem | undefined): Shown['latest_run'] =>
+const runInShort = (run: RunListItem | undefined): AgentDetails['latest_run'] =>
   run === undefined ? null : { id: run.id, status: run.status, created_at: run.created_at };
 
 /** `2 (live); 3 is a draft` */
-function revisionsInWords({ live_revision: live, latest_revision: latest }: Shown): string | undefined {
+function revisionsInWords({ live_revision: live, latest_revision: latest }: AgentDetails): string | undefined {
   if (!latest) return undefined;
   const number = latest.revision_number ?? latest.id;
   if (!live) return `none is live; ${number} is a ${latest.status}`;

@@ -14,34 +14,34 @@ const maxRepeatedPages = 3;
 
 /**
  * Reads pages until the last one.
- * @param read reads the page at a place; undefined for the first page, whose request is unchanged
+ * @param readPage reads the page at a place; undefined for the first page, whose request is unchanged
  * @param start the offset of the first page
  * @throws UsageError when the response is not a list with pages; AopsError when the service keeps repeating rows
  */
-export async function readPages(read: (place: Place | undefined) => Promise<unknown>, start: number): Promise<Json[]> {
+export async function readPages(readPage: (place: Place | undefined) => Promise<unknown>, start: number): Promise<Json[]> {
   const pages: Json[] = [];
-  const seen = new Set<unknown>();
+  const seenIds = new Set<unknown>();
   let place: Place | undefined;
   let offset = start;
   let repeatedPages = 0;
   for (;;) {
-    const page = (await read(place)) as Json;
+    const page = (await readPage(place)) as Json;
     const rows = page[listKey(page)] as unknown[];
     pages.push(page);
     offset += rows.length;
-    const { total, has_more: more } = page;
+    const { total, has_more: hasMore } = page;
     if (rows.length === 0) return pages;
-    const ended = typeof more === 'boolean' ? !more : typeof total === 'number' && offset >= total;
-    repeatedPages = rows.filter((row) => isNew(row, seen)).length === 0 ? repeatedPages + 1 : 0;
+    const isLastPage = typeof hasMore === 'boolean' ? !hasMore : typeof total === 'number' && offset >= total;
+    repeatedPages = rows.filter((row) => isNew(row, seenIds)).length === 0 ? repeatedPages + 1 : 0;
     // New rows at the front can push rows onto the next page, but the last page always contains at least one new row.
-    if (repeatedPages >= maxRepeatedPages || (ended && repeatedPages > 0)) throw repeated();
-    if (ended) return pages;
-    const first = idOf(rows[0]);
-    place = typeof more === 'boolean' && first !== undefined ? { before: first } : { offset };
+    if (repeatedPages >= maxRepeatedPages || (isLastPage && repeatedPages > 0)) throw repeatedPagesError();
+    if (isLastPage) return pages;
+    const firstId = idOf(rows[0]);
+    place = typeof hasMore === 'boolean' && firstId !== undefined ? { before: firstId } : { offset };
   }
 }
 
-const repeated = (): AopsError =>
+const repeatedPagesError = (): AopsError =>
   new AopsError('The service repeats the same rows instead of the next page.', {
     code: 'pages_repeated',
     exit: exitCodes.failure,
@@ -54,26 +54,26 @@ const idOf = (row: unknown): string | undefined => {
 };
 
 /** Rows without an ID cannot be distinguished, so they count as new. */
-function isNew(row: unknown, seen: Set<unknown>): boolean {
+function isNew(row: unknown, seenIds: Set<unknown>): boolean {
   const id = idOf(row);
-  return id === undefined || (!seen.has(id) && seen.add(id) !== undefined);
+  return id === undefined || (!seenIds.has(id) && seenIds.add(id) !== undefined);
 }
 
 /**
  * Merges all pages into the first. Rows that were pushed onto another page between two requests appear only once.
  */
 export function mergePages(pages: readonly Json[]): Json {
-  const [first] = pages as [Json];
-  const key = listKey(first);
-  const seen = new Set<unknown>();
+  const [firstPage] = pages as [Json];
+  const key = listKey(firstPage);
+  const seenIds = new Set<unknown>();
   // Pages that were read backwards are put into the order of the list.
-  const inOrder = typeof first.has_more === 'boolean' ? pages.toReversed() : pages;
-  const rows = inOrder.flatMap((page) => page[key] as unknown[]).filter((row) => isNew(row, seen));
-  const { has_more: _, ...rest } = first;
+  const sortedPages = typeof firstPage.has_more === 'boolean' ? pages.toReversed() : pages;
+  const rows = sortedPages.flatMap((page) => page[key] as unknown[]).filter((row) => isNew(row, seenIds));
+  const { has_more: _, ...rest } = firstPage;
   return {
     ...rest,
     ...(pages.at(-1)?.total === undefined ? {} : { total: pages.at(-1)?.total }),
-    ...('limit' in first ? { limit: rows.length } : {}),
+    ...('limit' in firstPage ? { limit: rows.length } : {}),
     [key]: rows,
   };
 }
@@ -81,7 +81,7 @@ export function mergePages(pages: readonly Json[]): Json {
 function listKey(page: unknown): string {
   const lists = typeof page === 'object' && page !== null ? Object.entries(page).filter(([, value]) => Array.isArray(value)) : [];
   const paged = typeof page === 'object' && page !== null && ('total' in page || 'has_more' in page);
-  const [only] = lists;
-  if (only !== undefined && lists.length === 1 && paged) return only[0];
+  const [onlyList] = lists;
+  if (onlyList !== undefined && lists.length === 1 && paged) return onlyList[0];
   throw new UsageError('The response is not a list with pages.', 'Omit --paginate.');
 }

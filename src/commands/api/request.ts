@@ -43,9 +43,9 @@ async function bodyOf(
 function queryOf(fields: Record<string, unknown>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(fields)) {
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (typeof one === 'object' && one !== null) throw new UsageError(`"${name}" cannot be part of a query: it is an object.`);
-      search.append(name, String(one));
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (typeof item === 'object' && item !== null) throw new UsageError(`"${name}" cannot be part of a query: it is an object.`);
+      search.append(name, String(item));
     }
   }
   const text = search.toString();

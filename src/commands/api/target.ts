@@ -48,7 +48,7 @@ export function mediaAt({ method, path }: { method: string; path: string }): Med
     const row = operation(id);
     if (row.produces === undefined || row.method !== method) return false;
     const template = row.path.split('/');
-    return template.length === segments.length && template.every((part, at) => part.startsWith('{') || part === segments[at]);
+    return template.length === segments.length && template.every((part, index) => part.startsWith('{') || part === segments[index]);
   });
 }
 
@@ -58,10 +58,10 @@ function checkedMethod(word: string | undefined): string | undefined {
 }
 
 function unknownOperation(word: string): UsageError {
-  const meant = nearest(word, operationIds);
+  const suggestion = nearest(word, operationIds);
   return new UsageError(
     `"${word}" is neither a path nor the ID of an operation.`,
-    meant === undefined ? 'Paths contain a slash; `aops api --list` lists the operations.' : `Did you mean ${meant}?`,
+    suggestion === undefined ? 'Paths contain a slash; `aops api --list` lists the operations.' : `Did you mean ${suggestion}?`,
   );
 }
 

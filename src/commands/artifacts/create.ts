@@ -36,7 +36,7 @@ export default defineCommand({
     const message = await readContent(context, input.message, length(1, 10_000), 'MESSAGE');
     const client = await context.client();
     const connection_ids: string[] = [];
-    for (const one of input.connection) connection_ids.push((await findConnection(context, one)).id);
+    for (const connection of input.connection) connection_ids.push((await findConnection(context, connection)).id);
     const body = { message, ...(connection_ids.length === 0 ? {} : { connection_ids }) };
     const { artifact_id: artifactId, user_message } = await client.call('createArtifact', { body });
     if (follow) return followArtifact(context, artifactId, user_message.id, follow);

@@ -9,7 +9,7 @@ import { mediaContent } from '../../client/transfers/media.ts';
 import { artifactThemes } from '../../interface/artifact-words.ts';
 import { artifactArgument, artifactId } from './record.ts';
 
-interface Written {
+interface ExportedFile {
   files: { file: string; bytes: number }[];
 }
 
@@ -31,8 +31,8 @@ export default defineCommand({
     { command: 'aops artifacts export ARTIFACT --pdf - | lp', text: 'Print the page on paper' },
   ],
   result: returns({ files: [{ file: 'string', bytes: 'integer' }] }),
-  output: textOutput<Written>(({ files }) => files.map(({ file }) => `Wrote ${file}`).join('\n')),
-  async run(context, input): Promise<Written | undefined> {
+  output: textOutput<ExportedFile>(({ files }) => files.map(({ file }) => `Wrote ${file}`).join('\n')),
+  async run(context, input): Promise<ExportedFile | undefined> {
     const { html, pdf, force } = input;
     if (html === undefined && pdf === undefined)
       throw new UsageError('No output file was specified.', 'Pass --html FILE, --pdf FILE, or both.');
@@ -40,7 +40,7 @@ export default defineCommand({
     for (const file of [html, pdf]) if (file !== undefined && file !== '-') checkTarget(context, file, force);
     const client = await context.client();
     const request = { params: { artifactId: await artifactId(context, input.artifact) }, query: omitUndefined({ theme: input.theme }) };
-    const files: Written['files'] = [];
+    const files: ExportedFile['files'] = [];
     for (const [file, operation] of [
       [html, 'exportArtifactHtml'],
       [pdf, 'exportArtifactPdf'],

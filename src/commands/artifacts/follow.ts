@@ -46,10 +46,10 @@ export async function followArtifact(
   options: FollowOptions,
 ): Promise<Artifact | undefined> {
   const client = await context.client();
-  const sink = await newStreamSink<ArtifactEvent>(context, seen);
+  const sink = await newStreamSink<ArtifactEvent>(context, eventView);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
-  const asking = new RequestAnswerer(responderHere(context, options), artifactRequester(client, id), { sink, stop, pace });
+  const answerer = new RequestAnswerer(responderHere(context, options), artifactRequester(client, id), { sink, stop, pace });
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let lastReply: string | undefined;
   try {
@@ -59,31 +59,31 @@ export async function followArtifact(
       signal,
       pace,
       onOutage,
-      waitsIndefinitely: asking.busy,
+      waitsIndefinitely: answerer.busy,
     })) {
       if (event.type === 'artifact.message' && event.data.message.role === 'assistant') lastReply = event.data.message.content;
-      if (event.type === 'artifact.asking') asking.pending(event.data.questions);
-      if (event.type === 'artifact.answered') await asking.resolved(true);
+      if (event.type === 'artifact.asking') answerer.pending(event.data.questions);
+      if (event.type === 'artifact.answered') await answerer.resolved(true);
       await sink.event(event);
-      if (event.type === 'artifact.finished') return ended(context, event.data.artifact, lastReply);
+      if (event.type === 'artifact.finished') return resultOf(context, event.data.artifact, lastReply);
     }
     throw new Error('the stream of events ended before the generation');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        asking.open
+        answerer.open
           ? `Detached. The generation is waiting for an answer. Answer with: aops artifacts respond ${id}`
           : `Detached. The generation continues. Check on it with: aops artifacts get ${id}`,
       );
     throw error;
   } finally {
-    await asking.end();
+    await answerer.end();
     sink.close();
   }
 }
 
 /** Failures are left out because they are reported as errors, and questions because they are asked. */
-function seen(event: ArtifactEvent): EventView | undefined {
+function eventView(event: ArtifactEvent): EventView | undefined {
   if (event.type === 'artifact.status') return { phase: event.data.status, transient: true };
   if (event.type !== 'artifact.message') return undefined;
   const { role, content, message } = event.data.message;
@@ -91,7 +91,7 @@ function seen(event: ArtifactEvent): EventView | undefined {
   return role === 'assistant' && type !== 'question' && type !== 'error' ? { text: content } : undefined;
 }
 
-function ended(context: Context, artifact: Artifact, lastReply: string | undefined): Artifact | undefined {
+function resultOf(context: Context, artifact: Artifact, lastReply: string | undefined): Artifact | undefined {
   const prints = context.format !== 'ndjson';
   if (artifact.status === 'completed') return prints ? artifact : undefined;
   const failed = artifact.status === 'failed';

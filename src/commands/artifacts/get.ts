@@ -6,7 +6,7 @@ import type { Artifact, HumanRequest } from '../../interface/types.ts';
 import { pendingQuestion } from '../../watch/watch-artifact.ts';
 import { artifactArgument, artifactId, artifactRecord } from './record.ts';
 
-interface Shown extends Artifact {
+interface ArtifactDetails extends Artifact {
   is_creator: boolean;
   can_edit: boolean;
   /** The question that the generation is waiting on. */
@@ -22,13 +22,13 @@ export default defineCommand({
     { command: 'aops artifacts get ARTIFACT --jq .status', text: 'Print only the status' },
   ],
   result: returns('getArtifact.artifact', { is_creator: 'boolean', can_edit: 'boolean', pending_question: 'object|null' }),
-  output: recordOutput<Shown>(({ is_creator: yours, can_edit: editable, pending_question: asks, ...artifact }) => ({
+  output: recordOutput<ArtifactDetails>(({ is_creator: yours, can_edit: editable, pending_question: asks, ...artifact }) => ({
     ...artifactRecord(artifact),
     Asks: asks === null ? undefined : describeRequest(asks),
     Yours: yours ? 'yes' : 'no',
     'You can': editable ? 'edit' : 'view',
   })),
-  async run(context, input): Promise<Shown> {
+  async run(context, input): Promise<ArtifactDetails> {
     const client = await context.client();
     const params = { artifactId: await artifactId(context, input.artifact) };
     const { artifact, is_creator, can_edit } = await client.call('getArtifact', { params });

@@ -33,17 +33,17 @@ const wholeRecord = (artifact: Artifact) => ({
  * The ID of the artifact with this ID or title, or of the newest one for `@latest`.
  * @throws AopsError `artifact_not_found` (exit 3), UsageError when several have this title
  */
-export async function artifactId(context: Context, wanted: string): Promise<string> {
-  if (isUuid(wanted)) return wanted.toLowerCase();
+export async function artifactId(context: Context, name: string): Promise<string> {
+  if (isUuid(name)) return name.toLowerCase();
   const client = await context.client();
   const fetchPage: FetchPage<Artifact> = async (limit, offset) => {
     const page = await client.call('listArtifacts', { query: { limit, offset } });
     return { items: page.artifacts, total: page.total };
   };
-  if (wanted !== '@latest')
+  if (name !== '@latest')
     return (
       await findByName(
-        wanted,
+        name,
         async () => ({ word: 'artifact', pageSize: 100, fetchPage }),
         ({ title }) => title,
       )
@@ -61,9 +61,9 @@ export async function artifactId(context: Context, wanted: string): Promise<stri
 export async function artifactRevision(context: Context, id: string, versionOrId: string): Promise<ArtifactRevision> {
   const client = await context.client();
   const { revisions } = await client.call('listArtifactRevisions', { params: { artifactId: id } });
-  const wanted = isUuid(versionOrId) ? versionOrId.toLowerCase() : Number(versionOrId.replace(/^v/, ''));
-  const found = revisions.find((one) => one.id === wanted || one.version === wanted);
-  if (found) return found;
+  const reference = isUuid(versionOrId) ? versionOrId.toLowerCase() : Number(versionOrId.replace(/^v/, ''));
+  const match = revisions.find((revision) => revision.id === reference || revision.version === reference);
+  if (match) return match;
   throw new AopsError(`The artifact has no revision ${versionOrId}.`, {
     code: 'revision_not_found',
     exit: exitCodes.notFound,

@@ -73,7 +73,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
   if (clientId === undefined) {
     const [flag] = Object.entries({ '--token-url': tokenUrl, '--scope': scope }).find(([, value]) => value !== undefined) ?? [];
     if (flag !== undefined) throw new UsageError(`${flag} applies only to client credentials.`, 'Pass --client-id too.');
-    return { type: 'token', token: await readSecret(context, { label: 'API key', what: 'a key', accepted: /^[\x21-\x7e]+$/ }) };
+    return { type: 'token', token: await readSecret(context, { label: 'API key', description: 'a key', pattern: /^[\x21-\x7e]+$/ }) };
   }
   const client_id = clientId.trim();
   if (!/^[\x20-\x7e]+$/.test(client_id)) throw new UsageError('--client-id is empty or contains unprintable characters.');
@@ -83,7 +83,7 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
     client_id,
     token_url: normaliseTokenUrl(url, '--token-url'),
     ...(scope === undefined ? {} : { scope: checkScope(scope, '--scope') }),
-    client_secret: await readSecret(context, { label: 'Client secret', what: 'a client secret', accepted: /^[\x20-\x7e]+$/ }),
+    client_secret: await readSecret(context, { label: 'Client secret', description: 'a client secret', pattern: /^[\x20-\x7e]+$/ }),
   };
 }
 
@@ -94,9 +94,9 @@ async function readCredential(context: Context, { clientId, tokenUrl, scope }: C
 async function discovered(context: Context, baseUrl: string): Promise<string | undefined> {
   const network = await networkTo(context, { urls: [baseUrl], isStored: true });
   const { discoverTokenUrl } = await import('../../client/access/discovery.ts');
-  const found = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
-  if (found === undefined) return undefined;
-  const url = normaliseTokenUrl(found, 'The token URL that the service advertises');
+  const tokenUrl = await discoverTokenUrl(baseUrl, { userAgent: userAgent(context), network, signal: context.signal });
+  if (tokenUrl === undefined) return undefined;
+  const url = normaliseTokenUrl(tokenUrl, 'The token URL that the service advertises');
   if (new URL(url).origin === new URL(baseUrl).origin) {
     context.terminal.note(`The service advertises ${url} as its token URL.`);
     return url;
@@ -120,25 +120,25 @@ async function connectWith(context: Context, baseUrl: string, credential: SavedC
   return newClient(context, baseUrl, await oauthCredential(context, credential, network), network);
 }
 
-async function ask(context: Context, what: string, flag: string): Promise<string> {
+async function ask(context: Context, label: string, flag: string): Promise<string> {
   if (!context.terminal.interactive)
-    throw new UsageError(`${what} is missing, and there is no terminal to prompt on.`, `Pass it with ${flag}.`);
-  return (await context.prompter.line({ message: what })).trim();
+    throw new UsageError(`${label} is missing, and there is no terminal to prompt on.`, `Pass it with ${flag}.`);
+  return (await context.prompter.line({ message: label })).trim();
 }
 
-interface Wanted {
+interface SecretInput {
   label: string;
-  what: string;
-  accepted: RegExp;
+  description: string;
+  pattern: RegExp;
 }
 
-async function readSecret(context: Context, { label, what, accepted }: Wanted): Promise<string> {
+async function readSecret(context: Context, { label, description, pattern }: SecretInput): Promise<string> {
   const secret = context.terminal.interactive
     ? await context.prompter.password({ message: label })
     : (await context.readStandardInput()).toString('utf8');
   const trimmed = secret.trim();
-  if (accepted.test(trimmed)) return trimmed;
-  throw new AopsError(`The input is not ${what}: it is empty or contains invalid characters.`, {
+  if (pattern.test(trimmed)) return trimmed;
+  throw new AopsError(`The input is not ${description}: it is empty or contains invalid characters.`, {
     code: 'credential_invalid',
     exit: exitCodes.usage,
     hint: 'Copy it again, without quotes or line breaks.',

@@ -11,7 +11,7 @@ import { queueId } from '../../cli/names/resolve.ts';
 import { queueArgument } from '../../cli/records/queue.ts';
 import { casePriorities } from '../../interface/case-status.ts';
 import type { Case } from '../../interface/types.ts';
-import type { Imported } from './import/import.ts';
+import type { ImportSummary } from './import/import.ts';
 import { caseRecord } from './record.ts';
 
 export default defineCommand({
@@ -39,7 +39,7 @@ export default defineCommand({
     },
   ],
   result: returns('createCases.added_cases[]'),
-  output: recordOutput<Case | Imported>((result) => ('rows' in result ? importedRecord(result) : caseRecord(result))),
+  output: recordOutput<Case | ImportSummary>((result) => ('rows' in result ? importedRecord(result) : caseRecord(result))),
   async run(context, input) {
     const client = await context.client();
     const labels = input.label.map(readLabel);
@@ -64,7 +64,7 @@ export default defineCommand({
   },
 });
 
-const importedRecord = (imported: Imported) => ({
+const importedRecord = (imported: ImportSummary) => ({
   File: imported.file,
   Rows: imported.rows,
   Created: imported.created,

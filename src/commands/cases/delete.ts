@@ -5,7 +5,7 @@ import { textOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { describeCounts, warnOfRuns } from '../../cli/records/case-counts.ts';
 import { eachPart } from './each-part.ts';
-import { bulkText, type Part, selectCases, selectionArguments, selectionFlags, selectionOperations, theOnly } from './selection.ts';
+import { bulkText, onlyCaseId, type Part, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 interface Deleted {
   deletedCount: number;
@@ -30,7 +30,7 @@ export default defineCommand({
     const selection = await selectCases(context, input, { ignoreNotFound: input.ignoreNotFound });
     if (selection.parts.length === 0) return { deletedCount: 0, interruptedRunIds: [] };
     await confirm(context, `Delete ${describeCounts(selection.counts)}?${warnOfRuns(selection.counts)}`);
-    const only = theOnly(selection);
+    const only = onlyCaseId(selection);
     if (only !== undefined) {
       const { interruptedRunIds } = await client.call('deleteCase', { params: { case_id: only } });
       return { deletedCount: 1, interruptedRunIds };

@@ -16,23 +16,25 @@ export async function eachPart<Answer extends object>(
   send: (part: Part) => Promise<Answer>,
   repeat = repeatWithKey,
 ): Promise<Answer> {
-  const whole: Record<string, unknown> = {};
+  const combined: Record<string, unknown> = {};
   for (const [index, part] of parts.entries()) {
     let answer: Answer;
     try {
       answer = await send(part);
     } catch (error) {
-      throw parts.length === 1 ? error : partlyDone(error, { whole, parts, failed: index, repeat });
+      throw parts.length === 1 ? error : partialFailure(error, { combined, parts, failed: index, repeat });
     }
-    add(whole, answer);
+    add(combined, answer);
   }
-  return whole as Answer;
+  return combined as Answer;
 }
 
-function add(whole: Record<string, unknown>, answer: object): void {
+function add(combined: Record<string, unknown>, answer: object): void {
   for (const [name, value] of Object.entries(answer)) {
-    const before = whole[name];
-    whole[name] = Array.isArray(value) ? [...((before as unknown[] | undefined) ?? []), ...value] : Number(before ?? 0) + Number(value);
+    const previous = combined[name];
+    combined[name] = Array.isArray(value)
+      ? [...((previous as unknown[] | undefined) ?? []), ...value]
+      : Number(previous ?? 0) + Number(value);
   }
 }
 
@@ -42,35 +44,35 @@ const repeatWithKey = (key: string | undefined): string =>
 
 interface Progress {
   /** The combined responses of the requests before it. */
-  whole: object;
+  combined: object;
   parts: readonly Part[];
   failed: number;
   repeat: (key: string | undefined) => string;
 }
 
 /** The failure, with how many cases are in which state and the partial result. */
-function partlyDone(error: unknown, { whole, parts, failed, repeat }: Progress): unknown {
+function partialFailure(error: unknown, { combined, parts, failed, repeat }: Progress): unknown {
   if (!(error instanceof AopsError)) return error;
   const key = error.details.idempotency_key;
   // This also covers interruptions and timeouts.
   const isOpen = key !== undefined && error.hint === repeatHint(key);
   if (failed === 0 && !isOpen) return error;
   const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
-  const sum = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
-  const [done, sent, left] = [sum(0, failed), sum(failed, failed + 1), sum(failed + 1, parts.length)];
+  const casesIn = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
+  const [succeeded, sent, unsent] = [casesIn(0, failed), casesIn(failed, failed + 1), casesIn(failed + 1, parts.length)];
   const states = [
-    ...(done === 0 ? [] : [`${done} succeeded`]),
+    ...(succeeded === 0 ? [] : [`${succeeded} succeeded`]),
     ...(isOpen ? [`the outcome of ${sent} is unknown`] : []),
-    ...(isOpen && left === 0 ? [] : [isOpen ? `${left} were not sent` : `${sent + left} did not`]),
+    ...(isOpen && unsent === 0 ? [] : [isOpen ? `${unsent} were not sent` : `${sent + unsent} did not`]),
   ];
-  const partial = new AopsError(`${error.message} Of ${pluralize(done + sent + left, 'case')}, ${inWords(states)}.`, {
+  const partial = new AopsError(`${error.message} Of ${pluralize(succeeded + sent + unsent, 'case')}, ${inWords(states)}.`, {
     code: error.code,
     exit: error.exit,
     hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${repeat(key)}` : repeat(key),
     details: error.details,
     cause: error,
   });
-  return done === 0 ? partial : new ResultError(partial, whole);
+  return succeeded === 0 ? partial : new ResultError(partial, combined);
 }
 
 /** `a`, `a and b`, `a, b, and c` */

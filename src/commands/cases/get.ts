@@ -4,7 +4,7 @@ import { returns } from '../../cli/kit/result.ts';
 import type { Case, CaseEvent, Response } from '../../interface/types.ts';
 import { caseArgument, caseRecord } from './record.ts';
 
-type Seen = Case & Omit<Response<'getCase'>, 'case'>;
+type CaseDetails = Case & Omit<Response<'getCase'>, 'case'>;
 
 export default defineCommand({
   summary: 'Show a case with its data and history',
@@ -15,17 +15,17 @@ export default defineCommand({
     { command: "aops cases get CASE --jq '.data | fromjson | .amount'", text: 'Print a value from its data' },
   ],
   result: returns('getCase.case', { events: 'object[]', approvalBatches: 'object[]' }),
-  output: documentOutput<Seen>(async (seen, view) => {
+  output: documentOutput<CaseDetails>(async (details, view) => {
     const { renderSheet } = await import('../../terminal/sheet.ts');
     const { renderTable } = await import('../../terminal/table.ts');
     const sheet = await renderSheet(
       [
-        { title: 'Case', fields: recordFields({ ...caseRecord(seen), Next: nextCommand(seen) }) },
-        { title: 'Data', fields: recordFields(seen.data === '' ? {} : { Data: seen.data }) },
+        { title: 'Case', fields: recordFields({ ...caseRecord(details), Next: nextCommand(details) }) },
+        { title: 'Data', fields: recordFields(details.data === '' ? {} : { Data: details.data }) },
       ],
       view,
     );
-    const history = await renderTable(seen.events, historyColumns, view);
+    const history = await renderTable(details.events, historyColumns, view);
     return view.tty && history !== '' ? `${sheet}\n${history}` : sheet + history;
   }),
   async run(context, input) {
@@ -36,9 +36,9 @@ export default defineCommand({
 });
 
 /** The command for the next step. */
-function nextCommand({ id, display_status: shown, claimed_by_run_id: run }: Case): string | undefined {
-  if (run !== null && (shown === 'needs_input' || shown === 'in_progress')) return `aops runs watch ${run}`;
-  return shown === 'failed' ? `aops cases retry ${id}` : undefined;
+function nextCommand({ id, display_status: displayStatus, claimed_by_run_id: run }: Case): string | undefined {
+  if (run !== null && (displayStatus === 'needs_input' || displayStatus === 'in_progress')) return `aops runs watch ${run}`;
+  return displayStatus === 'failed' ? `aops cases retry ${id}` : undefined;
 }
 
 const historyColumns = [

@@ -12,16 +12,16 @@ export const heldUpOperations = ['listQueueAgents'] as const;
  * Identifies what blocks the pending cases of a selection, as a string that stays the same as long as nothing changes; undefined if something might
  * change by itself, or if this is unknown. It takes several requests, so only two equal strings in a row show that nothing changes.
  */
-export async function heldUp(client: Client, selection: Selection, counts: CaseCounts): Promise<string | undefined> {
+export async function findBlockingRuns(client: Client, selection: Selection, counts: CaseCounts): Promise<string | undefined> {
   if (counts.pending === 0 || counts.claimed > 0 || counts.postponed > 0) return undefined;
-  const behind: string[] = [];
+  const blockingRuns: string[] = [];
   for (const part of selection.parts) {
     const { pending } = selection.parts.length === 1 ? counts : await countAgain(client, { ...selection, parts: [part] });
     const waiting = pending === 0 ? '' : await waitingRuns(client, part.queueId);
     if (waiting === undefined) return undefined;
-    behind.push(waiting);
+    blockingRuns.push(waiting);
   }
-  return behind.join(' ');
+  return blockingRuns.join(' ');
 }
 
 /** The largest `limit` of searchCases. */
@@ -32,13 +32,13 @@ async function waitingRuns(client: Client, queueId: string): Promise<string | un
   const body = { filters: { status: ['claimed' as const, 'needs_input' as const] }, limit: pageSize };
   const { cases, total } = await client.call('searchCases', { params: { queue_id: queueId }, body });
   if (total > cases.length || cases.some(({ display_status: status }) => status !== 'needs_input')) return undefined;
-  const takers = (await consumersOf(client, queueId)).filter((agent) => agent.case_trigger_enabled || agent.is_handover_target);
+  const agents = (await consumersOf(client, queueId)).filter((agent) => agent.case_trigger_enabled || agent.is_handover_target);
   // A limit that is used up by runs outside this queue does not count: they may end by themselves.
-  const places = takers.reduce(
+  const places = agents.reduce(
     (sum, { at_concurrency_limit: full, concurrency_limit: limit }) => sum + (full ? (limit ?? 1) : Infinity),
     0,
   );
-  if (takers.length === 0 || cases.length < places) return undefined;
+  if (agents.length === 0 || cases.length < places) return undefined;
   return cases
     .map(({ id, claimed_by_run_id: run, updated_at: since }) => `${id}:${run}:${since}`)
     .sort()

@@ -17,30 +17,30 @@ export async function readCases(
   ids: readonly string[],
   { queueId, ignoreNotFound = false }: { queueId?: string | undefined; ignoreNotFound?: boolean } = {},
 ): Promise<Case[]> {
-  const found = new Map<string, Case>();
-  const gone = new Set<string>();
-  const missing = (): string[] => ids.filter((id) => !found.has(id) && !gone.has(id));
+  const casesById = new Map<string, Case>();
+  const missingIds = new Set<string>();
+  const unreadIds = (): string[] => ids.filter((id) => !casesById.has(id) && !missingIds.has(id));
   /** Reads a case and remembers the result, so that each is requested only once. */
   const readOne = async (id: string): Promise<void> => {
     const row = await readCase(client, id, ignoreNotFound);
-    if (row === undefined) gone.add(id);
-    else found.set(id, row);
+    if (row === undefined) missingIds.add(id);
+    else casesById.set(id, row);
   };
   let queue = queueId;
-  const searched = new Set<string>();
-  while (missing().length > few) {
-    const [id] = missing() as [string];
+  const searchedQueues = new Set<string>();
+  while (unreadIds().length > few) {
+    const [id] = unreadIds() as [string];
     if (queue === undefined) await readOne(id);
-    queue ??= found.get(id)?.queue_id;
+    queue ??= casesById.get(id)?.queue_id;
     if (queue === undefined) continue;
-    if (searched.has(queue)) break;
-    searched.add(queue);
-    await searchQueue(client, queue, new Set(missing()), found);
+    if (searchedQueues.has(queue)) break;
+    searchedQueues.add(queue);
+    await searchQueue(client, queue, new Set(unreadIds()), casesById);
     queue = undefined;
   }
   // This includes cases that moved to another page while the pages were read.
-  for (const id of missing()) await readOne(id);
-  return ids.flatMap((id) => found.get(id) ?? []);
+  for (const id of unreadIds()) await readOne(id);
+  return ids.flatMap((id) => casesById.get(id) ?? []);
 }
 
 async function readCase(client: Client, id: string, ignoreNotFound: boolean): Promise<Case | undefined> {
@@ -55,11 +55,11 @@ async function readCase(client: Client, id: string, ignoreNotFound: boolean): Pr
 }
 
 /** Reads the pages of a queue as long as that takes fewer requests than reading the missing cases one by one. */
-async function searchQueue(client: Client, queueId: string, wanted: Set<string>, found: Map<string, Case>): Promise<void> {
-  for (let offset = 0; wanted.size > 0; ) {
+async function searchQueue(client: Client, queueId: string, ids: Set<string>, casesById: Map<string, Case>): Promise<void> {
+  for (let offset = 0; ids.size > 0; ) {
     const { cases, total } = await client.call('searchCases', { params: { queue_id: queueId }, body: { limit: pageSize, offset } });
-    for (const row of cases) if (wanted.delete(row.id)) found.set(row.id, row);
-    if (offset + cases.length >= total || cases.length === 0 || (total - offset) / pageSize > wanted.size) return;
+    for (const row of cases) if (ids.delete(row.id)) casesById.set(row.id, row);
+    if (offset + cases.length >= total || cases.length === 0 || (total - offset) / pageSize > ids.size) return;
     offset += cases.length;
   }
 }

@@ -29,7 +29,7 @@ export default defineCommand({
       statusColumn((row) => row.display_status),
       column('TITLE', (row) => row.title, { shrink: true }),
       column('LABELS', labelTexts, { shrink: true }),
-      column('FOUND', foundIn, { shrink: true }),
+      column('FOUND', matchText, { shrink: true }),
       timeColumn('UPDATED', (row) => row.updated_at, { minViewWidth: 120 }),
     ],
     empty: 'No cases match.',
@@ -47,10 +47,10 @@ export default defineCommand({
 });
 
 /** Characters of the data before a match. */
-const before = 12;
+const contextLength = 12;
 
-function foundIn({ search_match_data_snippet: found }: Case): string | undefined {
-  if (found === undefined) return undefined;
-  const start = found.before.length > before ? `…${found.before.slice(-before)}` : found.before;
-  return `${start}${found.match}${found.after}`.replace(/\s+/g, ' ');
+function matchText({ search_match_data_snippet: snippet }: Case): string | undefined {
+  if (snippet === undefined) return undefined;
+  const start = snippet.before.length > contextLength ? `…${snippet.before.slice(-contextLength)}` : snippet.before;
+  return `${start}${snippet.match}${snippet.after}`.replace(/\s+/g, ' ');
 }

@@ -62,7 +62,7 @@ export async function selectCases(
 ): Promise<Selection> {
   // Not being signed in is reported before anything else.
   await context.client();
-  const selection = input.allMatching ? await matching(context, input, only) : await namedCases(context, input, ignoreNotFound);
+  const selection = input.allMatching ? await matchingCases(context, input, only) : await namedCases(context, input, ignoreNotFound);
   if (sumOf(selection.counts) === 0 && !(ignoreNotFound && !input.allMatching)) {
     const hint =
       only === undefined || input.status.length > 0
@@ -74,7 +74,7 @@ export async function selectCases(
   return selection;
 }
 
-async function matching(context: Context, input: SelectionInput, only: CaseStatusFilter[] | undefined): Promise<Selection> {
+async function matchingCases(context: Context, input: SelectionInput, only: CaseStatusFilter[] | undefined): Promise<Selection> {
   if (input.cases.length > 0) throw new UsageError('--all-matching cannot be combined with the IDs of cases.');
   if (input.queue === undefined) throw new UsageError('--all-matching requires a queue.', 'Specify it with --queue.');
   const id = await queueId(context, input.queue);
@@ -90,19 +90,19 @@ async function namedCases(context: Context, input: SelectionInput, ignoreNotFoun
   if (input.cases.length === 0)
     throw new UsageError('No cases were specified.', 'Pass their IDs, or use --queue QUEUE --all-matching with filters.');
   if (filtering) throw new UsageError('Filters require --all-matching.', 'Cases specified by ID cannot be filtered.');
-  const wanted = input.queue === undefined ? undefined : await queueId(context, input.queue);
+  const wantedQueue = input.queue === undefined ? undefined : await queueId(context, input.queue);
   const ids = await readIds(context, input.cases);
-  const found = await readCases(await context.client(), ids, { queueId: wanted, ignoreNotFound });
-  const stray = wanted === undefined ? undefined : found.find(({ queue_id }) => queue_id !== wanted);
-  if (stray !== undefined)
-    throw new UsageError(`The case ${stray.id} is in another queue.`, 'Omit --queue, or specify the queue of the case.');
-  const parts = [...byQueue(found)].flatMap(([id, cases]) =>
+  const rows = await readCases(await context.client(), ids, { queueId: wantedQueue, ignoreNotFound });
+  const otherCase = wantedQueue === undefined ? undefined : rows.find(({ queue_id }) => queue_id !== wantedQueue);
+  if (otherCase !== undefined)
+    throw new UsageError(`The case ${otherCase.id} is in another queue.`, 'Omit --queue, or specify the queue of the case.');
+  const parts = [...byQueue(rows)].flatMap(([id, cases]) =>
     chunks(
       cases.map((row) => row.id),
       maxIds,
     ).map((case_ids): Part => ({ queueId: id, body: { case_ids } })),
   );
-  return { parts, counts: countsOf(found) };
+  return { parts, counts: countsOf(rows) };
 }
 
 /** The IDs without duplicates; on standard input they are separated by white space. @throws UsageError */
@@ -136,30 +136,30 @@ function byQueue(cases: readonly Case[]): Map<string, Case[]> {
 export async function countAgain(client: Client, { parts }: Selection): Promise<CaseCounts> {
   const [first] = parts;
   if (first !== undefined && 'all_matching' in first.body) return caseCounts(client, first.queueId, first.body);
-  const found: Case[] = [];
+  const cases: Case[] = [];
   for (const { queueId: id, body } of parts)
-    if ('case_ids' in body) found.push(...(await readCases(client, body.case_ids, { queueId: id })));
-  return countsOf(found);
+    if ('case_ids' in body) cases.push(...(await readCases(client, body.case_ids, { queueId: id })));
+  return countsOf(cases);
 }
 
 /** Whether none of the matching cases has one of these statuses. One request checks this, because counts are read one after another. */
-export async function noneIs(client: Client, { parts }: Selection, statuses: CaseStatusFilter[]): Promise<boolean> {
+export async function hasNoCaseIn(client: Client, { parts }: Selection, statuses: CaseStatusFilter[]): Promise<boolean> {
   const [first] = parts;
   if (first === undefined || 'case_ids' in first.body) return true;
   const { filters } = first.body;
-  const among = statuses.filter((status) => filters.status?.includes(status) ?? true);
-  return among.length === 0 || (await casesOf(client, first.queueId, first.body, among)) === 0;
+  const remainingStatuses = statuses.filter((status) => filters.status?.includes(status) ?? true);
+  return remainingStatuses.length === 0 || (await casesOf(client, first.queueId, first.body, remainingStatuses)) === 0;
 }
 
 /** The ID of the case, if exactly one was specified. */
-export function theOnly({ parts: [part, ...others] }: Selection): string | undefined {
-  if (part === undefined || others.length > 0 || !('case_ids' in part.body)) return undefined;
+export function onlyCaseId({ parts: [part, ...otherParts] }: Selection): string | undefined {
+  if (part === undefined || otherParts.length > 0 || !('case_ids' in part.body)) return undefined;
   return part.body.case_ids.length === 1 ? part.body.case_ids[0] : undefined;
 }
 
 /** `Deleted 3 cases.`, followed by how many were skipped and how many runs were interrupted. */
 export function bulkText(verb: string, changed: number, skipped: number, interrupted: readonly string[] = []): string {
-  const left = skipped === 0 ? '' : ` Skipped ${pluralize(skipped, 'case')}.`;
+  const skippedText = skipped === 0 ? '' : ` Skipped ${pluralize(skipped, 'case')}.`;
   const runs = interrupted.length === 0 ? '' : ` Interrupted ${pluralize(interrupted.length, 'run')}.`;
-  return `${verb} ${pluralize(changed, 'case')}.${left}${runs}`;
+  return `${verb} ${pluralize(changed, 'case')}.${skippedText}${runs}`;
 }

@@ -18,8 +18,8 @@ import type { CaseStatusFilter } from '../../interface/types.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { Pace } from '../../watch/pace.ts';
 import { retryThroughOutages } from '../../watch/polling.ts';
-import { heldUp, heldUpOperations } from './held-up.ts';
-import { countAgain, noneIs, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
+import { findBlockingRuns, heldUpOperations } from './held-up.ts';
+import { countAgain, hasNoCaseIn, selectCases, selectionArguments, selectionFlags, selectionOperations } from './selection.ts';
 
 export default defineCommand({
   summary: 'Wait until cases are completed or failed',
@@ -52,19 +52,19 @@ export default defineCommand({
     const poll = retryThroughOutages(async () => {
       const counts = initial ?? (await countAgain(client, selection));
       initial = undefined;
-      const ended = open.every((status) => counts[status] === 0) && (await noneIs(client, selection, open));
-      const behind = ended || input.onRequest === 'wait' ? undefined : await heldUp(client, selection, counts);
+      const ended = open.every((status) => counts[status] === 0) && (await hasNoCaseIn(client, selection, open));
+      const behind = ended || input.onRequest === 'wait' ? undefined : await findBlockingRuns(client, selection, counts);
       return { counts, ended, behind };
     }, context);
     try {
       for (let summary = '', behind: string | undefined; ; ) {
         const state = await poll();
-        if (state.ended || (state.behind !== undefined && state.behind === behind)) return concluded(state.counts);
-        const before = summary;
+        if (state.ended || (state.behind !== undefined && state.behind === behind)) return resultOf(state.counts);
+        const previous = summary;
         summary = describeCounts(state.counts);
         behind = state.behind;
         spinner.update(`Waiting for ${summary}`);
-        await pace.pause(summary !== before, signal);
+        await pace.pause(summary !== previous, signal);
       }
     } finally {
       spinner.stop();
@@ -73,7 +73,7 @@ export default defineCommand({
 });
 
 /** @throws ResultError exit 10 or 12 */
-function concluded(counts: CaseCounts): DisplayCounts {
+function resultOf(counts: CaseCounts): DisplayCounts {
   const result = toDisplayCounts(counts);
   if (counts.failed > 0) {
     const message = `${pluralize(counts.failed, 'case')} failed.`;

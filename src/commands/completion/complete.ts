@@ -37,11 +37,11 @@ export default defineCommand({
  */
 function atCursor(words: readonly string[]): { before: string[]; current: string; prefix: string } {
   const before = words.slice(0, -1);
-  const last = words.at(-1) ?? '';
-  const [, flag, value] = /^(--[\w-]+)=(.*)$/.exec(last) ?? [];
+  const lastWord = words.at(-1) ?? '';
+  const [, flag, value] = /^(--[\w-]+)=(.*)$/.exec(lastWord) ?? [];
   if (flag !== undefined && value !== undefined) return { before: [...before, flag], current: value, prefix: `${flag}=` };
   if (before.at(-1) === '=') before.pop();
-  return { before, current: last === '=' ? '' : last, prefix: '' };
+  return { before, current: lastWord === '=' ? '' : lastWord, prefix: '' };
 }
 
 /** Names with control characters are left out: they do not belong on a command line. */

@@ -73,7 +73,7 @@ function explained(key: string, { value, name, shadowed }: Resolved<ExplainedSet
   };
 }
 
-function credential({ credential: found, credential_problem }: ResolvedConfig): ExplainedSetting {
-  const row = explained('credential', { ...found, value: found.masked });
-  return credential_problem ? { ...row, source: `${found.name}: ${credential_problem.message}` } : row;
+function credential({ credential: resolvedCredential, credential_problem }: ResolvedConfig): ExplainedSetting {
+  const row = explained('credential', { ...resolvedCredential, value: resolvedCredential.masked });
+  return credential_problem ? { ...row, source: `${resolvedCredential.name}: ${credential_problem.message}` } : row;
 }

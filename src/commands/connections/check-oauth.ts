@@ -17,10 +17,10 @@ export default defineCommand({
     { command: 'aops connections check-oauth crm --jq .supports_dcr', text: 'Print whether clients are registered automatically' },
   ],
   result: returns('checkMcpOAuth'),
-  output: recordOutput<Response<'checkMcpOAuth'>>((found) => ({
-    Authorization: found.authorization_endpoint ?? 'not offered; pass a token as a header if one is needed',
-    Registration: found.authorization_endpoint === undefined ? undefined : found.supports_dcr ? 'automatic' : 'manual',
-    Scopes: found.scopes?.join(' '),
+  output: recordOutput<Response<'checkMcpOAuth'>>((oauth) => ({
+    Authorization: oauth.authorization_endpoint ?? 'not offered; pass a token as a header if one is needed',
+    Registration: oauth.authorization_endpoint === undefined ? undefined : oauth.supports_dcr ? 'automatic' : 'manual',
+    Scopes: oauth.scopes?.join(' '),
   })),
   async run(context, { server }) {
     const client = await context.client();

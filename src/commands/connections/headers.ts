@@ -38,24 +38,24 @@ const usuallySecret = /authorization|cookie|secret|token|password|api-?key/i;
 export async function readHeaders(context: Context, input: HeaderInput): Promise<Headers> {
   const headers: Headers = { plaintext: {}, secret: {} };
   const names = new Set<string>();
-  const take = (name: string, flag: string): void => {
+  const addSecret = (name: string, flag: string): void => {
     if (!headerName.test(name)) throw new UsageError(`"${name}" is not a valid header name for ${flag}.`);
     if (names.has(name.toLowerCase())) throw new UsageError(`The header ${name} appears twice.`);
     names.add(name.toLowerCase());
   };
   for (const word of input.plainHeader) {
-    const at = word.indexOf('=');
-    if (at < 0) throw new UsageError(`--plain-header must have the form NAME=VALUE; "${word}" does not.`);
-    take(word.slice(0, at), '--plain-header');
-    headers.plaintext[word.slice(0, at)] = word.slice(at + 1);
-    if (usuallySecret.test(word.slice(0, at)))
-      context.terminal.warn(`${word.slice(0, at)} is visible to everyone who can see the connection. Use --header for secrets.`);
+    const separator = word.indexOf('=');
+    if (separator < 0) throw new UsageError(`--plain-header must have the form NAME=VALUE; "${word}" does not.`);
+    addSecret(word.slice(0, separator), '--plain-header');
+    headers.plaintext[word.slice(0, separator)] = word.slice(separator + 1);
+    if (usuallySecret.test(word.slice(0, separator)))
+      context.terminal.warn(`${word.slice(0, separator)} is visible to everyone who can see the connection. Use --header for secrets.`);
   }
   for (const word of input.header) {
-    const at = word.indexOf('=');
-    const name = at < 0 ? word : word.slice(0, at);
-    take(name, '--header');
-    headers.secret[name] = await secretValue(context, name, at < 0 ? undefined : word.slice(at + 1));
+    const separator = word.indexOf('=');
+    const name = separator < 0 ? word : word.slice(0, separator);
+    addSecret(name, '--header');
+    headers.secret[name] = await secretValue(context, name, separator < 0 ? undefined : word.slice(separator + 1));
   }
   return headers;
 }
@@ -99,8 +99,8 @@ export function mergedHeaders(connection: Connection, added: Headers, removed: r
   const replacedNames = new Set(
     [...removed, ...Object.keys(added.plaintext), ...Object.keys(added.secret)].map((name) => name.toLowerCase()),
   );
-  const known = new Set(Object.keys({ ...plaintext, ...secret }).map((name) => name.toLowerCase()));
-  const unknown = removed.find((name) => !known.has(name.toLowerCase()));
+  const headerNames = new Set(Object.keys({ ...plaintext, ...secret }).map((name) => name.toLowerCase()));
+  const unknown = removed.find((name) => !headerNames.has(name.toLowerCase()));
   if (unknown !== undefined) throw new UsageError(`${connection.name} has no header ${unknown}.`);
   const without = (headers: Record<string, string>) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => !replacedNames.has(name.toLowerCase())));

@@ -16,17 +16,17 @@ export async function changeTimes(context: Context): Promise<ReadonlyMap<string,
 
 /**
  * The connection that has been authorized since then. Rejects with the signal's reason.
- * @param wanted the existing connection, or the name of the new one
+ * @param selector the existing connection, or the name of the new one
  */
 export async function authorizedSince(
   context: Context,
   before: ReadonlyMap<string, string>,
-  wanted: { id?: string | undefined; name?: string | undefined },
+  selector: { id?: string | undefined; name?: string | undefined },
 ): Promise<Connection> {
   for (;;) {
     for await (const connection of allConnections(context)) {
       const { id, name, auth_method, has_oauth_tokens, broken_at, updated_at } = connection;
-      const isMeant = wanted.id === undefined ? !before.has(id) && name === (wanted.name ?? name) : id === wanted.id;
+      const isMeant = selector.id === undefined ? !before.has(id) && name === (selector.name ?? name) : id === selector.id;
       const isAuthorized = auth_method === 'oauth' && has_oauth_tokens !== false && !broken_at;
       if (isMeant && isAuthorized && before.get(id) !== updated_at) return connection;
     }

@@ -31,8 +31,8 @@ export async function machineChecks(context: Context): Promise<Check[]> {
 
 function nodeCheck({ launcher: { nodeVersion } }: Context): Check {
   const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
-  const recent = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
-  return recent ? ok('node', nodeVersion) : fail('node', `${nodeVersion} is too old`, `Install Node ${oldestNode.join('.')} or later.`);
+  const isRecent = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+  return isRecent ? ok('node', nodeVersion) : fail('node', `${nodeVersion} is too old`, `Install Node ${oldestNode.join('.')} or later.`);
 }
 
 /** Checks that a file can be created in each folder, or that the nearest existing folder above it is writable. */
@@ -91,8 +91,8 @@ async function existing(folder: string): Promise<string> {
     await access(folder);
     return folder;
   } catch {
-    const above = path.dirname(folder);
-    return above === folder ? folder : existing(above);
+    const parent = path.dirname(folder);
+    return parent === folder ? folder : existing(parent);
   }
 }
 

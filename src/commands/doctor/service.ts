@@ -28,14 +28,14 @@ export async function serviceChecks(context: Context): Promise<Check[]> {
     const request = operationRequest('getTeam', { params: { teamId: context.teamId() } });
     const sent = steadyTime(context.clock);
     const response = await client.send(request);
-    const took = steadyTime(context.clock) - sent;
+    const milliseconds = steadyTime(context.clock) - sent;
     const { method, path } = request;
     const { team } = checkAnswer('getTeam', readJson(response), { status: response.status, method, path });
     const header = (name: string): string | undefined => [response.headers[name]].flat()[0];
     return [
-      latencyCheck(took),
+      latencyCheck(milliseconds),
       ok('access', `team ${team.name}`),
-      clockCheck(context, header('date'), took),
+      clockCheck(context, header('date'), milliseconds),
       limitCheck(header('ratelimit-remaining'), header('ratelimit-limit')),
       await interfaceCheck(client),
     ];
@@ -55,16 +55,18 @@ function refused(error: unknown): Check[] {
   return [first, second, ...serviceIds.slice(2).map((id) => skip(id, 'not checked'))];
 }
 
-function latencyCheck(took: number): Check {
-  const detail = `responds in ${formatDuration(took)}, including the connection`;
-  return took > slowMilliseconds ? warn('service', detail, 'Check the network, for example a proxy or a VPN.') : ok('service', detail);
+function latencyCheck(milliseconds: number): Check {
+  const detail = `responds in ${formatDuration(milliseconds)}, including the connection`;
+  return milliseconds > slowMilliseconds
+    ? warn('service', detail, 'Check the network, for example a proxy or a VPN.')
+    : ok('service', detail);
 }
 
 /** `Date` is in whole seconds and was set at some time between sending and receiving. */
-function clockCheck({ clock }: Context, date: string | undefined, took: number): Check {
+function clockCheck({ clock }: Context, date: string | undefined, milliseconds: number): Check {
   const serviceTime = Date.parse(date ?? '');
   if (Number.isNaN(serviceTime)) return skip('clock', 'the service does not report its time');
-  const difference = Math.round((serviceTime + 500 - (clock.now() - took / 2)) / 1_000);
+  const difference = Math.round((serviceTime + 500 - (clock.now() - milliseconds / 2)) / 1_000);
   if (Math.abs(difference) * 1_000 <= skewLimit)
     return ok('clock', Math.abs(difference) <= 1 ? 'agrees with the service' : `${Math.abs(difference)}s apart`);
   const apart = formatDuration(Math.abs(difference) * 1_000);

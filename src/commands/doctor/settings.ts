@@ -66,8 +66,8 @@ function proxyCheck({ env }: Context, { base_url }: ResolvedConfig): Check {
 async function tlsCheck(context: Context, { base_url, ca_file, client_cert, credential }: ResolvedConfig): Promise<Check> {
   if (base_url.value === undefined) return skip('tls', 'no service is configured');
   if (base_url.value.startsWith('http:')) return ok('tls', 'not used: the service is on this machine');
-  const off = context.env.NODE_TLS_REJECT_UNAUTHORIZED === '0';
-  if (off)
+  const isVerificationOff = context.env.NODE_TLS_REJECT_UNAUTHORIZED === '0';
+  if (isVerificationOff)
     return fail(
       'tls',
       'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off the verification of certificates',

@@ -19,19 +19,19 @@ export async function* watchInbox(
   load: () => Promise<PendingRequest[]>,
   { clock, signal, pace = new Pace(clock) }: { clock: Clock; signal: AbortSignal; pace?: Pace },
 ): AsyncGenerator<InboxEvent, never, undefined> {
-  let known = new Map<string, PendingRequest>();
+  let previous = new Map<string, PendingRequest>();
   let seq = 0;
   for (;;) {
     const open = await load();
     const ts = new Date(clock.now()).toISOString();
     const current = new Map(open.map((request) => [request.id, request]));
-    const resolved = [...known.values()].filter(({ id }) => !current.has(id));
-    const added = open.filter(({ id }) => !known.has(id));
+    const resolved = [...previous.values()].filter(({ id }) => !current.has(id));
+    const added = open.filter(({ id }) => !previous.has(id));
     for (const { id, title, run_id } of resolved)
       yield { v: 1, seq: ++seq, type: 'human_request.resolved', run_id, ts, data: { human_request_id: id, title } };
     for (const human_request of added)
       yield { v: 1, seq: ++seq, type: 'human_request.pending', run_id: human_request.run_id, ts, data: { human_request } };
-    known = current;
+    previous = current;
     await pace.pause(resolved.length + added.length > 0, signal);
   }
 }

@@ -14,8 +14,8 @@ import { Pace } from '../../watch/pace.ts';
 import { callAtPace, retryThroughOutages } from '../../watch/polling.ts';
 import { teamChanges } from '../../watch/stream-changes.ts';
 import { eventLine, watchInbox } from './events.ts';
+import { InboxSession, type Load } from './inbox-session.ts';
 import { type OnUnreadable, type PendingRequest, pendingRequests } from './pending.ts';
-import { type Load, Sitting } from './sitting.ts';
 
 const empty = 'Nothing is waiting for an answer.';
 
@@ -68,7 +68,7 @@ export default defineCommand({
     const isInteractive = plain && terminal.interactive && terminal.out.isTTY;
     if (!input.watch) {
       const once: Load = () => pendingRequests(client, teamId, agent, onUnreadable);
-      return isInteractive ? new Sitting(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
+      return isInteractive ? new InboxSession(context, client, once).pick(empty).then(() => undefined) : wholeList(await once());
     }
     const pace = new Pace(clock);
     const polling = { call: callAtPace(client, pace, signal) } as Pick<Client, 'call'>;
@@ -78,12 +78,12 @@ export default defineCommand({
       onOutage: outageNotes(context),
     });
     // Ctrl-C at a prompt ends the command without aborting its signal, so the stream must be ended here.
-    const over = new AbortController();
-    teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, over.signal]) }).hurry(pace);
+    const ended = new AbortController();
+    teamChanges(client, teamId, { clock, signal: AbortSignal.any([signal, ended.signal]) }).hurry(pace);
     try {
-      return await (isInteractive ? new Sitting(context, client, load).follow(pace) : printEvents(context, load, pace));
+      return await (isInteractive ? new InboxSession(context, client, load).follow(pace) : printEvents(context, load, pace));
     } finally {
-      over.abort();
+      ended.abort();
     }
   },
 });

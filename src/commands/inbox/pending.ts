@@ -28,7 +28,7 @@ export async function pendingRequests(
   agentId: string | undefined,
   onUnreadable: OnUnreadable,
 ): Promise<PendingRequest[]> {
-  const found: PendingRequest[] = [];
+  const requests: PendingRequest[] = [];
   const runs = pagedRows(async (limit, offset) => {
     const query = { status: 'waiting' as const, limit, offset, ...(agentId === undefined ? {} : { agent_id: agentId }) };
     const page = await client.call('listRuns', { params: { teamId }, query });
@@ -36,19 +36,19 @@ export async function pendingRequests(
   }, 100);
   for await (const run of runs) {
     // The list of a service might not include the request.
-    const request = run.pending_human_request ?? (await requestShown(client, run.id, onUnreadable));
+    const request = run.pending_human_request ?? (await readableRequest(client, run.id, onUnreadable));
     if (request) {
       const { id: run_id, title: run_title, run_number = null, agent_id, agent_name } = run;
-      found.push({ ...request, run_id, run_title, run_number, agent_id, agent_name });
+      requests.push({ ...request, run_id, run_title, run_number, agent_id, agent_name });
     }
   }
-  return found.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+  return requests.sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }
 
 /** Errors that concern a single run, so that other runs can still be read. */
 const singleRunErrors: readonly string[] = ['run_not_shown', 'unusable_answer'];
 
-async function requestShown(client: Pick<Client, 'call'>, runId: string, onUnreadable: OnUnreadable): Promise<HumanRequest | null> {
+async function readableRequest(client: Pick<Client, 'call'>, runId: string, onUnreadable: OnUnreadable): Promise<HumanRequest | null> {
   try {
     return await requestOf(client, runId);
   } catch (error) {

@@ -10,7 +10,7 @@ import type { BackupInfo, Problem } from '../../service/backup/index.ts';
 import { startSpinner } from '../../terminal/progress.ts';
 import { formatSize } from '../../terminal/size.ts';
 import type { BackupRecord } from './backup-record.ts';
-import type { Held } from './hold.ts';
+import type { HeldDataDirectory } from './hold.ts';
 import { makeWorkFolder } from './work-folder.ts';
 
 export interface WrittenBackup extends BackupRecord {
@@ -28,7 +28,11 @@ const privateMode = 0o600;
 const updateMilliseconds = 200;
 
 /** @param file the target; `-` is stdout. @throws AopsError `disk_full`, `not_writable`, or the reason why the hold was lost */
-export async function writeBackup(context: Context, held: Held, { file, force }: { file: string; force: boolean }): Promise<WrittenBackup> {
+export async function writeBackup(
+  context: Context,
+  held: HeldDataDirectory,
+  { file, force }: { file: string; force: boolean },
+): Promise<WrittenBackup> {
   const { backupBytes, newProgress } = await import('../../service/backup/index.ts');
   const progress = newProgress();
   const toStdout = file === '-';

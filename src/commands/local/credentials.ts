@@ -90,13 +90,13 @@ export async function listCredentials(context: Context, kind: Managed, input: Li
 export async function requireCredentialNamed(context: Context, kind: Managed, idOrName: string): Promise<LocalCredential> {
   const client = await context.client();
   const id = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
-  const found: LocalCredential[] = [];
+  const credentials: LocalCredential[] = [];
   for await (const row of pagedRows((limit, offset) => fetchPage(client, kind, { limit, offset }), 100))
-    if (id === undefined ? row.name === idOrName : row.id === id) found.push(row);
-  if (found.length === 1) return found[0] as LocalCredential;
-  const ids = found.map(({ id }) => id).join(', ');
-  if (found.length > 1)
-    throw new UsageError(`There are ${found.length} ${operations[kind].rows} named "${idOrName}".`, `Specify the ID of one: ${ids}`);
+    if (id === undefined ? row.name === idOrName : row.id === id) credentials.push(row);
+  if (credentials.length === 1) return credentials[0] as LocalCredential;
+  const ids = credentials.map(({ id }) => id).join(', ');
+  if (credentials.length > 1)
+    throw new UsageError(`There are ${credentials.length} ${operations[kind].rows} named "${idOrName}".`, `Specify the ID of one: ${ids}`);
   throw new AopsError(`There is no ${kind} "${idOrName}".`, {
     code: `${kind}_not_found`,
     exit: exitCodes.notFound,

@@ -19,7 +19,7 @@ const pollMilliseconds = 50;
 const lease = 30_000;
 const renewEvery = 8_000;
 
-export interface Held extends HeldDirectory {
+export interface HeldDataDirectory extends HeldDirectory {
   /** Whether a service is using the directory. */
   readonly running: boolean;
   /** Aborted when the hold is lost. */
@@ -29,7 +29,7 @@ export interface Held extends HeldDirectory {
 }
 
 /** @throws AopsError `no_data`, `backup_running`, `data_directory_in_use` when its owner does not respond */
-export async function holdDirectory(context: Context, dataDirectory: string): Promise<Held> {
+export async function holdDirectory(context: Context, dataDirectory: string): Promise<HeldDataDirectory> {
   const { holdStopped } = await import('../../service/backup/index.ts');
   const deadline = context.clock.now() + ownerMilliseconds;
   for (;;) {
@@ -46,7 +46,7 @@ export async function holdDirectory(context: Context, dataDirectory: string): Pr
   }
 }
 
-async function holdRunning(context: Context, state: LocalState, dataDirectory: string): Promise<Held> {
+async function holdRunning(context: Context, state: LocalState, dataDirectory: string): Promise<HeldDataDirectory> {
   // The hold must be released even after Ctrl-C, because runs and removals wait for it.
   const lasting = { ...context, signal: new AbortController().signal };
   const client = await ownerClient(lasting, { ...state, data_dir: dataDirectory });
@@ -60,14 +60,14 @@ async function holdRunning(context: Context, state: LocalState, dataDirectory: s
 }
 
 /** A hold of a running service, which this command renews until it is released. */
-export class RunningHold implements Held {
+export class RunningHold implements HeldDataDirectory {
   readonly path: string;
   readonly createdAt: string;
   readonly running = true;
   readonly #context: Pick<Context, 'clock' | 'signal'>;
   readonly #client: Pick<Client, 'call' | 'close'>;
-  readonly #lost = new AbortController();
-  readonly #done = new AbortController();
+  readonly #lossController = new AbortController();
+  readonly #releaseController = new AbortController();
   #hold: BackupHold;
   /** When the hold was last renewed. */
   #renewedAt: number;
@@ -83,7 +83,7 @@ export class RunningHold implements Held {
   }
 
   get lost(): AbortSignal {
-    return this.#lost.signal;
+    return this.#lossController.signal;
   }
 
   runsWaited = (): boolean => this.#hold.runs_waited;
@@ -93,28 +93,28 @@ export class RunningHold implements Held {
     await copyFile(path.join(this.path, 'aops.db'), to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     await chmod(to, 0o600);
     // The copy is valid if the file was still held at the end.
-    await this.#goOn('everything');
+    await this.#renew('everything');
   }
 
   keepFilesAlone(): Promise<void> {
-    return this.#goOn('files');
+    return this.#renew('files');
   }
 
   /** If the service cannot be reached, the hold expires by itself. */
   async release(): Promise<void> {
-    this.#done.abort();
+    this.#releaseController.abort();
     const params = { hold_id: this.#hold.id };
     const signal = AbortSignal.timeout(2_000);
     await this.#client.call('deleteBackupHold', { params }, { confidential: true, signal }).catch(() => undefined);
     await this.#client.close();
   }
 
-  async #goOn(holds: BackupHold['holds']): Promise<void> {
+  async #renew(holds: BackupHold['holds']): Promise<void> {
     try {
       const { hold } = await this.#client.call(
         'updateBackupHold',
         { params: { hold_id: this.#hold.id }, body: { holds } },
-        { confidential: true, signal: anySignal([this.#context.signal, this.#done.signal]) },
+        { confidential: true, signal: anySignal([this.#context.signal, this.#releaseController.signal]) },
       );
       this.#hold = hold;
       this.#renewedAt = steadyTime(this.#context.clock);
@@ -127,27 +127,27 @@ export class RunningHold implements Held {
   async #prolong(): Promise<void> {
     try {
       for (;;) {
-        await this.#context.clock.sleep(renewEvery, this.#done.signal);
-        await this.#goOn(this.#hold.holds);
+        await this.#context.clock.sleep(renewEvery, this.#releaseController.signal);
+        await this.#renew(this.#hold.holds);
       }
     } catch (error) {
-      if (!this.#done.signal.aborted) this.#lost.abort(error);
+      if (!this.#releaseController.signal.aborted) this.#lossController.abort(error);
     }
   }
 }
 
-/** The error for a lost hold. @param silent milliseconds since the hold was last renewed */
-function holdLost(cause: unknown, silent: number): AopsError {
+/** The error for a lost hold. @param silentMilliseconds milliseconds since the hold was last renewed */
+function holdLost(cause: unknown, silentMilliseconds: number): AopsError {
   const isGone = cause instanceof ServiceAnswerError && cause.status === 404;
-  const [why, hint] = !isGone
+  const [reason, hint] = !isGone
     ? ['the service could no longer be reached', 'Check with `aops local status` whether it was stopped, and run the command again.']
-    : silent > lease
+    : silentMilliseconds > lease
       ? [
-          `this command was delayed for ${Math.round(silent / 1_000)} seconds, but the service waits only ${lease / 1_000}`,
+          `this command was delayed for ${Math.round(silentMilliseconds / 1_000)} seconds, but the service waits only ${lease / 1_000}`,
           'Run the command again when the machine is less busy.',
         ]
       : ['the service was restarted', 'Run the command again.'];
-  return new AopsError(`The backup was not completed: ${why} before everything was copied.`, {
+  return new AopsError(`The backup was not completed: ${reason} before everything was copied.`, {
     code: 'backup_hold_lost',
     exit: exitCodes.unavailable,
     hint,

@@ -27,8 +27,8 @@ export function boundedLog(file: string, limit = logFileLimit): (() => void) | u
   return isOwn ? () => keepWithin(file, limit) : undefined;
 }
 
-const isSame = (one: { dev: number; ino: number }, other: { dev: number; ino: number }): boolean =>
-  one.dev === other.dev && one.ino === other.ino;
+const isSame = (file: { dev: number; ino: number }, otherFile: { dev: number; ino: number }): boolean =>
+  file.dev === otherFile.dev && file.ino === otherFile.ino;
 
 /** Truncates a log file that is larger than the limit, in bytes. If the disk is full, the log is not changed. */
 export function keepWithin(file: string, limit: number): void {

@@ -23,16 +23,16 @@ export default defineCommand({
     { command: 'aops local logs -f --tail 20', text: 'Print the last 20 entries and follow the log' },
   ],
   async run(context, input) {
-    const found = await findService(context, input.dataDir);
-    if (found?.served) {
-      throw new AopsError(`The service at ${found.state.url} was started with \`aops serve\`, which writes its log to stderr.`, {
+    const service = await findService(context, input.dataDir);
+    if (service?.served) {
+      throw new AopsError(`The service at ${service.state.url} was started with \`aops serve\`, which writes its log to stderr.`, {
         code: 'log_not_found',
         exit: exitCodes.notFound,
         hint: 'Look where it was started: in its terminal, or in the journal of its process manager.',
       });
     }
     const directory = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
-    const name = logFile(found?.state.data_dir ?? directory);
+    const name = logFile(service?.state.data_dir ?? directory);
     const log = await LogReader.open(name).catch((error: unknown) => {
       if (!isAbsent(error)) throw readFailure(error, name);
       throw new AopsError('There is no log yet.', {
@@ -41,8 +41,8 @@ export default defineCommand({
         hint: 'Start the local service with `aops local up`.',
       });
     });
-    const plain = context.terminal.out.isTTY ? readableLine : (line: string) => line;
-    const format = context.format === 'table' ? plain : parsableLine;
+    const formatLine = context.terminal.out.isTTY ? readableLine : (line: string) => line;
+    const format = context.format === 'table' ? formatLine : parsableLine;
     const show = async (lines: readonly string[]): Promise<void> => {
       for (const line of lines) await context.terminal.line(format(line));
     };

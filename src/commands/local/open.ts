@@ -52,8 +52,8 @@ export default defineCommand({
 });
 
 async function requireService(context: Context, dataDir: string | undefined): Promise<LocalState> {
-  const found = await findService(context, dataDir);
-  if (found !== undefined) return found.state;
+  const service = await findService(context, dataDir);
+  if (service !== undefined) return service.state;
   throw new AopsError('The local service is not running.', {
     code: 'local_service_not_running',
     exit: exitCodes.unavailable,

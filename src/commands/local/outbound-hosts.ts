@@ -10,7 +10,7 @@ export const withOwnMachine = (hosts: readonly string[]): string[] => [...new Se
 export function hostsInWords(hosts: readonly string[] | null | undefined): string | undefined {
   if (hosts === null || hosts === undefined) return undefined;
   if (hosts.length === 0) return 'not allowed';
-  const others = hosts.filter((host) => host !== ownMachine);
-  const places = [...(others.length < hosts.length ? ['this machine'] : []), ...others];
-  return others.length === 0 ? undefined : `allowed to ${places.join(', ')}`;
+  const otherHosts = hosts.filter((host) => host !== ownMachine);
+  const places = [...(otherHosts.length < hosts.length ? ['this machine'] : []), ...otherHosts];
+  return otherHosts.length === 0 ? undefined : `allowed to ${places.join(', ')}`;
 }

@@ -100,16 +100,16 @@ export default defineCommand({
     Retention: retentionInWords(status.retention, status.sandbox_retention),
   })),
   async run(context, input): Promise<LocalStatus> {
-    const found = await findService(context, input.dataDir);
-    if (!found) {
+    const service = await findService(context, input.dataDir);
+    if (!service) {
       const data_dir = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
       return { ...notRunning, data_dir };
     }
-    const { served, state } = found;
+    const { served, state } = service;
     const own = Object.fromEntries(Object.keys(notRunning).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
     // Defaults for the state of an older version.
     const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [ownMachine], connection_hosts: [ownMachine] };
-    const how: Partial<LocalStatus> = served ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
-    return { ...notRunning, ...older, ...own, ...how, running: true };
+    const startDetails: Partial<LocalStatus> = served ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
+    return { ...notRunning, ...older, ...own, ...startDetails, running: true };
   },
 });

@@ -25,8 +25,8 @@ export async function allTeams(context: Context): Promise<LocalTeam[]> {
 export async function requireTeam(context: Context, idOrName: string): Promise<LocalTeam> {
   const teams = await allTeams(context);
   const teamId = isUuid(idOrName) ? idOrName.toLowerCase() : undefined;
-  const found = teams.find(({ id, name }) => (teamId === undefined ? name === idOrName : id === teamId));
-  if (found) return found;
+  const match = teams.find(({ id, name }) => (teamId === undefined ? name === idOrName : id === teamId));
+  if (match) return match;
   const similar = nearest(
     idOrName,
     teams.map(({ name }) => name),

@@ -222,8 +222,8 @@ function openLog(file: string): number {
 async function orOtherService(context: Context, dataDirectory: string, error: AopsError): Promise<LocalState> {
   const deadline = context.clock.now() + ownerMilliseconds;
   while (error.code === 'data_directory_in_use' && context.clock.now() < deadline) {
-    const other = await runningService(context);
-    if (other?.data_dir === dataDirectory) return other;
+    const otherService = await runningService(context);
+    if (otherService?.data_dir === dataDirectory) return otherService;
     // The other service might still be starting. If it responds but is not the local service, it belongs to someone else.
     const owner = await readState(serviceFile(dataDirectory));
     if (owner && (await readHealth(owner.url))?.instance_id === owner.instance_id && !(await runningService(context))) break;

@@ -61,10 +61,10 @@ async function sweep(own: string, clock: Clock): Promise<void> {
     const other = path.join(parent, name);
     if (!name.startsWith(prefix) || other === own) continue;
     try {
-      const found = await lstat(other);
+      const stats = await lstat(other);
       // In a shared place, only folders that no other user can have created or can change.
-      const isOurs = found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0;
-      if (isOurs && clock.now() - (await lastTouched(other)) > staleMilliseconds) await rm(other, { recursive: true, force: true });
+      const isOurs = stats.isDirectory() && stats.uid === uid && (stats.mode & 0o022) === 0;
+      if (isOurs && clock.now() - (await lastUsedAt(other)) > staleMilliseconds) await rm(other, { recursive: true, force: true });
     } catch {
       // The folder is already gone or cannot be removed.
     }
@@ -72,7 +72,7 @@ async function sweep(own: string, clock: Clock): Promise<void> {
 }
 
 /** The time of the last change, in milliseconds since the epoch. */
-async function lastTouched(folder: string): Promise<number> {
+async function lastUsedAt(folder: string): Promise<number> {
   const places = [folder, ...(await readdir(folder)).map((name) => path.join(folder, name))];
   return Math.max(...(await Promise.all(places.map((place) => lstat(place)))).map(({ mtimeMs }) => mtimeMs));
 }

@@ -5,7 +5,7 @@ import type { ListedTool } from '../../client/mcp/tools.ts';
 
 /** The tool with this name. @throws AopsError `tool_not_found` with a suggestion */
 export function toolNamed(tools: readonly ListedTool[], name: string): ListedTool {
-  const tool = tools.find((known) => known.name === name);
+  const tool = tools.find((candidate) => candidate.name === name);
   if (tool !== undefined) return tool;
   const names = tools.map((known) => known.name);
   const similar = nearest(name, names);
@@ -44,7 +44,9 @@ export async function checkArguments(tool: ListedTool, args: Record<string, unkn
   if (problems.length === 0) return;
   const lines = problems.map(({ path, message }) => `${path || 'the object'} ${message}`);
   const typed = problems.some(({ message }) => /must be (an integer|a number|true or false|null)/.test(message));
-  const known = Object.keys((tool.inputSchema.properties ?? {}) as object).join(', ');
-  const hint = typed ? '-F sends numbers, true, false and null; -f sends text.' : `The arguments of ${tool.name} are: ${known || 'none'}.`;
+  const argumentNames = Object.keys((tool.inputSchema.properties ?? {}) as object).join(', ');
+  const hint = typed
+    ? '-F sends numbers, true, false and null; -f sends text.'
+    : `The arguments of ${tool.name} are: ${argumentNames || 'none'}.`;
   throw new UsageError(`Invalid arguments for ${tool.name}: ${lines.join('; ')}.`, hint, 'invalid_arguments');
 }

@@ -40,11 +40,11 @@ function httpEntry(context: Context): Entry {
 
 /** The folders that are not in their default places. Secrets from the environment are not passed on. */
 function foldersOf({ env, paths, launcher, cwd }: Context): Record<string, string> {
-  const { AOPS_CONFIG_DIR: _config, AOPS_DATA_DIR: _data, AOPS_CACHE_DIR: _cache, ...others } = env;
-  const usual = configPaths(others, env.HOME ?? os.homedir(), launcher.platform, cwd);
+  const { AOPS_CONFIG_DIR: _config, AOPS_DATA_DIR: _data, AOPS_CACHE_DIR: _cache, ...otherVariables } = env;
+  const defaultPaths = configPaths(otherVariables, env.HOME ?? os.homedir(), launcher.platform, cwd);
   const names = { config: 'AOPS_CONFIG_DIR', data: 'AOPS_DATA_DIR', cache: 'AOPS_CACHE_DIR' } as const;
   const keys = Object.keys(names) as (keyof typeof names)[];
-  return Object.fromEntries(keys.filter((key) => paths[key] !== usual[key]).map((key) => [names[key], paths[key]]));
+  return Object.fromEntries(keys.filter((key) => paths[key] !== defaultPaths[key]).map((key) => [names[key], paths[key]]));
 }
 
 function programEntry(context: Context, absolute: boolean): Entry {

@@ -48,13 +48,13 @@ function inputOf({ terminal, signal }: Context): AsyncIterable<Uint8Array> {
 }
 
 async function finish({ clock, signal }: Context, bridge: Bridge): Promise<void> {
-  const done = new AbortController();
-  const late = clock.sleep(closingMilliseconds, done.signal).then(
+  const closing = new AbortController();
+  const late = clock.sleep(closingMilliseconds, closing.signal).then(
     () => bridge.abort(new AopsError('The client has closed its end.', { code: 'interrupted', exit: exitCodes.interrupted })),
     () => undefined,
   );
   await bridge.idle();
-  done.abort();
+  closing.abort();
   await late;
   if (!signal.aborted) await bridge.close();
 }

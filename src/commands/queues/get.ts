@@ -15,7 +15,7 @@ import { queueArgument, queueRecord } from '../../cli/records/queue.ts';
 import type { Queue, Response } from '../../interface/types.ts';
 
 type Agents = Pick<Response<'listQueueAgents'>, 'producers' | 'consumers'>;
-type Shown = Queue & { case_counts: DisplayCounts } & Partial<Agents>;
+type QueueDetails = Queue & { case_counts: DisplayCounts } & Partial<Agents>;
 
 const agentShape = { agent_id: 'uuid', agent_name: 'string', case_trigger_enabled: 'boolean' } as const;
 
@@ -32,14 +32,14 @@ export default defineCommand({
     producers: [agentShape],
     consumers: [{ ...agentShape, is_handover_target: 'boolean' }],
   }),
-  output: recordOutput<Shown>(({ case_counts: counts, producers, consumers, ...queue }) => ({
+  output: recordOutput<QueueDetails>(({ case_counts: counts, producers, consumers, ...queue }) => ({
     ...queueRecord(queue),
     Cases: describeCounts(fromDisplayCounts(counts)),
     'Processed by': consumers && workers(consumers),
     'Filled by': producers?.map(({ agent_name }) => agent_name).join(', ') || undefined,
     Next: nextCommand(queue.name, counts, consumers),
   })),
-  async run(context, input): Promise<Shown> {
+  async run(context, input): Promise<QueueDetails> {
     const client = await context.client();
     const params = { queue_id: await queueId(context, input.queue) };
     const [{ queue }, counts, agents] = await Promise.all([
@@ -47,8 +47,8 @@ export default defineCommand({
       caseCounts(client, params.queue_id),
       ifOffered(client.call('listQueueAgents', { params })),
     ]);
-    const behind = agents === undefined ? {} : { producers: agents.producers, consumers: agents.consumers };
-    return { ...queue, case_counts: toDisplayCounts(counts), ...behind };
+    const queueAgents = agents === undefined ? {} : { producers: agents.producers, consumers: agents.consumers };
+    return { ...queue, case_counts: toDisplayCounts(counts), ...queueAgents };
   },
 });
 

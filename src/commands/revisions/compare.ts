@@ -16,24 +16,24 @@ export interface ConfigChange {
 
 /** The differences other than the procedure. */
 export function configChanges(before: Build['config'], after: Build['config']): ConfigChange[] {
-  const [one, other] = [flat(before), flat(after)];
-  return [...new Set([...one.keys(), ...other.keys()])]
-    .filter((path) => JSON.stringify(one.get(path)) !== JSON.stringify(other.get(path)))
+  const [valuesBefore, valuesAfter] = [flatten(before), flatten(after)];
+  return [...new Set([...valuesBefore.keys(), ...valuesAfter.keys()])]
+    .filter((path) => JSON.stringify(valuesBefore.get(path)) !== JSON.stringify(valuesAfter.get(path)))
     .map((path) => ({
       path,
-      ...(one.has(path) ? { before: one.get(path) } : {}),
-      ...(other.has(path) ? { after: other.get(path) } : {}),
+      ...(valuesBefore.has(path) ? { before: valuesBefore.get(path) } : {}),
+      ...(valuesAfter.has(path) ? { after: valuesAfter.get(path) } : {}),
     }));
 }
 
 /** Values by path; lists count as values. */
-function flat(value: unknown, path: string[] = [], into = new Map<string, unknown>()): Map<string, unknown> {
+function flatten(value: unknown, path: string[] = [], values = new Map<string, unknown>()): Map<string, unknown> {
   const name = path.join('.');
-  if (name === 'data.input') return into;
+  if (name === 'data.input') return values;
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
-    for (const [key, inner] of Object.entries(value)) flat(inner, [...path, key], into);
-  } else if (value !== null && value !== undefined) into.set(name, value);
-  return into;
+    for (const [key, inner] of Object.entries(value)) flatten(inner, [...path, key], values);
+  } else if (value !== null && value !== undefined) values.set(name, value);
+  return values;
 }
 
 export interface Sides {

@@ -40,13 +40,13 @@ export default defineCommand({
     const { name, from, procedure, runtime } = input;
     checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createRevision'>>;
-    const written = procedure === undefined ? undefined : await readText(context, procedure);
+    const newProcedure = procedure === undefined ? undefined : await readText(context, procedure);
     const agent = await agentId(context, input.agent);
     const other = from ?? fields.source_build_id;
     // The copied revision is read completely only if its configuration is needed: finding it by its ID takes many requests.
     const copied =
-      written === undefined ? undefined : await (other === undefined ? liveRevision(context, agent) : copy(context, other, agent));
-    const config = written === undefined ? fields.config : changedConfig(copied?.config, written, runtime);
+      newProcedure === undefined ? undefined : await (other === undefined ? liveRevision(context, agent) : copy(context, other, agent));
+    const config = newProcedure === undefined ? fields.config : changedConfig(copied?.config, newProcedure, runtime);
     const source = other === undefined ? undefined : (copied?.id ?? (await revisionId(context, other, agent)));
     const body = {
       ...fields,

@@ -56,6 +56,6 @@ export default defineCommand({
 
 /** The agent in front of the `@`, which also applies to the other revision. */
 function agentIn(word: string): string | undefined {
-  const at = word.lastIndexOf('@');
-  return at > 0 ? word.slice(0, at) : undefined;
+  const separator = word.lastIndexOf('@');
+  return separator > 0 ? word.slice(0, separator) : undefined;
 }

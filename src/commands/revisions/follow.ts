@@ -66,9 +66,9 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const sink = await newSink(context);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
-  const asking = new RequestAnswerer(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
+  const answerer = new RequestAnswerer(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
   const signal = AbortSignal.any([context.signal, stop.signal]);
-  let reviewing = false;
+  let isReviewing = false;
   try {
     const onOutage = outageNotes(context);
     for await (const event of watchBuilderRun(client, ids, {
@@ -76,29 +76,29 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
       signal,
       pace,
       onOutage,
-      waitsIndefinitely: asking.busy,
+      waitsIndefinitely: answerer.busy,
     })) {
       await sink.event(event);
-      if (event.type === 'builder_run.asking') asking.pending(event.data.questions);
-      if (event.type === 'builder_run.answered') await asking.resolved(true);
+      if (event.type === 'builder_run.asking') answerer.pending(event.data.questions);
+      if (event.type === 'builder_run.answered') await answerer.resolved(true);
       if (event.type === 'builder_run.proposed' || event.type === 'builder_run.finished') {
-        await asking.end();
+        await answerer.end();
         sink.close();
-        if (event.type === 'builder_run.finished') return ended(context, event.data.builder_run);
-        reviewing = true;
+        if (event.type === 'builder_run.finished') return resultOf(context, event.data.builder_run);
+        isReviewing = true;
         return await settle(context, sink, event.seq, event.data.builder_run, options);
       }
     }
     throw new Error('the stream of events ended before the builder run');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled) {
-      const missing = reviewing ? 'a decision' : 'an answer';
-      const state = asking.open || reviewing ? `is waiting for ${missing}` : 'continues';
+      const missingInput = isReviewing ? 'a decision' : 'an answer';
+      const state = answerer.open || isReviewing ? `is waiting for ${missingInput}` : 'continues';
       context.terminal.note(`Detached. The builder run ${state}. Come back with: aops revisions watch ${ids.buildId}`);
     }
     throw await withResult(context, client, ids, error);
   } finally {
-    await asking.end();
+    await answerer.end();
     sink.close();
   }
 }
@@ -126,19 +126,19 @@ async function settle(
   if (forPeople(context)) await terminal.write(await builderRunSheet(run, await viewOf(context)));
   const buildId = run.build_id as string;
   const verdict = options.verdict ?? (options.onRequest === 'prompt' ? await ask(context, signal) : undefined);
-  if (verdict === undefined) throw waits(context, run, buildId, options.onRequest === 'prompt');
+  if (verdict === undefined) throw waitingForReview(context, run, buildId, options.onRequest === 'prompt');
   const reviewed = await review(context, verdict, buildId, { builder_run_id: run.id, expected_started_at: run.started_at });
-  const after: BuilderRun = { ...run, ...reviewed, phase: null, schedule_suggested: run.schedule_suggested };
+  const finishedRun: BuilderRun = { ...run, ...reviewed, phase: null, schedule_suggested: run.schedule_suggested };
   await sink.event({
     v: 1,
     seq: seq + 1,
     type: 'builder_run.finished',
     builder_run_id: run.id,
     ts: new Date(context.clock.now()).toISOString(),
-    data: { builder_run: after },
+    data: { builder_run: finishedRun },
   });
   if (forPeople(context)) terminal.note(verdictWords(reviewed));
-  return prints(context) ? after : undefined;
+  return prints(context) ? finishedRun : undefined;
 }
 
 async function ask(context: Context, signal: AbortSignal): Promise<Verdict | undefined> {
@@ -162,7 +162,7 @@ async function ask(context: Context, signal: AbortSignal): Promise<Verdict | und
  * The error for a proposal without a decision: exit 12, with the commands to decide.
  * @param chosen whether the person chose to leave it for later
  */
-function waits(context: Context, run: BuilderRun, buildId: string, chosen: boolean): AopsError {
+function waitingForReview(context: Context, run: BuilderRun, buildId: string, chosen: boolean): AopsError {
   const guard = `--builder-run ${run.id}${run.started_at === null ? '' : ` --expected-started-at ${run.started_at}`}`;
   const error = new AopsError('The builder run proposes a change and is waiting for it to be accepted or declined.', {
     code: 'builder_run_waiting_for_approve',
@@ -174,7 +174,7 @@ function waits(context: Context, run: BuilderRun, buildId: string, chosen: boole
 }
 
 /** The result of a builder run that ended by itself or was ended by someone else. */
-function ended(context: Context, run: Followed): Followed | undefined {
+function resultOf(context: Context, run: Followed): Followed | undefined {
   if (run.status === 'completed') {
     if (forPeople(context)) context.terminal.note('The builder run is complete: its proposal was accepted.');
     return prints(context) ? run : undefined;

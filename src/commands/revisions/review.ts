@@ -64,13 +64,13 @@ export async function review(context: Context, verdict: Verdict, buildId: string
 /** The error with what has changed since the proposal was displayed: another request, new answers, or a verdict by someone else. */
 async function explained(context: Context, error: ServiceAnswerError, buildId: string, reviewed: string): Promise<Error> {
   const client = await context.client();
-  const now = await client.call('getLatestBuilderRun', { params: { build_id: buildId } }).catch(() => undefined);
-  if (now === undefined) return error;
-  const since = now.started_at === null ? 'not started yet' : `started ${now.started_at}`;
+  const latestRun = await client.call('getLatestBuilderRun', { params: { build_id: buildId } }).catch(() => undefined);
+  if (latestRun === undefined) return error;
+  const since = latestRun.started_at === null ? 'not started yet' : `started ${latestRun.started_at}`;
   const what =
-    now.id === reviewed
-      ? `It is now ${now.resolution ?? now.status}, ${since}${now.completed_at === null ? '' : `, ended ${now.completed_at}`}.`
-      : `Another builder run has replaced it: ${now.id}, ${now.status}, ${since}. Its request: ${firstLine(now.prompt ?? '')}`;
+    latestRun.id === reviewed
+      ? `It is now ${latestRun.resolution ?? latestRun.status}, ${since}${latestRun.completed_at === null ? '' : `, ended ${latestRun.completed_at}`}.`
+      : `Another builder run has replaced it: ${latestRun.id}, ${latestRun.status}, ${since}. Its request: ${firstLine(latestRun.prompt ?? '')}`;
   return new AopsError(`${error.message}\n${what}`, {
     code: error.code,
     exit: exitCodes.conflict,

@@ -11,7 +11,7 @@ import { questionsOf } from '../../watch/watch-builder-run.ts';
 import { renderConfigDiff } from './compare.ts';
 
 export async function builderRunSheet(run: BuilderRun, view: View): Promise<string> {
-  const asks = questionsOf(run);
+  const questions = questionsOf(run);
   const sheet = await renderRecord(
     recordFields({
       'Builder run': run.id,
@@ -21,7 +21,7 @@ export async function builderRunSheet(run: BuilderRun, view: View): Promise<stri
       Request: run.prompt,
       Error: run.error ?? undefined,
       Ended: run.resolution ?? undefined,
-      Asks: asks === undefined ? undefined : describeRequest(asks),
+      Asks: questions === undefined ? undefined : describeRequest(questions),
       Started: time(run.started_at),
       Completed: run.completed_at === null ? undefined : time(run.completed_at),
     }),

@@ -7,8 +7,8 @@ import { runId } from '../../cli/names/resolve-run.ts';
 export async function agentAndRun(context: Context, run: string): Promise<{ agentId: string; runId: string }> {
   const client = await context.client();
   const id = await runId(context, run);
-  const { run: found } = await client.call('getRun', { params: { run_id: id } });
-  if (found.agent_id !== null) return { agentId: found.agent_id, runId: id };
+  const { run: details } = await client.call('getRun', { params: { run_id: id } });
+  if (details.agent_id !== null) return { agentId: details.agent_id, runId: id };
   throw new AopsError(`Run ${id} has no agent, so this information is not available.`, {
     code: 'agent_not_found',
     exit: exitCodes.notFound,

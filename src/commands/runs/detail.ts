@@ -29,13 +29,13 @@ export default defineCommand({
   },
 });
 
-type Open = Record<string, unknown>;
+type OpenObject = Record<string, unknown>;
 
 function sections(run: RunDetail): Section[] {
   const { total, included, hasMore } = run.conversationPagination;
   const handover = run.handover ?? undefined;
-  const parts: [title: string, fields: Open][] = [
-    ['Run', { ...runRecord(run), Took: took(run), 'Human requests': run.human_in_the_loop_enabled }],
+  const parts: [title: string, fields: OpenObject][] = [
+    ['Run', { ...runRecord(run), Took: duration(run), 'Human requests': run.human_in_the_loop_enabled }],
     [
       'Conversation',
       {
@@ -49,7 +49,7 @@ function sections(run: RunDetail): Section[] {
     ['Handover', handover ?? {}],
     [
       'Integrations',
-      Object.fromEntries(run.integrationInstances.map((instance, index) => [named(instance, index), instance.status ?? instance])),
+      Object.fromEntries(run.integrationInstances.map((instance, index) => [instanceName(instance, index), instance.status ?? instance])),
     ],
     [
       'Sessions',
@@ -66,21 +66,24 @@ function sections(run: RunDetail): Section[] {
 }
 
 const times = (number: number): string => (number === 0 ? 'never' : number === 1 ? 'once' : `${number} times`);
-const count = (messages: Open[], key: string): number => messages.filter((message) => message[key] !== undefined).length;
-const named = (instance: Open, index: number): string => String(instance.name ?? instance.provider ?? instance.id ?? index + 1);
+const count = (messages: OpenObject[], key: string): number => messages.filter((message) => message[key] !== undefined).length;
+const instanceName = (instance: OpenObject, index: number): string =>
+  String(instance.name ?? instance.provider ?? instance.id ?? index + 1);
 
-const took = ({ started_at, completed_at }: RunDetail): string | undefined =>
+const duration = ({ started_at, completed_at }: RunDetail): string | undefined =>
   started_at === null || completed_at === null ? undefined : formatDuration(Date.parse(completed_at) - Date.parse(started_at));
 
 /** A single evaluation, or one for each name: the interface allows both. */
-function evaluation(summaries: Open): Open {
+function evaluation(summaries: OpenObject): OpenObject {
   const { results: _, ...summary } = summaries;
   const entries = 'passed' in summaries ? [['Result', summary] as const] : Object.entries(summaries);
-  return Object.fromEntries(entries.map(([name, one]) => [name, verdict(one)]));
+  return Object.fromEntries(entries.map(([name, entry]) => [name, verdict(entry)]));
 }
 
 function verdict(summary: unknown): unknown {
-  const { passed, total, status, severityCounts, final_comment } = (summary ?? {}) as Open & { severityCounts?: Record<string, number> };
+  const { passed, total, status, severityCounts, final_comment } = (summary ?? {}) as OpenObject & {
+    severityCounts?: Record<string, number>;
+  };
   if (typeof passed !== 'number' || typeof total !== 'number') return summary;
   if (status !== undefined && status !== 'ready') return final_comment ? `${status}\n${String(final_comment)}` : status;
   const issues = issuesInWords(severityCounts);

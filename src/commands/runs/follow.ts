@@ -26,37 +26,37 @@ import { NdjsonSink, type Sink, TranscriptSink } from './sinks.ts';
  * Watches a run until it has ended, and returns it.
  * @throws AopsError exit 12 when it waits for an answer that cannot be given here, with the run if it is printed; the signal's reason on Ctrl-C or --timeout
  */
-export async function followRun(context: Context, followed: NamedRun, options: FollowOptions): Promise<Run> {
-  const runId = followed.id;
-  const named = runForHere(context, followed);
+export async function followRun(context: Context, namedRun: NamedRun, options: FollowOptions): Promise<Run> {
+  const runId = namedRun.id;
+  const named = runForHere(context, namedRun);
   const client = await context.client();
   const sink = await newSink(context, options.onRequest === 'prompt');
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
-  const asking = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
+  const answerer = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
   try {
     const note = outageNotes(context);
     const onOutage = (outage: Outage | undefined): unknown => {
       sink.outage(outage);
       return note(outage);
     };
-    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: asking.busy })) {
+    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: answerer.busy })) {
       await sink.event(event);
-      await observe(asking, event);
+      await observe(answerer, event);
       if (event.type === 'run.finished') return event.data.run;
     }
     throw new Error('the stream of events ended before the run');
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        `Detached. The run ${asking.open ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(named)}`,
+        `Detached. The run ${answerer.open ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(named)}`,
       );
     if (!isWaiting(error) || !printsRun(context)) throw error;
     const run = await readRun(client, runId).catch(() => undefined);
     throw run === undefined ? error : new ResultError(error, run);
   } finally {
-    await asking.end();
+    await answerer.end();
     sink.close();
   }
 }
@@ -79,17 +79,17 @@ export const failedAfter = (context: Context, run: Run, error: AopsError): AopsE
   printsRun(context) ? new ResultError(error, run) : error;
 
 /** The result of a command that watched a run. @throws AopsError for the outcome, unless the run completed */
-export function followed(context: Context, run: Run): Run | undefined {
+export function resultOf(context: Context, run: Run): Run | undefined {
   const error = outcomeError(run, runForHere(context, run));
   if (error) throw failedAfter(context, run, error);
   return printsRun(context) ? run : undefined;
 }
 
 /** Passes the events about requests to the responder. */
-async function observe(asking: RequestAnswerer, event: RunEvent): Promise<void> {
-  if (event.type === 'human_request.resolved') await asking.resolved(event.data.resolution === 'answered');
-  if (event.type === 'run.finished') await asking.end();
-  if (event.type === 'human_request.pending') asking.pending(event.data.human_request);
+async function observe(answerer: RequestAnswerer, event: RunEvent): Promise<void> {
+  if (event.type === 'human_request.resolved') await answerer.resolved(event.data.resolution === 'answered');
+  if (event.type === 'run.finished') await answerer.end();
+  if (event.type === 'human_request.pending') answerer.pending(event.data.human_request);
 }
 
 const isWaiting = (error: unknown): error is AopsError => error instanceof AopsError && error.exit === exitCodes.runWaiting;

@@ -37,8 +37,8 @@ export default defineCommand({
     if (tail !== undefined && (limit !== undefined || offset !== undefined || all))
       throw new UsageError('--tail cannot be combined with --limit, --offset or --all.', '--tail alone lists the latest messages.');
     const client = await context.client();
-    const read = pagesOf(client, await runId(context, input.run));
-    return all || offset !== undefined ? rowList(input, read, pageSize) : newest(read, tail ?? limit ?? defaultCount);
+    const readPage = pagesOf(client, await runId(context, input.run));
+    return all || offset !== undefined ? rowList(input, readPage, pageSize) : newest(readPage, tail ?? limit ?? defaultCount);
   },
 });
 
@@ -52,18 +52,18 @@ const pagesOf =
   };
 
 /** The latest messages in order. The total is known after the first page, which is enough for a short conversation. */
-function newest(read: ReadPage, count: number): RowList<RunMessage> {
+function newest(readPage: ReadPage, count: number): RowList<RunMessage> {
   const rows = async function* (list: RowList<RunMessage>): AsyncGenerator<RunMessage[], void, undefined> {
-    const first = await shrinking(read)(Math.min(pageSize, count), 0);
+    const first = await shrinking(readPage)(Math.min(pageSize, count), 0);
     list.total = first.total;
     list.offset = Math.max(0, first.total - count);
     if (first.items.length >= first.total) return yield first.items;
-    const counted: ReadPage = async (limit, offset) => {
-      const page = await read(limit, offset);
+    const countedPage: ReadPage = async (limit, offset) => {
+      const page = await readPage(limit, offset);
       list.total = page.total;
       return page;
     };
-    yield* pagedBatches(counted, pageSize, { limit: count, offset: list.offset });
+    yield* pagedBatches(countedPage, pageSize, { limit: count, offset: list.offset });
   };
   const list = new RowList(rows, count, 0);
   list.newest = true;

@@ -6,8 +6,8 @@ import type { WorkflowExecutionReport } from '../../interface/types.ts';
 import { agentAndRun } from './agent-run.ts';
 
 /** Loops execute steps more than once, so the number of executed steps can exceed the total. */
-const stepsInWords = ({ executedSteps: done, totalSteps: all }: WorkflowExecutionReport): string =>
-  done > all ? `${done} (the procedure has ${all})` : `${done} of ${all}`;
+const stepsInWords = ({ executedSteps: executed, totalSteps: total }: WorkflowExecutionReport): string =>
+  executed > total ? `${executed} (the procedure has ${total})` : `${executed} of ${total}`;
 
 export default defineCommand({
   summary: 'Show the execution report of a run',

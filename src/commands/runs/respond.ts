@@ -17,7 +17,7 @@ import type { HumanRequest, Run } from '../../interface/types.ts';
 import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Answer } from '../../watch/answers.ts';
 
-interface Answered {
+interface AnsweredRun {
   id: string;
   run_id: string;
   title: string;
@@ -50,24 +50,24 @@ export default defineCommand({
     { command: "aops runs respond RUN --answer 'A note?=@note.md'", text: 'Read a long answer from a file' },
   ],
   result: returns('respondToHumanRequest.human_request'),
-  output: recordOutput<Answered>((request) => ({
+  output: recordOutput<AnsweredRun>((request) => ({
     Answered: request.title,
     Response: request.response,
     At: time(request.responded_at),
     Run: request.run_id,
   })),
   async run(context, input) {
-    const asks = shouldPrompt(context, input);
-    if (!asks) checkFlags(input);
+    const prompts = shouldPrompt(context, input);
+    if (!prompts) checkFlags(input);
     const client = await context.client();
     const id = await runId(context, input.run);
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id: id } });
     if (pending === null || (input.request !== undefined && input.request !== pending.id)) {
       // The service reports why the request is not pending: it was answered already or does not exist.
-      if (input.request !== undefined && !asks)
+      if (input.request !== undefined && !prompts)
         return (await sendAnswer(client, id, input.request, await blindAnswer(context, input))).human_request;
       throw new AopsError(
-        asks && pending !== null
+        prompts && pending !== null
           ? 'The run is waiting for the answer to another request.'
           : `The run is not waiting for an answer: its status is ${run.status}.`,
         {
@@ -77,7 +77,7 @@ export default defineCommand({
         },
       );
     }
-    if (asks) return void (await askHere(context, client, run, pending));
+    if (prompts) return void (await askHere(context, client, run, pending));
     return (await sendAnswer(client, id, pending.id, await answerFor(context, pending, input))).human_request;
   },
 });

@@ -32,8 +32,8 @@ export async function saveDownloads(context: Context, folder: LocalFolder, downl
   };
   try {
     await inParallel(downloads, parallelTransfers, context.signal, async ({ name, url, size }, signal) => {
-      const known = typeof size === 'number' ? { size } : {};
-      const content = withByteCount((restart) => download(client, url, { ...known, signal, restart }), onBytes);
+      const knownSize = typeof size === 'number' ? { size } : {};
+      const content = withByteCount((restart) => download(client, url, { ...knownSize, signal, restart }), onBytes);
       await folder.write(name, content, { replace: force, signal });
       state.files += 1;
     });

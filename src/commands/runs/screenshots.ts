@@ -10,7 +10,7 @@ import { runArgument } from '../../cli/names/run-names.ts';
 import { agentFlag, runPlace } from '../../cli/names/run-place.ts';
 import { LocalFolder } from '../../client/transfers/local-files.ts';
 import { type Download, saveDownloads } from './save-downloads.ts';
-import { actionText, durationOf, errorOf, moments, numbered, type Shot } from './shots.ts';
+import { actionText, durationOf, errorOf, moments, numberShots, type Shot } from './shots.ts';
 
 export default defineCommand({
   summary: 'List or save the screenshots of a run, or create a film strip',
@@ -57,7 +57,7 @@ export default defineCommand({
           : await client.call('getAgentRunScreenshotTimeline', { params: { ...params, agent_id } });
       return data.toolExecutions;
     };
-    const shots = numbered(await timeline());
+    const shots = numberShots(await timeline());
     if (input.save !== undefined) await save(context, path.resolve(context.cwd, input.save), shots, input.force);
     if (file !== undefined && strip !== undefined) {
       const { run } = await client.call('getRun', { params });

@@ -49,18 +49,18 @@ export default defineCommand({
   async run(context, input): Promise<Sent> {
     const message = await readContent(context, input.message, length(1), 'MESSAGE');
     const run = await resolveRun(context, input.run);
-    const to = await recipient(context, run, input.asAnswer);
-    const posted = await postGuarded(context, run, message, to);
-    return { ...posted.message, human_request: answeredBy(to.request, posted.human_request) };
+    const target = await recipient(context, run, input.asAnswer);
+    const response = await postGuarded(context, run, message, target);
+    return { ...response.message, human_request: answeredBy(target.request, response.human_request) };
   },
 });
 
 /** The request that was answered, as reported by the service or else as it was read before. */
-function answeredBy(known: HumanRequest | undefined, reported: Omit<AnsweredRequest, 'type'> | null | undefined): AnsweredRequest | null {
-  const answered = reported ?? (known && { ...known, response: null });
+function answeredBy(pending: HumanRequest | undefined, reported: Omit<AnsweredRequest, 'type'> | null | undefined): AnsweredRequest | null {
+  const answered = reported ?? (pending && { ...pending, response: null });
   if (!answered) return null;
   const { id, title, response } = answered;
-  return { id, type: known?.type ?? null, title, response };
+  return { id, type: pending?.type ?? null, title, response };
 }
 
 /** The decision as reported by the service: not every service might treat a message as a denial. */

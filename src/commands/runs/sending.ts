@@ -21,7 +21,7 @@ export interface Recipient {
   expected: string | null | undefined;
 }
 
-interface Waiting {
+interface WaitingState {
   status: string;
   request: HumanRequest | undefined;
 }
@@ -45,7 +45,7 @@ export async function recipient(context: Context, run: NamedRun, asAnswer: boole
           : 'To send it as a message, omit --as-answer.',
     });
   if (!waits) return { request: undefined, expected: null };
-  if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw notSent(runForHere(context, run), request);
+  if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw messageNotSent(runForHere(context, run), request);
   return { request, expected: request?.id };
 }
 
@@ -63,11 +63,11 @@ export async function postGuarded(
     return await client.call('postRunMessage', { params: { run_id }, body });
   } catch (error) {
     if (!(error instanceof ServiceAnswerError) || error.code !== 'human_request_pending') throw error;
-    throw notSent(runForHere(context, run), await pendingNow(client, run_id), error);
+    throw messageNotSent(runForHere(context, run), await pendingNow(client, run_id), error);
   }
 }
 
-async function readWaiting(client: Client, run_id: string, asAnswer: boolean): Promise<Waiting> {
+async function readWaiting(client: Client, run_id: string, asAnswer: boolean): Promise<WaitingState> {
   try {
     const { run, pending_human_request: pending } = await client.call('getRun', { params: { run_id } });
     return { status: run.status, request: pending ?? run.pending_human_request ?? undefined };
@@ -131,7 +131,7 @@ async function wantsToAnswer(context: Context, run: NamedRun, request: HumanRequ
   }
 }
 
-function notSent(run: NamedRun, request: HumanRequest | undefined, cause?: ServiceAnswerError): AopsError {
+function messageNotSent(run: NamedRun, request: HumanRequest | undefined, cause?: ServiceAnswerError): AopsError {
   const toRequest = request === undefined ? '' : ` to "${request.title}"`;
   const effect = request?.type === 'approval' ? 'deny it, with the message as the reason' : 'send the message as the answer';
   return new AopsError(`Run ${runTitle(run)} is waiting for an answer${toRequest}. The message was not sent.`, {

@@ -10,7 +10,7 @@ export const moments = [
   ['after', 'afterScreenshot'],
 ] as const;
 
-export const numbered = (executions: readonly ScreenshotToolExecution[]): Shot[] =>
+export const numberShots = (executions: readonly ScreenshotToolExecution[]): Shot[] =>
   executions.map((execution, index) => ({ number: index + 1, ...execution }));
 
 /** The inputs that best describe an action, most descriptive first. */

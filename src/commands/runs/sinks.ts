@@ -49,7 +49,7 @@ export class TranscriptSink implements Sink {
   readonly #clock: Clock;
   readonly #started: number;
   #status = 'starting';
-  #held: RunEvent[] | undefined;
+  #heldEvents: RunEvent[] | undefined;
   #skipResponse = false;
   #outage: Outage | undefined;
 
@@ -73,8 +73,8 @@ export class TranscriptSink implements Sink {
   }
 
   async event(event: RunEvent): Promise<void> {
-    if (this.#held) {
-      this.#held.push(event);
+    if (this.#heldEvents) {
+      this.#heldEvents.push(event);
       return;
     }
     const skipped = this.#skipResponse && event.type === 'message' && event.data.message.type === 'human_response';
@@ -89,16 +89,16 @@ export class TranscriptSink implements Sink {
   }
 
   hold(): void {
-    this.#held = [];
+    this.#heldEvents = [];
     this.#live?.hide();
   }
 
   async resume(answeredHere: boolean): Promise<void> {
-    const held = this.#held ?? [];
-    this.#held = undefined;
+    const heldEvents = this.#heldEvents ?? [];
+    this.#heldEvents = undefined;
     this.#skipResponse = answeredHere;
     this.#live?.show();
-    for (const event of held) await this.event(event);
+    for (const event of heldEvents) await this.event(event);
   }
 
   close(): void {
@@ -118,10 +118,10 @@ export class TranscriptSink implements Sink {
       case 'message':
         return this.#transcript.lines(event.data.message);
       case 'run.status': {
-        const before = this.#status;
+        const previous = this.#status;
         this.#status = event.data.status;
         // After an answer, the run is pending for a moment. Only at the beginning does this mean that it is queued.
-        if (event.data.status === 'pending' && before !== 'starting') return [];
+        if (event.data.status === 'pending' && previous !== 'starting') return [];
         return this.#live || visibleStatuses.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
       }
       case 'human_request.pending':

@@ -10,7 +10,7 @@ import { returns } from '../../cli/kit/result.ts';
 import { agentId } from '../../cli/names/resolve.ts';
 import { collectFiles, uploadFiles } from '../../cli/transfers/upload-paths.ts';
 import type { Run } from '../../interface/types.ts';
-import { announce, followed, followRun } from './follow.ts';
+import { announce, followRun, resultOf } from './follow.ts';
 import { checkPullFolder, pullResults } from './pull-results.ts';
 
 const options = {
@@ -72,7 +72,7 @@ export default defineCommand({
     announce(context, started);
     const run = await followRun(context, started, follow);
     if (input.pull !== undefined) await pullResults(context, run, input.pull, input.force);
-    return followed(context, run);
+    return resultOf(context, run);
   },
 });
 

@@ -54,7 +54,7 @@ export default defineCommand({
       }
       throw new Error('the stream of events ended before the run');
     } catch (error) {
-      if (error === signal.reason) view.left();
+      if (error === signal.reason) view.detach();
       throw error;
     } finally {
       view.close();

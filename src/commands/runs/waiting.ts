@@ -10,11 +10,11 @@ import { TranscriptSink } from './sinks.ts';
 export interface WaitingView {
   event(event: RunEvent): Promise<void>;
   /** Prints how to come back after an interruption. */
-  left(): void;
+  detach(): void;
   close(): void;
 }
 
-const noView: WaitingView = { event: async () => undefined, left: () => undefined, close: () => undefined };
+const noView: WaitingView = { event: async () => undefined, detach: () => undefined, close: () => undefined };
 
 /** @param answers whether a request ends the wait, so that it is not announced here */
 export async function waitingView(context: Context, run: NamedRun, answers: boolean): Promise<WaitingView> {
@@ -23,23 +23,23 @@ export async function waitingView(context: Context, run: NamedRun, answers: bool
   const { statusLine } = await import('../../terminal/progress.ts');
   const styles = await terminal.err.styles();
   const named = runForHere(context, run);
-  let needed = false;
+  let needsAnswer = false;
   // Only the status line is displayed, not the lines of the transcript.
   const write = async (): Promise<void> => undefined;
   const sink = new TranscriptSink(write, new Transcript(styles, terminal.err.columns), styles, clock, await statusLine(terminal), true);
   return {
     async event(event) {
       await sink.event(event);
-      if (event.type === 'human_request.resolved') needed = false;
+      if (event.type === 'human_request.resolved') needsAnswer = false;
       if (event.type !== 'human_request.pending' || answers) return;
-      needed = true;
+      needsAnswer = true;
       terminal.note(`Run ${runTitle(named)} needs an answer: ${sanitizeLine(event.data.human_request.title)}`);
       terminal.note(`Answer it elsewhere with: aops runs respond ${runWord(named)}`);
     },
-    left() {
+    detach() {
       sink.close();
-      const state = needed ? 'The run needs an answer' : 'The run continues';
-      terminal.note(`Stopped waiting. ${state}. Come back with: aops runs ${needed ? 'watch' : 'wait'} ${runWord(named)}`);
+      const state = needsAnswer ? 'The run needs an answer' : 'The run continues';
+      terminal.note(`Stopped waiting. ${state}. Come back with: aops runs ${needsAnswer ? 'watch' : 'wait'} ${runWord(named)}`);
     },
     close: () => sink.close(),
   };

@@ -5,7 +5,7 @@ import { defineCommand } from '../../cli/kit/command.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { resolveRun } from '../../cli/names/resolve-run.ts';
 import { runArgument } from '../../cli/names/run-names.ts';
-import { announce, followed, followRun } from './follow.ts';
+import { announce, followRun, resultOf } from './follow.ts';
 
 export default defineCommand({
   summary: 'Watch a run and answer its human requests',
@@ -26,6 +26,6 @@ export default defineCommand({
     const resolved = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
     if (resolved.listItem) announce(context, resolved);
     const run = await followRun(context, resolved, options);
-    return followed(context, run);
+    return resultOf(context, run);
   },
 });

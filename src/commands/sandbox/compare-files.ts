@@ -49,25 +49,25 @@ export async function compareFiles(
 ): Promise<FileChange[]> {
   const { signal } = context;
   const client = await context.client();
-  const here = new Map((await localFiles(context, folder)).map((file) => [file.target, file]));
+  const localByName = new Map((await localFiles(context, folder)).map((file) => [file.target, file]));
   const { base, files } = await listRunTree(client, run, options.inside, signal);
-  const there = new Map(files.map((file) => [file.path.slice(base.length + 1), file]));
-  const names = [...new Set([...here.keys(), ...there.keys()])].sort();
-  const changes = await inParallel(names, parallelTransfers, signal, async (name, either) => {
-    const [local, remote] = [here.get(name), there.get(name)];
+  const remoteByName = new Map(files.map((file) => [file.path.slice(base.length + 1), file]));
+  const names = [...new Set([...localByName.keys(), ...remoteByName.keys()])].sort();
+  const changes = await inParallel(names, parallelTransfers, signal, async (name, fileSignal) => {
+    const [local, remote] = [localByName.get(name), remoteByName.get(name)];
     const sizes = { before: local?.size, after: remote?.size };
-    if (local && remote && local.size === remote.size && (await isSame(local.file, remote.path, either))) return undefined;
-    return new FileChange(name, sizes, options.texts ? await texts(name, local, remote, either) : undefined);
+    if (local && remote && local.size === remote.size && (await isSame(local.file, remote.path, fileSignal))) return undefined;
+    return new FileChange(name, sizes, options.texts ? await texts(name, local, remote, fileSignal) : undefined);
   });
   return changes.filter((change) => change !== undefined);
 
-  async function isSame(file: string, inside: string, either: AbortSignal): Promise<boolean> {
-    const content = await readRunFile(client, run, inside, either);
-    const own = createReadStream(file);
+  async function isSame(file: string, runPath: string, fileSignal: AbortSignal): Promise<boolean> {
+    const content = await readRunFile(client, run, runPath, fileSignal);
+    const localBytes = createReadStream(file);
     try {
-      return await sameBytes(own, runFileBytes(client, content, { signal: either }));
+      return await sameBytes(localBytes, runFileBytes(client, content, { signal: fileSignal }));
     } finally {
-      own.destroy();
+      localBytes.destroy();
     }
   }
 
@@ -75,35 +75,35 @@ export async function compareFiles(
     name: string,
     local: { file: string; size: number } | undefined,
     remote: { path: string; size: number } | undefined,
-    either: AbortSignal,
+    fileSignal: AbortSignal,
   ): Promise<Comparison | undefined> {
     if (Math.max(local?.size ?? 0, remote?.size ?? 0) > maxTextBytes) return undefined;
-    const content = remote && (await readRunFile(client, run, remote.path, either));
+    const content = remote && (await readRunFile(client, run, remote.path, fileSignal));
     const after = content === undefined ? '' : content.truncated || content.encoding === 'base64' ? null : content.content;
     const before = local === undefined ? '' : textOf(await readFile(local.file));
     if (after === null || before === undefined) return undefined;
-    const nowhere = '/dev/null';
+    const missingName = '/dev/null';
     return {
       before,
       after,
-      beforeName: local ? path.posix.join(folder.split(path.sep).join('/'), name) : nowhere,
-      afterName: remote?.path ?? nowhere,
+      beforeName: local ? path.posix.join(folder.split(path.sep).join('/'), name) : missingName,
+      afterName: remote?.path ?? missingName,
     };
   }
 }
 
 async function localFiles(context: Context, folder: string) {
   const root = path.resolve(context.cwd, folder);
-  const found = await stat(root).catch((error: NodeJS.ErrnoException) => {
+  const stats = await stat(root).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(fileProblem(folder, error));
   });
-  if (!found.isDirectory()) throw new UsageError(`${folder} is not a folder.`, 'Specify the folder that the files would be pulled into.');
+  if (!stats.isDirectory()) throw new UsageError(`${folder} is not a folder.`, 'Specify the folder that the files would be pulled into.');
   return filesBelow(root, '', []);
 }
 
 /** Whether two streams contain the same bytes, regardless of their chunks. */
-export async function sameBytes(one: AsyncIterable<Uint8Array>, other: AsyncIterable<Uint8Array>): Promise<boolean> {
-  const [left, right] = [one[Symbol.asyncIterator](), other[Symbol.asyncIterator]()];
+export async function sameBytes(leftBytes: AsyncIterable<Uint8Array>, rightBytes: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const [left, right] = [leftBytes[Symbol.asyncIterator](), rightBytes[Symbol.asyncIterator]()];
   try {
     let [a, b]: [Uint8Array, Uint8Array] = [new Uint8Array(), new Uint8Array()];
     for (;;) {

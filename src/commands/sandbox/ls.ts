@@ -54,11 +54,11 @@ export default defineCommand({
     empty: 'The folder is empty.',
   }),
   async run(context, input) {
-    const list = wholeList(input.sandbox === undefined ? await ofRun() : await ofSandbox(input.sandbox));
+    const list = wholeList(input.sandbox === undefined ? await listRun() : await listSandbox(input.sandbox));
     if (input.long) list.form = 'long';
     return list;
 
-    async function ofRun(): Promise<ListedFile[]> {
+    async function listRun(): Promise<ListedFile[]> {
       const client = await context.client();
       if (input.run === undefined)
         throw new UsageError('No run or sandbox was specified.', 'Pass a run or --sandbox ID; see `aops sandbox ls --help`.');
@@ -66,7 +66,7 @@ export default defineCommand({
       return (await listRunFolder(client, place, input.path ?? workspace, context.signal)).entries;
     }
 
-    async function ofSandbox(sandbox_id: string): Promise<ListedFile[]> {
+    async function listSandbox(sandbox_id: string): Promise<ListedFile[]> {
       const client = await context.client();
       // With --sandbox the only argument is the path.
       if (input.path !== undefined) throw new UsageError('A run and --sandbox cannot be combined.');

@@ -38,13 +38,13 @@ export default defineCommand({
   async run(context, input) {
     const secrets = await keys(context, input.secret);
     const reached = new AbortController();
-    const onward = input.forwardTo === undefined ? undefined : forwarder(input.forwardTo);
+    const target = input.forwardTo === undefined ? undefined : forwarder(input.forwardTo);
     const onDelivery = async (delivery: ReceivedDelivery): Promise<number> => {
-      const pass = onward !== undefined && delivery.verdict.valid && !delivery.duplicate;
-      const forwarded = pass ? await onward.forward(delivery) : undefined;
+      const pass = target !== undefined && delivery.verdict.valid && !delivery.duplicate;
+      const forwarded = pass ? await target.forward(delivery) : undefined;
       await show(context, delivery, forwarded);
-      const good = forwarded === undefined || ('status' in forwarded && forwarded.status < 300);
-      if (good && delivery.verdict.valid && !delivery.duplicate && kindOf(delivery) === input.until) reached.abort();
+      const isAccepted = forwarded === undefined || ('status' in forwarded && forwarded.status < 300);
+      if (isAccepted && delivery.verdict.valid && !delivery.duplicate && kindOf(delivery) === input.until) reached.abort();
       return forwarded === undefined ? 204 : 'status' in forwarded ? forwarded.status : 502;
     };
     const receiver = await receiveWebhooks({ port: input.port ?? 0, secrets, clock: context.clock, onDelivery });
@@ -57,7 +57,7 @@ export default defineCommand({
     } finally {
       await remove?.();
       await receiver.close();
-      await onward?.close();
+      await target?.close();
     }
     if (!reached.signal.aborted && (input.until !== undefined || !isInterrupt(context.signal.reason))) throw context.signal.reason;
     return undefined;
@@ -68,8 +68,8 @@ export default defineCommand({
 const isInterrupt = (reason: unknown): boolean => reason instanceof AopsError && ['interrupted', 'terminated'].includes(reason.code);
 
 async function keys(context: Context, sources: readonly string[]): Promise<Uint8Array[]> {
-  const own = await signingKeys(context, sources);
-  if (own.length > 0) return own;
+  const specifiedKeys = await signingKeys(context, sources);
+  if (specifiedKeys.length > 0) return specifiedKeys;
   const client = await context.client();
   const { secret } = await client.call('getTeamWebhookSecret', { params: { teamId: context.teamId() } });
   context.terminal.protect(secret);

@@ -57,7 +57,7 @@ export function deliveryObject(delivery: ReceivedDelivery, at: string, forwarded
 export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: Forwarded, { dim, accent, warning }: Styles): string {
   const { data = {} } = eventOf(delivery.body);
   const run = data.run?.id ?? data.run_id;
-  const about = [
+  const subject = [
     data.run?.status,
     data.message?.text_content,
     data.human_request?.title,
@@ -71,7 +71,7 @@ export function deliveryLine(delivery: ReceivedDelivery, at: string, forwarded: 
     dim(at.slice(11, 19)),
     accent(sanitizeLine(kindOf(delivery))),
     typeof run === 'string' ? dim(sanitizeLine(run)) : '',
-    about === undefined ? '' : shorten(sanitizeLine(about), 60),
+    subject === undefined ? '' : shorten(sanitizeLine(subject), 60),
     delivery.duplicate ? warning('(again)') : '',
     sanitizeLine(result),
   ]

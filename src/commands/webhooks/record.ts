@@ -60,8 +60,8 @@ export async function allWebhooks(context: Context): Promise<Webhook[]> {
 
 /** The webhook of the team with this ID. @throws AopsError `webhook_not_found` (exit 3) */
 export async function findWebhook(context: Context, id: string): Promise<Webhook> {
-  const found = (await allWebhooks(context)).find((webhook) => webhook.id === id);
-  if (found) return found;
+  const match = (await allWebhooks(context)).find((webhook) => webhook.id === id);
+  if (match) return match;
   throw new AopsError(`There is no webhook ${id}.`, {
     code: 'webhook_not_found',
     exit: exitCodes.notFound,

@@ -21,9 +21,9 @@ export async function signingKeys(context: Context, sources: readonly string[]):
     sources.map(async (word): Promise<[string, string]> => [await secretText(context, word), `--secret ${word}`]),
   );
   const fallback = context.env[variable];
-  const all: [string, string][] = named.length > 0 || fallback === undefined ? named : [[fallback, `$${variable}`]];
+  const secretSources: [string, string][] = named.length > 0 || fallback === undefined ? named : [[fallback, `$${variable}`]];
   // A file can contain several secrets, such as both of a rotation.
-  return all.flatMap(([text, name]) =>
+  return secretSources.flatMap(([text, name]) =>
     text
       .split('\n')
       .filter((line) => line.trim() !== '')

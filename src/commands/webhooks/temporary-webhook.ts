@@ -15,13 +15,13 @@ export async function temporaryWebhook(context: Context, url: string, events: re
   const { webhook } = await client.call('createTeamWebhook', { params: { teamId }, body });
   return async () => {
     // The signal of the command has already been aborted.
-    const last = await connect({ ...context, signal: AbortSignal.timeout(deletionTimeout), deadline: undefined });
+    const client = await connect({ ...context, signal: AbortSignal.timeout(deletionTimeout), deadline: undefined });
     try {
-      await last.call('deleteTeamWebhook', { params: { teamId, subscriptionId: webhook.id } });
+      await client.call('deleteTeamWebhook', { params: { teamId, subscriptionId: webhook.id } });
     } catch {
       context.terminal.warn(`The temporary webhook could not be deleted. Delete it with: aops webhooks delete ${webhook.id}`);
     } finally {
-      await last.close();
+      await client.close();
     }
   };
 }

@@ -67,7 +67,7 @@ export default defineCommand({
 });
 
 function headerOf(text: string): [string, string] {
-  const at = text.indexOf(':');
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  const separator = text.indexOf(':');
+  if (separator > 0) return [text.slice(0, separator), text.slice(separator + 1)];
   throw new UsageError(`--header must have the form "NAME: VALUE"; "${text}" does not.`);
 }

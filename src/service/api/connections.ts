@@ -65,9 +65,9 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
   },
 
   async checkMcpOAuth({ engine }, { body }) {
-    const found = await discoverOAuth(engine, await checkServerUrl(engine, body.mcp_server_url, 'mcp_server_url'));
-    if (found === undefined) return { supports_dcr: false };
-    const { metadata, resource, scope } = found;
+    const discovery = await discoverOAuth(engine, await checkServerUrl(engine, body.mcp_server_url, 'mcp_server_url'));
+    if (discovery === undefined) return { supports_dcr: false };
+    const { metadata, resource, scope } = discovery;
     const scopes = scope?.split(' ') ?? resource?.scopes_supported ?? metadata.scopes_supported;
     return {
       supports_dcr: metadata.registration_endpoint !== undefined,

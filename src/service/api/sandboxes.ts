@@ -33,8 +33,8 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
         details: [{ path: 'file', message: 'must be a file part' }],
       });
     }
-    const written = await sandbox.write(body.path, body.file, { limit: fileLimit });
-    return { path: written.path, size_bytes: written.size };
+    const file = await sandbox.write(body.path, body.file, { limit: fileLimit });
+    return { path: file.path, size_bytes: file.size };
   },
 
   async createSandboxUploadUrl(context, { params, body }) {

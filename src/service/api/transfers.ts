@@ -42,8 +42,8 @@ export async function uploadAnswer(parts: HttpParts, exchange: Exchange, token: 
   if (grant.kind !== 'upload') throw wrongGrant();
   const sandbox = await parts.engine.sandboxes.open(grant.sandboxId);
   if (sandbox === undefined) throw notFound('sandbox', grant.sandboxId);
-  const written = await sandbox.write(grant.path, bodyChunks(exchange.request));
-  return jsonAnswer(201, { path: written.path, size_bytes: written.size });
+  const file = await sandbox.write(grant.path, bodyChunks(exchange.request));
+  return jsonAnswer(201, { path: file.path, size_bytes: file.size });
 }
 
 async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answer | undefined> {

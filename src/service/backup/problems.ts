@@ -4,9 +4,9 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 /** A name from a backup, for a message. */
 export const quoted = (name: string): string => JSON.stringify(name.slice(0, 200));
 
-/** @param why a clause about the file, without a capital letter and a full stop */
-export const damaged = (why: string, cause?: unknown): AopsError =>
-  new AopsError(`The backup cannot be used: ${why}.`, {
+/** @param reason a clause about the file, without a capital letter and a full stop */
+export const damaged = (reason: string, cause?: unknown): AopsError =>
+  new AopsError(`The backup cannot be used: ${reason}.`, {
     code: 'backup_damaged',
     exit: exitCodes.failure,
     hint: 'Nothing was restored. Use another copy of it, or an earlier backup.',

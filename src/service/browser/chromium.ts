@@ -34,11 +34,11 @@ export async function findChromium({ executable, searchPath, places = usualPlace
   throw noBrowser('no Chromium is installed');
 }
 
-const noBrowser = (why: string): ServiceError =>
+const noBrowser = (reason: string): ServiceError =>
   new ServiceError(
     400,
     'no_browser',
-    `${why}. Install Chromium, Chrome, or Edge (on Debian and Ubuntu: apt-get install chromium), or specify its path with AOPS_CHROMIUM or --chromium PATH when you start the service.`,
+    `${reason}. Install Chromium, Chrome, or Edge (on Debian and Ubuntu: apt-get install chromium), or specify its path with AOPS_CHROMIUM or --chromium PATH when you start the service.`,
   );
 
 function usualPlaces(): string[] {

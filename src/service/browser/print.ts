@@ -64,9 +64,9 @@ async function print(options: { executable: string; searchPath: string; html: st
   }
 }
 
-const unavailable = (why: string): ServiceError =>
+const unavailable = (reason: string): ServiceError =>
   new ServiceError(
     409,
     'pdf_unavailable',
-    `PDF files are printed by a browser on the machine of the service: ${why} The HTML export does not need one.`,
+    `PDF files are printed by a browser on the machine of the service: ${reason} The HTML export does not need one.`,
   );

@@ -63,8 +63,8 @@ type Permitted = (host: string, port: number) => Promise<string | undefined>;
 
 async function addressesOf(host: string): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
-  const found = await lookup(host, { all: true }).catch(() => []);
-  return found.map(({ address }) => address);
+  const addresses = await lookup(host, { all: true }).catch(() => []);
+  return addresses.map(({ address }) => address);
 }
 
 async function forward(incoming: IncomingMessage, outgoing: ServerResponse, permitted: Permitted): Promise<void> {

@@ -91,13 +91,13 @@ const shortLine = (text: string): string => shorten(firstLine(text), 300);
 
 /** The error and its causes, the outermost first. */
 function causesOf(error: unknown): Error[] {
-  const found: Error[] = [];
-  const visit = (one: unknown): void => {
-    if (!(one instanceof Error) || found.includes(one) || found.length > 10) return;
-    found.push(one);
-    visit(one.cause);
-    visit((one as { data?: { cause?: unknown } }).data?.cause);
+  const errors: Error[] = [];
+  const visit = (error: unknown): void => {
+    if (!(error instanceof Error) || errors.includes(error) || errors.length > 10) return;
+    errors.push(error);
+    visit(error.cause);
+    visit((error as { data?: { cause?: unknown } }).data?.cause);
   };
   visit(error);
-  return found;
+  return errors;
 }

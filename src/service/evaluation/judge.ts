@@ -35,8 +35,8 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
       );
     }
     case 'any_message': {
-      const found = facts.messages.find((text) => meets(check.test, text));
-      return verdict((found !== undefined) !== check.not, check, found === undefined ? 'no message does' : `one is ${quote(found)}`);
+      const match = facts.messages.find((text) => meets(check.test, text));
+      return verdict((match !== undefined) !== check.not, check, match === undefined ? 'no message does' : `one is ${quote(match)}`);
     }
     case 'failed_calls': {
       const failed = facts.calls.filter(({ error }) => error !== undefined);
@@ -76,16 +76,16 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
   }
 }
 
-function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, found: Found): Verdict {
-  if (found !== 'missing' && 'unknown' in found) {
-    const tooLarge = check.what === 'exists' && found.unknown.includes('larger');
-    return tooLarge ? verdict(!check.not, check, 'it exists') : { status: 'undecided', comment: found.unknown };
+function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, file: Found): Verdict {
+  if (file !== 'missing' && 'unknown' in file) {
+    const tooLarge = check.what === 'exists' && file.unknown.includes('larger');
+    return tooLarge ? verdict(!check.not, check, 'it exists') : { status: 'undecided', comment: file.unknown };
   }
   if (check.what === 'exists')
-    return verdict((found !== 'missing') !== check.not, check, found === 'missing' ? 'it does not exist' : 'it exists');
-  if (found === 'missing') return verdict(false, check, 'it does not exist');
-  if (check.what === 'empty') return verdict((found.size === 0) !== check.not, check, `it has ${found.size} bytes`);
-  return verdict(meets(check.what, found.text) !== check.not, check, 'its content does not match');
+    return verdict((file !== 'missing') !== check.not, check, file === 'missing' ? 'it does not exist' : 'it exists');
+  if (file === 'missing') return verdict(false, check, 'it does not exist');
+  if (check.what === 'empty') return verdict((file.size === 0) !== check.not, check, `it has ${file.size} bytes`);
+  return verdict(meets(check.what, file.text) !== check.not, check, 'its content does not match');
 }
 
 const verdict = (holds: boolean, check: Check, finding: string): Verdict =>

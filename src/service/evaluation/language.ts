@@ -64,8 +64,8 @@ function takeSeverity(text: string): { severity: Severity; rest: string } {
     /(?:^|\s*)\bseverity\s*(?:is|:)\s*(critical|medium|low)\s*\.?\s*$/i,
   ];
   for (const form of forms) {
-    const found = form.exec(text);
-    if (found) return { severity: (found[1] as string).toLowerCase() as Severity, rest: text.replace(form, '') };
+    const match = form.exec(text);
+    if (match) return { severity: (match[1] as string).toLowerCase() as Severity, rest: text.replace(form, '') };
   }
   return { severity: 'medium', rest: text };
 }
@@ -189,8 +189,8 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
 function readClause(clause: string, quotes: readonly Quote[]): Check | undefined {
   const plain = spellings.reduce((text, [from, to]) => text.replace(from, to), clause).trim();
   for (const [pattern, read] of grammar) {
-    const found = pattern.exec(plain);
-    if (found) return read(found, (index) => quotes[Number(index)]?.text ?? '');
+    const match = pattern.exec(plain);
+    if (match) return read(match, (index) => quotes[Number(index)]?.text ?? '');
   }
   return undefined;
 }

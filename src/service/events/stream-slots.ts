@@ -31,9 +31,9 @@ export class StreamSlots {
       if (!held) return;
       held = false;
       this.#total -= 1;
-      const left = (this.#used.get(credentialId) ?? 1) - 1;
-      if (left === 0) this.#used.delete(credentialId);
-      else this.#used.set(credentialId, left);
+      const remaining = (this.#used.get(credentialId) ?? 1) - 1;
+      if (remaining === 0) this.#used.delete(credentialId);
+      else this.#used.set(credentialId, remaining);
     };
   }
 }

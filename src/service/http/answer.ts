@@ -54,7 +54,7 @@ export const errorBody = ({ error, message, scope, details }: ServiceError) => (
 /** A complete response as text, for a socket whose request could not be read. */
 export function rawResponse(status: number, answer: Answer, headers: Record<string, string>): string {
   const body = typeof answer.body === 'string' ? answer.body : '';
-  const all = { ...headers, ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const allHeaders = { ...headers, ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
+  const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
 }

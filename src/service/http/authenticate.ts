@@ -18,11 +18,11 @@ export async function authenticate(tokens: Tokens, authorization: string | undef
   // Without a well-formed token the challenge contains no error.
   if (token === undefined) throw invalidToken('Send a token in the header "Authorization: Bearer <token>".', 'Bearer');
   const hash = secretHash(token);
-  const found = await tokens.find(hash, now);
-  if (found === undefined || !isSameHash(found.hash, hash)) {
+  const stored = await tokens.find(hash, now);
+  if (stored === undefined || !isSameHash(stored.hash, hash)) {
     throw invalidToken('The token is invalid, expired or revoked.', 'Bearer error="invalid_token"');
   }
-  const { credentialId, teamId, kind, scopes } = found;
+  const { credentialId, teamId, kind, scopes } = stored;
   return { credentialId, teamId, kind, isOwner: kind === 'local' && scopes === null, scopes: scopeSet(scopes) };
 }
 

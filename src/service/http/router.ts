@@ -27,9 +27,9 @@ export class Router {
 
   /** Throws 404 `route_not_found`, 405 `method_not_allowed` with the Allow header. */
   match(method: string, segments: readonly string[]): Match {
-    const found = walk(this.#root, segments, []);
-    if (found === undefined) throw routeNotFound();
-    const { operations, values } = found;
+    const match = walk(this.#root, segments, []);
+    if (match === undefined) throw routeNotFound();
+    const { operations, values } = match;
     const target = operations.get(method === 'HEAD' ? 'GET' : method);
     if (target === undefined) throw methodNotAllowed([...operations.keys()]);
     return { id: target.id, params: Object.fromEntries(target.names.map((name, index) => [name, values[index] as string])) };
@@ -68,8 +68,8 @@ function walk(
   const [segment, ...rest] = segments;
   if (segment === undefined) return node.operations.size > 0 ? { operations: node.operations, values } : undefined;
   const fixed = node.fixed.get(segment);
-  const found = fixed && walk(fixed, rest, values);
-  if (found !== undefined) return found;
+  const match = fixed && walk(fixed, rest, values);
+  if (match !== undefined) return match;
   // Empty parameters, `.` and `..` do not name anything.
   const named = (part: string): boolean => part !== '' && part !== '.' && part !== '..';
   const below = node.parameter && named(segment) ? walk(node.parameter, rest, [...values, segment]) : undefined;

@@ -9,13 +9,13 @@ export function parseForm(bytes: Buffer, contentType: string | undefined): Map<s
     throw new OAuthError('invalid_request', 'The body must be a form, with the header "Content-Type: application/x-www-form-urlencoded".');
   }
   const parameters = new Map<string, string>();
-  const seen = new Set<string>();
+  const names = new Set<string>();
   for (const pair of utf8(bytes).split('&')) {
     if (pair === '') continue;
     const [name = '', ...rest] = pair.split('=');
     const [key, value] = [formDecode(name), formDecode(rest.join('='))];
-    if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter appears more than once.');
-    seen.add(key);
+    if (names.has(key)) throw new OAuthError('invalid_request', 'A parameter appears more than once.');
+    names.add(key);
     if (value !== '') parameters.set(key, value);
   }
   return parameters;

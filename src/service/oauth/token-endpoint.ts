@@ -85,9 +85,9 @@ async function authenticateClient(
   address: string,
 ): Promise<CredentialRow> {
   const now = engine.clock.now();
-  const found = await findCredential(engine.store, 'oauth_client', id);
-  const isRight = isSameHash(secretHash(secret), found?.secret_hash ?? nobody);
-  if (found !== undefined && isRight && (found.expires_at === null || Number(found.expires_at) > now)) return found;
+  const credential = await findCredential(engine.store, 'oauth_client', id);
+  const isRight = isSameHash(secretHash(secret), credential?.secret_hash ?? nobody);
+  if (credential !== undefined && isRight && (credential.expires_at === null || Number(credential.expires_at) > now)) return credential;
   attempts.take(`${address} ${secretHash(id)}`);
   throw new OAuthError('invalid_client', 'The client is unknown or has expired, or the secret is wrong.');
 }

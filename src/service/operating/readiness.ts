@@ -61,11 +61,11 @@ export class Readiness {
 
   async #write(now: number): Promise<StoreCheck> {
     const limit = new AbortController();
-    const written = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): StoreCheck => ({ check: 'ok' }));
+    const writeCheck = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): StoreCheck => ({ check: 'ok' }));
     const late = systemClock.sleep(checkTimeout, limit.signal).then((): StoreCheck => ({ check: 'failed' }));
     late.catch(() => undefined);
     try {
-      return await Promise.race([written, late]);
+      return await Promise.race([writeCheck, late]);
     } catch (error) {
       this.#log('error', 'the store cannot be written', errorFields(error));
       const reason = hostTrouble(error);

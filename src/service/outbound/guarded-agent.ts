@@ -77,9 +77,9 @@ export class GuardedAgent {
 
   /** Returns the allowed addresses, which are then used for the connection. */
   readonly #guardedLookup: LookupFunction = (host, options, done) => {
-    this.#lookup(host, { ...options, all: true }, (error, found) => {
+    this.#lookup(host, { ...options, all: true }, (error, resolved) => {
       if (error) return done(error, []);
-      const addresses = found.filter(({ address }) => this.#options.rules.allows(host, address));
+      const addresses = resolved.filter(({ address }) => this.#options.rules.allows(host, address));
       const [first] = addresses;
       if (first === undefined) return done(this.#refuse(host), []);
       if ((options as LookupOptions).all) return done(null, addresses);

@@ -71,7 +71,7 @@ const assets = (): ReadonlyMap<string, Asset> => {
 export function assetAnswer({ request }: Exchange, name: string): Answer | undefined {
   const asset = assets().get(name);
   if (asset === undefined) return undefined;
-  const all = { ...headers, ETag: asset.etag };
-  if (isNotModified(request.headers, asset.etag)) return { status: 304, headers: all, body: '' };
-  return { status: 200, headers: { ...all, 'Content-Type': asset.type }, body: asset.text };
+  const allHeaders = { ...headers, ETag: asset.etag };
+  if (isNotModified(request.headers, asset.etag)) return { status: 304, headers: allHeaders, body: '' };
+  return { status: 200, headers: { ...allHeaders, 'Content-Type': asset.type }, body: asset.text };
 }

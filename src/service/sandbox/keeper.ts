@@ -39,9 +39,9 @@ export async function startKeeper(): Promise<Keeper> {
   await once(child, 'spawn');
   const input = child.stdin as Writable;
   const waiting: ((exists: boolean) => void)[] = [];
-  let gone = false;
+  let isGone = false;
   const end = (): void => {
-    gone = true;
+    isGone = true;
     for (const answer of waiting.splice(0)) answer(false);
   };
   child.once('exit', end).on('error', end);
@@ -51,7 +51,7 @@ export async function startKeeper(): Promise<Keeper> {
     keep: (group, folder = '') => void input.write(`keep ${group} ${folder}\n`),
     signal: (name) =>
       new Promise((resolve) => {
-        if (gone) return resolve(false);
+        if (isGone) return resolve(false);
         waiting.push(resolve);
         input.write(`send ${name}\n`);
       }),

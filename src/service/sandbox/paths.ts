@@ -22,8 +22,8 @@ export interface Place {
   stats: Stats | undefined;
 }
 
-export const invalidPath = (input: string, why: string): ServiceError =>
-  new ServiceError(400, 'invalid_path', `The path ${quote(input)} is not allowed: ${why}`);
+export const invalidPath = (input: string, reason: string): ServiceError =>
+  new ServiceError(400, 'invalid_path', `The path ${quote(input)} is not allowed: ${reason}`);
 export const fileNotFound = (displayPath: string): ServiceError =>
   new ServiceError(404, 'file_not_found', `There is no file or directory ${quote(displayPath)} in the sandbox.`);
 export const notAFile = (displayPath: string): ServiceError => new ServiceError(400, 'not_a_file', `${quote(displayPath)} is not a file.`);

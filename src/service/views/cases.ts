@@ -96,14 +96,14 @@ const besideMatch = 40;
 
 /** The part of the data around the text; undefined if the data does not contain it. */
 function matchIn(data: string, search: string): Case['search_match_data_snippet'] {
-  const wanted = search.trim();
-  if (wanted === '') return undefined;
-  const found = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu').exec(data);
-  if (found === null) return undefined;
-  const end = found.index + found[0].length;
+  const searchText = search.trim();
+  if (searchText === '') return undefined;
+  const match = new RegExp(searchText.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), 'iu').exec(data);
+  if (match === null) return undefined;
+  const end = match.index + match[0].length;
   return {
-    before: withoutHalves(data.slice(Math.max(0, found.index - besideMatch), found.index)),
-    match: found[0],
+    before: withoutHalves(data.slice(Math.max(0, match.index - besideMatch), match.index)),
+    match: match[0],
     after: withoutHalves(data.slice(end, end + besideMatch)),
   };
 }

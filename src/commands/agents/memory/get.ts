@@ -51,10 +51,10 @@ export default defineCommand({
 async function noSuchFile(client: Client, agent_id: string, path: string, error: ServiceAnswerError): Promise<AopsError> {
   const { files } = await client.call('listAgentMemoryFiles', { params: { agent_id } });
   const paths = files.map((file) => file.path);
-  const meant = nearest(path, paths);
+  const suggestion = nearest(path, paths);
   const hint =
-    meant !== undefined
-      ? `Did you mean ${meant}?`
+    suggestion !== undefined
+      ? `Did you mean ${suggestion}?`
       : paths.length === 0
         ? 'The agent has no memory files.'
         : `Its memory files are: ${paths.slice(0, 10).join(', ')}${paths.length > 10 ? ', ...' : ''}`;

@@ -9,7 +9,7 @@ import { agentId } from '../../../cli/names/resolve.ts';
 import { LocalFolder } from '../../../client/transfers/local-files.ts';
 import { checkNames } from '../../../client/transfers/local-names.ts';
 
-interface Pulled {
+interface PulledFile {
   path: string;
   file: string;
   size: number;
@@ -26,7 +26,7 @@ export default defineCommand({
   operations: ['listAgents', 'listAgentMemoryFiles', 'getAgentMemoryFile'],
   examples: [{ command: 'aops agents memory pull invoice-check --to memory', text: 'Download all memory files' }],
   result: returns({ path: 'string', file: 'string', size: 'integer' }),
-  output: listOutput<Pulled>({
+  output: listOutput<PulledFile>({
     columns: [column('FILE', (file) => file.file, { shrink: true }), sizeColumn('SIZE', (file) => file.size)],
     empty: 'The agent has no memory files.',
   }),
@@ -37,7 +37,7 @@ export default defineCommand({
     const folder = new LocalFolder(path.resolve(context.cwd, input.to));
     checkPaths(files.map((file) => file.path));
     for (const file of files) folder.check(file.path, input.force);
-    const pulled: Pulled[] = [];
+    const pulled: PulledFile[] = [];
     for (const { path: name } of files) {
       const { content } = await client.call('getAgentMemoryFile', { params: { agent_id: agent, path: name } });
       const bytes = Buffer.from(content);

@@ -5,7 +5,7 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { descriptionCheck, revisionGiven, revisionOption, rubricRecord, titleCheck } from './record.ts';
+import { descriptionCheck, revisionOption, revisionQuery, rubricRecord, titleCheck } from './record.ts';
 
 export default defineCommand({
   summary: 'Add a rubric to an agent',
@@ -33,7 +33,7 @@ export default defineCommand({
     const client = await context.client();
     const description = await readContent(context, input.description, descriptionCheck, '--description');
     const agent = await agentId(context, input.agent);
-    const body = { title: input.title, description, ...(await revisionGiven(context, agent, input.revision)) };
+    const body = { title: input.title, description, ...(await revisionQuery(context, agent, input.revision)) };
     return (await client.call('createEvalRubric', { params: { agentId: agent }, body })).rubric;
   },
 });

@@ -4,7 +4,7 @@ import { argument } from '../../../cli/kit/flags.ts';
 import { textOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
-import { findRubric, revisionGiven, revisionOption } from './record.ts';
+import { findRubric, revisionOption, revisionQuery } from './record.ts';
 
 export default defineCommand({
   summary: 'Delete a rubric',
@@ -23,7 +23,7 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const agent = await agentId(context, input.agent);
-    const { id, title } = await findRubric(context, agent, input.rubric, await revisionGiven(context, agent, input.revision));
+    const { id, title } = await findRubric(context, agent, input.rubric, await revisionQuery(context, agent, input.revision));
     await confirm(context, `Delete the rubric "${title}"?`);
     return { id, title, ...(await client.call('deleteEvalRubric', { params: { agentId: agent, rubricId: id } })) };
   },

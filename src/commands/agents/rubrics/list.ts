@@ -5,7 +5,7 @@ import { listOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './record.ts';
+import { revisionOption, revisionQuery, rubricColumns, rubricsOf } from './record.ts';
 
 export default defineCommand({
   summary: 'List the rubrics of an agent',
@@ -26,6 +26,6 @@ export default defineCommand({
   }),
   async run(context, input) {
     const agent = await agentId(context, input.agent);
-    return wholeList(await rubricsOf(context, agent, await revisionGiven(context, agent, input.revision)));
+    return wholeList(await rubricsOf(context, agent, await revisionQuery(context, agent, input.revision)));
   },
 });

@@ -33,29 +33,29 @@ export const rubricRecord = (rubric: Rubric) => ({
 });
 
 /** The revision specified with `--revision`; `live`, `latest` and numbers refer to the agent. */
-export async function revisionGiven(context: Context, agent: string, word: string | undefined): Promise<{ build_id?: string }> {
+export async function revisionQuery(context: Context, agent: string, word: string | undefined): Promise<{ build_id?: string }> {
   if (word === undefined) return {};
   return { build_id: await revisionId(context, word, agent) };
 }
 
 /** The rubrics of an agent, or of one of its revisions. */
-export async function rubricsOf(context: Context, agent: string, of: { build_id?: string }): Promise<Rubric[]> {
+export async function rubricsOf(context: Context, agent: string, revision: { build_id?: string }): Promise<Rubric[]> {
   const client = await context.client();
-  return (await client.call('getEvalRubrics', { params: { agentId: agent }, query: of })).rubrics;
+  return (await client.call('getEvalRubrics', { params: { agentId: agent }, query: revision })).rubrics;
 }
 
 /** The rubric with this ID or slug. @throws AopsError `rubric_not_found` (exit 3) */
-export async function findRubric(context: Context, agent: string, word: string, of: { build_id?: string }): Promise<Rubric> {
-  const rubrics = await rubricsOf(context, agent, of);
-  const found = rubrics.find(({ id, slug }) => id === word.toLowerCase() || slug === word);
-  if (found) return found;
-  const meant = nearest(
+export async function findRubric(context: Context, agent: string, word: string, revision: { build_id?: string }): Promise<Rubric> {
+  const rubrics = await rubricsOf(context, agent, revision);
+  const match = rubrics.find(({ id, slug }) => id === word.toLowerCase() || slug === word);
+  if (match) return match;
+  const suggestion = nearest(
     word,
     rubrics.map(({ slug }) => slug),
   );
   throw new AopsError(`The agent has no rubric "${word}".`, {
     code: 'rubric_not_found',
     exit: exitCodes.notFound,
-    hint: meant === undefined ? 'List its rubrics with `aops agents rubrics list AGENT`.' : `Did you mean ${meant}?`,
+    hint: suggestion === undefined ? 'List its rubrics with `aops agents rubrics list AGENT`.' : `Did you mean ${suggestion}?`,
   });
 }

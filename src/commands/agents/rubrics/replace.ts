@@ -9,7 +9,7 @@ import { listOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { revisionGiven, revisionOption, rubricColumns, rubricsOf } from './record.ts';
+import { revisionOption, revisionQuery, rubricColumns, rubricsOf } from './record.ts';
 
 export default defineCommand({
   summary: 'Replace the rubrics of an agent with those in a file',
@@ -29,13 +29,13 @@ export default defineCommand({
     const client = await context.client();
     const rubrics = await draftsOf(await readText(context, input.from), input.from);
     const agent = await agentId(context, input.agent);
-    const of = await revisionGiven(context, agent, input.revision);
-    const before = await rubricsOf(context, agent, of);
-    const gone = before.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
-    const what = gone.length === 0 ? 'none are deleted' : `deletes ${gone.map(({ title }) => `"${title}"`).join(', ')}`;
-    await confirm(context, `Replace ${pluralize(before.length, 'rubric')} with ${rubrics.length} (${what})?`);
+    const revision = await revisionQuery(context, agent, input.revision);
+    const existing = await rubricsOf(context, agent, revision);
+    const deleted = existing.filter(({ title }) => !rubrics.some((draft) => draft.title === title));
+    const deletions = deleted.length === 0 ? 'none are deleted' : `deletes ${deleted.map(({ title }) => `"${title}"`).join(', ')}`;
+    await confirm(context, `Replace ${pluralize(existing.length, 'rubric')} with ${rubrics.length} (${deletions})?`);
     const params = { agentId: agent };
-    return wholeList((await client.call('replaceEvalRubrics', { params, body: { rubrics, ...of } })).rubrics);
+    return wholeList((await client.call('replaceEvalRubrics', { params, body: { rubrics, ...revision } })).rubrics);
   },
 });
 
@@ -64,13 +64,16 @@ async function draftsOf(content: string, file: string): Promise<{ title: string;
     const { title, description } = (entry ?? {}) as { title?: unknown; description?: unknown };
     if (typeof title !== 'string' || typeof description !== 'string')
       throw new UsageError(`${name}: entry ${index + 1} needs \`title\` and \`description\`, both texts.`);
-    const at = `${name}: entry ${index + 1}, `;
-    return { title: within(title.trim(), 3, 80, `${at}title`), description: within(description.trim(), 20, 400, `${at}description`) };
+    const entryName = `${name}: entry ${index + 1}, `;
+    return {
+      title: checkLength(title.trim(), 3, 80, `${entryName}title`),
+      description: checkLength(description.trim(), 20, 400, `${entryName}description`),
+    };
   });
 }
 
-function within(value: string, minimum: number, maximum: number, what: string): string {
+function checkLength(value: string, minimum: number, maximum: number, name: string): string {
   const count = [...value].length;
   if (count >= minimum && count <= maximum) return value;
-  throw new UsageError(`${what} has ${count} characters; ${minimum} to ${maximum} are allowed.`);
+  throw new UsageError(`${name} has ${count} characters; ${minimum} to ${maximum} are allowed.`);
 }

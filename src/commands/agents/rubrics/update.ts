@@ -7,7 +7,7 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Rubric } from '../../../interface/types.ts';
-import { descriptionCheck, findRubric, revisionGiven, revisionOption, rubricRecord, titleCheck } from './record.ts';
+import { descriptionCheck, findRubric, revisionOption, revisionQuery, rubricRecord, titleCheck } from './record.ts';
 
 export default defineCommand({
   summary: 'Change a rubric',
@@ -37,7 +37,7 @@ export default defineCommand({
     if (Object.keys(body).length === 0) throw new UsageError('There is nothing to change.', 'Pass --title or --description.');
     const client = await context.client();
     const agent = await agentId(context, input.agent);
-    const { id } = await findRubric(context, agent, input.rubric, await revisionGiven(context, agent, input.revision));
+    const { id } = await findRubric(context, agent, input.rubric, await revisionQuery(context, agent, input.revision));
     return (await client.call('updateEvalRubric', { params: { agentId: agent, rubricId: id }, body })).rubric;
   },
 });

@@ -5,7 +5,7 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Schedule } from '../../../interface/types.ts';
-import { ownZone, scheduleOptions, settingsGiven, timesGiven } from './options.ts';
+import { ownZone, scheduleOptions, settingsFromFlags, timesFromFlags } from './options.ts';
 import { scheduleRecord } from './record.ts';
 
 export default defineCommand({
@@ -30,9 +30,9 @@ export default defineCommand({
   result: returns('createSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
   async run(context, input) {
-    const { frequency, ...times } = timesGiven(input);
+    const { frequency, ...times } = timesFromFlags(input);
     if (frequency === undefined) throw new UsageError('The schedule needs a frequency.', 'Specify it with --frequency or --cron.');
-    const settings = await settingsGiven(context, input);
+    const settings = await settingsFromFlags(context, input);
     const client = await context.client();
     const params = { agent_id: await agentId(context, input.agent) };
     return client.call('createSchedule', { params, body: { enabled: true, frequency, timezone: ownZone(), ...times, ...settings } });

@@ -7,7 +7,7 @@ import { column, listOutput, timeColumn } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Schedule } from '../../../interface/types.ts';
-import { ownZone, timeOptions, timesGiven } from './options.ts';
+import { ownZone, timeOptions, timesFromFlags } from './options.ts';
 import { findSchedule, schedulesOf } from './record.ts';
 
 interface Firing {
@@ -50,7 +50,7 @@ export default defineCommand({
     empty: 'No schedules are enabled.',
   }),
   async run(context, input) {
-    const flagTimes = timesGiven(input);
+    const flagTimes = timesFromFlags(input);
     if (input.agent !== undefined && Object.keys(flagTimes).length > 0)
       throw new UsageError('An agent and times cannot be combined.', 'Omit the agent to try out times.');
     const from = input.from === undefined ? context.clock.now() : Date.parse(input.from.iso(context.clock.now()));
@@ -64,7 +64,7 @@ export default defineCommand({
       const times = withDefaults(flagTimes);
       const problem = problemOf(times);
       if (problem !== undefined) throw new UsageError(`${problem}.`);
-      return firingList(nextTimes(times, from, count).map((at) => ({ at, times })));
+      return firingList(nextTimes(times, from, count).map((instant) => ({ at: instant, times })));
     }
     const schedules = await selectedSchedules(input.agent, input.schedule);
     const firings = schedules.flatMap((stored): Instant[] => {
@@ -72,18 +72,18 @@ export default defineCommand({
       const problem = problemOf(times);
       if (problem === undefined) return nextTimes(times, from, stored.recurring === false ? 1 : count).map((at) => ({ at, times }));
       const announced = Date.parse(stored.next_run_at ?? '');
-      const next = announced > from ? [{ at: announced, times: stored }] : [];
-      const instead = next.length === 0 ? '' : ' Only the next time reported by the service is shown.';
-      context.terminal.warn(`The times of schedule ${stored.id} cannot be calculated here: ${problem}.${instead}`);
-      return next;
+      const announcedInstants = announced > from ? [{ at: announced, times: stored }] : [];
+      const note = announcedInstants.length === 0 ? '' : ' Only the next time reported by the service is shown.';
+      context.terminal.warn(`The times of schedule ${stored.id} cannot be calculated here: ${problem}.${note}`);
+      return announcedInstants;
     });
-    if (firings.length === 0 && schedules.length > 0 && schedules.every((one) => problemOf(storedTimes(one)) !== undefined))
+    if (firings.length === 0 && schedules.length > 0 && schedules.every((schedule) => problemOf(storedTimes(schedule)) !== undefined))
       throw uncountable();
     return firingList(firings);
 
     function firingList(instants: Instant[]) {
       instants.sort((a, b) => a.at - b.at);
-      return wholeList(instants.slice(0, count).map(({ at, times }) => firing(at, times)));
+      return wholeList(instants.slice(0, count).map(({ at, times }) => firingAt(at, times)));
     }
 
     async function selectedSchedules(agent: string, schedule: string | undefined): Promise<Schedule[]> {
@@ -113,7 +113,7 @@ function withDefaults({ frequency, ...flagTimes }: Partial<ScheduleTimes>): Sche
   return { frequency, time: null, timezone: ownZone(), day: null, day_of_month: null, cron: null, ...flagTimes };
 }
 
-function firing(at: number, times: ScheduleTimes & { id?: string }): Firing {
+function firingAt(at: number, times: ScheduleTimes & { id?: string }): Firing {
   const { timezone } = times;
   return {
     at: new Date(at).toISOString(),
@@ -125,7 +125,7 @@ function firing(at: number, times: ScheduleTimes & { id?: string }): Firing {
 }
 
 /** `Mon 2026-07-20 09:00 GMT+2` */
-function localTime(at: number, timeZone: string): string {
+function localTime(instant: number, timeZone: string): string {
   const format = new Intl.DateTimeFormat('en-GB', {
     timeZone: isKnownZone(timeZone) ? timeZone : 'UTC',
     weekday: 'short',
@@ -136,7 +136,7 @@ function localTime(at: number, timeZone: string): string {
     minute: '2-digit',
     timeZoneName: 'shortOffset',
   });
-  const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  const parts = new Map(format.formatToParts(instant).map(({ type, value }) => [type, value]));
   const [weekday, year, month, day, hour, minute, zone] = (
     ['weekday', 'year', 'month', 'day', 'hour', 'minute', 'timeZoneName'] as const
   ).map((type) => parts.get(type));

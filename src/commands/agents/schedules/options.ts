@@ -38,13 +38,13 @@ interface TimeInput {
 }
 
 /** The fields from the flags. `--cron`, `--day` and `--day-of-month` imply the frequency. @throws UsageError */
-export function timesGiven(input: TimeInput) {
+export function timesFromFlags(input: TimeInput) {
   const { time, timezone, day, dayOfMonth, cron } = input;
   if (cron !== undefined && input.frequency !== undefined && input.frequency !== 'custom')
     throw new UsageError('--cron and --frequency cannot be combined.');
-  const implied = cron !== undefined ? 'custom' : dayOfMonth !== undefined ? 'monthly' : day !== undefined ? 'weekly' : undefined;
+  const impliedFrequency = cron !== undefined ? 'custom' : dayOfMonth !== undefined ? 'monthly' : day !== undefined ? 'weekly' : undefined;
   return omitUndefined({
-    frequency: input.frequency ?? (implied as Frequency | undefined),
+    frequency: input.frequency ?? (impliedFrequency as Frequency | undefined),
     time,
     timezone,
     day,
@@ -54,7 +54,7 @@ export function timesGiven(input: TimeInput) {
 }
 
 /** The fields from the flags other than the times. */
-export async function settingsGiven(
+export async function settingsFromFlags(
   context: Context,
   input: { task: string | undefined; once: boolean | undefined; enabled: boolean | undefined },
 ) {

@@ -43,7 +43,7 @@ export const nextOf = (schedules: readonly Schedule[]): string | undefined =>
     .sort()
     .at(0);
 
-const inShort = (schedule: Schedule): string => `${schedule.id} (${timesInWords(schedule)})`;
+const scheduleSummary = (schedule: Schedule): string => `${schedule.id} (${timesInWords(schedule)})`;
 
 export async function schedulesOf(context: Context, agent: string): Promise<Schedule[]> {
   const client = await context.client();
@@ -57,16 +57,16 @@ export const scheduleArgument = optionalArgument('The ID of the schedule; option
 /** A schedule of an agent, or its only one. @throws AopsError `schedule_not_found` (exit 3), UsageError when there are several */
 export async function findSchedule(context: Context, agent: string, id: string | undefined): Promise<Schedule> {
   const schedules = await schedulesOf(context, agent);
-  const [found, another] = schedules.filter((schedule) => id === undefined || schedule.id === id);
-  if (found && another)
-    throw new UsageError(`The agent has ${schedules.length} schedules.`, `Specify one: ${schedules.map(inShort).join('; ')}.`);
-  if (found) return found;
+  const [match, otherMatch] = schedules.filter((schedule) => id === undefined || schedule.id === id);
+  if (match && otherMatch)
+    throw new UsageError(`The agent has ${schedules.length} schedules.`, `Specify one: ${schedules.map(scheduleSummary).join('; ')}.`);
+  if (match) return match;
   throw new AopsError(id === undefined ? 'The agent has no schedules.' : `The agent has no schedule ${id}.`, {
     code: 'schedule_not_found',
     exit: exitCodes.notFound,
     hint:
       schedules.length === 0
         ? 'Create one with `aops agents schedules create AGENT --frequency daily`.'
-        : `Its schedules are: ${schedules.map(inShort).join('; ')}.`,
+        : `Its schedules are: ${schedules.map(scheduleSummary).join('; ')}.`,
   });
 }

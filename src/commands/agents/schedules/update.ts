@@ -5,7 +5,7 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import { agentId } from '../../../cli/names/resolve.ts';
 import type { Schedule } from '../../../interface/types.ts';
-import { scheduleOptions, settingsGiven, timesGiven } from './options.ts';
+import { scheduleOptions, settingsFromFlags, timesFromFlags } from './options.ts';
 import { findSchedule, scheduleArgument, scheduleRecord } from './record.ts';
 
 export default defineCommand({
@@ -25,7 +25,7 @@ export default defineCommand({
   result: returns('updateSchedule'),
   output: recordOutput<Schedule>(scheduleRecord),
   async run(context, input) {
-    const body = { ...timesGiven(input), ...(await settingsGiven(context, input)) };
+    const body = { ...timesFromFlags(input), ...(await settingsFromFlags(context, input)) };
     if (Object.keys(body).length === 0)
       throw new UsageError(
         'There is nothing to change.',

@@ -43,8 +43,8 @@ export async function triggerParams(
   const agent_id = await agentId(context, agent);
   if (trigger !== undefined) return { agent_id, trigger_id: trigger };
   const client = await context.client();
-  const { case_triggers: found } = await client.call('listAgentCaseTriggers', { params: { agent_id } });
-  if (found[0] !== undefined) return { agent_id, trigger_id: found[0].id };
+  const { case_triggers: triggers } = await client.call('listAgentCaseTriggers', { params: { agent_id } });
+  if (triggers[0] !== undefined) return { agent_id, trigger_id: triggers[0].id };
   throw new AopsError(`The agent ${agent} has no case trigger.`, {
     code: 'case_trigger_not_found',
     exit: exitCodes.notFound,

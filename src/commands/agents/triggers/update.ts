@@ -38,8 +38,8 @@ export default defineCommand({
     const params = await triggerParams(context, input.agent, input.trigger);
     const case_queue_id = queue === undefined ? undefined : await queueId(context, queue);
     const body = omitUndefined({ enabled, case_queue_id, concurrency: concurrencyOf(concurrency) });
-    const { case_trigger: changed } = await client.call('updateAgentCaseTrigger', { params, body });
-    warnOfConflict(context, changed);
-    return changed;
+    const { case_trigger: trigger } = await client.call('updateAgentCaseTrigger', { params, body });
+    warnOfConflict(context, trigger);
+    return trigger;
   },
 });

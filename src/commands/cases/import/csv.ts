@@ -81,5 +81,5 @@ function problemOf({ code, message }: CsvError, place: string): UsageError {
 function delimiterOf(text: string): string {
   const line = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text)?.[0].replace(/"(?:[^"]|"")*"/g, '') ?? '';
   const count = (character: string): number => line.split(character).length;
-  return [';', '\t'].reduce((most, character) => (count(character) > count(most) ? character : most), ',');
+  return [';', '\t'].reduce((best, character) => (count(character) > count(best) ? character : best), ',');
 }

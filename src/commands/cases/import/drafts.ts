@@ -41,9 +41,9 @@ export function makeDrafts(file: Rows, drafting: Drafting, name: string): { draf
 function targetsOf(columns: readonly string[], map: readonly string[], name: string): Map<string, Target | undefined> {
   const targets = new Map<string, Target | undefined>(columns.map((column) => [column, ownTarget(column)]));
   for (const entry of map) {
-    const at = entry.lastIndexOf('=');
-    const [column, field] = [entry.slice(0, at), entry.slice(at + 1)];
-    if (at < 1 || !isTarget(field)) throw new UsageError(`"${entry}" is not a valid --map; write ${mapForm}.`);
+    const separator = entry.lastIndexOf('=');
+    const [column, field] = [entry.slice(0, separator), entry.slice(separator + 1)];
+    if (separator < 1 || !isTarget(field)) throw new UsageError(`"${entry}" is not a valid --map; write ${mapForm}.`);
     if (!targets.has(column)) throw new UsageError(`${name} has no column "${column}".`, `Its columns are: ${columns.join(', ')}`);
     // An explicit mapping replaces the column that has the name of the field.
     if (!field.startsWith('label:') && field !== 'ignore')

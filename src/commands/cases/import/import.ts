@@ -14,10 +14,10 @@ import { repeatHint, ServiceAnswerError } from '../../../client/errors.ts';
 import { credentialName } from '../../../config/credential.ts';
 import { startSpinner } from '../../../terminal/progress.ts';
 import { type Draft, type Drafting, makeDrafts } from './drafts.ts';
-import { type Done, Ledger } from './ledger.ts';
+import { type BatchResult, Ledger } from './ledger.ts';
 import { type FailedRow, type Rows, readRows, writeRows } from './rows.ts';
 
-export interface Imported {
+export interface ImportSummary {
   file: string;
   queue_id: string;
   rows: number;
@@ -38,7 +38,10 @@ const largestCase = 1_000_000;
  * Creates the cases that have not been created yet.
  * @throws ResultError `rows_failed` (exit 2) when rows were skipped; the file of failed rows contains the reasons
  */
-export async function importCases(context: Context, request: { file: string; queueId: string; drafting: Drafting }): Promise<Imported> {
+export async function importCases(
+  context: Context,
+  request: { file: string; queueId: string; drafting: Drafting },
+): Promise<ImportSummary> {
   if (request.file === '-')
     throw new UsageError('--from needs a file and cannot read standard input, because progress is recorded next to the file.');
   if (context.flags.idempotencyKey !== undefined)
@@ -61,7 +64,7 @@ export async function importCases(context: Context, request: { file: string; que
       reading: digest(JSON.stringify(request.drafting)),
     });
     const outcome = await sendAll(context, ledger, batches, drafts.length);
-    return await concluded(request, rows, [...failed, ...outcome.failed], { ...outcome, file, ledger: `${request.file}.aops-ledger` });
+    return await summarize(request, rows, [...failed, ...outcome.failed], { ...outcome, file, ledger: `${request.file}.aops-ledger` });
   } finally {
     unlock();
   }
@@ -90,41 +93,46 @@ function batchesOf(drafts: readonly Draft[], failed: FailedRow[]): Draft[][] {
       failed.push({ row: draft.row, reason: `the case has ${size} bytes; at most ${largestCase} are allowed` });
       continue;
     }
-    const last = batches.at(-1);
-    if (last === undefined || last.length >= batchLength || size > bytesLeft) {
+    const lastBatch = batches.at(-1);
+    if (lastBatch === undefined || lastBatch.length >= batchLength || size > bytesLeft) {
       batches.push([draft]);
       bytesLeft = batchBytes - size;
     } else {
-      last.push(draft);
+      lastBatch.push(draft);
       bytesLeft -= size;
     }
   }
   return batches;
 }
 
-async function sendAll(context: Context, ledger: Ledger, batches: readonly Draft[][], total: number): Promise<Done & { before: number }> {
-  const all = { created: 0, before: 0, failed: [] as FailedRow[] };
+async function sendAll(
+  context: Context,
+  ledger: Ledger,
+  batches: readonly Draft[][],
+  total: number,
+): Promise<BatchResult & { before: number }> {
+  const totals = { created: 0, before: 0, failed: [] as FailedRow[] };
   const spinner = startSpinner(context.terminal, 'Creating cases', context.clock);
   try {
     for (const [index, batch] of batches.entries()) {
       const number = index + 1;
-      const earlier = ledger.done(number);
-      if (earlier !== undefined) {
-        all.before += earlier.created;
-        all.failed.push(...earlier.failed);
+      const previousResult = ledger.resultOf(number);
+      if (previousResult !== undefined) {
+        totals.before += previousResult.created;
+        totals.failed.push(...previousResult.failed);
         continue;
       }
-      spinner.update(`Creating cases: ${all.before + all.created} of ${total}`);
+      spinner.update(`Creating cases: ${totals.before + totals.created} of ${total}`);
       if (!context.flags.dryRun) await ledger.begin(number, context.clock.now(), credentialName(context.config().credential));
-      const done = await sendBatch(context, ledger, number, batch);
-      await ledger.finish(number, done);
-      all.created += done.created;
-      all.failed.push(...done.failed);
+      const result = await sendBatch(context, ledger, number, batch);
+      await ledger.finish(number, result);
+      totals.created += result.created;
+      totals.failed.push(...result.failed);
     }
-    return all;
+    return totals;
   } catch (error) {
-    if (!context.flags.dryRun && all.created > 0)
-      context.terminal.note(`Created ${pluralize(all.created, 'case')}. Run the same command again to continue.`);
+    if (!context.flags.dryRun && totals.created > 0)
+      context.terminal.note(`Created ${pluralize(totals.created, 'case')}. Run the same command again to continue.`);
     throw withRepeatHint(error);
   } finally {
     spinner.stop();
@@ -140,7 +148,7 @@ function withRepeatHint(error: unknown): unknown {
 }
 
 /** The service accepts a batch as a whole or not at all. A rejected batch is sent row by row to find the invalid rows. */
-async function sendBatch(context: Context, ledger: Ledger, number: number, batch: readonly Draft[]): Promise<Done> {
+async function sendBatch(context: Context, ledger: Ledger, number: number, batch: readonly Draft[]): Promise<BatchResult> {
   const client = await context.client();
   const params = { queue_id: ledger.head.queue_id };
   try {
@@ -150,31 +158,31 @@ async function sendBatch(context: Context, ledger: Ledger, number: number, batch
   } catch (error) {
     if (!isRefusal(error)) throw error;
   }
-  const done: Done = { created: 0, failed: [] };
+  const result: BatchResult = { created: 0, failed: [] };
   for (const { row, draft } of batch) {
     try {
       await client.call('createCases', { params, body: { case: draft } }, { keys: ledger.key(number, row) });
-      done.created += 1;
+      result.created += 1;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      done.failed.push({ row, reason: (error as Error).message });
+      result.failed.push({ row, reason: (error as Error).message });
     }
   }
-  return done;
+  return result;
 }
 
 /** Whether the service rejected the cases themselves, rather than the caller or the time. */
 const isRefusal = (error: unknown): boolean => error instanceof ServiceAnswerError && [400, 413, 422].includes(error.status);
 
-async function concluded(
+async function summarize(
   request: { file: string; queueId: string },
   rows: Rows,
   failed: FailedRow[],
   outcome: { created: number; before: number; file: string; ledger: string },
-): Promise<Imported> {
+): Promise<ImportSummary> {
   const { dir, name, ext } = path.parse(request.file);
   const failedFile = path.join(dir, `${name}.failed${ext}`);
-  const imported: Imported = {
+  const summary: ImportSummary = {
     file: request.file,
     queue_id: request.queueId,
     rows: rows.rows.length,
@@ -184,13 +192,13 @@ async function concluded(
     failed_file: failed.length === 0 ? null : failedFile,
     ledger: outcome.ledger,
   };
-  if (failed.length === 0) return imported;
-  const sorted = failed.toSorted((a, b) => a.row - b.row);
+  if (failed.length === 0) return summary;
+  const sortedFailures = failed.toSorted((a, b) => a.row - b.row);
   const place = path.join(path.dirname(outcome.file), `${name}.failed${ext}`);
-  await writeFile(place, writeRows(rows, sorted), { mode: 0o600 }).catch((error: unknown) => {
+  await writeFile(place, writeRows(rows, sortedFailures), { mode: 0o600 }).catch((error: unknown) => {
     throw writeFailure(error, place);
   });
-  const [first] = sorted as [FailedRow];
+  const [first] = sortedFailures as [FailedRow];
   const more = failed.length > 1 ? `; ${failed.length - 1} more` : '';
   const skipped = pluralize(failed.length, 'row was skipped', 'rows were skipped');
   const message = `${skipped} (row ${first.row}: ${first.reason.replace(/\.$/, '')}${more}).`;
@@ -200,7 +208,7 @@ async function concluded(
       exit: exitCodes.usage,
       hint: `Correct the rows in ${failedFile}, then import it with --from.`,
     }),
-    imported,
+    summary,
   );
 }
 

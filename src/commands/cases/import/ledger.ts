@@ -29,7 +29,7 @@ interface Line {
   failed?: FailedRow[];
 }
 
-export interface Done {
+export interface BatchResult {
   created: number;
   failed: FailedRow[];
 }
@@ -37,18 +37,18 @@ export interface Done {
 export class Ledger {
   readonly file: string;
   readonly head: LedgerHead;
-  readonly #done: Map<number, Done>;
-  readonly #begun: Map<number, { at: string; by: string | undefined }>;
+  readonly #results: Map<number, BatchResult>;
+  readonly #starts: Map<number, { at: string; by: string | undefined }>;
   /** Precedes the next line: the head of a new ledger, or the end of a line that was cut off. */
   #prefix: string;
 
   private constructor(file: string, head: LedgerHead, lines: readonly Line[], prefix: string) {
     this.file = file;
     this.head = head;
-    this.#done = new Map(
+    this.#results = new Map(
       lines.flatMap(({ batch, created, failed }) => (created === undefined ? [] : [[batch, { created, failed: failed ?? [] }]])),
     );
-    this.#begun = new Map(lines.flatMap(({ batch, begun, by }) => (begun === undefined ? [] : [[batch, { at: begun, by }]])));
+    this.#starts = new Map(lines.flatMap(({ batch, begun, by }) => (begun === undefined ? [] : [[batch, { at: begun, by }]])));
     this.#prefix = prefix;
   }
 
@@ -71,22 +71,25 @@ export class Ledger {
         return [];
       }
     });
-    const known = first as Partial<LedgerHead> | undefined;
-    if (known?.aops !== 'cases' || known.version !== 1)
+    const storedHead = first as Partial<LedgerHead> | undefined;
+    if (storedHead?.aops !== 'cases' || storedHead.version !== 1)
       throw new UsageError(`${file} is not a ledger of aops.`, 'Move this file elsewhere: the import needs its name.');
-    const changed =
-      known.queue_id !== head.queue_id
+    const difference =
+      storedHead.queue_id !== head.queue_id
         ? 'was for another queue'
-        : known.base_url !== head.base_url
-          ? `was sent to ${known.base_url}, but this profile uses ${head.base_url}`
-          : known.content !== head.content
+        : storedHead.base_url !== head.base_url
+          ? `was sent to ${storedHead.base_url}, but this profile uses ${head.base_url}`
+          : storedHead.content !== head.content
             ? 'was made before the file changed'
-            : known.reading !== head.reading
+            : storedHead.reading !== head.reading
               ? 'used a different --map, --label or --priority'
               : undefined;
-    if (changed !== undefined)
-      throw new UsageError(`The import recorded in ${file} ${changed}.`, 'Remove that file to start over: every row becomes a case again.');
-    return new Ledger(file, known as LedgerHead, lines as Line[], text.endsWith('\n') ? '' : '\n');
+    if (difference !== undefined)
+      throw new UsageError(
+        `The import recorded in ${file} ${difference}.`,
+        'Remove that file to start over: every row becomes a case again.',
+      );
+    return new Ledger(file, storedHead as LedgerHead, lines as Line[], text.endsWith('\n') ? '' : '\n');
   }
 
   key(batch: number, row?: number): { key: string; commandKey: string } {
@@ -94,22 +97,22 @@ export class Ledger {
     return { key, commandKey: key };
   }
 
-  done(batch: number): Done | undefined {
-    return this.#done.get(batch);
+  resultOf(batch: number): BatchResult | undefined {
+    return this.#results.get(batch);
   }
 
   /**
-   * @param by the masked credential that it is sent with
+   * @param credential the masked credential that it is sent with
    * @throws AopsError when the batch was sent before and its key may have expired or belongs to another credential
    */
-  async begin(batch: number, now: number, by: string): Promise<void> {
-    const before = this.#begun.get(batch);
-    if (before === undefined) return this.#append({ batch, begun: new Date(now).toISOString(), by });
-    if (now - Date.parse(before.at) > journalLifeMilliseconds) throw this.#unknown(batch, `at ${before.at}`);
-    if (before.by !== undefined && before.by !== by) {
+  async begin(batch: number, now: number, credential: string): Promise<void> {
+    const start = this.#starts.get(batch);
+    if (start === undefined) return this.#append({ batch, begun: new Date(now).toISOString(), by: credential });
+    if (now - Date.parse(start.at) > journalLifeMilliseconds) throw this.#unknown(batch, `at ${start.at}`);
+    if (start.by !== undefined && start.by !== credential) {
       throw this.#unknown(
         batch,
-        `with the credential ${before.by}`,
+        `with the credential ${start.by}`,
         'Run this again with that credential, because keys belong to a credential. If you no longer have it: ',
       );
     }
@@ -123,13 +126,13 @@ export class Ledger {
     });
   }
 
-  async finish(batch: number, done: Done): Promise<void> {
-    this.#done.set(batch, done);
-    await this.#append({ batch, ...done });
+  async finish(batch: number, result: BatchResult): Promise<void> {
+    this.#results.set(batch, result);
+    await this.#append({ batch, ...result });
   }
 
   async #append(line: Line): Promise<void> {
-    if (line.begun !== undefined) this.#begun.set(line.batch, { at: line.begun, by: line.by });
+    if (line.begun !== undefined) this.#starts.set(line.batch, { at: line.begun, by: line.by });
     await appendFile(this.file, `${this.#prefix}${JSON.stringify(line)}\n`, { mode: 0o600 }).catch((error: Error) => {
       throw new UsageError(`${this.file} cannot be written: ${error.message}`, 'Progress is recorded there; nothing is sent without it.');
     });

@@ -27,8 +27,8 @@ export async function ownLabels(
 export function chosenLabels(labels: readonly Label[], texts: readonly string[]): Label[] {
   return texts.map((text) => {
     const { key = '', value } = readLabel(text);
-    const found = labels.find((label) => (isUuid(text) ? label.id === text.toLowerCase() : label.key === key && label.value === value));
-    if (found !== undefined) return found;
+    const match = labels.find((label) => (isUuid(text) ? label.id === text.toLowerCase() : label.key === key && label.value === value));
+    if (match !== undefined) return match;
     const has = labels.length === 0 ? 'It has no labels.' : `Its labels are: ${labels.map(labelText).join(', ')}`;
     throw new AopsError(`The case has no label "${text}".`, { code: 'label_not_found', exit: exitCodes.notFound, hint: has });
   });

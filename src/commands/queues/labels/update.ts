@@ -26,8 +26,8 @@ export default defineCommand({
     if (input.to === undefined && input.hue === undefined) throw new UsageError('There is nothing to change.', 'Pass --to or --hue.');
     const id = await queueId(context, input.queue);
     const label = await findLabel(context, id, input.label);
-    const named = input.to === undefined ? { key: label.key, value: label.value } : { key: '', ...readLabel(input.to) };
-    const body = { ...named, ...omitUndefined({ color_hue: input.hue }) };
+    const newLabel = input.to === undefined ? { key: label.key, value: label.value } : { key: '', ...readLabel(input.to) };
+    const body = { ...newLabel, ...omitUndefined({ color_hue: input.hue }) };
     return (await client.call('updateQueueLabel', { params: { queue_id: id, label_id: label.id }, body })).label;
   },
 });

@@ -19,7 +19,7 @@ export interface Frame {
 }
 
 /** The number of shots to download ahead and the maximum size of a picture in bytes, which limit the memory. */
-const ahead = 3;
+const framesAhead = 3;
 const maxPictureBytes = 32 * 1024 * 1024;
 
 /** @param renewed reads the timeline again, after its URLs have expired */
@@ -32,16 +32,16 @@ export async function* frames(
   // Cancels the downloads ahead if the caller stops reading.
   const ended = new AbortController();
   const reader = new Reader(client, renewed, sharedSignal(signal, ended.signal));
-  const waiting: Promise<Frame>[] = [];
+  const pendingFrames: Promise<Frame>[] = [];
   try {
     for (const shot of shots) {
       const frame = reader.frame(shot);
       // Its error is handled when it is awaited below.
       frame.catch(() => undefined);
-      waiting.push(frame);
-      if (waiting.length > ahead) yield await (waiting.shift() as Promise<Frame>);
+      pendingFrames.push(frame);
+      if (pendingFrames.length > framesAhead) yield await (pendingFrames.shift() as Promise<Frame>);
     }
-    for (const frame of waiting) yield await frame;
+    for (const frame of pendingFrames) yield await frame;
   } finally {
     ended.abort();
   }
@@ -53,7 +53,7 @@ class Reader {
   readonly #renewed: () => Promise<readonly ScreenshotToolExecution[]>;
   #timeline: Promise<readonly ScreenshotToolExecution[]> | undefined;
   /** By URL: the last picture of a shot is often the first picture of the next. */
-  readonly #recent = new Map<string, Promise<Picture>>();
+  readonly #recentPictures = new Map<string, Promise<Picture>>();
 
   constructor(client: Client, renewed: () => Promise<readonly ScreenshotToolExecution[]>, signal: AbortSignal) {
     this.#client = client;
@@ -70,30 +70,30 @@ class Reader {
   #picture(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot'): Promise<Picture> | undefined {
     const url = shot[key]?.signedUrl;
     if (url === undefined) return undefined;
-    const known = this.#recent.get(url);
-    if (known !== undefined) return known;
+    const existing = this.#recentPictures.get(url);
+    if (existing !== undefined) return existing;
     const picture = this.#fetch(shot, key, url);
     picture.catch(() => undefined);
-    this.#recent.set(url, picture);
-    const [oldest] = this.#recent.keys();
-    if (this.#recent.size > 2 * ahead && oldest !== undefined) this.#recent.delete(oldest);
+    this.#recentPictures.set(url, picture);
+    const [oldest] = this.#recentPictures.keys();
+    if (this.#recentPictures.size > 2 * framesAhead && oldest !== undefined) this.#recentPictures.delete(oldest);
     return picture;
   }
 
   async #fetch(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot', url: string): Promise<Picture> {
     try {
-      return await this.#read(url);
+      return await this.#downloadPicture(url);
     } catch (error) {
-      if (!isGone(error, 401, 403, 410)) return missingOr(error);
+      if (!isGone(error, 401, 403, 410)) return missingOrThrow(error);
     }
     // Signed URLs can expire while a long strip is written.
     this.#timeline ??= this.#renewed();
-    const again = (await this.#timeline).find(({ executionId }) => executionId === shot.executionId)?.[key]?.signedUrl;
-    if (again === undefined) return { missing: 'the service no longer has it' };
-    return await this.#read(again).catch(missingOr);
+    const renewedUrl = (await this.#timeline).find(({ executionId }) => executionId === shot.executionId)?.[key]?.signedUrl;
+    if (renewedUrl === undefined) return { missing: 'the service no longer has it' };
+    return await this.#downloadPicture(renewedUrl).catch(missingOrThrow);
   }
 
-  async #read(url: string): Promise<Picture> {
+  async #downloadPicture(url: string): Promise<Picture> {
     let chunks: Uint8Array[] = [];
     let size = 0;
     const restart = async (): Promise<void> => {
@@ -113,7 +113,7 @@ const isGone = (error: unknown, ...statuses: number[]): boolean =>
   error instanceof AopsError && statuses.includes(error.details.status ?? 0);
 
 /** A picture that the service does not provide is marked as missing; other failures end the command. */
-function missingOr(error: unknown): Picture {
+function missingOrThrow(error: unknown): Picture {
   if (isGone(error, 401, 403, 404, 410)) return { missing: `the service responded with status ${(error as AopsError).details.status}` };
   throw error;
 }

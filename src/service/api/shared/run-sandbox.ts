@@ -24,9 +24,9 @@ export async function listing(
   path = workspace,
 ): Promise<{ data: { sandboxStatus: Status | Unreadable['sandboxStatus']; path: string; entries: SandboxFileEntry[] } }> {
   const sandboxPath = publicPath(namesOf(path));
-  const found = await inSandbox(context, run, (sandbox) => sandbox.list(path));
-  if ('message' in found) return { data: { sandboxStatus: found.sandboxStatus, path: sandboxPath, entries: [] } };
-  return { data: { sandboxStatus: found.sandboxStatus, path: sandboxPath, entries: found.value.map(fileEntry) } };
+  const entries = await inSandbox(context, run, (sandbox) => sandbox.list(path));
+  if ('message' in entries) return { data: { sandboxStatus: entries.sandboxStatus, path: sandboxPath, entries: [] } };
+  return { data: { sandboxStatus: entries.sandboxStatus, path: sandboxPath, entries: entries.value.map(fileEntry) } };
 }
 
 /** The content of a file. Throws 400 without a path, and whatever `Sandbox.read` throws. */
@@ -34,15 +34,15 @@ export async function content(context: RequestContext, run: RunRow, path: string
   if (path === undefined)
     throw new ServiceError(400, 'invalid_request', 'path is required.', { details: [{ path: 'path', message: 'is required' }] });
   const sandboxPath = publicPath(namesOf(path));
-  const found = await inSandbox(context, run, (sandbox) => sandbox.read(path, inlineLimit));
-  if ('message' in found) return { data: { ...found, path: sandboxPath, isTextFile: false, content: null, size: 0 } };
-  const { entry, bytes, truncated } = found.value;
+  const file = await inSandbox(context, run, (sandbox) => sandbox.read(path, inlineLimit));
+  if ('message' in file) return { data: { ...file, path: sandboxPath, isTextFile: false, content: null, size: 0 } };
+  const { entry, bytes, truncated } = file.value;
   const text = entry.isText ? decoded(bytes, truncated) : undefined;
   const whole = text !== undefined && !truncated;
   const grant = { kind: 'sandbox_file' as const, sandboxId: run.sandbox_id, path: entry.path };
   return {
     data: {
-      sandboxStatus: found.sandboxStatus,
+      sandboxStatus: file.sandboxStatus,
       path: entry.path,
       isTextFile: text !== undefined,
       content: text ?? null,

@@ -69,7 +69,7 @@ async function grouped(rows: MakeRows, by: RawBuilder<string | null>): Promise<{
 }
 
 async function table({ columns, created }: Source, rows: MakeRows): Promise<DataContent> {
-  const found = await rows()
+  const rowsFound = await rows()
     .select(columns.map(({ value }, index) => value.as(`c${index}`)))
     .orderBy(created, 'desc')
     .limit(maxRows)
@@ -77,7 +77,7 @@ async function table({ columns, created }: Source, rows: MakeRows): Promise<Data
   return {
     kind: 'table',
     columns: columns.map(({ label, kind }) => ({ label, kind })),
-    rows: found.map((row) => columns.map((_, index) => (row as Record<string, string | number | null>)[`c${index}`] ?? null)),
+    rows: rowsFound.map((row) => columns.map((_, index) => (row as Record<string, string | number | null>)[`c${index}`] ?? null)),
     total: await count(rows),
   };
 }

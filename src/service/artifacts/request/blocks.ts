@@ -54,8 +54,8 @@ export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Dra
 function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'status'> {
   if (wish.statuses === undefined) return {};
   const values = wish.statuses.map((word) => {
-    const found = statuses[word];
-    if (found) return found;
+    const status = statuses[word];
+    if (status) return status;
     const words = Object.keys(statuses);
     throw new Refused(
       words.length === 0

@@ -111,7 +111,7 @@ export async function updateSchedule(
 export async function removeSchedules(trx: Queries, agentId: string, id?: string): Promise<void> {
   const ids = await deleteSchedules(trx, agentId, id);
   if (id !== undefined && ids.length === 0) throw notFound('schedule', id);
-  for (const gone of ids) await revokeJob(trx, jobKinds.schedule, gone);
+  for (const scheduleId of ids) await revokeJob(trx, jobKinds.schedule, scheduleId);
 }
 
 /** Starts the run of a schedule that is due. */

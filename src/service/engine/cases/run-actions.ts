@@ -38,8 +38,10 @@ export async function carryOut(engine: HasClock, trx: Queries, run: RunRow, acti
     if (row.status === end.how) return { case_id: row.id, status: row.status };
     throw new ServiceError(409, 'case_is_done', `The case is already ${row.status}.`);
   }
-  const left = await leaveCase(engine, trx, run, row, end);
-  return end.how === 'postponed' ? { case_id: row.id, postponed_to: left.postponed_to } : { case_id: row.id, status: left.status };
+  const releasedCase = await leaveCase(engine, trx, run, row, end);
+  return end.how === 'postponed'
+    ? { case_id: row.id, postponed_to: releasedCase.postponed_to }
+    : { case_id: row.id, status: releasedCase.status };
 }
 
 function endOf(action: Exclude<CaseAction, { do: 'create' }>): CaseEnd {
@@ -64,8 +66,8 @@ async function ownCase(trx: Queries, run: RunRow): Promise<CaseRow> {
   }
   const row = await caseById(trx, run.case_id);
   if (row?.claimed_by_run_id === run.id) return row;
-  const why = row === undefined ? 'it was deleted' : 'it was postponed or re-opened';
-  throw new ServiceError(409, 'case_lost', `The case no longer belongs to this run: ${why}.`);
+  const reason = row === undefined ? 'it was deleted' : 'it was postponed or re-opened';
+  throw new ServiceError(409, 'case_lost', `The case no longer belongs to this run: ${reason}.`);
 }
 
 async function createFor(

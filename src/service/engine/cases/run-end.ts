@@ -79,8 +79,8 @@ export async function caseRunAnswered(engine: HasClock, trx: Queries, run: RunRo
 export async function caseRunResumed(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   if (run.case_id === null || run.status !== 'interrupted') return;
   const now = isoTime(engine.clock.now());
-  const taken = await changeCase(trx, run.case_id, { status: 'failed', runId: run.id }, { status: 'pending', updated_at: now });
-  if (taken !== undefined) await record(trx, taken, run, { type: 'resumed' }, now);
+  const changed = await changeCase(trx, run.case_id, { status: 'failed', runId: run.id }, { status: 'pending', updated_at: now });
+  if (changed !== undefined) await record(trx, changed, run, { type: 'resumed' }, now);
 }
 
 async function record(trx: Queries, row: CaseRow, run: RunRow, event: NewCaseEvent, now: string): Promise<void> {

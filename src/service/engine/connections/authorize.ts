@@ -63,11 +63,11 @@ export async function startAuthorization(
   const connection = again === undefined ? undefined : await requireConnection(engine.store, teamId, again);
   if (connection !== undefined && new URL(connection.server_url).origin !== new URL(url).origin)
     throw invalid('mcp_server_url', `must be on the same host as the connection ${connection.name}`);
-  const found = await discoverOAuth(engine, url);
-  if (found === undefined)
+  const discovery = await discoverOAuth(engine, url);
+  if (discovery === undefined)
     throw unsupported('oauth_not_supported', `${url} does not say how to authorize it; it might need a header instead.`);
   const state = randomBytes(32).toString('base64url');
-  const begun = await begin(engine, { url, state, callback, found, before: connection && storedOAuth(engine, connection) });
+  const begun = await begin(engine, { url, state, callback, found: discovery, before: connection && storedOAuth(engine, connection) });
   const hash = secretHash(state);
   const now = engine.clock.now();
   await engine.store.transaction().execute(async (trx) => {

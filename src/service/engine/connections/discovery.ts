@@ -19,21 +19,21 @@ export const discoverOAuth = (engine: HasClock & HasConnections, url: string): P
   withOAuthLibrary(engine, async (sdk, fetch) => {
     const challenge = await challengeOf(sdk, fetch, url);
     const { resourceMetadataUrl } = challenge;
-    const found = await sdk
+    const discovery = await sdk
       .discoverOAuthServerInfo(url, { fetchFn: fetch, ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }) })
       // Metadata that cannot be read, or belongs to another issuer, counts as missing.
       .catch((error: unknown) => {
         if (error instanceof OutboundError) throw error;
         return undefined;
       });
-    if (found?.authorizationServerMetadata === undefined) return undefined;
+    if (discovery?.authorizationServerMetadata === undefined) return undefined;
     // A person opens this URL in a browser. Any other scheme could start a program, or show a file of their machine.
-    const { protocol } = new URL(found.authorizationServerMetadata.authorization_endpoint);
+    const { protocol } = new URL(discovery.authorizationServerMetadata.authorization_endpoint);
     if (!/^https?:$/.test(protocol)) return undefined;
     return {
-      server: found.authorizationServerUrl,
-      metadata: found.authorizationServerMetadata,
-      resource: found.resourceMetadata,
+      server: discovery.authorizationServerUrl,
+      metadata: discovery.authorizationServerMetadata,
+      resource: discovery.resourceMetadata,
       scope: challenge.scope,
     };
   }).catch((error: unknown) => {

@@ -16,8 +16,8 @@ export async function namedConnections(
   configs: (string | null)[],
 ): Promise<ConnectionRow[][]> {
   const named = configs.map((config) => namesIn(engine, config));
-  const all = named.flat().map(({ name }) => name);
-  const rows = all.length === 0 ? [] : await connectionsOfTeam(db, teamId, all);
+  const allNames = named.flat().map(({ name }) => name);
+  const rows = allNames.length === 0 ? [] : await connectionsOfTeam(db, teamId, allNames);
   return named.map((names) => [...new Set(names.flatMap(({ name }) => rows.filter((row) => isCalled(row, name))))]);
 }
 

@@ -34,9 +34,9 @@ async function connectionOf({ store }: HasStore, teamId: string, idOrName: strin
   const [first] = named;
   if (named.length > 1)
     throw new ServiceError(409, 'connection_ambiguous', `${named.length} connections are called ${idOrName}; use an ID instead.`);
-  const found = first ?? (await findConnection(store, teamId, idOrName));
-  if (found === undefined) throw notFound('connection', idOrName);
-  return found;
+  const connection = first ?? (await findConnection(store, teamId, idOrName));
+  if (connection === undefined) throw notFound('connection', idOrName);
+  return connection;
 }
 
 function problemOf({ name }: ConnectionRow, { kind, message }: ServerProblem): string {

@@ -81,8 +81,12 @@ export async function createTrigger(
     const queueId = await requiredQueue(trx, by.teamId, wishes.case_queue_id);
     const own = await triggerOfAgent(trx, agent.id);
     if (own !== undefined) {
-      const where = own.queue_id === queueId ? 'this queue' : `the queue "${own.queue_name}"`;
-      throw new ServiceError(409, 'agent_has_case_trigger', `The agent ${agent.name} already has a case trigger, on ${where} (${own.id}).`);
+      const queueText = own.queue_id === queueId ? 'this queue' : `the queue "${own.queue_name}"`;
+      throw new ServiceError(
+        409,
+        'agent_has_case_trigger',
+        `The agent ${agent.name} already has a case trigger, on ${queueText} (${own.id}).`,
+      );
     }
     await insertTrigger(trx, {
       id: newId(),

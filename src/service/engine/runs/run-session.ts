@@ -215,11 +215,11 @@ export class RunSession implements RunHost {
         const messages = events.flatMap((event) =>
           isScreenshot(event) ? [] : [eventMessage(this.#row, namingPicture(event, pictures), now)],
         );
-        const written = await appendMessages(trx, this.#row.id, messages);
+        const newMessages = await appendMessages(trx, this.#row.id, messages);
         const { recorded, duplicates } = await insertExecutions(trx, this.#row, screenshots, pictures, now);
         await removePictures(disk, duplicates);
         const files = recorded.map((file) => fileEvent(this.#row, file));
-        await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, written), ...files]);
+        await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, newMessages), ...files]);
         await alsoWrite(trx, now);
         await this.#readPosted(trx);
       });

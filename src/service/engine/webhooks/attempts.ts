@@ -24,8 +24,8 @@ export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRo
   if (delivery.subscription_id === null) return delivery.url;
   const row = await findWebhook(engine.store, delivery.team_id, delivery.subscription_id);
   if (row?.enabled === 1) return row.url;
-  const why = row === undefined ? 'the subscription was deleted' : 'the subscription is disabled';
-  await cancelDeliveries(engine.store, delivery.endpoint, why, isoTime(engine.clock.now()));
+  const reason = row === undefined ? 'the subscription was deleted' : 'the subscription is disabled';
+  await cancelDeliveries(engine.store, delivery.endpoint, reason, isoTime(engine.clock.now()));
   return undefined;
 }
 

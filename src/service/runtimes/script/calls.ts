@@ -65,8 +65,8 @@ function execError({ exitCode, signal, stderr, timedOut }: ExecResult, timeoutMs
   if (timedOut) return `the command was terminated because it ran longer than ${timeoutMs / 1_000} seconds.`;
   if (exitCode === 0) return undefined;
   const last = stderr.trimEnd().split('\n').at(-1)?.trim();
-  const why = exitCode === null ? `was terminated by ${signal}` : `failed with exit code ${exitCode}`;
-  return last ? `the command ${why}: ${last}` : `the command ${why}.`;
+  const reason = exitCode === null ? `was terminated by ${signal}` : `failed with exit code ${exitCode}`;
+  return last ? `the command ${reason}: ${last}` : `the command ${reason}.`;
 }
 
 export async function write(step: StepOf<'write'>, turn: Turn): Promise<Done> {

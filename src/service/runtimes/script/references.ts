@@ -28,7 +28,7 @@ const roots: Record<string, readonly string[] | undefined> = {
  */
 export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>): Map<Step, TextFinding[]> {
   const ids = { answers: [] as string[], steps: [] as string[] };
-  const found = new Map<Step, TextFinding[]>();
+  const textFindings = new Map<Step, TextFinding[]>();
   let outputs = 0;
   for (const step of steps) {
     const findings: TextFinding[] = [];
@@ -54,9 +54,9 @@ export function checkTexts(steps: readonly Step[], otherIds: ReadonlySet<string>
     if (id !== undefined && isAnswered(step)) ids.answers.push(id);
     if (id !== undefined && step.kind !== 'ask') ids.steps.push(id);
     for (const { path, text } of after) check([step.kind, ...path], text, templateReferences);
-    if (findings.length > 0) found.set(step, findings);
+    if (findings.length > 0) textFindings.set(step, findings);
   }
-  return found;
+  return textFindings;
 }
 
 /** Throws a TemplateError when a template, or all of them up to it, have too many outputs and tags. */

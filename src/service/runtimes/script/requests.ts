@@ -27,15 +27,15 @@ export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause
 
 /** Checks questions after rendering. Throws a StepError if they cannot be answered. */
 function requireAnswerable(step: StepOf<'ask'>, questions: readonly HumanQuestion[]): void {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   for (const [index, { question, options }] of questions.entries()) {
     if (question.trim() === '') throw new StepError(`${nameOf(step)}: question ${index + 1} is empty.`);
     if (options?.length === 0) throw new StepError(`${nameOf(step)}: all options of "${question}" are empty.`);
-    if (seen.has(question))
+    if (ids.has(question))
       throw new StepError(
         `${nameOf(step)}: "${question}" is asked twice; each question must be different, because it identifies the answer.`,
       );
-    seen.add(question);
+    ids.add(question);
   }
 }
 

@@ -74,7 +74,7 @@ type Context = 'plain' | 'group' | 'double' | 'backquote' | 'parameter' | 'arith
 function placesOf(text: string): Map<number, Place> {
   const places = new Map<number, Place>();
   const stack: Context[] = ['plain'];
-  let everywhere: string | undefined;
+  let generalRefusal: string | undefined;
   for (let i = 0; i < text.length; i++) {
     const context = stack.at(-1) as Context;
     const inDouble = context === 'double';
@@ -84,10 +84,10 @@ function placesOf(text: string): Map<number, Place> {
       const end = text.indexOf('\0', i + 1);
       // Not one of our marks; a command with a NUL is refused when it is executed.
       if (end < 0) break;
-      places.set(Number(text.slice(i + 1, end)), { quoted: inDouble, ...refusal(everywhere ?? refusedIn(stack)) });
+      places.set(Number(text.slice(i + 1, end)), { quoted: inDouble, ...refusal(generalRefusal ?? refusedIn(stack)) });
       i = end;
     } else if (character === '\\') {
-      if (next === '\0') everywhere ??= 'after a backslash';
+      if (next === '\0') generalRefusal ??= 'after a backslash';
       else i++;
     } else if (character === '$' && next === '(') {
       const arithmetic = text[i + 2] === '(';
@@ -105,18 +105,18 @@ function placesOf(text: string): Map<number, Place> {
     } else if (inDouble) {
       // Nothing else is special here.
     } else if (character === "'") {
-      if (text[i - 1] === '$') everywhere ??= "after $'";
+      if (text[i - 1] === '$') generalRefusal ??= "after $'";
       const end = text.indexOf("'", i + 1);
       const stop = end < 0 ? text.length : end;
-      for (const found of text.slice(i, stop).matchAll(marks))
-        places.set(Number(found[1]), { quoted: false, refused: 'inside single quotes' });
+      for (const match of text.slice(i, stop).matchAll(marks))
+        places.set(Number(match[1]), { quoted: false, refused: 'inside single quotes' });
       i = stop;
     } else if (character === '#' && (i === 0 || /[\s;|&(]/.test(text[i - 1] as string))) {
       const end = text.indexOf('\n', i);
       const stop = end < 0 ? text.length : end;
-      for (const found of text.slice(i, stop).matchAll(marks)) places.set(Number(found[1]), { quoted: false });
+      for (const match of text.slice(i, stop).matchAll(marks)) places.set(Number(match[1]), { quoted: false });
       i = stop - 1;
-    } else if (character === '<' && next === '<') everywhere ??= 'after a here-document (<<)';
+    } else if (character === '<' && next === '<') generalRefusal ??= 'after a here-document (<<)';
     else if (character === '(') stack.push(context === 'arithmetic' ? 'arithmetic' : 'group');
     else if (character === ')' && context === 'group') stack.pop();
     else if (character === ')' && context === 'arithmetic') {

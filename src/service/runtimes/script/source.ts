@@ -99,14 +99,14 @@ interface Misread {
 
 /** Problems of valid YAML that is not what the author meant, or that has no value. */
 function misread(document: Document): Misread[] {
-  const found: Misread[] = [];
+  const misreadings: Misread[] = [];
   const anchors = new Map<string, unknown>();
   visit(document, (_, node, path) => {
-    if (isAlias(node)) found.push(...misreadAlias(node, anchors.get(node.source), path));
+    if (isAlias(node)) misreadings.push(...misreadAlias(node, anchors.get(node.source), path));
     else if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
-    if (isMap(node)) found.push(...misreadKeys(node));
+    if (isMap(node)) misreadings.push(...misreadKeys(node));
   });
-  return found;
+  return misreadings;
 }
 
 function misreadAlias(alias: Alias, anchored: unknown, path: readonly unknown[]): Misread[] {

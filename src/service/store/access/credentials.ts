@@ -106,15 +106,15 @@ const byHash = prepared((db, { hash, now }: { hash: string; now: number }) =>
 
 /** The token with this hash and its credential, unless one of them has expired or was revoked. */
 export async function findToken(db: Queries, hash: string, now: number): Promise<FoundToken | undefined> {
-  const found = await byHash.first(db, { hash, now });
-  if (found === undefined) return undefined;
-  const ends = [found.expires_at, found.ends_at].filter((end) => end !== null).map(Number);
+  const row = await byHash.first(db, { hash, now });
+  if (row === undefined) return undefined;
+  const ends = [row.expires_at, row.ends_at].filter((end) => end !== null).map(Number);
   return {
-    hash: found.hash,
-    credentialId: found.id,
-    teamId: found.team_id,
-    kind: found.kind,
-    scopes: found.scopes ?? found.all,
+    hash: row.hash,
+    credentialId: row.id,
+    teamId: row.team_id,
+    kind: row.kind,
+    scopes: row.scopes ?? row.all,
     expiresAt: ends.length === 0 ? null : Math.min(...ends),
   };
 }

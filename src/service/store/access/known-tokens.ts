@@ -26,10 +26,10 @@ export class KnownTokens implements Tokens {
       this.#tokens = new Map();
       this.#version = before;
     }
-    const known = this.#tokens.get(hash);
-    if (known !== undefined) return known.expiresAt === null || known.expiresAt > now ? known : undefined;
-    const found = await findToken(this.#store, hash, now);
-    if (found !== undefined && this.#version === before && this.#store.changes.of(tables) === before) this.#tokens.set(hash, found);
-    return found;
+    const cached = this.#tokens.get(hash);
+    if (cached !== undefined) return cached.expiresAt === null || cached.expiresAt > now ? cached : undefined;
+    const token = await findToken(this.#store, hash, now);
+    if (token !== undefined && this.#version === before && this.#store.changes.of(tables) === before) this.#tokens.set(hash, token);
+    return token;
   }
 }

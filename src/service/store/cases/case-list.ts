@@ -71,20 +71,20 @@ async function idsInOrder(db: Queries, filter: CaseFilter, { order, limit, offse
 
 /** A page of a long queue in another order: all matches are read slice by slice, and then sorted. */
 async function sortedIds(db: Queries, filter: CaseFilter, { sortBy, order, limit, offset }: CasePage): Promise<string[]> {
-  const found: { id: string; number: number; key: string | null }[] = [];
+  const matches: { id: string; number: number; key: string | null }[] = [];
   for await (const slice of caseSlices(db, filter, order)) {
     const rows = await inSlice(db, filter, slice, order)
       .select(['cases.id', 'cases.number', `cases.${sortBy} as key`])
       .execute();
-    for (const row of rows) found.push(row);
+    for (const row of rows) matches.push(row);
   }
   const direction = order === 'asc' ? 1 : -1;
-  found.sort((a, b) => {
+  matches.sort((a, b) => {
     if (a.key === b.key) return direction * (a.number - b.number);
     if (a.key === null || b.key === null) return a.key === null ? 1 : -1;
     return direction * (a.key < b.key ? -1 : 1);
   });
-  return found.slice(offset, offset + limit).map(({ id }) => id);
+  return matches.slice(offset, offset + limit).map(({ id }) => id);
 }
 
 /** Whether an index contains the cases of the filter in this order. */

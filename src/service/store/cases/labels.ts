@@ -82,7 +82,7 @@ export async function unlinkLabels(db: Queries, caseId: string, labelIds: readon
 
 /** The labels of each of the cases, sorted by key and value. */
 export async function labelsOf(db: Queries, caseIds: readonly string[]): Promise<Map<string, QueueLabelRow[]>> {
-  const found = new Map<string, QueueLabelRow[]>();
+  const labels = new Map<string, QueueLabelRow[]>();
   for (const chunk of inChunks(caseIds)) {
     const rows = await db
       .selectFrom('case_labels')
@@ -93,7 +93,7 @@ export async function labelsOf(db: Queries, caseIds: readonly string[]): Promise
       .orderBy('queue_labels.key')
       .orderBy('queue_labels.value')
       .execute();
-    for (const { case_id, ...label } of rows) found.set(case_id, [...(found.get(case_id) ?? []), label]);
+    for (const { case_id, ...label } of rows) labels.set(case_id, [...(labels.get(case_id) ?? []), label]);
   }
-  return found;
+  return labels;
 }

@@ -106,10 +106,10 @@ export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<C
 /** Reads before it writes: usually no job is due, and an update without effect costs as much as one with an effect. */
 async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<ClaimedJob | undefined> {
   for (;;) {
-    const found = await firstDue.first(db, { ...of, now: by.now });
-    const job = found === undefined ? undefined : await takeJob(db, found, by);
+    const dueJob = await firstDue.first(db, { ...of, now: by.now });
+    const job = dueJob === undefined ? undefined : await takeJob(db, dueJob, by);
     // Otherwise another worker was faster, and there may be another job.
-    if (found === undefined || job !== undefined) return job;
+    if (dueJob === undefined || job !== undefined) return job;
   }
 }
 

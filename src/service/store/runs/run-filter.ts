@@ -131,10 +131,10 @@ export function filtered(db: Queries, parameters: Values, values: Values) {
       );
   }
   query = query.where((where) => where.and(issueConditions(where, values)));
-  return values.contains === undefined ? query : query.where((where) => found(where, parameters, values));
+  return values.contains === undefined ? query : query.where((where) => containsText(where, parameters, values));
 }
 
-const found = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
+const containsText = (where: ExpressionBuilder<Database, 'runs'>, { contains, ids }: Values, values: Values) =>
   where.or([
     sql<boolean>`runs.title_folded like ${contains} escape '\\'`,
     ...(values.ids === undefined ? [] : [sql<boolean>`runs.id like ${ids}`]),

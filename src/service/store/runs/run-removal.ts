@@ -62,14 +62,14 @@ export async function removeRuns(
     .where('status', 'in', [...terminalStatuses])
     .execute();
   if (runs.length === 0) return { runs, sandboxIds: [] };
-  const gone = runs.map((run) => run.id);
-  for (const table of runTables) await trx.deleteFrom(table).where('run_id', 'in', gone).execute();
+  const runIds = runs.map((run) => run.id);
+  for (const table of runTables) await trx.deleteFrom(table).where('run_id', 'in', runIds).execute();
   await trx
     .deleteFrom('jobs')
     .where('kind', 'in', [...jobKinds])
-    .where('subject_id', 'in', gone)
+    .where('subject_id', 'in', runIds)
     .execute();
-  await trx.deleteFrom('runs').where('id', 'in', gone).execute();
+  await trx.deleteFrom('runs').where('id', 'in', runIds).execute();
   for (const run of runs) await remember(trx, run);
   return { runs, sandboxIds: await removeUnusedSandboxes(trx, [...new Set(runs.map((run) => run.sandbox_id))]) };
 }

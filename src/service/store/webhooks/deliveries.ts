@@ -73,10 +73,10 @@ export async function changeDelivery(
 }
 
 /** Ends all pending deliveries to an endpoint, and returns their number. */
-export async function cancelDeliveries(db: Queries, endpoint: string, why: string, now: string): Promise<number> {
+export async function cancelDeliveries(db: Queries, endpoint: string, reason: string, now: string): Promise<number> {
   const result = await db
     .updateTable('deliveries')
-    .set({ status: 'cancelled', last_error: why, next_attempt_at: null, completed_at: now })
+    .set({ status: 'cancelled', last_error: reason, next_attempt_at: null, completed_at: now })
     .where('endpoint', '=', endpoint)
     .where('status', '=', 'pending')
     .executeTakeFirst();

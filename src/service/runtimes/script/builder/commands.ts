@@ -103,8 +103,8 @@ export function readCommand(statement: BuilderStatement): Command | undefined {
   const schedule = readSchedule(statement);
   if (schedule !== undefined) return { do: 'schedule', schedule };
   for (const [pattern, read] of forms) {
-    const found = pattern.exec(statement.words);
-    const command = found && read(found, statement);
+    const match = pattern.exec(statement.words);
+    const command = match && read(match, statement);
     if (command) return command;
   }
   return readAdd(statement);
@@ -174,22 +174,22 @@ function placed(
   return make(rest, by[1] === 'before' ? { before: place } : { after: place });
 }
 
-function replaceText(found: RegExpExecArray, statement: BuilderStatement): Command | undefined {
-  const from = unmask(found[1] as string, statement.quotes);
-  const to = found[3] === undefined ? undefined : unmask(found[3], statement.quotes);
+function replaceText(match: RegExpExecArray, statement: BuilderStatement): Command | undefined {
+  const from = unmask(match[1] as string, statement.quotes);
+  const to = match[3] === undefined ? undefined : unmask(match[3], statement.quotes);
   const where =
-    found[5] === undefined || /^(?:all steps|every step|the (?:whole )?procedure|everything)$/.test(found[5])
+    match[5] === undefined || /^(?:all steps|every step|the (?:whole )?procedure|everything)$/.test(match[5])
       ? undefined
-      : readReferences(found[5], statement);
+      : readReferences(match[5], statement);
   return { do: 'replace text', from, to, in: where };
 }
 
-function replaceStep(found: RegExpExecArray, statement: BuilderStatement): Command | undefined {
-  const target = step(found[1], statement);
+function replaceStep(match: RegExpExecArray, statement: BuilderStatement): Command | undefined {
+  const target = step(match[1], statement);
   if (target.by === 'unclear' || target.by === 'text') {
-    if (!/^(?:the )?(?:step|command|question|approval|message|wait)\b/.test(found[1] as string)) return undefined;
+    if (!/^(?:the )?(?:step|command|question|approval|message|wait)\b/.test(match[1] as string)) return undefined;
   }
-  const words = (found[2] as string).replace(/^(?:a|an)\s+/, '');
+  const words = (match[2] as string).replace(/^(?:a|an)\s+/, '');
   const quote = quoteAt(words, statement.quotes);
   const yaml = quote?.code ? stepsIn(quote.text)?.[0] : statement.yaml?.[0];
   const other = yaml ?? readNewStep(words, statement);

@@ -15,12 +15,12 @@ export interface Search {
 
 /** The step that a reference names. @throws Open, LeftOut, Refused */
 export function findStep(search: Search, reference: StepReference): DraftStep {
-  const found = candidates(search, reference);
-  if (found.length === 1) return found[0] as DraftStep;
+  const matches = candidates(search, reference);
+  if (matches.length === 1) return matches[0] as DraftStep;
   const { draft, statement, asker } = search;
-  const choice = found.length > 0 ? found : draft.steps;
+  const choice = matches.length > 0 ? matches : draft.steps;
   const why =
-    found.length > 0 ? `${found.length} steps match. Which one do you mean?` : `${missingStep(reference)}. Which step do you mean?`;
+    matches.length > 0 ? `${matches.length} steps match. Which one do you mean?` : `${missingStep(reference)}. Which step do you mean?`;
   if (choice.length === 0) throw new Refused(`${JSON.stringify(statement.text)} refers to a step, but the procedure has no steps yet.`);
   return choice[asker.choose(statement, why, labels(draft, choice))] as DraftStep;
 }

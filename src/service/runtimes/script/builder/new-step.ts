@@ -115,9 +115,9 @@ function readBody(words: string, statement: Statement): Omit<StepDraft, 'extras'
     return { kind: 'create_case', subject: originalText(statement, queued[1] ?? ''), ...(queue === '' ? {} : { content: queue }) };
   }
   for (const [kind, pattern] of forms) {
-    const found = pattern.exec(words);
-    if (!found) continue;
-    const subject = originalText(statement, found[1] ?? '');
+    const match = pattern.exec(words);
+    if (!match) continue;
+    const subject = originalText(statement, match[1] ?? '');
     return { kind, subject: kind === 'sleep' || kind === 'postpone_case' ? durationWords(subject) : subject };
   }
   const file = writeWith.exec(words);
@@ -141,8 +141,8 @@ const units: Record<string, string> = { milliseconds: 'ms', seconds: 's', secs: 
 
 /** `5 minutes` becomes `5m`; other texts are unchanged. */
 export function durationWords(words: string): string {
-  const found = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(words.trim());
-  if (!found) return /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/.test(words) ? words.replaceAll(/\s/g, '') : words.trim();
-  const unit = (found[2] as string).toLowerCase();
-  return `${found[1]}${units[unit] ?? units[`${unit}s`] ?? unit}`;
+  const match = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(words.trim());
+  if (!match) return /^(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)\s*)+$/.test(words) ? words.replaceAll(/\s/g, '') : words.trim();
+  const unit = (match[2] as string).toLowerCase();
+  return `${match[1]}${units[unit] ?? units[`${unit}s`] ?? unit}`;
 }

@@ -58,9 +58,9 @@ export function readReferences(words: string, statement: Statement): StepReferen
 }
 
 function rangeOf(text: string): StepReference[] | undefined {
-  const found = range.exec(text.trim());
-  if (!found) return undefined;
-  const [from, to] = [Number(found[1]), Number(found[2])];
+  const match = range.exec(text.trim());
+  if (!match) return undefined;
+  const [from, to] = [Number(match[1]), Number(match[2])];
   if (to < from || to - from > 1_000) return undefined;
   return Array.from({ length: to - from + 1 }, (_, index) => ({ by: 'number', number: from + index }));
 }

@@ -39,10 +39,10 @@ export function readSchedule({ words }: Statement): Schedule | undefined {
 }
 
 function readTime(words: string): string | undefined {
-  const found = /\bat (\d{1,2})(?::(\d\d))?\s*(am|pm)?(?: o'clock)?\b/.exec(words);
-  if (!found) return /\bat noon\b/.test(words) ? '12:00' : /\bat midnight\b/.test(words) ? '00:00' : undefined;
-  const hour = (Number(found[1]) % (found[3] ? 12 : 24)) + (found[3] === 'pm' ? 12 : 0);
-  return `${String(hour).padStart(2, '0')}:${found[2] ?? '00'}`;
+  const match = /\bat (\d{1,2})(?::(\d\d))?\s*(am|pm)?(?: o'clock)?\b/.exec(words);
+  if (!match) return /\bat noon\b/.test(words) ? '12:00' : /\bat midnight\b/.test(words) ? '00:00' : undefined;
+  const hour = (Number(match[1]) % (match[3] ? 12 : 24)) + (match[3] === 'pm' ? 12 : 0);
+  return `${String(hour).padStart(2, '0')}:${match[2] ?? '00'}`;
 }
 
 /** A schedule for people: `every day at 09:00`. */

@@ -23,9 +23,9 @@ export function setupChanges(
 const keyOf = ({ type, name }: SetupChange): string => `${type} ${name}`;
 
 function needs({ steps }: Procedure, { exec, browsing, connections }: Abilities): SetupChange[] {
-  const found = new Map<string, SetupChange>();
+  const changes = new Map<string, SetupChange>();
   const written = new Set<string>();
-  const need = (change: SetupChange): void => void (found.has(keyOf(change)) || found.set(keyOf(change), change));
+  const need = (change: SetupChange): void => void (changes.has(keyOf(change)) || changes.set(keyOf(change), change));
   for (const step of steps) {
     if (step.kind === 'exec') for (const change of commandNeeds(step, exec, written)) need(change);
     if (step.kind === 'tool') need(connection(step, connections));
@@ -33,7 +33,7 @@ function needs({ steps }: Procedure, { exec, browsing, connections }: Abilities)
     if (step.kind === 'browse') need(browser(step, browsing));
     if (step.kind === 'write') written.add(step.payload.path);
   }
-  return [...found.values()];
+  return [...changes.values()];
 }
 
 function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', written: Set<string>): SetupChange[] {

@@ -67,12 +67,12 @@ function renderPart(part: Part, scope: Scope): unknown {
 
 /** All texts of the templates. A condition is treated like an output. */
 export function templatesOf(parts: Parts): string[] {
-  const found: string[] = [];
+  const partTexts: string[] = [];
   const collect = (within: unknown): void => {
-    if (typeof within === 'string') found.push(within);
+    if (typeof within === 'string') partTexts.push(within);
     else if (Array.isArray(within)) within.forEach(collect);
     else if (within !== null && typeof within === 'object') Object.values(within).forEach(collect);
   };
   for (const part of Object.values(parts)) collect(part?.as === 'condition' ? `{{ ${part.template} }}` : part?.template);
-  return found;
+  return partTexts;
 }

@@ -68,7 +68,7 @@ export class RenderPool {
   #withdraw(task: Task): void {
     this.#keepWaiting(
       task.lane,
-      (this.#waiting.get(task.lane) ?? []).filter((one) => one !== task),
+      (this.#waiting.get(task.lane) ?? []).filter((queued) => queued !== task),
     );
     task.reject(task.signal.reason);
   }

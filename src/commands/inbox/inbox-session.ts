@@ -11,13 +11,13 @@ import type { PendingRequest } from './pending.ts';
 
 export type Load = () => Promise<PendingRequest[]>;
 
-export class Sitting {
+export class InboxSession {
   readonly #context: Context;
   readonly #client: Client;
   readonly #load: Load;
   /** Requests that the person chose to leave pending. */
-  readonly #left = new Set<string>();
-  #answered = 0;
+  readonly #leftPendingIds = new Set<string>();
+  #answeredCount = 0;
 
   constructor(context: Context, client: Client, load: Load) {
     this.#context = context;
@@ -28,13 +28,14 @@ export class Sitting {
   /** Lets the person pick the requests to answer. */
   async pick(empty: string): Promise<void> {
     // Whether the list replaces a prompt that someone else resolved.
-    let replaced = false;
+    let isReplacement = false;
     for (;;) {
       const open = await this.#load();
-      if (open.length === 0) return this.#end(this.#answered === 0 ? empty : `Answered ${this.#answered}; nothing else is pending.`);
-      const chosen = await this.#choose(open, replaced);
-      if (chosen === undefined) return this.#end(`Answered ${this.#answered}; ${open.length} still pending.`);
-      replaced = (await this.#answer(chosen)) === 'gone';
+      if (open.length === 0)
+        return this.#end(this.#answeredCount === 0 ? empty : `Answered ${this.#answeredCount}; nothing else is pending.`);
+      const selected = await this.#choose(open, isReplacement);
+      if (selected === undefined) return this.#end(`Answered ${this.#answeredCount}; ${open.length} still pending.`);
+      isReplacement = (await this.#answer(selected)) === 'gone';
     }
   }
 
@@ -43,16 +44,16 @@ export class Sitting {
     const { signal, terminal } = this.#context;
     const { statusLine } = await import('../../terminal/progress.ts');
     const line = await statusLine(terminal);
-    line?.start(() => `Waiting for requests  ${this.#answered} answered`);
+    line?.start(() => `Waiting for requests  ${this.#answeredCount} answered`);
     try {
       for (;;) {
-        const next = (await this.#load()).find(({ id }) => !this.#left.has(id));
-        if (next) {
+        const nextRequest = (await this.#load()).find(({ id }) => !this.#leftPendingIds.has(id));
+        if (nextRequest) {
           line?.hide();
-          await this.#answer(next);
+          await this.#answer(nextRequest);
           line?.show();
         }
-        await pace.pause(next !== undefined, signal, this.#client.allowance);
+        await pace.pause(nextRequest !== undefined, signal, this.#client.allowance);
       }
     } finally {
       line?.stop();
@@ -71,7 +72,7 @@ export class Sitting {
       description: `${request.run_title}  (run ${runTitle({ id: request.run_id, run_number: request.run_number })})`,
     }));
     const done = { name: 'Done', value: '' };
-    const first = open.find(({ id }) => !this.#left.has(id))?.id ?? done.value;
+    const first = open.find(({ id }) => !this.#leftPendingIds.has(id))?.id ?? done.value;
     const message = `${pluralize(open.length, 'request is', 'requests are')} waiting for an answer`;
     const id = await prompter.select({ message, choices: [...choices, done], initial: first }, { signal, unsolicited });
     return open.find((request) => request.id === id);
@@ -82,9 +83,9 @@ export class Sitting {
     const { terminal } = this.#context;
     terminal.note(`${request.run_number ? `#${request.run_number}  ` : ''}${request.agent_name}: ${request.run_title}`);
     const outcome = await answerHere(this.#context, this.#client, request.run_id, request);
-    if (outcome === 'answered') this.#answered += 1;
+    if (outcome === 'answered') this.#answeredCount += 1;
     if (outcome === 'left') {
-      this.#left.add(request.id);
+      this.#leftPendingIds.add(request.id);
       terminal.note(`Left pending: ${request.title}`);
     }
     if (outcome === 'gone') terminal.note('The request is no longer pending: someone else answered it, or the run was stopped.');
