@@ -3,6 +3,7 @@
  * Mutation testing: makes small changes to the source, one at a time, and lists those that no test notices.
  *
  *   npm run mutate -- [PATH...] [--tests PATH]... [--limit MINUTES] [--sample N] [--goal PERCENT] [--json FILE] [--again FILE]
+ *     [--workers N]
  *
  * Without a path it takes the lines that differ from `main`. `--again` tries the survivors in a file that `--json` wrote. Each mutant meets the tests that reach it, quickest files first. Mutants
  * that change nothing anybody could notice are listed in scripts/mutate/equivalent.json, each with its reason.
@@ -17,7 +18,6 @@ import { mutantsOf } from './mutate/mutants.js';
 import { changedLines, sourceFiles, testFiles } from './mutate/selection.js';
 
 const root = path.resolve(import.meta.dirname, '..');
-const laneCount = 2;
 /** How long the tests of one mutant may take altogether, in milliseconds without a mutant. */
 const mutantMilliseconds = 60_000;
 /** What tests may take longer than without a mutant before it counts as a loop: a factor and milliseconds. */
@@ -32,6 +32,7 @@ const { values, positionals } = parseArgs({
     goal: { type: 'string' },
     json: { type: 'string' },
     again: { type: 'string' },
+    workers: { type: 'string', default: '2' },
   },
 });
 const number = (name) => {
@@ -39,7 +40,7 @@ const number = (name) => {
   if (values[name] !== undefined && !(value > 0)) usage(`--${name} needs a number above 0, not "${values[name]}".`);
   return value;
 };
-const [limit, sample, goal] = ['limit', 'sample', 'goal'].map(number);
+const [limit, sample, goal, workers] = ['limit', 'sample', 'goal', 'workers'].map(number);
 const startedAt = Date.now();
 const isOver = () => Date.now() - startedAt > limit * 60_000;
 
@@ -72,7 +73,7 @@ const reasonOf = (mutant) => equivalents.find((known) => isSame(known, mutant))?
 
 const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts) };
 
-const lanes = Array.from({ length: laneCount }, (_, index) => {
+const lanes = Array.from({ length: workers }, (_, index) => {
   const results = path.join(folder, `${index}.ndjson`);
   writeFileSync(results, '');
   return new Lane(root, env, results);
