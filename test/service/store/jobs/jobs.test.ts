@@ -7,17 +7,24 @@ import {
   enqueueJob,
   firstDueTimes,
   holdsJob,
+  keepDue,
   nextDueTime,
+  noteOnJob,
+  nudgeJob,
   prolongLease,
   reclaimJobs,
   releaseJob,
   revokeJob,
+  takeJob,
   yieldJob,
 } from '../../../../src/service/store/jobs/jobs.ts';
+import { putEmptyDatabase } from '../../../support/empty-database.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 async function store() {
-  const db = await openDatabase(await temporaryDirectory());
+  const directory = await temporaryDirectory();
+  await putEmptyDatabase(directory);
+  const db = await openDatabase(directory);
   afterTest(() => db.destroy());
   return db;
 }
@@ -29,6 +36,12 @@ async function claimed(db: Store, now: number): Promise<JobRow> {
 }
 
 const by = (now: number) => ({ owner: 'me', now, lease: 100 });
+
+const only = (db: Store): Promise<JobRow> => db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
+const dueTimes = async (db: Store) =>
+  Object.fromEntries(
+    (await db.selectFrom('jobs').select(['subject_id', 'due_at']).execute()).map((row) => [row.subject_id, Number(row.due_at)]),
+  );
 
 describe('a job', () => {
   it('is claimed by one worker when it is due', async () => {
@@ -119,4 +132,179 @@ describe('a job', () => {
     expect(await claimJob(db, 'k', { ...by(1_000_000), owner: 'next' })).toMatchObject({ interrupted: false });
     expect(await claimJob(db, 'k', { ...by(2_000_000), owner: 'third' })).toMatchObject({ interrupted: true });
   });
+});
+
+describe('a worker that has lost its job', () => {
+  const ways: [string, (db: Store, job: JobRow) => Promise<unknown>][] = [
+    ['because its lease ended and another worker took it', (db) => claimJob(db, 'k', { owner: 'other', now: 500, lease: 100 })],
+    ['because it was revoked', (db) => revokeJob(db, 'k', 's')],
+    ['because it was made due again', (db) => enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 7, payload: 'new' })],
+    ['because it had released it', (db, job) => releaseJob(db, job, { status: 'queued', dueAt: 7 })],
+    ['because it had parked it', (db, job) => releaseJob(db, job, { status: 'parked' })],
+    ['because it had given it up', (db, job) => yieldJob(db, job, 7)],
+  ];
+
+  it.each(ways)('cannot change it in any way: %s', async (_, lose) => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0, payload: 'old' });
+    const job = await claimed(db, 0);
+    expect(await holdsJob(db, job)).toBe(true);
+    await lose(db, job);
+    const row = await only(db);
+    expect(await holdsJob(db, job)).toBe(false);
+    expect(await prolongLease(db, job, 999)).toBe(false);
+    expect(await releaseJob(db, job, { status: 'done' })).toBe(false);
+    expect(await releaseJob(db, job, { status: 'queued', dueAt: 999 })).toBe(false);
+    await noteOnJob(db, job, { stale: true });
+    await yieldJob(db, job, 999);
+    expect(await only(db)).toEqual(row);
+  });
+
+  it('can change no other job either', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    const job = await claimed(db, 0);
+    await enqueueJob(db, { kind: 'k', subjectId: 'other', dueAt: 0 });
+    const other = await claimed(db, 0);
+    await revokeJob(db, 'k', 's');
+    await noteOnJob(db, job, { stale: true });
+    await yieldJob(db, job, 999);
+    await releaseJob(db, job, { status: 'done' });
+    await prolongLease(db, job, 999);
+    expect(await holdsJob(db, other)).toBe(true);
+    expect(await db.selectFrom('jobs').selectAll().where('id', '=', other.id).executeTakeFirstOrThrow()).toMatchObject({
+      due_at: 100,
+      owner: 'me',
+      payload: null,
+    });
+  });
+
+  it('cannot claim it in the state in which it had found it', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    const found = await only(db);
+    const job = await claimed(db, 0);
+    expect(await takeJob(db, found, by(0))).toBeUndefined();
+    await releaseJob(db, job, { status: 'queued', dueAt: 0 });
+    // Queued again, but claimed in the meantime.
+    expect(await takeJob(db, found, by(0))).toBeUndefined();
+    // The same epoch, but released.
+    expect(await takeJob(db, { ...job, status: 'running' }, by(0))).toBeUndefined();
+    expect(await takeJob(db, await only(db), by(0))).toMatchObject({ epoch: job.epoch + 1 });
+  });
+});
+
+describe('making a job due again', () => {
+  it('takes it from its worker, replaces its data, and forgets its attempts, but leaves it in its lane', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0, payload: 'old', lane: 'first' });
+    await claimed(db, 0);
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 7, lane: 'second' });
+    expect(await only(db)).toMatchObject({ status: 'queued', due_at: 7, owner: null, payload: null, attempts: 0, epoch: 2, lane: 'first' });
+  });
+});
+
+describe('nudging a job', () => {
+  const nudge = (db: Store, dueAt: number) => nudgeJob(db, { kind: 'k', subjectId: 's', dueAt });
+
+  it('creates it if it does not exist', async () => {
+    const db = await store();
+    await nudge(db, 5);
+    expect(await only(db)).toMatchObject({ kind: 'k', subject_id: 's', status: 'queued', due_at: 5, attempts: 0, epoch: 0, owner: null });
+  });
+
+  it.each([
+    [9, 5],
+    [3, 3],
+    [5, 5],
+  ])('makes a queued one that is due at %i due at 5 at the latest: at %i', async (dueAt, expected) => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    await releaseJob(db, await claimed(db, 0), { status: 'queued', dueAt });
+    await nudge(db, 5);
+    // Its attempts no longer count: the next failure is the first one.
+    expect(await only(db)).toMatchObject({ status: 'queued', due_at: expected, attempts: 0 });
+  });
+
+  it.each(['done', 'parked'] as const)('makes one that is %s due at that time, even if it was due earlier', async (status) => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+    await releaseJob(db, await claimed(db, 0), { status, dueAt: 3 });
+    await nudge(db, 5);
+    expect(await only(db)).toMatchObject({ status: 'queued', due_at: 5, attempts: 0 });
+  });
+
+  it('leaves a running one to its worker', async () => {
+    const db = await store();
+    await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0, payload: 'data' });
+    const job = await claimed(db, 0);
+    const row = await only(db);
+    await nudge(db, 5);
+    expect(await only(db)).toEqual(row);
+    expect(await holdsJob(db, job)).toBe(true);
+  });
+});
+
+it('claims the job that is due first', async () => {
+  const db = await store();
+  for (const [subjectId, dueAt] of [
+    ['second', 20],
+    ['first', 10],
+    ['third', 30],
+  ] as const)
+    await enqueueJob(db, { kind: 'k', subjectId, dueAt });
+  expect(await nextDueTime(db, 'k', 0)).toBe(10);
+  const claims = [await claimed(db, 50), await claimed(db, 50), await claimed(db, 50)];
+  expect(claims.map((job) => job.subject_id)).toEqual(['first', 'second', 'third']);
+});
+
+it('reclaiming affects only jobs in progress', async () => {
+  const db = await store();
+  for (const subjectId of ['running', 'done']) {
+    await enqueueJob(db, { kind: 'k', subjectId, dueAt: 0 });
+    const job = await claimed(db, 0);
+    if (subjectId === 'done') await releaseJob(db, job, { status: 'done' });
+  }
+  await enqueueJob(db, { kind: 'k', subjectId: 'queued', dueAt: 900 });
+  expect(await reclaimJobs(db, 5)).toBe(1);
+  expect(await dueTimes(db)).toEqual({ running: 5, done: 100, queued: 900 });
+});
+
+it('revoking affects only the job of this kind and subject', async () => {
+  const db = await store();
+  for (const [kind, subjectId] of [
+    ['k', 's'],
+    ['k', 'other'],
+    ['other', 's'],
+  ] as const)
+    await enqueueJob(db, { kind, subjectId, dueAt: 0 });
+  await revokeJob(db, 'k', 's');
+  const rows = await db.selectFrom('jobs').select(['kind', 'subject_id', 'status']).orderBy('kind').orderBy('subject_id').execute();
+  expect(rows.map((row) => `${row.kind} ${row.subject_id} ${row.status}`)).toEqual(['k other queued', 'k s done', 'other s queued']);
+});
+
+it('keeps data that was stored with a job until the job is made due again', async () => {
+  const db = await store();
+  await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+  const job = await claimed(db, 0);
+  await noteOnJob(db, job, { times: 1 });
+  expect((await only(db)).payload).toBe('{"times":1}');
+  await releaseJob(db, job, { status: 'queued', dueAt: 0 });
+  expect((await claimed(db, 0)).payload).toBe('{"times":1}');
+  await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
+  expect((await only(db)).payload).toBeNull();
+});
+
+it('makes jobs that were due before the clock was set back due, and leaves the others unchanged', async () => {
+  const db = await store();
+  await enqueueJob(db, { kind: 'k', subjectId: 'running', dueAt: 0 });
+  await claimed(db, 0);
+  for (const [subjectId, dueAt] of Object.entries({ past: 40, now: 50, missed: 51, last: 100, later: 101 }))
+    await enqueueJob(db, { kind: 'k', subjectId, dueAt });
+  await keepDue(db, { now: 50, until: 100 });
+  expect(await dueTimes(db)).toEqual({ running: 100, past: 40, now: 50, missed: 50, last: 50, later: 101 });
+});
+
+it('returns no due times if no kinds are requested', async () => {
+  expect(await firstDueTimes(await store(), [])).toEqual(new Map());
 });

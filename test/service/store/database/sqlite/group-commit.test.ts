@@ -200,7 +200,7 @@ describe('on the way to the disk', () => {
   });
 
   it('a failed sync fails everything until a restart, because the content of the disk is unknown', async () => {
-    const { db, disk, insert, names, changes } = await counted();
+    const { db, commits, disk, insert, names, changes } = await counted();
     const goOn = new Gate();
     disk.sync = () => goOn.opened.then(() => Promise.reject(new Error('EIO')));
     const before = changes.of([]);
@@ -213,6 +213,8 @@ describe('on the way to the disk', () => {
     for (const outcome of [...(await outcomes), ...(await later)])
       expect(outcome).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/restart the service/) } });
     expect(changes.of([])).toBeGreaterThan(before);
+    await turns();
+    expect(commits.count).toBe(1);
     disk.sync = async () => undefined;
     const inUnit = db.atomically(async ({ store }) => inTransaction(store, 'e'));
     for (const refused of [names(), insert('d').execute(), inUnit]) await expect(refused).rejects.toThrow('did not keep');
