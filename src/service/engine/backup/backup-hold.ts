@@ -122,21 +122,21 @@ export class BackupHolds {
   async #watch(hold: Hold): Promise<void> {
     const { clock, log } = this.#parts;
     const over = AbortSignal.any([this.#over.signal, this.#ended.signal]);
-    try {
-      for (;;) {
-        const waiting = hold.holds === 'everything' && hold.runsWaited;
-        const next = waiting ? Math.min(hold.expiresAt, hold.createdAt + runsWait) : hold.expiresAt;
-        await clock.sleep(Math.max(0, next - clock.now()), over);
-        if (waiting && hold.holds === 'everything' && clock.now() >= hold.createdAt + runsWait) {
-          hold.runsWaited = false;
-          this.runs.open();
-        }
-        if (clock.now() < hold.expiresAt) continue;
-        log('warn', 'a backup was abandoned: its hold was not extended', { hold: hold.id });
-        return await this.#end(hold);
+    while (clock.now() < hold.expiresAt) {
+      const waiting = hold.holds === 'everything' && hold.runsWaited;
+      const next = waiting ? Math.min(hold.expiresAt, hold.createdAt + runsWait) : hold.expiresAt;
+      await clock.sleep(next - clock.now(), over).catch(() => undefined);
+      if (over.aborted) return;
+      if (hold.holds === 'everything' && clock.now() >= hold.createdAt + runsWait) {
+        hold.runsWaited = false;
+        this.runs.open();
       }
+    }
+    log('warn', 'a backup was abandoned: its hold was not extended', { hold: hold.id });
+    try {
+      await this.#end(hold);
     } catch (error) {
-      if (!over.aborted) log('error', 'a backup could not be ended', errorFields(error));
+      log('error', 'a backup could not be ended', errorFields(error));
     }
   }
 }

@@ -1,0 +1,298 @@
+/** Holds without a service: how they begin, how long they last, what they let continue, and how they end. */
+import { setImmediate } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { BackupHolds } from '../../../../src/service/engine/backup/backup-hold.ts';
+import { Gate } from '../../../../src/service/engine/backup/gate.ts';
+import { fileCopies } from '../../../../src/service/store/database/sqlite/file-hold.ts';
+import { openUnchanged } from '../../../../src/service/store/database/sqlite/open.ts';
+import { promptly } from '../../../support/promptly.ts';
+import { afterTest, temporaryDirectory, whenDone } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { Gate as Signal } from '../../helpers/runtime.ts';
+
+async function holdsOf() {
+  const store = await openUnchanged(await temporaryDirectory());
+  const holds = new BackupHolds({ copies: fileCopies(store), clock: new ManualClock(), log: () => undefined });
+  whenDone(async () => {
+    holds.close();
+    await store.destroy();
+  });
+  return { store, holds };
+}
+
+/** Lets everything proceed that does not wait for the clock. */
+const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+};
+
+/** Holds with a clock that stands still. Letting the database file go waits for `letGo`, if it is set. */
+function timed() {
+  const clock = new ManualClock();
+  const logged: string[] = [];
+  const file = { isHeld: false, letGo: undefined as (() => Promise<void>) | undefined };
+  const copies = {
+    hold: async () => {
+      file.isHeld = true;
+    },
+    letGo: async () => {
+      await file.letGo?.();
+      file.isHeld = false;
+    },
+  };
+  const holds = new BackupHolds({ clock, copies, log: (level, message) => void logged.push(`${level}: ${message}`) });
+  afterTest(() => holds.close());
+  /** What can pass at this moment. */
+  const open = async () => {
+    const passed: string[] = [];
+    const attempts = new AbortController();
+    for (const name of ['runs', 'removals'] as const)
+      void holds[name].pass(attempts.signal, async () => void passed.push(name)).catch(() => undefined);
+    await settle();
+    attempts.abort();
+    await settle();
+    return passed;
+  };
+  const elapse = async (milliseconds: number) => {
+    clock.advance(milliseconds);
+    await settle();
+  };
+  return { clock, logged, file, holds, open, elapse };
+}
+
+const unknown = { status: 404, error: 'backup_hold_not_found' };
+
+describe('a backup hold', () => {
+  it('cannot be taken while another one is being taken', async () => {
+    const { holds } = await holdsOf();
+    const [first, second] = await Promise.allSettled([holds.take(), holds.take()]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { holds: 'everything' } });
+    expect(second).toMatchObject({ status: 'rejected', reason: { status: 409, error: 'backup_running' } });
+  });
+
+  it('that cannot be taken lets runs and removals continue, and the next attempt is made', async () => {
+    const { store, holds } = await holdsOf();
+    // The driver is created by the first query, and only then can it be destroyed.
+    await sql`select 1`.execute(store);
+    await store.destroy();
+    await expect(holds.take()).rejects.toThrow();
+    await promptly(() => holds.runs.pass(undefined, async () => undefined));
+    await promptly(() => holds.removals.pass(undefined, async () => undefined));
+    await expect(holds.take()).rejects.not.toMatchObject({ error: 'backup_running' });
+  });
+
+  it('excludes others until it has ended, and reports its time', async () => {
+    const { clock, holds, file, logged, open } = timed();
+    const hold = await holds.take();
+    expect(hold).toMatchObject({ createdAt: clock.now(), expiresAt: clock.now() + 30_000, holds: 'everything', runsWaited: true });
+    expect([file.isHeld, await open()]).toEqual([true, []]);
+    await expect(holds.take()).rejects.toMatchObject({ status: 409, error: 'backup_running' });
+    await holds.release(hold.id);
+    expect([file.isHeld, await open()]).toEqual([false, ['runs', 'removals']]);
+    expect((await holds.take()).id).not.toBe(hold.id);
+    expect(logged).toEqual(['info: backup started', 'info: backup ended', 'info: backup started']);
+  });
+
+  it('begins when everything that was in progress has ended', async () => {
+    const { holds, file } = timed();
+    for (const name of ['removals', 'runs'] as const) {
+      const finished = new Signal();
+      void holds[name].pass(undefined, () => finished.opened);
+      const taken = holds.take();
+      await settle();
+      expect(file.isHeld).toBe(false);
+      finished.open();
+      await holds.release((await taken).id);
+    }
+  });
+
+  it('can be changed and ended only with its own ID', async () => {
+    const { holds, open } = timed();
+    const hold = await holds.take();
+    await expect(holds.prolong('other', 'files')).rejects.toMatchObject(unknown);
+    await expect(holds.release('other')).rejects.toMatchObject(unknown);
+    expect(await open()).toEqual([]);
+    await holds.release(hold.id);
+    await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknown);
+    await expect(holds.release(hold.id)).rejects.toMatchObject(unknown);
+  });
+
+  it('of files lets runs and the database continue, and does not return to holding everything', async () => {
+    const { holds, file, open } = timed();
+    const { id } = await holds.take();
+    expect(await holds.prolong(id, 'files')).toMatchObject({ holds: 'files', runsWaited: true });
+    expect([file.isHeld, await open()]).toEqual([false, ['runs']]);
+    expect(await holds.prolong(id, 'everything')).toMatchObject({ holds: 'files' });
+    expect([file.isHeld, await open()]).toEqual([false, ['runs']]);
+  });
+
+  it('of files that was released once lets the database go once', async () => {
+    const { holds, file } = timed();
+    let calls = 0;
+    file.letGo = async () => void calls++;
+    const { id } = await holds.take();
+    await holds.prolong(id, 'files');
+    await holds.prolong(id, 'files');
+    await holds.release(id);
+    expect(calls).toBe(1);
+  });
+
+  it('ends only when the database has been let go', async () => {
+    const { holds, file, open } = timed();
+    const [letGo, { id }] = [new Signal(), await holds.take()];
+    file.letGo = () => letGo.opened;
+    const prolonged = holds.prolong(id, 'files');
+    let isReleased = false;
+    const released = holds.release(id).then(() => {
+      isReleased = true;
+    });
+    expect(await open()).toEqual(['runs']);
+    expect(isReleased).toBe(false);
+    letGo.open();
+    await Promise.all([prolonged, released]);
+    expect(await open()).toEqual(['runs', 'removals']);
+  });
+
+  it('that cannot let the database go ends nevertheless', async () => {
+    const { holds, file, open } = timed();
+    const { id } = await holds.take();
+    file.letGo = () => Promise.reject(new Error('EIO'));
+    await expect(holds.release(id)).rejects.toThrow('EIO');
+    expect(await open()).toEqual(['runs', 'removals']);
+    file.letGo = undefined;
+    await holds.take();
+  });
+});
+
+describe('a backup hold that is not extended', () => {
+  it('lets runs continue after 15 seconds, and ends after 30', async () => {
+    const { holds, file, logged, open, elapse } = timed();
+    const hold = await holds.take();
+    await elapse(14_999);
+    expect([hold.runsWaited, await open()]).toEqual([true, []]);
+    await elapse(1);
+    expect([hold.runsWaited, file.isHeld, await open()]).toEqual([false, true, ['runs']]);
+    await elapse(14_999);
+    expect([file.isHeld, await open()]).toEqual([true, ['runs']]);
+    await elapse(1);
+    expect([file.isHeld, await open()]).toEqual([false, ['runs', 'removals']]);
+    await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknown);
+    expect(logged).toEqual(['info: backup started', 'warn: a backup was abandoned: its hold was not extended']);
+  });
+
+  it('of files, too, ends 30 seconds after it was extended, and its runs have waited', async () => {
+    const { clock, holds, open, elapse } = timed();
+    const hold = await holds.take();
+    await elapse(10_000);
+    await holds.prolong(hold.id, 'files');
+    expect(hold.expiresAt).toBe(clock.now() + 30_000);
+    await elapse(29_999);
+    expect([hold.runsWaited, await open()]).toEqual([true, ['runs']]);
+    await elapse(1);
+    expect(await open()).toEqual(['runs', 'removals']);
+  });
+
+  it('reports that the database could not be let go', async () => {
+    const { holds, file, logged, open, elapse } = timed();
+    await holds.take();
+    file.letGo = () => Promise.reject(new Error('EIO'));
+    await elapse(30_000);
+    expect(logged.at(-1)).toBe('error: a backup could not be ended');
+    expect(await open()).toEqual(['runs', 'removals']);
+  });
+
+  it('does not end the next one', async () => {
+    const { holds, logged, open, elapse } = timed();
+    await holds.release((await holds.take()).id);
+    await elapse(20_000);
+    const { id } = await holds.take();
+    await elapse(14_000);
+    expect(await open()).toEqual([]);
+    await holds.release(id);
+    expect(logged.every((line) => line.startsWith('info'))).toBe(true);
+  });
+
+  it('lasts when the service ends, and nothing is logged', async () => {
+    const { holds, file, logged, elapse } = timed();
+    await holds.take();
+    holds.close();
+    await elapse(60_000);
+    expect([file.isHeld, logged]).toEqual([true, ['info: backup started']]);
+  });
+});
+
+describe('a gate', () => {
+  it('is closed when all work inside has ended, also if some of it failed', async () => {
+    const gate = new Gate();
+    const [first, second] = [new Signal(), new Signal()];
+    const failing = gate.pass(undefined, () => first.opened.then(() => Promise.reject(new Error('failed'))));
+    const working = gate.pass(undefined, async () => {
+      await second.opened;
+      return 'done';
+    });
+    let isClosed = false;
+    const closing = gate.close().then(() => {
+      isClosed = true;
+    });
+    first.open();
+    await expect(failing).rejects.toThrow('failed');
+    await settle();
+    expect(isClosed).toBe(false);
+    second.open();
+    expect(await working).toBe('done');
+    await promptly(() => closing);
+  });
+
+  it('can be closed again, and waits again', async () => {
+    const gate = new Gate();
+    for (let round = 0; round < 2; round++) {
+      const finished = new Signal();
+      void gate.pass(undefined, () => finished.opened);
+      let isClosed = false;
+      const closing = gate.close().then(() => {
+        isClosed = true;
+      });
+      await settle();
+      expect(isClosed).toBe(false);
+      finished.open();
+      await promptly(() => closing);
+      gate.open();
+    }
+  });
+
+  it('stays closed for work that was woken while it was closed again', async () => {
+    const gate = new Gate();
+    await gate.close();
+    let isInside = false;
+    const waiting = gate.pass(undefined, async () => {
+      isInside = true;
+    });
+    gate.open();
+    await gate.close();
+    await settle();
+    expect(isInside).toBe(false);
+    gate.open();
+    await promptly(() => waiting);
+  });
+
+  it('ends the wait of work that is aborted, and that work never begins', async () => {
+    const gate = new Gate();
+    await gate.close();
+    const controller = new AbortController();
+    let isInside = false;
+    const waiting = gate.pass(controller.signal, async () => {
+      isInside = true;
+    });
+    controller.abort(new Error('stopped'));
+    await expect(promptly(() => waiting)).rejects.toThrow('stopped');
+    gate.open();
+    await settle();
+    expect(isInside).toBe(false);
+  });
+
+  it('does nothing when it is opened without having been closed', async () => {
+    const gate = new Gate();
+    gate.open();
+    await promptly(() => gate.close());
+  });
+});
