@@ -5,8 +5,9 @@
  *   npm run mutate -- [PATH...] [--tests PATH]... [--limit MINUTES] [--sample N] [--goal PERCENT] [--json FILE] [--again FILE]
  *     [--workers N]
  *
- * Without a path it takes the lines that differ from `main`. `--again` tries the survivors in a file that `--json` wrote. Each mutant meets the tests that reach it, quickest files first. Mutants
- * that change nothing anybody could notice are listed in scripts/mutate/equivalent.json, each with its reason.
+ * Without a path it takes the lines that differ from `main`. `--again` tries the survivors in a file that `--json` wrote.
+ * Each mutant meets the tests that reach it, quickest files first. Mutants that change nothing anybody could notice are listed in
+ * scripts/mutate/equivalent.json, each with its reason.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -71,7 +72,7 @@ for (const file of files) {
 const equivalents = JSON.parse(readFileSync(path.join(root, 'scripts/mutate/equivalent.json'), 'utf8'));
 const reasonOf = (mutant) => equivalents.find((known) => isSame(known, mutant))?.reason;
 
-const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts) };
+const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts), NODE_NO_WARNINGS: '1' };
 
 const lanes = Array.from({ length: workers }, (_, index) => {
   const results = path.join(folder, `${index}.ndjson`);
