@@ -59,7 +59,7 @@ function streamAnswer(context: RequestContext, request: RawRequest, source: Even
   const headers = {
     'Content-Type': 'text/event-stream; charset=utf-8',
     // Proxies must not hold back events.
-    'Cache-Control': 'no-cache, no-transform',
+    'Cache-Control': 'no-store, no-transform',
     'X-Accel-Buffering': 'no',
   };
   if (request.method === 'HEAD') return { status: 200, headers, body: '' };

@@ -26,10 +26,8 @@ export async function callbackAnswer({ engine }: HttpParts, { method, search }: 
 const headers = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-  'X-Content-Type-Options': 'nosniff',
   // The address of this page contains the code.
   'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'no-store',
 };
 
 function redirect(to: string, words: Record<string, string>): Answer {

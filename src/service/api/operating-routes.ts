@@ -14,12 +14,11 @@ export const healthAnswer = ({ instanceId }: HttpParts): Answer => jsonAnswer(20
 /** GET /readyz: 200 or 503. */
 export async function readyAnswer({ readiness }: HttpParts): Promise<Answer> {
   const state = await readiness.state();
-  const noStore = { 'Cache-Control': 'no-store' };
-  if (state.status === 'ready') return jsonAnswer(200, state, noStore);
+  if (state.status === 'ready') return jsonAnswer(200, state);
   const unwell =
     state.reason === undefined ? 'The service cannot do its work; see its log for the reason.' : troubleWords[state.reason].message;
   const message = state.status === 'draining' ? 'The service is shutting down.' : unwell;
-  return jsonAnswer(503, { ...state, error: state.status, message }, noStore);
+  return jsonAnswer(503, { ...state, error: state.status, message });
 }
 
 /** GET /metrics. Throws 401 `invalid_token`, 403 `metrics_forbidden`. */
@@ -27,7 +26,7 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
   requireWatcher(parts, exchange);
   return {
     status: 200,
-    headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8', 'Cache-Control': 'no-store' },
+    headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' },
     body: await parts.metrics.text(parts.engine),
   };
 }

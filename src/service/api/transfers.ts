@@ -55,7 +55,6 @@ async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answ
     'Cache-Control': 'private, no-cache',
     // A file that was written by an agent must never run as a page of this origin.
     'Content-Disposition': contentDisposition(source.name),
-    'X-Content-Type-Options': 'nosniff',
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };
   if (isNotModified(request.headers, source.etag)) return { status: 304, headers, body: '' };

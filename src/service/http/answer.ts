@@ -14,6 +14,17 @@ export interface Answer {
   readonly body: string | Readable;
 }
 
+/**
+ * What every response tells browsers unless its answer has a header of its own: it is private, so no cache may store it (RFC 9111
+ * section 5.2.2.5), it is only what its type says, and it is never rendered as a page that loads, runs, or is framed by anything.
+ * No response allows another origin to read it.
+ */
+export const privateData: Readonly<Record<string, string>> = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+};
+
 const json = { 'Content-Type': 'application/json; charset=utf-8' };
 
 export const jsonAnswer = (status: number, body: unknown, headers: Record<string, string> = {}): Answer => ({
@@ -54,7 +65,13 @@ export const errorBody = ({ error, message, scope, details }: ServiceError) => (
 /** A complete response as text, for a socket whose request could not be read. */
 export function rawResponse(status: number, answer: Answer, headers: Record<string, string>): string {
   const body = typeof answer.body === 'string' ? answer.body : '';
-  const allHeaders = { ...headers, ...answer.headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
+  const allHeaders = {
+    ...privateData,
+    ...headers,
+    ...answer.headers,
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+  };
   const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
 }

@@ -7,9 +7,7 @@ import { contentDisposition } from './range.ts';
 /** In case it is opened in a browser: no scripts, no forms, no frames, and an origin of its own. */
 const guarded = {
   'Content-Security-Policy': `${pagePolicy}; frame-ancestors 'none'; sandbox`,
-  'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
-  'Cache-Control': 'private, no-store',
 };
 
 export const htmlPage = (text: string): MediaReply<string> =>

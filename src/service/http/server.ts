@@ -17,7 +17,7 @@ import { steadyTime, systemClock } from '../../base/clock.ts';
 import { deferred } from '../../base/deferred.ts';
 import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { errorFields, type LogLevel } from '../log.ts';
-import { type Answer, jsonAnswer, rawResponse } from './answer.ts';
+import { type Answer, jsonAnswer, privateData, rawResponse } from './answer.ts';
 import { drainBody, hasUnreadBody, holdBody } from './body.ts';
 import { ConnectionShares } from './connection-shares.ts';
 import { endOfTurn } from './end-of-turn.ts';
@@ -188,7 +188,7 @@ async function serve(
       // A body that was not read would be taken for the next request.
       if (unread) response.shouldKeepAlive = false;
       // The headers of a 429 describe the limit that it is about.
-      const headers: OutgoingHttpHeaders = Object.assign(limiter.headers(caller), answer.headers);
+      const headers: OutgoingHttpHeaders = Object.assign({}, privateData, limiter.headers(caller), answer.headers);
       const body = typeof answer.body === 'string' ? bytesToSend(answer.body) : answer.body;
       if ((typeof body === 'string' || body instanceof Buffer) && answer.status !== 304)
         headers['Content-Length'] = Buffer.byteLength(body);

@@ -91,7 +91,7 @@ async function toAnswer(response: Response): Promise<Answer> {
   return {
     status: response.status,
     // Intermediaries must not delay events.
-    headers: { ...headers, 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no' },
+    headers: { ...headers, 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' },
     body: Readable.fromWeb(response.body as NodeReadableStream),
   };
 }

@@ -13,11 +13,11 @@ export class OAuthError extends Error {
   }
 }
 
-/** Caches must not store responses of the token endpoint (section 5.1). */
-export const noStore = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+/** In addition to Cache-Control, which every response has, responses of the token endpoint contain the older header (section 5.1). */
+export const pragma = { Pragma: 'no-cache' };
 
 export function oauthErrorAnswer({ code, message }: OAuthError): Answer {
   const body = { error: code, error_description: message };
-  if (code !== 'invalid_client') return jsonAnswer(400, body, noStore);
-  return jsonAnswer(401, body, { ...noStore, 'WWW-Authenticate': 'Basic realm="aops", charset="UTF-8"' });
+  if (code !== 'invalid_client') return jsonAnswer(400, body, pragma);
+  return jsonAnswer(401, body, { ...pragma, 'WWW-Authenticate': 'Basic realm="aops", charset="UTF-8"' });
 }

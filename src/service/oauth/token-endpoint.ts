@@ -11,7 +11,7 @@ import type { CredentialRow } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';
 import { type PresentedClient, presentedClient } from './client-authentication.ts';
 import { parseForm } from './form.ts';
-import { noStore, OAuthError, oauthErrorAnswer } from './oauth-error.ts';
+import { OAuthError, oauthErrorAnswer, pragma } from './oauth-error.ts';
 import { grantedScopes } from './scope-request.ts';
 
 /** The lifetime of an access token in milliseconds, unless its client expires earlier. */
@@ -29,7 +29,7 @@ export async function tokenAnswer(parts: HttpParts, exchange: Exchange): Promise
     if (error instanceof OAuthError) return { answer: oauthErrorAnswer(error), caller: from.caller };
     if (!(error instanceof ServiceError)) throw error;
     const answer = errorAnswer(error);
-    return { answer: { ...answer, headers: { ...answer.headers, ...noStore } }, caller: from.caller };
+    return { answer: { ...answer, headers: { ...answer.headers, ...pragma } }, caller: from.caller };
   }
 }
 
@@ -58,7 +58,7 @@ async function grant(parts: HttpParts, exchange: Exchange, from: { caller: strin
   });
   const body = { access_token: token, token_type: 'Bearer', expires_in: Math.floor((expires_at - now) / 1_000) };
   // Full access has no scope name; the client did not request a scope, so the response does not have to contain any.
-  return jsonAnswer(200, { ...body, ...(scopes === null ? {} : { scope: scopes.join(' ') }) }, noStore);
+  return jsonAnswer(200, { ...body, ...(scopes === null ? {} : { scope: scopes.join(' ') }) }, pragma);
 }
 
 /** The form and its client. Failures here count against the network address. */

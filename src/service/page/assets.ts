@@ -36,7 +36,6 @@ const policy = [
 
 const headers: Readonly<Record<string, string>> = {
   'Content-Security-Policy': policy,
-  'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',

@@ -7,7 +7,6 @@ import { isoTime } from '../store/database/time.ts';
 import { endPageSession, startPageSession } from './sessions.ts';
 
 const bodyLimit = 4 * 1024;
-const noStore = { 'Cache-Control': 'no-store' };
 
 /** Failures count against the address, and too many invalid codes get 429. A valid code is always accepted, whatever others do. */
 export async function sessionAnswer(parts: HttpParts, exchange: Exchange): Promise<Answer> {
@@ -28,7 +27,7 @@ async function start(parts: HttpParts, { request }: Exchange): Promise<Answer> {
   }
   try {
     const { token, expiresAt } = await startPageSession(engine.store, code, engine.clock.now());
-    return jsonAnswer(200, { token, expires_at: isoTime(expiresAt) }, noStore);
+    return jsonAnswer(200, { token, expires_at: isoTime(expiresAt) });
   } catch (error) {
     attempts.take(`page ${addressOf(parts, request)}`);
     throw error;
@@ -40,5 +39,5 @@ async function end(parts: HttpParts, { request }: Exchange): Promise<Answer> {
   const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
   const ended = await endPageSession(engine.store, token, engine.clock.now());
   if (!ended) limiter.take(addressOf(parts, request));
-  return jsonAnswer(200, { ended }, noStore);
+  return jsonAnswer(200, { ended });
 }

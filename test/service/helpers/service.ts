@@ -38,8 +38,11 @@ export interface CallInput {
   headers?: Record<string, string>;
 }
 
-/** The headers of all responses. */
+/** The headers of all responses: none can be stored unless it says so, is taken for another type, or acts as a page. */
 const commonHeaders = {
+  'cache-control': /^(no-store(, no-transform)?|(private, )?no-cache)$/,
+  'content-security-policy': /^default-src 'none'; (.*; )?(frame-ancestors 'none'|sandbox)(;|$)/,
+  'x-content-type-options': /^nosniff$/,
   'x-request-id': /^[0-9a-f-]{36}$/,
   'ratelimit-limit': /^\d+$/,
   'ratelimit-remaining': /^\d+$/,
@@ -100,6 +103,8 @@ export class Api {
     const invalid = Object.entries(commonHeaders).filter(([name, pattern]) => !pattern.test(String(response.headers[name])));
     if (invalid.length > 0)
       expect(response.headers).toMatchObject(Object.fromEntries(invalid.map(([name, pattern]) => [name, expect.stringMatching(pattern)])));
+    const shared = Object.keys(response.headers).filter((name) => name.startsWith('access-control-'));
+    if (shared.length > 0) expect(shared, 'no other origin can read a response').toEqual([]);
     const isJson = response.headers['content-type']?.includes('application/json') ?? false;
     const body = isJson && text !== '' ? (JSON.parse(text) as unknown) : undefined;
     // The MCP endpoint has errors of its own.

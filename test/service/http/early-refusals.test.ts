@@ -14,6 +14,13 @@ function expectRefusal(answer: string, status: number, error: string): void {
   expect(bodyOf(answer)).toMatchObject({ error, message: expect.any(String) });
   for (const name of ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'X-Request-Id', 'Date'])
     expect(answer).toMatch(new RegExp(`\\r\\n${name}: .+\\r\\n`));
+  for (const header of [
+    'Cache-Control: no-store',
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+    'X-Content-Type-Options: nosniff',
+  ])
+    expect(answer).toContain(`\r\n${header}\r\n`);
+  expect(answer).not.toMatch(/\r\nAccess-Control-/i);
   expect(answer).toMatch(/\r\nContent-Type: application\/json/);
   expect(answer).toMatch(/\r\nConnection: close\r\n/i);
 }

@@ -50,7 +50,7 @@ describe('the events of a run', () => {
     const reader = await open(api, run.id);
     expect(reader.headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
     });
     const before = await reader.until('human_request.pending');
