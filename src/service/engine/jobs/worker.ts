@@ -263,7 +263,7 @@ export class Worker {
   async #keepLeases(): Promise<void> {
     const now = this.#options.clock.now();
     for (const active of this.#active.values()) {
-      if (active.controller.signal.aborted || active.leaseUntil - now > (this.#lease * 2) / 3) continue;
+      if (active.leaseUntil - now > (this.#lease * 2) / 3) continue;
       if (await prolongLease(this.#options.store, active.claim, now + this.#lease)) active.leaseUntil = now + this.#lease;
       // The handler released the job a moment ago, or another process has taken it. Aborting is right in both cases.
       else active.controller.abort(new JobAborted('lost'));

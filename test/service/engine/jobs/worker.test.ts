@@ -13,12 +13,13 @@ type Run = Job<undefined>['run'];
 async function workshop() {
   const store = await openDatabase(await temporaryDirectory());
   const clock = new ManualClock();
-  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: () => undefined });
+  const logged: string[] = [];
+  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: (_, message) => logged.push(message) });
   afterTest(async () => {
     await worker.close(1_000);
     await store.destroy();
   });
-  return { store, clock, worker, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
+  return { store, clock, worker, logged, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
 }
 
 /** Resolves when something in this process has happened. */
@@ -52,6 +53,93 @@ it('retries a job after a while if its handler throws', async () => {
   clock.advance(1_000);
   await done.opened;
   expect((attempts[1] as number) - (attempts[0] as number)).toBe(1_000);
+});
+
+it('waits longer after each failure of a job, up to ten minutes', async () => {
+  const { store, clock, worker, job } = await workshop();
+  await job('s');
+  worker.start([{ kind: 'k', concurrency: 1, run: () => Promise.reject(new Error('not now')) }], undefined);
+  const failed = async (attempts: number) => {
+    for (;;) {
+      const row = await store.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
+      if (row.attempts === attempts && row.status === 'queued') return Number(row.due_at);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const delays: number[] = [];
+  for (let attempts = 1; attempts <= 6; attempts++) {
+    const dueAt = await failed(attempts);
+    delays.push(dueAt - clock.now());
+    clock.set(dueAt);
+    worker.wake();
+  }
+  expect(delays).toEqual([1_000, 5_000, 30_000, 120_000, 600_000, 600_000]);
+});
+
+it('starts a resumed job only when its stopped handler has ended, and can then stop it again', async () => {
+  const { store, worker, job } = await workshop();
+  const order: string[] = [];
+  const signals: AbortSignal[] = [];
+  const [begun, finish, resumed] = [new Gate(), new Gate(), new Gate()];
+  const run: Run = async (_, __, signal) => {
+    order.push('begins');
+    signals.push(signal);
+    (signals.length === 1 ? begun : resumed).open();
+    await (signals.length === 1 ? finish.opened : new Promise((resolve) => signal.addEventListener('abort', resolve)));
+    order.push('ends');
+  };
+  await job('s');
+  worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
+  await begun.opened;
+  worker.abort('k', 's', 'stopped');
+  await job('s');
+  worker.wake();
+  while ((await store.selectFrom('jobs').select('status').executeTakeFirstOrThrow()).status !== 'running') await settle();
+  await settle();
+  expect(order).toEqual(['begins']);
+  finish.open();
+  await resumed.opened;
+  expect(order).toEqual(['begins', 'ends', 'begins']);
+  worker.abort('k', 's', 'stopped');
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+});
+
+it('leaves a job whose handler fails because of an abort unchanged, and does not report it', async () => {
+  const { store, worker, logged, job } = await workshop();
+  const begun = new Gate();
+  const run: Run = async (_, __, signal) => {
+    begun.open();
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+  };
+  const row = () => store.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
+  await job('s');
+  worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
+  await begun.opened;
+  const claimed = await row();
+  await worker.close(10_000);
+  expect([await row(), logged]).toEqual([claimed, []]);
+});
+
+it('aborts a job that was being claimed when the worker was closed, and waits for its end', async () => {
+  const { store, worker, job } = await workshop();
+  let closed: Promise<void> | undefined;
+  const order: unknown[] = [];
+  const claiming = new Gate();
+  const claim: Job<undefined>['claim'] = async (...by) => {
+    closed = worker.close(10_000).then(() => void order.push('closed'));
+    claiming.open();
+    return claimJob(...by);
+  };
+  const run: Run = async (_, __, signal) => {
+    order.push(signal.reason);
+    await settle();
+    order.push('ended');
+  };
+  await job('s');
+  worker.start([{ kind: 'k', concurrency: 1, run, claim }], undefined);
+  await claiming.opened;
+  await closed;
+  expect(order).toEqual([expect.objectContaining({ reason: 'shutdown' }), 'ended', 'closed']);
 });
 
 it('claims everything that is due with one commit, and nothing when that fails', async () => {
