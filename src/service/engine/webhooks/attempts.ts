@@ -29,10 +29,13 @@ export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRo
   return undefined;
 }
 
-/** Records the outcome of an attempt, unless the job was lost meanwhile: whichever worker has it retries under the same ID. */
-export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<void> {
+/**
+ * Records the outcome of an attempt, unless the job was lost meanwhile: whichever worker has it retries under the same ID. Returns
+ * whether the job is still held.
+ */
+export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<boolean> {
   const shouldWake = await engine.store.transaction().execute(async (trx) => {
-    if (!(await holdsJob(trx, job))) return false;
+    if (!(await holdsJob(trx, job))) return undefined;
     const number = delivery.attempt_count + 1;
     await insertAttempt(trx, {
       delivery_id: delivery.id,
@@ -58,6 +61,7 @@ export async function recordAttempt(engine: DeliveringEngine, job: JobRow, deliv
     ms: sent.duration,
   });
   if (shouldWake) engine.worker.wake();
+  return shouldWake !== undefined;
 }
 
 type Log = Pick<DeliveryRow, 'attempt_count' | 'url' | 'last_status_code' | 'last_error'>;

@@ -33,6 +33,7 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
   const inProgress = new Map<string, Promise<void>>();
   const abortRequests = new AbortController();
   const failures: unknown[] = [];
+  let isLost = false;
   const aborted = new Promise<void>((resolve) => {
     const onAbort = (): void => {
       resolve();
@@ -48,7 +49,7 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
   });
   const newTurn = () => ({ end: engine.clock.now() + turnTime, begun: 0 });
   let turn = newTurn();
-  while (!signal.aborted && failures.length === 0) {
+  while (!signal.aborted && !isLost && failures.length === 0) {
     // Taken before polling, so that deliveries added after the poll do not go unnoticed.
     const woken = engine.worker.woken();
     const now = engine.clock.now();
@@ -59,6 +60,9 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
     for (const delivery of due) {
       turn.begun += 1;
       const work = attempt(engine, job, delivery, abortRequests.signal)
+        .then((isHeld) => {
+          isLost ||= !isHeld;
+        })
         .catch((error: unknown) => void (abortRequests.signal.aborted || failures.push(error)))
         .finally(() => inProgress.delete(delivery.id));
       inProgress.set(delivery.id, work);
@@ -84,13 +88,14 @@ async function release(engine: HasStore & HasClock, job: JobRow): Promise<void> 
   });
 }
 
-async function attempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, signal: AbortSignal): Promise<void> {
+/** Makes an attempt. Returns whether the job is still held: otherwise its new owner delivers. */
+async function attempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, signal: AbortSignal): Promise<boolean> {
   const url = await targetOf(engine, delivery);
-  if (url === undefined) return;
+  if (url === undefined) return true;
   const { payload } = await eventById(engine.store, delivery.event_id);
   const { current, previous } = await teamSecrets(engine, delivery.team_id);
   const at = engine.clock.now();
   const secrets = [current, ...(previous === undefined ? [] : [previous])].map((row) => row.secret);
   const sent = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, at, payload), payload, signal);
-  await recordAttempt(engine, job, delivery, { ...sent, url, at });
+  return recordAttempt(engine, job, delivery, { ...sent, url, at });
 }

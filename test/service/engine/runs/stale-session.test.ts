@@ -1,13 +1,12 @@
 /** An execution that has lost its run tries every write there is: nothing changes, in the database or on the disk. */
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { BackupHolds } from '../../../../src/service/engine/backup/backup-hold.ts';
 import { RunLostError, RunSession, type SessionEngine } from '../../../../src/service/engine/runs/run-session.ts';
 import { FileStore } from '../../../../src/service/files/file-store.ts';
 import { SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
-import type { Database } from '../../../../src/service/store/database/schema.ts';
 import { fileCopies } from '../../../../src/service/store/database/sqlite/file-hold.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
@@ -16,6 +15,7 @@ import { failureOf } from '../../../client/harness.ts';
 import { png } from '../../../support/png.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
+import { allRows } from '../../helpers/rows.ts';
 
 /** A run of a case in progress, and an execution that owns its job. */
 async function executing() {
@@ -68,15 +68,6 @@ async function executing() {
 
 type Executing = Awaited<ReturnType<typeof executing>>;
 
-/** Every row of every table. */
-async function everything(db: Kysely<Database>): Promise<Record<string, unknown[]>> {
-  const { rows } = await sql<{ name: string }>`select name from sqlite_master where type = 'table' order by name`.execute(db);
-  const tables = await Promise.all(
-    rows.map(async ({ name }) => [name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows] as const),
-  );
-  return Object.fromEntries(tables);
-}
-
 const picture = { name: 'a.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
 const request = { type: 'approval' as const, title: 'Pay?' };
 const writes: [string, (session: RunSession) => Promise<unknown>][] = [
@@ -86,9 +77,18 @@ const writes: [string, (session: RunSession) => Promise<unknown>][] = [
     (session) => session.emit([{ kind: 'screenshot', id: 'p', toolName: 'browse', startedAt: new Date(0), image: picture }]),
   ],
   ['a step', (session) => session.commit('step', { done: true }, [{ kind: 'text', id: 'm', text: 'Done' }])],
+  [
+    'a tool call with its result',
+    (session) =>
+      session.emit([
+        { kind: 'tool_call', id: 'call', name: 'exec', arguments: {} },
+        { kind: 'tool_result', id: 'result', callId: 'call', result: {} },
+      ]),
+  ],
   ['a memory file', (session) => session.commit('step', 1, [], { path: 'notes.md', content: 'x', append: false })],
   ['the end of its case', (session) => session.act('step', { do: 'complete' })],
   ['the failure of its case', (session) => session.act('step', { do: 'fail', reason: 'no' })],
+  ['the postponement of its case', (session) => session.act('step', { do: 'postpone', until: 1 })],
   [
     'a new case',
     (session) => session.act('step', { do: 'create', queue: 'Queue', draft: { title: 'New', data: '{}', labels: [] } as never }),
@@ -111,10 +111,10 @@ const losses: [string, (run: Executing) => Promise<unknown>][] = [
 it.each(losses)('when %s, an execution can write nothing', async (_, lose) => {
   const run = await executing();
   await lose(run);
-  const before = await everything(run.db);
+  const before = await allRows(run.db);
   for (const [what, write] of writes) {
     expect(await failureOf(write(run.session)), what).toBeInstanceOf(RunLostError);
-    expect(await everything(run.db), what).toEqual(before);
+    expect(await allRows(run.db), what).toEqual(before);
   }
   const files = await readdir(run.files, { recursive: true, withFileTypes: true }).catch(() => []);
   expect(files.filter((entry) => entry.isFile())).toEqual([]);
@@ -122,7 +122,7 @@ it.each(losses)('when %s, an execution can write nothing', async (_, lose) => {
 
 it.each(writes)('an execution that owns its job can write %s', async (_, write) => {
   const run = await executing();
-  const before = await everything(run.db);
+  const before = await allRows(run.db);
   await write(run.session);
-  expect(await everything(run.db)).not.toEqual(before);
+  expect(await allRows(run.db)).not.toEqual(before);
 });

@@ -1,0 +1,155 @@
+/**
+ * A worker that has lost its job, to another worker or because it was revoked, may still be executing it. Whatever it does changes
+ * nothing in the database.
+ */
+import { type Kysely, sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createEngine, type StartableEngine } from '../../../../src/service/engine/create-engine.ts';
+import { engineJobs } from '../../../../src/service/engine/engine-jobs.ts';
+import { deliverJob } from '../../../../src/service/engine/webhooks/delivery.ts';
+import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { beginEvaluation } from '../../../../src/service/store/agents/evaluations.ts';
+import type { Database } from '../../../../src/service/store/database/schema.ts';
+import { type ClaimedJob, enqueueJob, revokeJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { jobKinds } from '../../../../src/service/store/jobs/kinds.ts';
+import { openStorage } from '../../../../src/service/store/storage.ts';
+import { Receiver } from '../../../support/webhook-receiver.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { fillable, type Owned, withEverything } from '../../helpers/everything.ts';
+import { allRows } from '../../helpers/rows.ts';
+import { testRuntime } from '../../helpers/runtime.ts';
+
+const clock = new ManualClock();
+let engine: StartableEngine;
+let of: Owned;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  const api = await fillable({ clock });
+  of = await withEverything(api);
+  await api.service.close();
+  receiver = await Receiver.start();
+  const log = () => undefined;
+  const { store, copies } = await openStorage(api.dataDirectory, { clock, bounds: undefined, onDamage: log });
+  engine = await createEngine(
+    {
+      dataDirectory: api.dataDirectory,
+      exec: 'off',
+      runtimes: [scriptRuntime, testRuntime({ everything: async () => ({ status: 'completed' }) })],
+      webhooks: { allow: ['loopback'] },
+    },
+    { store, copies, clock, log, instanceId: 'this' },
+  );
+});
+
+afterAll(async () => {
+  engine.backups.close();
+  await engine.webhooks.sender.close();
+  await engine.connections.agent.close();
+  await engine.store.destroy();
+  await receiver.close();
+});
+
+/** What each kind of job works on, and how to give it something to do. */
+const work: Record<string, { subject: () => string; prepare: (db: Kysely<Database>) => Promise<unknown> }> = {
+  [jobKinds.run]: {
+    subject: () => of.run_id as string,
+    prepare: (db) => sql`update runs set status = 'pending'`.execute(db),
+  },
+  [jobKinds.evaluate]: {
+    subject: () => of.run_id as string,
+    prepare: async (db) => {
+      const ended = { status: 'completed', completed_at: '2026-07-18T10:00:00.000Z' } as const;
+      await db.updateTable('runs').set(ended).execute();
+      await beginEvaluation(db, of.run_id as string, '2026-07-18T10:00:00.000Z');
+    },
+  },
+  [jobKinds.deliver]: {
+    subject: () => of.subscriptionId as string,
+    prepare: async (db) => {
+      await sql`update webhook_subscriptions set url = ${receiver.url}`.execute(db);
+      await sql`update deliveries set status = 'pending', next_attempt_at = 0`.execute(db);
+    },
+  },
+  [jobKinds.dispatchCases]: {
+    subject: () => of.queue_id as string,
+    prepare: (db) => sql`update case_triggers set enabled = 1`.execute(db),
+  },
+  [jobKinds.schedule]: {
+    subject: () => of.schedule_id as string,
+    prepare: (db) => sql`update schedules set next_at = 1`.execute(db),
+  },
+  [jobKinds.builderRun]: {
+    subject: () => of.builder_run_id as string,
+    prepare: (db) => sql`update builder_runs set status = 'running', started_at = null`.execute(db),
+  },
+  [jobKinds.artifact]: {
+    subject: () => of.artifactId as string,
+    prepare: (db) => sql`update artifacts set status = 'pending', generation = '{"kind":"refresh"}'`.execute(db),
+  },
+  [jobKinds.refreshArtifact]: {
+    subject: () => of.artifactId as string,
+    prepare: (db) => sql`update artifacts set refresh_frequency = 'daily', status = 'completed', generation = null`.execute(db),
+  },
+};
+
+/** They remove what has expired, which is right whoever does it. */
+const removals: string[] = [
+  jobKinds.expireSandbox,
+  jobKinds.expireRunSandboxes,
+  jobKinds.forgetDeliveries,
+  jobKinds.forgetRuns,
+  jobKinds.forgetKeys,
+];
+
+const losses: [string, (job: ClaimedJob) => Promise<unknown>][] = [
+  ['another worker claimed', (job) => takeJob(engine.store, job, { owner: 'other', now: clock.now(), lease: 60_000 })],
+  ['was revoked', ({ kind, subject_id }) => revokeJob(engine.store, kind, subject_id)],
+];
+
+async function claimed(kind: string, subjectId: string): Promise<ClaimedJob> {
+  await enqueueJob(engine.store, { kind, subjectId, dueAt: 0 });
+  const job = await engine.store
+    .selectFrom('jobs')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('subject_id', '=', subjectId)
+    .executeTakeFirstOrThrow();
+  return (await takeJob(engine.store, job, { owner: 'this', now: clock.now(), lease: 60_000 })) as ClaimedJob;
+}
+
+it('every kind of job that does not only remove something is tried', () => {
+  expect([...Object.keys(work), ...removals].sort()).toEqual(Object.values(jobKinds).sort());
+});
+
+it.each(Object.keys(work))('a worker that lost a job of the kind %s writes nothing', async (kind) => {
+  const { subject, prepare } = work[kind] as NonNullable<(typeof work)[string]>;
+  const job = engineJobs.find((one) => one.kind === kind);
+  const execute = async (claim: ClaimedJob) => job?.run(engine, claim, new AbortController().signal);
+  for (const [how, lose] of losses) {
+    await prepare(engine.store);
+    const stale = await claimed(kind, subject());
+    await lose(stale);
+    const before = await allRows(engine.store);
+    await execute(stale);
+    expect(await allRows(engine.store), `a job that ${how}`).toEqual(before);
+  }
+  const own = await claimed(kind, subject());
+  const before = await allRows(engine.store);
+  await execute(own);
+  const { jobs: _, ...after } = await allRows(engine.store);
+  expect(after).not.toEqual({ ...before, jobs: undefined });
+});
+
+it('a worker that lost the job of an endpoint sends each event once at most', async () => {
+  const { subject, prepare } = work[jobKinds.deliver] as NonNullable<(typeof work)[string]>;
+  await prepare(engine.store);
+  const [, lose] = losses[0] as (typeof losses)[number];
+  const stale = await claimed(jobKinds.deliver, subject());
+  await lose(stale);
+  receiver.received.length = 0;
+  await deliverJob.run(engine, stale, new AbortController().signal);
+  const sent = receiver.received.map(({ headers }) => headers['webhook-id']);
+  expect(sent).not.toEqual([]);
+  expect(sent).toEqual([...new Set(sent)]);
+});
