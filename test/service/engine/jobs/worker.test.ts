@@ -121,7 +121,7 @@ it('leaves a job whose handler fails because of an abort unchanged, and does not
 });
 
 it('aborts a job that was being claimed when the worker was closed, and waits for its end', async () => {
-  const { store, worker, job } = await workshop();
+  const { worker, job } = await workshop();
   let closed: Promise<void> | undefined;
   const order: unknown[] = [];
   const claiming = new Gate();
