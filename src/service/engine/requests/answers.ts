@@ -85,8 +85,7 @@ function readOne(
   const trimmed = text?.trim() ?? '';
   if (trimmed === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quoted(labels)}` : 'needs an answer' };
   if (labels.length === 0) return { answer: trimmed };
-  const chosen =
-    question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed).slice(0, 1);
+  const chosen = question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed);
   if (chosen === undefined || chosen.length === 0) {
     const how = question.multi_select === true ? 'must be one or more of these, separated by commas' : 'must be one of these';
     return { problem: `${how}: ${quoted(labels)}` };

@@ -144,7 +144,7 @@ export class RunSession implements RunHost {
           await this.#recordEnd(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
           await caseRunEnded(this.#engine, trx, this.#row, { how: 'completed' });
           await planEvaluation(this.#engine, trx, this.#row);
-          return this.#release(trx, released);
+          return void (await releaseJob(trx, this.#claim, released));
         case 'failed':
           await this.#recordEnd(
             trx,
@@ -153,12 +153,12 @@ export class RunSession implements RunHost {
           );
           await caseRunEnded(this.#engine, trx, this.#row, { how: 'failed', reason: outcome.error });
           await planEvaluation(this.#engine, trx, this.#row);
-          return this.#release(trx, released);
+          return void (await releaseJob(trx, this.#claim, released));
         case 'waiting':
           await this.#pause(trx, await this.#ask(trx, outcome, now), now);
-          return this.#release(trx, { status: 'parked' });
+          return void (await releaseJob(trx, this.#claim, { status: 'parked' }));
         case 'sleeping':
-          return this.#release(trx, { status: 'queued', dueAt: outcome.until });
+          return void (await releaseJob(trx, this.#claim, { status: 'queued', dueAt: outcome.until }));
       }
     });
   }
@@ -185,7 +185,7 @@ export class RunSession implements RunHost {
 
   async #beginNextTurn(trx: Queries, now: string): Promise<void> {
     await this.#change(trx, { status: 'pending', turn: this.#row.turn + 1, resume_count: this.#row.resume_count + 1, updated_at: now });
-    await this.#release(trx, { status: 'queued', dueAt: this.#engine.clock.now() });
+    await releaseJob(trx, this.#claim, { status: 'queued', dueAt: this.#engine.clock.now() });
   }
 
   async #ask(trx: Queries, { step, request }: Extract<Outcome, { status: 'waiting' }>, now: string): Promise<HumanRequestRow> {
@@ -253,10 +253,6 @@ export class RunSession implements RunHost {
     const run = await changeRun(trx, this.#row.id, driven, changes);
     if (run === undefined) throw new RunLostError();
     return run;
-  }
-
-  async #release(trx: Queries, to: Parameters<typeof releaseJob>[2]): Promise<void> {
-    if (!(await releaseJob(trx, this.#claim, to))) throw new RunLostError();
   }
 
   async #readPosted(db: Queries): Promise<void> {

@@ -39,6 +39,12 @@ describe('an approval', () => {
     }
   });
 
+  it('lists every problem of an answer', () => {
+    expect(problem(request, { answers: {} })).toBe(
+      'The answer does not fit the request: approved is required: this request is an approval; answers must be left out: this request is an approval.',
+    );
+  });
+
   it('counts as denied if it is answered with a message', () => {
     expect(answerInWords(request, 'later')).toEqual({
       answer: { type: 'approval', approved: false, reason: 'later' },
@@ -76,6 +82,41 @@ describe('questions', () => {
     expect(problem(asks(free), { approved: true, answers: { 'Why?': 'x' } })).toContain('approved must be left out');
   });
 
+  it('are answered in one line, or in one line each', () => {
+    expect(readAnswer(asks(many), { answers: { 'Colours?': 'Blue, Red' } })).toEqual({
+      answer: { type: 'question', answers: { 'Colours?': ['Blue', 'Red'] } },
+      response: 'Blue, Red',
+      message: 'Colours? Blue, Red',
+    });
+    expect(readAnswer(asks(one, free), { answers: { 'Colour?': 'Blue', 'Why?': 'so' } }).response).toBe('Colour? Blue\nWhy? so');
+  });
+
+  it('list every problem of an answer', () => {
+    const listed = (): unknown => {
+      try {
+        return readAnswer(asks(one, free), { approved: true, reason: 'x', answers: { 'Colour?': 'Green', 'How?': 'y' } });
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(listed()).toMatchObject({
+      message:
+        'The answer does not fit the request: approved must be left out: this request asks questions; ' +
+        'reason must be left out: this request asks questions; "How?" is not one of the questions; they are: "Colour?", "Why?"; ' +
+        '"Colour?" must be one of these: "Red", "Red, dark", "Blue"; "Why?" needs an answer.',
+      details: [{ path: 'approved' }, { path: 'reason' }, { path: 'answers' }, { path: 'answers' }, { path: 'answers' }],
+    });
+  });
+
+  it('accept options whose labels begin or end with spaces, or are repeated', () => {
+    const padded = { question: 'Which?', options: [{ label: ' Yes ' }, { label: 'No' }, { label: 'No' }] };
+    const chosen = (text: string, multi_select: boolean) =>
+      (readAnswer(asks({ ...padded, multi_select }), { answers: { 'Which?': text } }).answer as { answers: object }).answers;
+    expect(chosen('Yes', false)).toEqual({ 'Which?': ' Yes ' });
+    expect(chosen('No', false)).toEqual({ 'Which?': 'No' });
+    expect(chosen('No, Yes, No', true)).toEqual({ 'Which?': ['No', ' Yes '] });
+  });
+
   it('can have the names of properties that every object has', () => {
     expect(problem(asks({ question: 'toString' }), { answers: {} })).toContain('needs an answer');
     const answers = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
@@ -100,6 +141,11 @@ it('finds labels separated by commas, whatever they contain', () => {
       const read = chosenLabels(chosen.join(', '), labels);
       expect(read?.every((text) => labels.includes(text))).toBe(true);
     }),
+  );
+  expect(chosenLabels('Rome, Italy', ['Rome', 'Italy', 'Rome, Italy'])).toEqual(['Rome, Italy']);
+  expect(chosenLabels('Rome , Italy,Rome, Italy', ['Rome', 'Italy', 'Rome, Italy'])).toEqual(['Rome', 'Italy', 'Rome, Italy']);
+  expect(['Rome Italy', 'Rome,', ',Rome', 'Rome,,Italy', 'Paris'].map((text) => chosenLabels(text, ['Rome', 'Italy']))).toEqual(
+    Array(5).fill(undefined),
   );
   const trap = Array.from({ length: 12 }, (_, index) => 'a'.repeat(index + 1));
   expect(chosenLabels(`${Array.from({ length: 400 }, () => 'a').join(',')},x`, ['a', 'a,a', 'a,a,a', ...trap])).toBeUndefined();

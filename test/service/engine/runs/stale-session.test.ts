@@ -51,8 +51,9 @@ async function executing() {
     log: () => undefined,
     worker: { wake: () => undefined, woken: () => new Promise(() => undefined), isWaitedFor: () => false, abort: () => undefined },
   } as unknown as SessionEngine;
+  const controller = new AbortController();
   const session = new RunSession({
-    ...{ engine, agentName: 'Agent', procedure: '', interruptions: 0, signal: new AbortController().signal },
+    ...{ engine, agentName: 'Agent', procedure: '', interruptions: 0, signal: controller.signal },
     claim: claim as NonNullable<typeof claim>,
     run: (await runById(db, 'r')) as NonNullable<Awaited<ReturnType<typeof runById>>>,
     sandbox: await new SandboxStore(path.join(folder, 'sandboxes')).create('s'),
@@ -62,6 +63,7 @@ async function executing() {
     db,
     session,
     files: path.join(folder, 'files'),
+    abort: () => controller.abort(),
     takeOver: () => takeJob(db, claim as NonNullable<typeof claim>, { ...by, owner: 'second' }),
   };
 }
@@ -105,6 +107,7 @@ const losses: [string, (run: Executing) => Promise<unknown>][] = [
   ['its job is due again', ({ db }) => sql`update jobs set status = 'queued', owner = null`.execute(db)],
   ['the run was stopped', ({ db }) => sql`update runs set status = 'interrupted', completed_at = '2026-07-02'`.execute(db)],
   ['the run waits for a person', ({ db }) => sql`update runs set status = 'waiting'`.execute(db)],
+  ['the service is shutting down', async ({ abort }) => abort()],
   ['the run was removed', ({ db }) => sql`delete from runs`.execute(db)],
 ];
 
