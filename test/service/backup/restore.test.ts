@@ -1,11 +1,13 @@
 /** Restores that are rejected, that find existing files, or that run at the same time. */
-import { mkdir, readdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { type FileHandle, mkdir, readdir, readFile, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { takeLock } from '../../../src/base/lock-file.ts';
 import { newReadProgress, readBackup, restoreBackup } from '../../../src/service/backup/index.ts';
 import { Places } from '../../../src/service/backup/places.ts';
-import { temporaryDirectory } from '../../support/temporary.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
+import { fileHandles } from '../helpers/disk.ts';
 import { archive, database, entryBytes, first, gzipped, type Part, source, sumsOf } from './archives.ts';
 
 const never = new AbortController().signal;
@@ -63,7 +65,10 @@ it('nothing is written through a link that another process created in the folder
   const [folder, elsewhere] = [await temporaryDirectory(), await temporaryDirectory()];
   await symlink(elsewhere, path.join(folder, 'sandboxes'));
   const parts = archive([first, workspace, note, database]);
-  await expect(readBackup(source(parts), folder, newReadProgress(), never)).rejects.toMatchObject({ code: 'backup_damaged' });
+  await expect(readBackup(source(parts), folder, newReadProgress(), never)).rejects.toMatchObject({
+    code: 'backup_damaged',
+    message: expect.stringMatching(/"sandboxes\/a\/workspace" passes through a link/),
+  });
   expect(await readdir(elsewhere, { recursive: true })).toEqual([]);
 });
 
@@ -97,6 +102,105 @@ describe('existing files are never overwritten:', () => {
     await expect(restored(name === 'token' ? withToken() : bytes, directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
     expect(await readdir(directory)).toEqual([name]);
     expect(await readFile(path.join(directory, name), 'utf8')).toBe('mine');
+  });
+});
+
+describe('a directory without a database', () => {
+  it.each(['sandboxes', 'files', 'secrets.key', 'token', 'notes'])(
+    'that contains only %s is not taken for an unfinished restore',
+    async (name) => {
+      const directory = await temporaryDirectory();
+      await writeFile(path.join(directory, name), 'mine');
+      await expect(restored(source(archive([first, database])), directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+      expect(await readdir(directory)).toEqual([name]);
+      expect(await readFile(path.join(directory, name), 'utf8')).toBe('mine');
+    },
+  );
+
+  it('that contains the remains of an unfinished restore is used, and nothing of them stays', async () => {
+    const directory = await temporaryDirectory();
+    await mkdir(path.join(directory, 'restoring', 'unpacked', 'sandboxes'), { recursive: true });
+    for (const [folder, file] of [
+      ['sandboxes/old/workspace', 'old'],
+      ['files/old', 'old'],
+      ['.', 'token'],
+      ['.', 'secrets.key'],
+    ] as const) {
+      await mkdir(path.join(directory, folder), { recursive: true });
+      await writeFile(path.join(directory, folder, file), 'old');
+    }
+    await restored(source(archive([first, workspace, note, database])), directory);
+    expect((await readdir(directory, { recursive: true })).sort()).toEqual(
+      ['aops.db', 'sandboxes', 'sandboxes/a', 'sandboxes/a/workspace', 'sandboxes/a/workspace/note'].sort(),
+    );
+  });
+
+  it('that contains the remains of an unfinished restore and anything else is rejected, and nothing is removed', async () => {
+    const directory = await temporaryDirectory();
+    await mkdir(path.join(directory, 'restoring'));
+    for (const name of ['token', 'notes']) await writeFile(path.join(directory, name), 'mine');
+    await expect(restored(source(archive([first, database])), directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+    expect((await readdir(directory)).sort()).toEqual(['notes', 'restoring', 'token']);
+  });
+
+  it.each(['lost+found', '.DS_Store', 'service.log', 'service.log.1'])('that contains %s counts as empty, and keeps it', async (name) => {
+    const directory = await temporaryDirectory();
+    await writeFile(path.join(directory, name), 'mine');
+    await restored(source(archive([first, database])), directory);
+    expect((await readdir(directory)).sort()).toEqual([name, 'aops.db'].sort());
+  });
+
+  it('is created with its parents, which are removed again if the restore fails', async () => {
+    const parent = await temporaryDirectory();
+    const directory = path.join(parent, 'a/b/data');
+    await expect(restored(source(archive([first])), directory)).rejects.toMatchObject({ code: 'backup_damaged' });
+    expect(await readdir(parent)).toEqual([]);
+    await restored(source(archive([first, database])), directory);
+    expect(await readdir(directory)).toEqual(['aops.db']);
+  });
+});
+
+describe('before a restore is finished', () => {
+  /** Calls `act` before a file or folder of the directory is flushed to the disk, with its path in the directory. */
+  async function flushing(directory: string, act: (name: string) => void): Promise<void> {
+    const handles = await fileHandles();
+    const { sync } = handles;
+    const spy = vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+      const { ino } = await this.stat();
+      const names = ['.', ...(await readdir(directory, { recursive: true }))];
+      act(names.find((name) => statSync(path.join(directory, name)).ino === ino) ?? 'elsewhere');
+      await sync.call(this);
+    });
+    afterTest(() => spy.mockRestore());
+  }
+  const key: Part = { name: 'secrets.key', content: 'key' };
+
+  it('the keys and the database are on the disk, and then their names', async () => {
+    const directory = path.join(await temporaryDirectory(), 'data');
+    const flushed: string[] = [];
+    await flushing(directory, (name) => {
+      // The database is moved into place only when everything is on the disk.
+      flushed.push(`${name} ${existsSync(path.join(directory, 'aops.db'))}`);
+    });
+    await restored(source(archive([first, key, database])), directory);
+    expect(flushed).toEqual(['restoring/unpacked/secrets.key false', 'restoring/unpacked/aops.db false', '. true']);
+  });
+
+  it('it can be aborted, and leaves nothing behind', async () => {
+    const directory = path.join(await temporaryDirectory(), 'data');
+    const controller = new AbortController();
+    await flushing(directory, () => controller.abort(new Error('Ctrl-C')));
+    await expect(restored(source(archive([first, workspace, database])), directory, controller.signal)).rejects.toThrow('Ctrl-C');
+    expect(existsSync(directory)).toBe(false);
+  });
+
+  it('a disk that fails leaves nothing behind', async () => {
+    const directory = path.join(await temporaryDirectory(), 'data');
+    await flushing(directory, (name) => {
+      if (name === '.') throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    });
+    await expect(restored(source(archive([first, key, workspace, note, database])), directory)).rejects.toThrow('EIO');
+    expect(existsSync(directory)).toBe(false);
   });
 });
 

@@ -161,6 +161,21 @@ describe('a commit that fails', () => {
     expect(await once({}, execute)).toMatchObject({ state: 'answered' });
   });
 
+  it('leaves an expired answer, which still counts', async () => {
+    const { once, store, commits, clock } = await opened({ records: 2, bytes: 1_000 });
+    const stored = async () => ({ store: created });
+    await once({}, stored);
+    clock.advance(day);
+    commits.failure = new Error('no space left');
+    await expect(once({}, stored)).rejects.toBe(commits.failure);
+    commits.failure = undefined;
+    expect(await storedKeys(store)).toHaveLength(1);
+    // Only one fits in addition, until the expired answer is removed, and then only one more.
+    for (const key of ['a', 'b']) expect(await once({ key }, stored)).toMatchObject({ state: 'executed' });
+    expect(await once({ key: 'c' }, stored)).toMatchObject({ state: 'full' });
+    expect((await storedKeys(store)).map(({ key }) => key)).toEqual(['a', 'b']);
+  });
+
   it('does not concern a request whose changes an earlier commit contains', async () => {
     const { once, store, commits, disk } = await opened();
     const execute = (name: string) => async (unit: UnitOfWork) => {

@@ -199,6 +199,43 @@ describe('on the way to the disk', () => {
     await written;
   });
 
+  it('a transaction that is rolled back waits for what it saw', async () => {
+    const { db, disk, insert } = await counted();
+    const goOn = new Gate();
+    disk.sync = () => goOn.opened as Promise<undefined>;
+    const written = insert('a').execute();
+    await turns();
+    let hasRejected = false;
+    const rejected = db.transaction().execute(async (trx) => {
+      throw new Error(`found ${(await trx.selectFrom('settings').select('name').execute()).length}`);
+    });
+    void rejected.catch(() => {
+      hasRejected = true;
+    });
+    await turns();
+    expect(hasRejected).toBe(false);
+    goOn.open();
+    await expect(rejected).rejects.toThrow('found 1');
+    await written;
+  });
+
+  it('a statement outside of transactions becomes durable after everything before it', async () => {
+    const { db, disk, insert, names } = await counted();
+    const first = new Gate();
+    disk.sync = () => first.opened as Promise<undefined>;
+    const written = insert('a').execute();
+    await turns();
+    disk.sync = async () => undefined;
+    const done: string[] = [];
+    const own = sql`pragma user_version`.execute(db).then(() => done.push('own'));
+    const read = names().then(() => done.push('read'));
+    await turns();
+    expect(done).toEqual([]);
+    first.open();
+    await Promise.all([written, own, read]);
+    expect(done.sort()).toEqual(['own', 'read']);
+  });
+
   it('a failed sync fails everything until a restart, because the content of the disk is unknown', async () => {
     const { db, commits, disk, insert, names, changes } = await counted();
     const goOn = new Gate();
