@@ -209,9 +209,9 @@ const requestedWait = (response: TransportResponse, now: number): number | undef
 
 function redirectError(response: TransportResponse, { details, baseUrl }: Situation): AopsError {
   const target = header(response.headers, 'location') ?? '';
-  const url = URL.canParse(target, baseUrl) ? new URL(target, baseUrl) : undefined;
+  const url = target !== '' && URL.canParse(target, baseUrl) ? new URL(target, baseUrl) : undefined;
   // A redirect to another path of the same service: the operation was retired.
-  const movedPath = target !== '' && url?.origin === new URL(baseUrl).origin ? url.pathname : undefined;
+  const movedPath = url?.origin === new URL(baseUrl).origin ? url.pathname : undefined;
   return new AopsError(
     `The service answered with a redirect to ${movedPath ?? url?.origin ?? 'another address'}, and aops does not follow redirects.`,
     {

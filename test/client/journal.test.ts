@@ -1,0 +1,219 @@
+/** The journal of changes whose outcome is unknown, over real files. */
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ChangeJournal, journalLifeMilliseconds, requestOf } from '../../src/client/journal.ts';
+import type { ServiceRequest } from '../../src/client/request.ts';
+import { json, nothing } from '../faults/raw-server.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
+
+const url = 'https://agents.example';
+const keys = { key: 'mine.2', commandKey: 'mine' };
+const change: ServiceRequest = { method: 'POST', path: '/v2/runs', headers: {}, mutates: true };
+const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+const created = json(201, { run: {} });
+const largestBody = 1024 * 1024;
+
+let folder: string;
+let clock: ManualClock;
+let journal: ChangeJournal;
+beforeEach(async () => {
+  folder = path.join(await temporaryFolder(), 'data', 'journal');
+  clock = new ManualClock();
+  journal = new ChangeJournal(folder, clock, 'token abc');
+});
+
+const stored = async (): Promise<string[]> => (await journal.list()).map(({ key }) => key);
+
+describe('an entry', () => {
+  it('contains what is needed to send the change again, and is private', async () => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-06-18',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'search',
+      authorization: 'Bearer secret-token',
+      cookie: 'secret-cookie',
+    };
+    expect(await journal.open({ ...change, headers, body: '{"a":"é"}' }, keys, url)).toBe(true);
+    const [entry] = await journal.list();
+    const { authorization, cookie, 'content-type': contentType, ...others } = headers;
+    expect(entry).toEqual({
+      key: 'mine.2',
+      command_key: 'mine',
+      base_url: url,
+      credential: 'token abc',
+      method: 'POST',
+      path: '/v2/runs',
+      content_type: contentType,
+      headers: others,
+      body: Buffer.from('{"a":"é"}').toString('base64'),
+      sent_at: '2026-07-18T09:00:00.000Z',
+    });
+    const [name = '', ...otherNames] = await readdir(folder);
+    expect(otherNames).toEqual([]);
+    expect(await readFile(path.join(folder, name), 'utf8')).not.toContain('secret');
+    expect([(await stat(folder)).mode & 0o777, (await stat(path.join(folder, name))).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  it.each<[string, Partial<ServiceRequest>]>([
+    ['without a body', {}],
+    ['with an empty body', { body: Buffer.from('') }],
+    ['with bytes', { headers: { 'content-type': 'application/octet-stream' }, body: Buffer.from([0, 255, 10]) }],
+    ['with a header', { headers: { accept: 'application/json' } }],
+  ])('%s becomes the same request again', async (_, request) => {
+    await journal.open({ ...change, ...request }, keys, url);
+    const [entry] = await journal.list();
+    expect(entry && requestOf(entry)).toEqual({ ...change, ...request });
+  });
+
+  it('whose answer may be an event stream is read as one', async () => {
+    await journal.open({ ...change, headers: { accept: 'application/json, text/event-stream' } }, keys, url);
+    const [entry] = await journal.list();
+    expect(entry && requestOf(entry).onMessage?.('{"jsonrpc":"2.0","id":1,"result":{}}')).toBe(true);
+  });
+
+  it('is not stored when its body is large', async () => {
+    expect(await journal.open({ ...change, body: Buffer.alloc(largestBody + 1) }, keys, url)).toBe(false);
+    expect(await stored()).toEqual([]);
+    expect(await journal.open({ ...change, body: Buffer.alloc(largestBody) }, keys, url)).toBe(true);
+    expect(await stored()).toEqual(['mine.2']);
+  });
+
+  it('that cannot be stored is not an error', async () => {
+    await mkdir(path.dirname(folder), { recursive: true });
+    await writeFile(folder, 'in the way');
+    expect(await journal.open(change, keys, url)).toBe(false);
+    await journal.settle(keys.key, url);
+    expect(await journal.list()).toEqual([]);
+  });
+});
+
+describe('the list', () => {
+  it('is ordered by time, and contains each change once', async () => {
+    for (const key of ['c', 'a', 'b', 'a']) {
+      await journal.open(change, { key, commandKey: key }, url);
+      clock.advance(1);
+    }
+    expect(await stored()).toEqual(['c', 'b', 'a']);
+  });
+
+  it('is empty when there is no folder', async () => {
+    expect(await journal.list()).toEqual([]);
+  });
+
+  it('contains the changes of all services and credentials, each of which is settled separately', async () => {
+    const other = new ChangeJournal(folder, clock, 'token xyz');
+    await journal.open(change, keys, url);
+    await journal.open(change, keys, 'https://elsewhere.example');
+    await other.open(change, keys, url);
+    expect(await journal.list()).toHaveLength(3);
+    await journal.settle('another', url);
+    await journal.settle(keys.key, url);
+    expect((await journal.list()).map(({ base_url, credential }) => [base_url, credential])).toEqual(
+      expect.arrayContaining([
+        ['https://elsewhere.example', 'token abc'],
+        [url, 'token xyz'],
+      ]),
+    );
+    expect(await journal.list()).toHaveLength(2);
+  });
+
+  it('forgets a change when the service has forgotten its key', async () => {
+    await journal.open(change, keys, url);
+    clock.advance(journalLifeMilliseconds - 1);
+    expect(await stored()).toEqual(['mine.2']);
+    clock.advance(1);
+    expect(await stored()).toEqual([]);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each(['', '{', 'null', '[]', '{"key":"a"}', 'without a time', 'without a path'])('removes a file that contains %j', async (text) => {
+    await journal.open(change, keys, url);
+    const [entry] = await journal.list();
+    const { sent_at, path: requestPath, ...others } = entry as NonNullable<typeof entry>;
+    const damaged = { 'without a time': { ...others, path: requestPath }, 'without a path': { ...others, sent_at } };
+    const content = text in damaged ? JSON.stringify(damaged[text as keyof typeof damaged]) : text;
+    await writeFile(path.join(folder, 'damaged.json'), content);
+    expect(await stored()).toEqual(['mine.2']);
+    expect(await readdir(folder)).toHaveLength(1);
+  });
+
+  it('ignores files that are still being written', async () => {
+    await journal.open(change, keys, url);
+    await writeFile(path.join(folder, 'x.json.new'), '');
+    expect(await stored()).toEqual(['mine.2']);
+    expect(await readdir(folder)).toContain('x.json.new');
+  });
+});
+
+describe('a change of the client', () => {
+  it('is in the journal while it is in flight, and not afterwards', async () => {
+    const server = await scripted(nothing('stall'), created);
+    const { client, clock: time } = newClient(server.url, { journal, idempotencyKey: 'mine' });
+    const result = client.call('startRun', start);
+    await server.until(({ requests }) => requests.length === 1);
+    expect(await stored()).toEqual(['mine']);
+    // The attempt takes too long, and the next one succeeds.
+    time.advance(30_000);
+    await result;
+    expect(await stored()).toEqual([]);
+  });
+
+  it.each([
+    ['refused', json(403, { error: 'forbidden' }), 5],
+    ['refused after all attempts', json(429, { error: 'rate_limited' }), 7],
+  ])('is removed when it was %s', async (_, step, exit) => {
+    const server = (await scripted()).always(step);
+    const { client } = newClient(server.url, { journal });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit });
+    expect(await stored()).toEqual([]);
+  });
+
+  it('remains when its outcome is unknown, under the key that the service knows', async () => {
+    const server = (await scripted()).always(nothing('reset'));
+    const { client } = newClient(server.url, { journal, idempotencyKey: 'mine' });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
+    expect(await stored()).toEqual(['mine']);
+    server.always(created);
+    await newClient(server.url, { journal, idempotencyKey: 'mine' }).client.call('startRun', start);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('remains when it was interrupted, unless nothing was sent', async () => {
+    const server = await scripted(nothing('stall'));
+    const controller = new AbortController();
+    const { client } = newClient(server.url, { journal, signal: controller.signal });
+    const failed = failureOf(client.call('startRun', start));
+    await server.until(({ requests }) => requests.length === 1);
+    controller.abort(new Error('enough'));
+    await failed;
+    expect(await stored()).toHaveLength(1);
+    await journal.settle((await stored())[0] ?? '', server.url);
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ message: 'enough' });
+    expect(await stored()).toEqual([]);
+  });
+
+  it('is not stored when it is confidential', async () => {
+    const server = (await scripted()).always(nothing('reset'));
+    const { client } = newClient(server.url, { journal });
+    expect(await failureOf(client.call('startRun', start, { confidential: true }))).toMatchObject({ exit: 13 });
+    expect(await stored()).toEqual([]);
+  });
+
+  it('is sent even if the journal cannot be written', async () => {
+    await mkdir(path.dirname(folder), { recursive: true });
+    await writeFile(folder, 'in the way');
+    const server = await scripted(created);
+    expect(await newClient(server.url, { journal }).client.call('startRun', start)).toEqual({ run: {} });
+  });
+
+  it('that only reads is not stored', async () => {
+    const server = (await scripted()).always(nothing('reset'));
+    await failureOf(newClient(server.url, { journal }).client.call('getRun', { params: { run_id: 'r1' } }));
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
+  });
+});

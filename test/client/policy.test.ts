@@ -1,0 +1,310 @@
+/** What the policy decides after every kind of outcome, without a network. */
+import { describe, expect, it } from 'vitest';
+import { decide, leavesOpen, type Progress, type Situation } from '../../src/client/policy.ts';
+import type { Failure, Outcome } from '../../src/client/transport.ts';
+
+const now = Date.parse('2026-07-18T09:00:00.000Z');
+
+const answered = (status: number, body: unknown = {}, headers: Record<string, string> = {}): Outcome => ({
+  kind: 'response',
+  response: {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  },
+});
+const running = (headers = {}) => answered(409, { error: 'idempotency_in_progress' }, headers);
+const conflict = answered(409, { error: 'conflict', message: 'It has ended.' });
+const stored = (status: number) => answered(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
+const failed = (more: Partial<Failure> = {}): Failure => ({
+  kind: 'failure',
+  maybeSent: true,
+  final: false,
+  reason: 'the connection was reset',
+  cause: undefined,
+  ...more,
+});
+
+const keyed = { key: 'mine', commandKey: 'mine' };
+
+/** The decision about a change, unless `progress` has no key; jitter is half of its maximum. */
+function decisionAfter(outcome: Outcome, progress: Partial<Progress> = {}, situation: Partial<Situation> = {}) {
+  return decide(outcome, {
+    progress: { ...keyed, retries: 0, ambiguous: false, refreshed: false, rekeyed: false, resent: false, ...progress },
+    baseUrl: 'https://agents.example',
+    details: { method: 'POST', path: '/v2/runs', idempotency_key: 'mine' },
+    maxWaitMilliseconds: 60_000,
+    now,
+    canAfford: true,
+    random: () => 0.5,
+    ...situation,
+  });
+}
+
+const read = { key: undefined, commandKey: undefined };
+const fails = (error: object) => ({ next: 'fail', error: expect.objectContaining(error) });
+const unknown = { next: 'fail', error: expect.objectContaining({ exit: 13, code: 'outcome_unknown' }) };
+
+describe('an attempt leaves the outcome of a change', () => {
+  it.each([
+    ['open when the request may have been sent', failed(), true],
+    ['certain when it was not sent', failed({ maybeSent: false }), false],
+    ['open while a request with the same key is in progress', running(), true],
+    ['certain after a conflict', conflict, false],
+    ['open after 408', answered(408), true],
+    ['certain after 407', answered(407), false],
+    ['certain after 499', answered(499), false],
+    ['open after 500', answered(500), true],
+    ['certain after 501', answered(501), false],
+    ['open after 502', answered(502), true],
+    ['certain after a complete answer', answered(201, { run: {} }), false],
+    ['open after an answer that was cut off', answered(201, '{"run"'), true],
+    ['certain after a redirect without a body', answered(300, ''), false],
+    ['certain after a refusal without a body', answered(404, ''), false],
+  ])('%s', (_, outcome, expected) => {
+    expect(leavesOpen(outcome)).toBe(expected);
+  });
+});
+
+describe('a response', () => {
+  it.each([
+    ['200', answered(200, { run: {} })],
+    ['299', answered(299, { run: {} })],
+    ['204 without a body', answered(204, '')],
+  ])('%s is the result', (_, outcome) => {
+    expect(decisionAfter(outcome)).toMatchObject({ next: 'done' });
+  });
+
+  it.each([300, 399])('%i is a redirect', (status) => {
+    expect(decisionAfter(answered(status))).toEqual(fails({ code: 'redirected', exit: 1 }));
+  });
+
+  it.each([400, 407, 413, 422, 499, 501])('%i is final', (status) => {
+    expect(decisionAfter(answered(status, { error: 'no' }))).toEqual(fails({ status, code: 'no' }));
+  });
+
+  it.each([408, 500, 502, 503])('%i is requested again', (status) => {
+    expect(decisionAfter(answered(status))).toEqual({ next: 'retry', waitMilliseconds: 250, reason: `the service answered ${status}` });
+    expect(decisionAfter(answered(status), { retries: 2 })).toMatchObject({ next: 'retry', waitMilliseconds: 1_000 });
+  });
+
+  it.each([
+    ['a change', {}, ' to every attempt', 3, true],
+    ['a change whose retries are used up by other requests', {}, ', and this command has no retries left because', 0, false],
+    ['a change after one retry', {}, ' to every attempt, and this command has no retries left because', 1, false],
+  ])('500 leaves the outcome of %s unknown when there are no more retries', (_, progress, text, retries, canAfford) => {
+    const decision = decisionAfter(answered(500), { ...progress, retries }, { canAfford });
+    expect(decision).toEqual(unknown);
+    expect(decision).toHaveProperty('error.message', expect.stringContaining(`the service answered 500${text}`));
+  });
+
+  it('500 after the last retry does not blame other requests', () => {
+    const message = 'The outcome is unknown: the service answered 500 to every attempt.';
+    expect(decisionAfter(answered(500), { retries: 3 }, { canAfford: false })).toHaveProperty('error.message', message);
+    const once = decisionAfter(answered(500), {}, { canAfford: false, once: true });
+    expect(once).toHaveProperty('error.message', 'The outcome is unknown: the service answered 500.');
+  });
+
+  it('500 is the error of a read when there are no more retries', () => {
+    expect(decisionAfter(answered(500), { ...read, retries: 3 })).toEqual(fails({ status: 500, exit: 8 }));
+    expect(decisionAfter(answered(500), read, { canAfford: false })).toEqual(fails({ status: 500, exit: 8 }));
+    expect(decisionAfter(answered(500), read, { once: true })).toEqual(fails({ status: 500, exit: 8 }));
+  });
+
+  it('is requested again no earlier than it says, and not at all if that is too late', () => {
+    const later = (seconds: number) => answered(503, {}, { 'retry-after': String(seconds) });
+    expect(decisionAfter(later(60))).toMatchObject({ next: 'retry', waitMilliseconds: 62_500 });
+    expect(decisionAfter(later(61), read)).toEqual(fails({ status: 503 }));
+    expect(decisionAfter(later(61))).toEqual(unknown);
+  });
+
+  it('that the service cannot store the key is final, and not retried', () => {
+    const full = answered(503, { error: 'idempotency_store_full', message: 'Try again later.' });
+    expect(decisionAfter(full)).toEqual(fails({ code: 'idempotency_store_full', exit: 8 }));
+    expect(decisionAfter(full, { ambiguous: true })).toEqual(unknown);
+  });
+
+  it('403 is final, and leaves an earlier attempt open', () => {
+    expect(decisionAfter(answered(403, { error: 'forbidden' }))).toEqual(fails({ code: 'forbidden', exit: 5 }));
+    expect(decisionAfter(answered(403), { ambiguous: true })).toEqual(unknown);
+  });
+
+  it('401 renews the credential once', () => {
+    const hint = { rejectedHint: 'Sign in.' };
+    expect(decisionAfter(answered(401), {}, hint)).toEqual({
+      next: 'refresh',
+      error: expect.objectContaining({ exit: 4, hint: 'Sign in.' }),
+    });
+    expect(decisionAfter(answered(401), { refreshed: true }, hint)).toEqual(fails({ exit: 4, hint: 'Sign in.' }));
+    expect(decisionAfter(answered(403), {}, hint)).not.toHaveProperty('error.hint', 'Sign in.');
+    expect(decisionAfter(answered(401), { ambiguous: true })).toEqual({ ...unknown, next: 'refresh' });
+    expect(decisionAfter(answered(401), { ambiguous: true, refreshed: true })).toEqual(unknown);
+  });
+});
+
+describe('a conflict', () => {
+  it('is final unless an earlier attempt may be in progress', () => {
+    expect(decisionAfter(conflict)).toEqual(fails({ exit: 6, message: 'It has ended.' }));
+    const reason = 'an earlier attempt is still in progress';
+    expect(decisionAfter(conflict, { ambiguous: true })).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
+    expect(decisionAfter(conflict, { ambiguous: true, retries: 3 })).toEqual(fails({ exit: 6, message: 'It has ended.' }));
+  });
+
+  it('with an attempt in progress is waited for, and finally leaves the outcome unknown', () => {
+    expect(decisionAfter(running({ 'retry-after': '4' }))).toMatchObject({ next: 'retry', waitMilliseconds: 4_200 });
+    expect(decisionAfter(running({ 'idempotency-replayed': 'true' }))).toMatchObject({ next: 'retry' });
+    expect(decisionAfter(running(), { retries: 3 })).toEqual(unknown);
+    expect(decisionAfter(running({ 'retry-after': '61' }))).toEqual(unknown);
+  });
+});
+
+describe('a stored refusal', () => {
+  it.each([401, 429])('%i gets a new key once', (status) => {
+    const reason = `a stored ${status} was replayed`;
+    expect(decisionAfter(stored(status))).toEqual({ next: 'rekey', waitMilliseconds: 250, reason });
+    expect(decisionAfter(stored(status), { rekeyed: true })).toEqual(fails({ status }));
+  });
+
+  it.each([400, 403, 404, 409, 500])('%i is final, and names the key of the earlier command', (status) => {
+    expect(decisionAfter(stored(status))).toEqual(fails({ status, hint: expect.stringContaining('when the key mine was first used') }));
+    expect(decisionAfter(stored(status), { ambiguous: true })).toEqual(fails({ status }));
+  });
+
+  it.each([{ retries: 1 }, { resent: true }])('of an attempt of the same command is its result (%j)', (progress) => {
+    expect(decisionAfter(stored(404), progress)).not.toHaveProperty('error.hint', expect.stringContaining('was first used'));
+  });
+});
+
+describe('a rate limit', () => {
+  const limited = (headers = {}) => answered(429, { error: 'rate_limited' }, headers);
+
+  it.each([
+    ['one second at first', {}, 0, 500],
+    ['longer after each retry', {}, 2, 2_000],
+    ['as long as it requests', { 'retry-after': '60' }, 0, 60_000],
+    ['until its window ends', { 'ratelimit-reset': String(now / 1_000 + 7) }, 0, 7_000],
+    ['as long as it requests, if the window ends earlier', { 'retry-after': '9', 'ratelimit-reset': String(now / 1_000 + 7) }, 0, 9_000],
+    ["by the service's clock", { 'ratelimit-reset': String(now / 1_000 + 107), date: new Date(now + 100_000).toUTCString() }, 0, 7_000],
+  ])('pauses all requests: %s', (_, headers, retries, waitMilliseconds) => {
+    expect(decisionAfter(limited(headers), { retries })).toEqual({ next: 'wait', waitMilliseconds });
+  });
+
+  it.each([
+    ['requests a longer pause than the user allows', { 'retry-after': '61' }, {}, {}, { exit: 7, details: { retry_after_seconds: 61 } }],
+    ['comes after the last retry', {}, { retries: 3 }, {}, { exit: 7, status: 429 }],
+    ['finds no retries left', {}, {}, { canAfford: false }, { exit: 7, status: 429 }],
+  ])('fails when it %s', (_, headers, progress, situation, { details, ...error }) => {
+    const expected = { ...error, ...(details && { details: expect.objectContaining(details) }) };
+    expect(decisionAfter(limited(headers), progress, situation)).toEqual(fails(expected));
+    expect(decisionAfter(limited(headers), { ...progress, ambiguous: true }, situation)).toEqual(unknown);
+  });
+
+  it('pauses a request that is not retried otherwise', () => {
+    expect(decisionAfter(limited(), {}, { once: true })).toMatchObject({ next: 'wait' });
+  });
+});
+
+describe('a failure', () => {
+  it('of a change on a connection that was already closed is sent again immediately, once', () => {
+    const stale = failed({ stale: true });
+    expect(decisionAfter(stale)).toEqual({ next: 'resend', reason: 'the connection was reset' });
+    expect(decisionAfter(stale, { resent: true })).toMatchObject({ next: 'retry', waitMilliseconds: 250 });
+    expect(decisionAfter(stale, { resent: true, retries: 3 })).toEqual(unknown);
+    expect(decisionAfter(stale, read)).toMatchObject({ next: 'retry' });
+    expect(decisionAfter(failed())).toMatchObject({ next: 'retry' });
+  });
+
+  it.each([
+    ['is final', { final: true }, {}, {}],
+    ['may only be repeated once, and was', { retries: 1 }, { retries: 1 }, {}],
+    ['comes after the last retry', {}, { retries: 3 }, { canAfford: false }],
+    ['must not be repeated', {}, {}, { once: true, canAfford: false }],
+  ])('is reported when it %s', (_, failure, progress, situation) => {
+    expect(decisionAfter(failed(failure), progress, situation)).toEqual(unknown);
+    const message = 'Could not reach https://agents.example: the connection was reset.';
+    expect(decisionAfter(failed(failure), { ...progress, ...read }, situation)).toEqual(fails({ exit: 8, message }));
+  });
+
+  it('is repeated as often as it may help', () => {
+    expect(decisionAfter(failed({ retries: 1 }))).toMatchObject({ next: 'retry' });
+    expect(decisionAfter(failed(), { retries: 2 })).toMatchObject({ next: 'retry' });
+  });
+
+  it('is reported with the reason when the command has no retries left', () => {
+    const reason = 'the connection was reset, and this command has no retries left because too many of its requests failed.';
+    expect(decisionAfter(failed(), {}, { canAfford: false })).toEqual(fails({ exit: 13, message: `The outcome is unknown: ${reason}` }));
+    const message = `Could not reach https://agents.example: ${reason}`;
+    expect(decisionAfter(failed(), read, { canAfford: false })).toEqual(fails({ message }));
+  });
+
+  it('of a change is certain only if no attempt was sent', () => {
+    const notSent = failed({ maybeSent: false, final: true });
+    expect(decisionAfter(notSent)).toEqual(fails({ exit: 8, final: true }));
+    expect(decisionAfter(notSent, { ambiguous: true })).toEqual(unknown);
+    expect(decisionAfter({ ...notSent, maybeSent: true })).toEqual(unknown);
+  });
+
+  it('to reach the service says whether another attempt can help', () => {
+    expect(decisionAfter(failed({ final: true }), read)).toEqual(fails({ exit: 8, final: true }));
+    expect(decisionAfter(failed(), { ...read, retries: 3 })).toEqual(fails({ exit: 8, final: false }));
+  });
+
+  it('because of a large answer is reported as such to a read', () => {
+    const large = failed({ final: true, reason: 'the answer is larger than 32 MiB', cause: { code: 'ERR_BODY_LIMIT' } });
+    expect(decisionAfter(large, read)).toEqual(fails({ code: 'answer_too_large', exit: 1 }));
+    expect(decisionAfter(large)).toEqual(unknown);
+  });
+
+  it.each([
+    ['HTML', answered(200, '<html>', { 'content-type': 'text/html' }), 'the answer was text/html, not JSON.'],
+    ['no type', answered(200, 'OK', { 'content-type': '' }), 'the answer was of an unknown type, not JSON.'],
+  ])('because something else answers with %s is not repeated', (_, outcome, reason) => {
+    const message = `Something other than the service answers at https://agents.example: ${reason}`;
+    expect(decisionAfter(outcome, read)).toEqual(fails({ exit: 8, message, hint: expect.stringContaining('sign in with a browser') }));
+    expect(decisionAfter(outcome)).toEqual(unknown);
+  });
+
+  it.each([
+    ['cut off', answered(200, '{"run"'), 'the answer was not complete JSON'],
+    [
+      'not UTF-8',
+      {
+        kind: 'response',
+        response: { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from([0x22, 0xff, 0x22]) },
+      },
+      'the answer was not UTF-8',
+    ],
+  ] as [string, Outcome, string][])('of an answer that is %s is repeated', (_, outcome, reason) => {
+    expect(decisionAfter(outcome, read)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
+    expect(decisionAfter(outcome)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
+  });
+
+  it.each([
+    ['of its own', { hint: 'Renew it.' }, 'https://agents.example', 'Renew it.'],
+    ['about TLS after a reset', { cause: { code: 'ECONNRESET' } }, 'http://agents.example', 'starts with https://'],
+    ['about TLS after a close', { cause: { code: 'UND_ERR_SOCKET' } }, 'http://127.0.0.1:7700', 'starts with https://'],
+    ['about the network with TLS', { cause: { code: 'ECONNRESET' } }, 'https://agents.example', 'Check the network'],
+    ['about the network after other failures', { cause: { code: 'ENOTFOUND' } }, 'http://agents.example', 'Check the network'],
+    ['about the local service', { cause: { code: 'ECONNREFUSED' } }, 'http://127.0.0.1:7700', 'aops local up'],
+  ])('has a hint %s', (_, failure, baseUrl, hint) => {
+    const decision = decisionAfter(failed({ ...failure, final: true }), read, { baseUrl });
+    expect(decision).toEqual(fails({ hint: expect.stringContaining(hint) }));
+  });
+});
+
+describe('a redirect', () => {
+  it.each([
+    ['another service', 'https://elsewhere.example/v3?secret=1', 'to https://elsewhere.example,', 'Set the base URL'],
+    ['another path of the service', 'https://agents.example/v3/runs?secret=1', 'to /v3/runs,', 'Send the request to that path'],
+    ['a relative path', '/v3/runs', 'to /v3/runs,', 'Send the request to that path'],
+    ['no address', undefined, 'to another address,', 'Set the base URL'],
+    ['an address that is not a URL', 'https://', 'to another address,', 'Set the base URL'],
+  ])('to %s is reported without its query', (_, location, text, hint) => {
+    const decision = decisionAfter(answered(307, '', location === undefined ? {} : { location }));
+    expect(decision).toEqual(
+      fails({ code: 'redirected', hint: expect.stringContaining(hint), details: expect.objectContaining({ status: 307 }) }),
+    );
+    expect(decision).toHaveProperty('error.message', expect.stringContaining(text));
+    expect(decision).toHaveProperty('error.message', expect.not.stringContaining('secret'));
+  });
+});
