@@ -158,7 +158,7 @@ function afterRateLimit(response: TransportResponse, situation: Situation, error
 function afterFailure(failure: Failure, situation: Situation): Decision {
   const { progress, details, baseUrl } = situation;
   if (failure.stale && progress.key !== undefined && !progress.resent) return { next: 'resend', reason: failure.reason };
-  const isFinal = situation.once || failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
+  const isFinal = failure.final || (failure.retries ?? retryPolicy.retries) <= progress.retries;
   const decision = isFinal ? undefined : retry(situation, failure.reason);
   if (decision) return decision;
   const reason = `${failure.reason}${isFinal ? '' : exhaustedText(situation)}.`;
@@ -181,9 +181,9 @@ function afterFailure(failure: Failure, situation: Situation): Decision {
 const foreignAnswer = 'Check the base URL (`aops config explain`), and whether the network requires you to sign in with a browser first.';
 
 function hintFor({ cause }: Failure, { protocol, hostname }: URL): string {
-  const code = (cause as { code?: string } | undefined)?.code ?? '';
+  const code = (cause as { code?: string } | undefined)?.code;
   // How a server that expects TLS reacts to a plain request.
-  if (protocol === 'http:' && ['UND_ERR_SOCKET', 'ECONNRESET'].includes(code))
+  if (protocol === 'http:' && (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'))
     return 'If the service uses TLS, its address starts with https://. `aops config explain` shows where the address is set.';
   return isLoopback(hostname)
     ? 'Start the local service with `aops local up`, or choose another profile with --profile.'

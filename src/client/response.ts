@@ -22,8 +22,8 @@ export const hasUsableBody = (response: TransportResponse): boolean => readJson(
 function readBody({ status, headers, body, streamed }: TransportResponse): Reading {
   if (streamed) return body.length === 0 ? { problem: 'the event stream ended without the answer' } : readText(body);
   // Intentionally empty. Without a length, the body might have been cut off.
-  if (status === 204 || (body.length === 0 && header(headers, 'content-length') === '0')) return { value: undefined };
-  const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
+  if (status === 204 || header(headers, 'content-length') === '0') return { value: undefined };
+  const type = mediaType(headers);
   if (!/^application\/([\w.-]+\+)?json$/i.test(type))
     return { problem: `the answer was ${typeIn(headers)}, not JSON`, final: true, foreign: true };
   const encoding = header(headers, 'content-encoding')?.trim() ?? '';
@@ -41,9 +41,12 @@ function readText(body: Buffer): Reading {
   }
 }
 
+/** Without its parameters. */
+const mediaType = (headers: ResponseHeaders): string => (header(headers, 'content-type') ?? '').replace(/;.*/s, '').trim();
+
 /** The media type of a response, as part of a sentence. */
 function typeIn(headers: ResponseHeaders): string {
-  const type = (header(headers, 'content-type') ?? '').split(';')[0]?.trim() ?? '';
+  const type = mediaType(headers);
   return type === '' ? 'of an unknown type' : printable(type);
 }
 

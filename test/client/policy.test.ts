@@ -1,6 +1,7 @@
 /** What the policy decides after every kind of outcome, without a network. */
 import { describe, expect, it } from 'vitest';
 import { decide, leavesOpen, type Progress, type Situation } from '../../src/client/policy.ts';
+import { RetryBudget } from '../../src/client/retry-budget.ts';
 import type { Failure, Outcome } from '../../src/client/transport.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
@@ -71,6 +72,10 @@ describe('a response', () => {
     ['200', answered(200, { run: {} })],
     ['299', answered(299, { run: {} })],
     ['204 without a body', answered(204, '')],
+    ['204 without a type', answered(204, '', { 'content-type': '' })],
+    ['an empty body with its length', answered(200, '', { 'content-length': '0' })],
+    ['a problem document', answered(200, {}, { 'content-type': 'Application/Problem+JSON; charset=utf-8' })],
+    ['a body that is not encoded', answered(200, {}, { 'content-encoding': ' Identity ' })],
   ])('%s is the result', (_, outcome) => {
     expect(decisionAfter(outcome)).toMatchObject({ next: 'done' });
   });
@@ -115,7 +120,7 @@ describe('a response', () => {
     const later = (seconds: number) => answered(503, {}, { 'retry-after': String(seconds) });
     expect(decisionAfter(later(60))).toMatchObject({ next: 'retry', waitMilliseconds: 62_500 });
     expect(decisionAfter(later(61), read)).toEqual(fails({ status: 503 }));
-    expect(decisionAfter(later(61))).toEqual(unknown);
+    expect(decisionAfter(later(61))).toEqual(fails({ exit: 13, message: 'The outcome is unknown: the service answered 503.' }));
   });
 
   it('that the service cannot store the key is final, and not retried', () => {
@@ -127,6 +132,7 @@ describe('a response', () => {
   it('403 is final, and leaves an earlier attempt open', () => {
     expect(decisionAfter(answered(403, { error: 'forbidden' }))).toEqual(fails({ code: 'forbidden', exit: 5 }));
     expect(decisionAfter(answered(403), { ambiguous: true })).toEqual(unknown);
+    expect(decisionAfter(answered(403), { ...read, ambiguous: true })).toEqual(fails({ exit: 5 }));
   });
 
   it('401 renews the credential once', () => {
@@ -190,12 +196,17 @@ describe('a rate limit', () => {
   });
 
   it.each([
-    ['requests a longer pause than the user allows', { 'retry-after': '61' }, {}, {}, { exit: 7, details: { retry_after_seconds: 61 } }],
-    ['comes after the last retry', {}, { retries: 3 }, {}, { exit: 7, status: 429 }],
-    ['finds no retries left', {}, {}, { canAfford: false }, { exit: 7, status: 429 }],
-  ])('fails when it %s', (_, headers, progress, situation, { details, ...error }) => {
-    const expected = { ...error, ...(details && { details: expect.objectContaining(details) }) };
-    expect(decisionAfter(limited(headers), progress, situation)).toEqual(fails(expected));
+    [
+      'requests a longer pause than the user allows',
+      { 'retry-after': '61' },
+      {},
+      {},
+      { code: 'rate_limited', message: expect.stringContaining('61 s') },
+    ],
+    ['comes after the last retry', {}, { retries: 3 }, {}, { status: 429 }],
+    ['finds no retries left', {}, {}, { canAfford: false }, { status: 429 }],
+  ])('fails when it %s', (_, headers, progress, situation, error) => {
+    expect(decisionAfter(limited(headers), progress, situation)).toEqual(fails({ exit: 7, ...error }));
     expect(decisionAfter(limited(headers), { ...progress, ambiguous: true }, situation)).toEqual(unknown);
   });
 
@@ -215,8 +226,8 @@ describe('a failure', () => {
   });
 
   it.each([
-    ['is final', { final: true }, {}, {}],
-    ['may only be repeated once, and was', { retries: 1 }, { retries: 1 }, {}],
+    ['is final', { final: true }, {}, { canAfford: false }],
+    ['may only be repeated once, and was', { retries: 1 }, { retries: 1 }, { canAfford: false }],
     ['comes after the last retry', {}, { retries: 3 }, { canAfford: false }],
     ['must not be repeated', {}, {}, { once: true, canAfford: false }],
   ])('is reported when it %s', (_, failure, progress, situation) => {
@@ -257,6 +268,9 @@ describe('a failure', () => {
 
   it.each([
     ['HTML', answered(200, '<html>', { 'content-type': 'text/html' }), 'the answer was text/html, not JSON.'],
+    ['an unreadable type', answered(200, 'OK', { 'content-type': 'text/\u001b[31m' }), 'the answer was something unreadable, not JSON.'],
+    ['a long type', answered(200, 'OK', { 'content-type': 'x'.repeat(61) }), 'the answer was something unreadable, not JSON.'],
+    ['a type with parameters', answered(200, 'OK', { 'content-type': 'text/plain ; a=b' }), 'the answer was text/plain, not JSON.'],
     ['no type', answered(200, 'OK', { 'content-type': '' }), 'the answer was of an unknown type, not JSON.'],
   ])('because something else answers with %s is not repeated', (_, outcome, reason) => {
     const message = `Something other than the service answers at https://agents.example: ${reason}`;
@@ -266,6 +280,8 @@ describe('a failure', () => {
 
   it.each([
     ['cut off', answered(200, '{"run"'), 'the answer was not complete JSON'],
+    ['empty', answered(200, ''), 'the answer was not complete JSON'],
+    ['encoded', answered(200, {}, { 'content-encoding': 'gzip' }), 'the answer was encoded as gzip, which was not requested'],
     [
       'not UTF-8',
       {
@@ -277,6 +293,8 @@ describe('a failure', () => {
   ] as [string, Outcome, string][])('of an answer that is %s is repeated', (_, outcome, reason) => {
     expect(decisionAfter(outcome, read)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
     expect(decisionAfter(outcome)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
+    const message = `Could not reach https://agents.example: ${reason}.`;
+    expect(decisionAfter(outcome, { ...read, retries: 3 })).toEqual(fails({ exit: 8, message }));
   });
 
   it.each([
@@ -306,5 +324,38 @@ describe('a redirect', () => {
     );
     expect(decision).toHaveProperty('error.message', expect.stringContaining(text));
     expect(decision).toHaveProperty('error.message', expect.not.stringContaining('secret'));
+  });
+});
+
+describe('the retry budget of a process', () => {
+  const spent = (count: number, budget = new RetryBudget()): RetryBudget => {
+    for (let index = 0; index < count; index += 1) budget.take();
+    return budget;
+  };
+
+  it('allows a hundred retries', () => {
+    expect([spent(99).canAfford, spent(100).canAfford]).toEqual([true, false]);
+  });
+
+  it('regains one retry from a success after a retry, or from five without', () => {
+    const budget = spent(110);
+    budget.succeeded(true);
+    expect([budget.canAfford, spent(1, budget).canAfford]).toEqual([true, false]);
+    for (let count = 1; count <= 5; count += 1) {
+      expect(budget.canAfford).toBe(false);
+      budget.succeeded(false);
+    }
+    expect(budget.canAfford).toBe(true);
+  });
+
+  it('does not grow beyond its initial size', () => {
+    const budget = new RetryBudget();
+    for (let count = 0; count < 20; count += 1) budget.succeeded(true);
+    expect(spent(100, budget).canAfford).toBe(false);
+  });
+
+  it('can allow none at all', () => {
+    expect(new RetryBudget({ never: true })).toMatchObject({ neverRetries: true, canAfford: false });
+    expect(new RetryBudget()).toMatchObject({ neverRetries: false, canAfford: true });
   });
 });

@@ -79,8 +79,7 @@ describe('the gate', () => {
     ['a smaller number in an earlier window', [3, 31_000], [1, 30_000], { remaining: 3, milliseconds: 32_000 }],
   ] as const)('after %s knows what remains', (_, first, second, allowance) => {
     const { gate, observe } = newGate();
-    observe(...first, { limit: 100 });
-    observe(...second, { limit: 100 });
+    for (const [remaining, reset] of [first, second]) observe(remaining, reset, { limit: 100 });
     expect(gate.allowance).toEqual({ ...allowance, limit: 100 });
     for (let count = 0; count < allowance.remaining; count += 1) expect(gate.enter()).toEqual(go);
     expect(gate.enter()).toEqual(busy);
