@@ -1,8 +1,8 @@
 /** Connections to hosts from elsewhere: every address is checked right before the connection, with or without a lookup. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { beforeAll, expect, it } from 'vitest';
+import { type AddressInfo, setDefaultAutoSelectFamily } from 'node:net';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { GuardedAgent, type Lookup } from '../../../src/service/outbound/guarded-agent.ts';
 import { HostRules } from '../../../src/service/outbound/host-rules.ts';
 import { failureOf } from '../../client/harness.ts';
@@ -51,6 +51,7 @@ it.each(['127.0.0.1', '[::ffff:127.0.0.1]', '10.0.0.7', '169.254.169.254', '[fd0
       throw new Error('An address is not looked up.');
     });
     expect(await failureOf(get(guarded, host))).toMatchObject({
+      name: 'HostNotAllowedError',
       message: expect.stringContaining('may not connect to'),
     });
     expect(received).toBe(before);
@@ -75,4 +76,54 @@ it('does not connect to a name without an allowed address', async () => {
     message: expect.stringContaining('hooks.example'),
   });
   expect(received).toBe(before);
+});
+
+it('connects to an allowed address of a name on systems that try only one', async () => {
+  setDefaultAutoSelectFamily(false);
+  afterTest(async () => setDefaultAutoSelectFamily(true));
+  const guarded = agent(['loopback'], resolvingTo('10.0.0.7', '127.0.0.1', '127.0.0.2'));
+  const { statusCode, body } = await get(guarded, 'hooks.example');
+  expect([statusCode, await body.text()]).toEqual([200, 'ok']);
+});
+
+it('looks up all addresses of a name, and reports a failure of the lookup as such', async () => {
+  const lookups: [host: string, all: boolean][] = [];
+  const guarded = agent(['public'], (host, { all }, done) => {
+    lookups.push([host, all]);
+    done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
+  });
+  expect(await failureOf(get(guarded, 'hooks.example'))).toMatchObject({ code: 'ENOTFOUND' });
+  expect(lookups).toEqual([['hooks.example', true]]);
+});
+
+it('aborts connections in progress when it is closed', async () => {
+  const server = createServer();
+  afterTest(() => new Promise((resolve) => server.close(resolve)));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const guarded = agent(['loopback']);
+  const { port: silent } = server.address() as AddressInfo;
+  const waiting = failureOf(guarded.dispatcher.request({ origin: `http://127.0.0.1:${silent}`, path: '/', method: 'GET' }));
+  await once(server, 'request');
+  await guarded.close();
+  expect(await waiting).toMatchObject({ code: 'UND_ERR_DESTROYED' });
+});
+
+describe('whether a host can be reached', () => {
+  const notFound: Lookup = (_, __, done) => done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
+  const unneeded: Lookup = () => {
+    throw new Error('An address is not looked up.');
+  };
+
+  it.each([
+    ['an allowed address', 'loopback', '127.0.0.1', unneeded, true],
+    ['an allowed address in brackets', 'loopback', '[::1]', unneeded, true],
+    ['an address that is not allowed', 'public', '10.0.0.7', unneeded, false],
+    ['a name with an allowed address', 'loopback', 'hooks.example', resolvingTo('10.0.0.7', '127.0.0.1'), true],
+    ['a name without an allowed address', 'loopback', 'hooks.example', resolvingTo('10.0.0.7', '8.8.8.8'), false],
+    ['a name without an address', 'loopback', 'hooks.example', resolvingTo(), false],
+    ['a name that might exist later', 'loopback', 'hooks.example', notFound, true],
+  ])('depends on its addresses: %s', async (_, word, host, lookup, expected) => {
+    expect(await agent([word], lookup).mayReach(host)).toBe(expected);
+  });
 });

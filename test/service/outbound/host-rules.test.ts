@@ -84,7 +84,7 @@ describe('a word', () => {
     expect(rules.allows('nottest', '8.8.8.8')).toBe(false);
   });
 
-  it.each(['', 'http://x/', 'a b', 'x:80', '10.0.0.0/33', '1.2.3', '*', '*.', 'a..b', '-a.example', 'me@host'])(
+  it.each(['', 'http://x/', 'a b', 'x:80', '10.0.0.0/33', '1.2.3', '*', '*.', '*.a b', '*.-a.example', 'a..b', '-a.example', 'me@host'])(
     'cannot be "%s"',
     (word) => {
       expect(() => new HostRules([word])).toThrow(expect.objectContaining({ code: 'webhook_host_invalid', exit: 2 }));

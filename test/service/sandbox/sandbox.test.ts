@@ -5,7 +5,7 @@ import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { namesOf } from '../../../src/service/sandbox/paths.ts';
+import { hasCode, locate, namesOf } from '../../../src/service/sandbox/paths.ts';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
 
 let base: string;
@@ -106,6 +106,45 @@ describe('paths', () => {
     );
   });
 
+  it('accepts names of 255 bytes and paths of 2,048 bytes', () => {
+    const [name, deep] = [`${'ä'.repeat(127)}x`, `${'d/'.repeat(1_023)}dd`];
+    expect([namesOf(name), namesOf(deep).length]).toEqual([[name], 1_024]);
+    for (const input of [`${name}x`, `${deep}d`]) expect(() => namesOf(input)).toThrow(expect.objectContaining({ error: 'invalid_path' }));
+  });
+
+  it('appear in messages in quotes, shortened, and with control characters escaped', async () => {
+    const rejects = (input: string) => expect(() => namesOf(input));
+    rejects('a\u001b\0').toThrow('The path "a\\u001b\\u0000" is not allowed: it contains a NUL character.');
+    rejects(`${'x'.repeat(198)}..\\`).toThrow(`The path "${'x'.repeat(198)}..…" is not allowed`);
+    rejects(`${'x'.repeat(199)}\\`).toThrow(`The path "${'x'.repeat(199)}\\\\" is not allowed`);
+    await sandbox.write('\u001bd/a', Buffer.from('x'));
+    await expect(sandbox.read('\u001b', 1)).rejects.toThrow('There is no file or directory "/workspace/\\u001b" in the sandbox.');
+    await expect(sandbox.read('\u001bd', 1)).rejects.toThrow('"/workspace/\\u001bd" is not a file.');
+    await expect(sandbox.list('\u001bd/a')).rejects.toThrow('"/workspace/\\u001bd/a" is not a directory.');
+  });
+
+  it('do not exist if the workspace was removed, and reading creates no directories', async () => {
+    await expect(sandbox.read('new/deep/a', 1)).rejects.toMatchObject(refused(404, 'file_not_found'));
+    expect(await readdir(sandbox.directory)).toEqual([]);
+    await rm(sandbox.directory, { recursive: true });
+    await expect(sandbox.write('a', Buffer.from('x'))).rejects.toMatchObject({
+      ...refused(404, 'file_not_found'),
+      message: 'There is no file or directory "/workspace" in the sandbox.',
+    });
+  });
+
+  it('can be created by several writers at the same time', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `new/deep/${index}`);
+    await Promise.all(names.map((name) => sandbox.write(name, Buffer.from(name))));
+    expect((await sandbox.list('new/deep')).map((entry) => entry.path)).toEqual(names.map((name) => `/workspace/${name}`).sort());
+  });
+
+  it('that the system cannot look up or create are not reported as missing', async () => {
+    await expect(locate('/a'.repeat(3_000), 'x')).rejects.toMatchObject({ code: 'ENAMETOOLONG' });
+    // No directory can be created there.
+    await expect(locate('/proc', 'nope/x', { createParents: true })).rejects.toMatchObject({ code: 'ENOENT', syscall: 'mkdir' });
+  });
+
   it('distinguishes missing paths, files, and directories', async () => {
     await sandbox.write('d/a.txt', Buffer.from('x'));
     await expect(sandbox.read('nope', 1)).rejects.toMatchObject(refused(404, 'file_not_found'));
@@ -147,7 +186,12 @@ describe('links', () => {
     await symlink(path.join(outside, 'nope'), onDisk('dangling'));
     await symlink('loop', onDisk('loop'));
     await symlink('../../..', onDisk('up'));
-    for (const input of ['dangling', 'loop', 'up', 'up/x']) await expect(sandbox.stat(input)).rejects.toMatchObject(error);
+    // A directory whose name merely begins in the same way.
+    await mkdir(`${sandbox.directory}-other`);
+    await writeFile(path.join(`${sandbox.directory}-other`, 'x'), 'secret');
+    await symlink('../workspace-other', onDisk('similar'));
+    for (const input of ['dangling', 'loop', 'up', 'up/x', 'similar', 'similar/x'])
+      await expect(sandbox.stat(input)).rejects.toMatchObject(error);
     await expect(sandbox.write('dangling', Buffer.from('x'))).rejects.toMatchObject(error);
     expect(await readdir(outside)).toEqual(['secret.txt']);
   });
@@ -283,4 +327,15 @@ describe('write', () => {
     expect(await sandbox.list('')).toEqual([]);
     expect(await stagingFiles()).toEqual([]);
   });
+});
+
+it.each([
+  [Object.assign(new Error('x'), { code: 'ENOENT' }), true],
+  [Object.assign(new Error('x'), { code: 'EEXIST' }), true],
+  [Object.assign(new Error('x'), { code: 'EIO' }), false],
+  [new Error('x'), false],
+  [{ code: 'ENOENT' }, false],
+  [null, false],
+])('recognises the code of an error: %j %s', (error, expected) => {
+  expect(hasCode(error, 'ENOENT', 'EEXIST', 'undefined')).toBe(expected);
 });

@@ -1,0 +1,103 @@
+/** Which names and origins a request may have, for every way in which a service can be reached. */
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/service/errors.ts';
+import { type OwnNames, originCheck, requireSoundHeaders } from '../../../src/service/http/origin.ts';
+
+const local: OwnNames = { scheme: 'http', host: '127.0.0.1' };
+const named: OwnNames = { scheme: 'http', host: 'Machine.Local' };
+const six: OwnNames = { scheme: 'https', host: '2001:db8::1' };
+const anywhere: OwnNames = { scheme: 'http', host: '0.0.0.0' };
+const anywhereSix: OwnNames = { scheme: 'http', host: '::' };
+const listed: OwnNames = { scheme: 'http', host: '0.0.0.0', names: ['Agents.Internal'] };
+const behindProxy: OwnNames = { scheme: 'http', host: '0.0.0.0', publicUrl: 'https://agents.example.com' };
+
+/** The origin that a request was sent to, or the code of the refusal. */
+function checked(names: OwnNames, host: string | undefined, { origin, url }: { origin?: string; url?: string } = {}): string {
+  try {
+    return originCheck(names)({ url, headers: { host, origin } });
+  } catch (error) {
+    return error instanceof ServiceError ? error.error : String(error);
+  }
+}
+
+describe('the host of a request', () => {
+  it.each([
+    ['loopback', local, '127.0.0.1:4010', 'http://127.0.0.1:4010'],
+    ['loopback', local, 'LOCALHOST', 'http://localhost'],
+    ['loopback', local, '[::1]:1', 'http://[::1]:1'],
+    ['loopback', local, '10.0.0.1', 'host_not_allowed'],
+    ['loopback', local, 'evil.example', 'host_not_allowed'],
+    ['loopback', local, undefined, 'invalid_request'],
+    ['loopback', local, '', 'invalid_request'],
+    ['a name', named, 'machine.local:80', 'http://machine.local'],
+    ['a name', named, 'localhost', 'http://localhost'],
+    ['a name', named, 'other.local', 'host_not_allowed'],
+    ['an IPv6 address', six, '[2001:db8::1]:4010', 'https://[2001:db8::1]:4010'],
+    ['an IPv6 address', six, '[2001:db8::2]', 'host_not_allowed'],
+    ['every interface', anywhere, 'whatever.example', 'http://whatever.example'],
+    ['every interface', anywhereSix, 'whatever.example', 'http://whatever.example'],
+    ['every interface, with names', listed, 'agents.internal', 'http://agents.internal'],
+    ['every interface, with names', listed, 'localhost', 'http://localhost'],
+    ['every interface, with names', listed, 'whatever.example', 'host_not_allowed'],
+    ['every interface, with names', listed, '0.0.0.0', 'host_not_allowed'],
+    ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'http://agents.example.com'],
+    ['every interface, behind a proxy', behindProxy, 'whatever.example', 'host_not_allowed'],
+  ])('of a service on %s is checked: %j %s is %s', (_, names, host, expected) => {
+    expect(checked(names, host)).toBe(expected);
+  });
+
+  it('is that of a target in absolute form, whatever the Host header contains', () => {
+    expect(checked(local, 'evil.example', { url: 'http://localhost:1/a' })).toBe('http://localhost:1');
+    expect(checked(local, 'localhost', { url: 'HTTPS://evil.example/a' })).toBe('host_not_allowed');
+    expect(checked(local, 'localhost', { url: 'http://' })).toBe('invalid_request');
+    expect(checked(local, 'localhost', { url: '/http://evil.example/a' })).toBe('http://localhost');
+  });
+});
+
+describe('the origin of a request', () => {
+  it.each([
+    ['loopback', local, '127.0.0.1:4010', 'http://127.0.0.1:4010', true],
+    ['loopback', local, '127.0.0.1:4010', 'http://localhost:4010', false],
+    ['loopback', local, '127.0.0.1:4010', 'https://127.0.0.1:4010', false],
+    ['loopback', local, '127.0.0.1:4010', 'null', false],
+    ['loopback', local, '127.0.0.1:4010', '', false],
+    ['every interface', anywhere, 'whatever.example', 'http://whatever.example', true],
+    ['every interface', anywhere, 'whatever.example', 'http://evil.example', false],
+    ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'https://agents.example.com', true],
+    ['every interface, behind a proxy', behindProxy, 'localhost:4010', 'https://agents.example.com', true],
+    ['every interface, behind a proxy', behindProxy, 'localhost:4010', 'http://localhost:4010', true],
+    // The proxy terminates TLS, so no page can have this origin.
+    ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'http://agents.example.com', false],
+    ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'https://evil.example', false],
+  ])('of a service on %s is checked: %j %s from %s', (_, names, host, origin, isAllowed) => {
+    const result = checked(names, host, { origin });
+    if (isAllowed) expect(result).toBe(checked(names, host));
+    else expect(result).toBe('origin_not_allowed');
+  });
+});
+
+describe('the headers of a request', () => {
+  const host = ['Host', 'localhost'];
+  const authorization = ['Authorization', 'Bearer a'];
+
+  it.each([
+    ['one Host', host],
+    ['one Host and one Authorization', [...host, ...authorization]],
+    [
+      'other headers, also of the same length',
+      [...host, 'From', 'a', 'Date', 'b', ...authorization, 'Max-Forwards1', '1', 'Content-Range', 'c'],
+    ],
+    ['values that look like names', [...host, 'X', 'Host', 'Y', 'authorization', 'Z', 'host']],
+  ])('are sound with %s', (_, rawHeaders) => {
+    expect(() => requireSoundHeaders({ rawHeaders })).not.toThrow();
+  });
+
+  it.each([
+    ['no Host', authorization, 'Send one Host header.'],
+    ['two Hosts', [...host, 'HOST', 'evil.example'], 'Send one Host header.'],
+    ['two Authorizations', [...host, ...authorization, 'authorization', 'Bearer b'], 'Send one Authorization header.'],
+    ['a space in a name', [...host, 'Host ', 'evil.example'], 'This is not a valid HTTP request.'],
+  ])('are not sound with %s', (_, rawHeaders, message) => {
+    expect(() => requireSoundHeaders({ rawHeaders })).toThrow(expect.objectContaining({ status: 400, error: 'invalid_request', message }));
+  });
+});
