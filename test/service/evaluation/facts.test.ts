@@ -79,6 +79,15 @@ it('are those of the latest turn', async () => {
   expect(await verdicts(api, runId)).toEqual(Array(8).fill('passed'));
 });
 
+it('are a duration of zero if the clock was set back during the run', async () => {
+  const clock = new ManualClock();
+  const api = await serviceFor(async () => {
+    clock.advance(-hour);
+    return { status: 'completed' };
+  }, clock);
+  expect((await verdicts(api, await startJudged(api, ['The run took at least 1m.'])))[0]).toBe('failed: took at least 1m: it took 0ms');
+});
+
 it('include the files of the run and of the memory of its agent', async () => {
   const api = await serviceFor(async (host) => {
     await host.sandbox.write('small.txt', Buffer.from('The total is 3.'));

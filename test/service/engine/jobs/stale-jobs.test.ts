@@ -4,17 +4,17 @@
  */
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createEngine, type StartableEngine } from '../../../../src/service/engine/create-engine.ts';
+import type { StartableEngine } from '../../../../src/service/engine/create-engine.ts';
 import { engineJobs } from '../../../../src/service/engine/engine-jobs.ts';
 import { deliverJob } from '../../../../src/service/engine/webhooks/delivery.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { beginEvaluation } from '../../../../src/service/store/agents/evaluations.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
-import { type ClaimedJob, enqueueJob, revokeJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { type ClaimedJob, revokeJob, takeJob } from '../../../../src/service/store/jobs/jobs.ts';
 import { jobKinds } from '../../../../src/service/store/jobs/kinds.ts';
-import { openStorage } from '../../../../src/service/store/storage.ts';
 import { Receiver } from '../../../support/webhook-receiver.ts';
 import { ManualClock } from '../../helpers/clock.ts';
+import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
 import { fillable, type Owned, withEverything } from '../../helpers/everything.ts';
 import { allRows } from '../../helpers/rows.ts';
 import { testRuntime } from '../../helpers/runtime.ts';
@@ -29,24 +29,15 @@ beforeAll(async () => {
   of = await withEverything(api);
   await api.service.close();
   receiver = await Receiver.start();
-  const log = () => undefined;
-  const { store, copies } = await openStorage(api.dataDirectory, { clock, bounds: undefined, onDamage: log });
-  engine = await createEngine(
-    {
-      dataDirectory: api.dataDirectory,
-      exec: 'off',
-      runtimes: [scriptRuntime, testRuntime({ everything: async () => ({ status: 'completed' }) })],
-      webhooks: { allow: ['loopback'] },
-    },
-    { store, copies, clock, log, instanceId: 'this' },
-  );
+  engine = await idleEngine(clock, {
+    dataDirectory: api.dataDirectory,
+    runtimes: [scriptRuntime, testRuntime({ everything: async () => ({ status: 'completed' }) })],
+    webhooks: { allow: ['loopback'] },
+  });
 });
 
 afterAll(async () => {
-  engine.backups.close();
-  await engine.webhooks.sender.close();
-  await engine.connections.agent.close();
-  await engine.store.destroy();
+  await closeEngine(engine);
   await receiver.close();
 });
 
@@ -107,17 +98,6 @@ const losses: [string, (job: ClaimedJob) => Promise<unknown>][] = [
   ['was revoked', ({ kind, subject_id }) => revokeJob(engine.store, kind, subject_id)],
 ];
 
-async function claimed(kind: string, subjectId: string): Promise<ClaimedJob> {
-  await enqueueJob(engine.store, { kind, subjectId, dueAt: 0 });
-  const job = await engine.store
-    .selectFrom('jobs')
-    .selectAll()
-    .where('kind', '=', kind)
-    .where('subject_id', '=', subjectId)
-    .executeTakeFirstOrThrow();
-  return (await takeJob(engine.store, job, { owner: 'this', now: clock.now(), lease: 60_000 })) as ClaimedJob;
-}
-
 it('every kind of job that does not only remove something is tried', () => {
   expect([...Object.keys(work), ...removals].sort()).toEqual(Object.values(jobKinds).sort());
 });
@@ -128,13 +108,13 @@ it.each(Object.keys(work))('a worker that lost a job of the kind %s writes nothi
   const execute = async (claim: ClaimedJob) => job?.run(engine, claim, new AbortController().signal);
   for (const [how, lose] of losses) {
     await prepare(engine.store);
-    const stale = await claimed(kind, subject());
+    const stale = await claimedJob(engine, kind, subject());
     await lose(stale);
     const before = await allRows(engine.store);
     await execute(stale);
     expect(await allRows(engine.store), `a job that ${how}`).toEqual(before);
   }
-  const own = await claimed(kind, subject());
+  const own = await claimedJob(engine, kind, subject());
   const before = await allRows(engine.store);
   await execute(own);
   const { jobs: _, ...after } = await allRows(engine.store);
@@ -145,7 +125,7 @@ it('a worker that lost the job of an endpoint sends each event once at most', as
   const { subject, prepare } = work[jobKinds.deliver] as NonNullable<(typeof work)[string]>;
   await prepare(engine.store);
   const [, lose] = losses[0] as (typeof losses)[number];
-  const stale = await claimed(jobKinds.deliver, subject());
+  const stale = await claimedJob(engine, jobKinds.deliver, subject());
   await lose(stale);
   receiver.received.length = 0;
   await deliverJob.run(engine, stale, new AbortController().signal);

@@ -129,3 +129,14 @@ it.each(writes)('an execution that owns its job can write %s', async (_, write) 
   await write(run.session);
   expect(await allRows(run.db)).not.toEqual(before);
 });
+
+it('a screenshot that is recorded again leaves no second file', async () => {
+  const run = await executing();
+  const screenshot = () => run.session.emit([{ kind: 'screenshot', id: 'p', toolName: 'browse', startedAt: new Date(0), image: picture }]);
+  const files = async () => (await readdir(run.files, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  await screenshot();
+  const [before, rows] = [await files(), await run.db.selectFrom('run_files').selectAll().execute()];
+  await screenshot();
+  expect(await files()).toEqual(before);
+  expect(await run.db.selectFrom('run_files').selectAll().execute()).toEqual(rows);
+});

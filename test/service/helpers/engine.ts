@@ -1,0 +1,37 @@
+/** An engine whose worker does not run, so that a test executes jobs itself. */
+import { createEngine, type EngineOptions, type StartableEngine } from '../../../src/service/engine/create-engine.ts';
+import type { Job } from '../../../src/service/engine/jobs/job.ts';
+import { type ClaimedJob, enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
+import { openStorage } from '../../../src/service/store/storage.ts';
+import type { ManualClock } from './clock.ts';
+
+/** Opens a data directory that no service uses. Close the engine with `closeEngine`. */
+export async function idleEngine(clock: ManualClock, options: Omit<EngineOptions, 'exec'>): Promise<StartableEngine> {
+  const log = () => undefined;
+  const { store, copies } = await openStorage(options.dataDirectory, { clock, bounds: undefined, onDamage: log });
+  return createEngine({ exec: 'off', ...options }, { store, copies, clock, log, instanceId: 'this' });
+}
+
+export async function closeEngine(engine: StartableEngine): Promise<void> {
+  engine.backups.close();
+  await engine.webhooks.sender.close();
+  await engine.connections.agent.close();
+  await engine.store.destroy();
+}
+
+/** A job that is due, claimed by this process. */
+export async function claimedJob({ store, clock }: StartableEngine, kind: string, subjectId: string): Promise<ClaimedJob> {
+  await enqueueJob(store, { kind, subjectId, dueAt: 0 });
+  const job = await store
+    .selectFrom('jobs')
+    .selectAll()
+    .where('kind', '=', kind)
+    .where('subject_id', '=', subjectId)
+    .executeTakeFirstOrThrow();
+  return (await takeJob(store, job, { owner: 'this', now: clock.now(), lease: 60_000 })) as ClaimedJob;
+}
+
+/** Makes a job due, and executes it. */
+export async function execute<Parts>(engine: StartableEngine & Parts, job: Job<Parts>, subjectId: string): Promise<void> {
+  await job.run(engine, await claimedJob(engine, job.kind, subjectId), new AbortController().signal);
+}
