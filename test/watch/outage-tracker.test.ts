@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import { outageNotes } from '../../src/cli/following/outage.ts';
-import { UnavailableError } from '../../src/client/errors.ts';
+import { ServiceAnswerError, UnavailableError } from '../../src/client/errors.ts';
 import { maxOutageMilliseconds, type Outage, OutageTracker } from '../../src/watch/outage-tracker.ts';
 import { fakeTerminal } from '../terminal/fake-streams.ts';
 
@@ -34,6 +34,57 @@ describe('an outage of the service', () => {
     clock.timeOfDay -= 10 * maxOutageMilliseconds;
     clock.passed += maxOutageMilliseconds + 1;
     expect(outages.tolerates(away)).toBe(false);
+  });
+
+  it('may last exactly a minute', () => {
+    const clock = new TwoTimes();
+    const outages = new OutageTracker(clock);
+    expect(outages.tolerates(away)).toBe(true);
+    clock.passed = maxOutageMilliseconds;
+    expect(outages.tolerates(away)).toBe(true);
+    clock.passed += 1;
+    expect(outages.tolerates(away)).toBe(false);
+  });
+
+  it('is measured again after the service has answered', () => {
+    const clock = new TwoTimes();
+    const outages = new OutageTracker(clock);
+    for (let count = 0; count < 3; count++) {
+      expect(outages.tolerates(away)).toBe(true);
+      clock.passed += maxOutageMilliseconds;
+      outages.answered();
+    }
+    expect(outages.tolerates(away)).toBe(true);
+  });
+
+  it('is reported at the second failure in a row only', () => {
+    const reports: (Outage | undefined)[] = [];
+    const outages = new OutageTracker(new TwoTimes(), (outage) => reports.push(outage));
+    for (let count = 0; count < 3; count++) {
+      outages.tolerates(away);
+      outages.answered();
+    }
+    expect(reports).toEqual([]);
+  });
+
+  it('includes any response that says so, except that an operation is not implemented', () => {
+    const answered = (status: number) => new ServiceAnswerError(status, { error: 'unavailable' }, {});
+    const tolerates = (error: unknown) => new OutageTracker(new TwoTimes()).tolerates(error);
+    expect([500, 502, 503, 501].map((status) => tolerates(answered(status)))).toEqual([true, true, true, false]);
+    const outages = new OutageTracker(new TwoTimes());
+    outages.answered();
+    expect([503, 501].map((status) => outages.tolerates(answered(status)))).toEqual([true, false]);
+    expect([answered(404), answered(401), new Error('broken'), 'broken'].map(tolerates)).toEqual([false, false, false, false]);
+  });
+
+  it('includes an untrusted certificate only after the service has answered', () => {
+    const untrusted = Object.assign(new UnavailableError('The certificate is not trusted.', {}), { final: true });
+    const outages = new OutageTracker(new TwoTimes());
+    expect(outages.tolerates(untrusted)).toBe(false);
+    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(untrusted)).toBe(false);
+    outages.answered();
+    expect(outages.tolerates(untrusted)).toBe(true);
   });
 
   it('can last for any time while somebody is writing an answer', () => {

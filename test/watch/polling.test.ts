@@ -1,0 +1,183 @@
+/** Polling: how often, through which failures, and what counts as news. */
+import { describe, expect, it } from 'vitest';
+import type { Client } from '../../src/client/client.ts';
+import { UnavailableError } from '../../src/client/errors.ts';
+import { maxOutageMilliseconds, type Outage } from '../../src/watch/outage-tracker.ts';
+import { Pace } from '../../src/watch/pace.ts';
+import { callAtPace, pollEvents, retryThroughOutages } from '../../src/watch/polling.ts';
+import { failureOf } from '../client/harness.ts';
+
+const never = new AbortController().signal;
+const away = (): UnavailableError => new UnavailableError('The service cannot be reached.', {});
+
+/** A clock that advances only by sleeping. */
+function sleepingClock() {
+  const clock = {
+    passed: 0,
+    pauses: [] as number[],
+    now: () => Date.parse('2026-07-18T09:00:00.000Z') + clock.passed,
+    steady: () => clock.passed,
+    async sleep(milliseconds: number, signal?: AbortSignal) {
+      signal?.throwIfAborted();
+      clock.pauses.push(Math.round(milliseconds));
+      clock.passed += milliseconds;
+    },
+  };
+  return clock;
+}
+
+type Body = { type: 'news' | 'end' };
+/** What a poll does: it fails, or finds these events. */
+type Poll = Error | Body['type'][];
+
+/** The events and pauses of these polls, of which the last finds the end. */
+function polled(polls: readonly Poll[], allowances: readonly (object | undefined)[] = []) {
+  const clock = sleepingClock();
+  const outages: (Outage | undefined)[] = [];
+  let count = 0;
+  const client = {
+    onWaiting: () => () => undefined,
+    call: async () => ({}),
+    get allowance() {
+      return allowances[count - 1];
+    },
+  } as unknown as Client;
+  async function* poll(): AsyncGenerator<Body, void, undefined> {
+    const found = polls[count];
+    count += 1;
+    if (found instanceof Error) throw found;
+    for (const type of found ?? []) yield { type };
+  }
+  const events: unknown[] = [];
+  const all = async (): Promise<void> => {
+    const onOutage = (outage: Outage | undefined): void => void outages.push(outage);
+    for await (const body of pollEvents<Body>(
+      client,
+      { clock, signal: never, pace: new Pace(clock, { random: () => 0.5 }), onOutage },
+      poll,
+    )) {
+      events.push(body.type === 'rate_limit.waiting' ? body.data : body.type);
+      if (body.type === 'end') return;
+    }
+  };
+  return { end: all(), clock, events, outages };
+}
+
+describe('polling', () => {
+  it('pauses longer after each poll without news', async () => {
+    const { end, clock, events } = polled([[], [], ['news', 'news'], [], ['end']]);
+    await end;
+    expect(clock.pauses).toEqual([476, 666, 340, 476]);
+    expect(events).toEqual(['news', 'news', 'end']);
+  });
+
+  it('continues through a short outage, whose start and end are reported', async () => {
+    const { end, clock, outages } = polled([[], away(), away(), away(), [], away(), ['end']]);
+    const since = clock.now();
+    await end;
+    expect(outages).toEqual([{ since: expect.any(Number), reason: 'The service cannot be reached.' }, undefined]);
+    expect(outages[0]?.since).toBeGreaterThan(since);
+  });
+
+  it('regards events as an answer even if the poll fails later', async () => {
+    const clock = sleepingClock();
+    const outages: (Outage | undefined)[] = [];
+    let count = 0;
+    async function* poll(): AsyncGenerator<Body, void, undefined> {
+      count += 1;
+      if (count === 4) yield { type: 'end' };
+      if (count === 3) yield { type: 'news' };
+      throw away();
+    }
+    const client = { onWaiting: () => () => undefined, call: async () => ({}) } as unknown as Client;
+    for await (const { type } of pollEvents<Body>(client, { clock, signal: never, onOutage: (outage) => outages.push(outage) }, poll))
+      if (type === 'end') break;
+    expect(outages).toEqual([expect.objectContaining({ reason: 'The service cannot be reached.' }), undefined]);
+    // The pause after the news is the shortest.
+    expect(clock.pauses).toEqual([476, 666, 340]);
+  });
+
+  it('ends after an outage of a minute, measured from its first failure', async () => {
+    const { end, clock } = polled([[], ...Array.from({ length: 100 }, () => away())]);
+    const before = clock.passed;
+    expect(await failureOf(end)).toMatchObject({ code: 'service_unavailable' });
+    expect(clock.passed - before).toBeGreaterThan(maxOutageMilliseconds);
+    expect(clock.passed - before).toBeLessThan(maxOutageMilliseconds + 5_000);
+  });
+
+  it('measures each outage from its own start', async () => {
+    const outage = Array.from({ length: 15 }, () => away());
+    const { end, clock } = polled([...outage, [], ...outage, ['news'], ...outage, ['end']]);
+    await end;
+    expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds + 20_000);
+  });
+
+  it('reports a wait for the rate limit before the pause, and only when it is one', async () => {
+    const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
+    const { end, clock, events } = polled([['news'], ['news'], [], ['end']], [undefined, allowance(100), allowance(99)]);
+    await end;
+    expect(events).toEqual(['news', 'news', { wait_seconds: 40, until: '2026-07-18T09:00:41.700Z' }, 'end']);
+    expect(clock.pauses).toEqual([340, 1_360, 42_000]);
+  });
+});
+
+describe('a call as part of polling', () => {
+  it('is made once, with the signal of the command, and counts unless it catches up', async () => {
+    const clock = sleepingClock();
+    const calls: unknown[] = [];
+    let requests = 0;
+    const pace = Object.assign(new Pace(clock), { spend: () => void (requests += 1) });
+    const call = callAtPace({ call: async (...all: unknown[]) => void calls.push(all) } as never, pace, never);
+    const input = { params: { run_id: 'r1' } };
+    await call('getRun', input);
+    expect(requests).toBe(1);
+    await call('getRun', input, {});
+    expect(requests).toBe(2);
+    await call('getRun', input, { catchesUp: true });
+    expect(requests).toBe(2);
+    expect(calls).toEqual(Array.from({ length: 3 }, () => ['getRun', input, { signal: never, once: true }]));
+  });
+});
+
+describe('a poll that is repeated through outages', () => {
+  /** A poll with these outcomes, one for each attempt, and what was reported. */
+  function repeated(outcomes: readonly (Error | string)[]) {
+    const clock = sleepingClock();
+    const outages: (Outage | undefined)[] = [];
+    let count = 0;
+    const attempt = async (): Promise<string> => {
+      const outcome = outcomes[count] ?? '';
+      count += 1;
+      if (outcome instanceof Error) throw outcome;
+      return outcome;
+    };
+    const poll = retryThroughOutages(attempt, { clock, signal: never, onOutage: (outage) => outages.push(outage) });
+    return { poll, clock, outages };
+  }
+
+  it('returns its result once the service answers', async () => {
+    const { poll, clock, outages } = repeated([away(), away(), away(), 'first', 'second']);
+    expect(await poll()).toBe('first');
+    expect(await poll()).toBe('second');
+    expect(outages).toEqual([expect.objectContaining({ since: Date.parse('2026-07-18T09:00:00.000Z') }), undefined]);
+    expect(clock.pauses).toEqual([476, 666, 933]);
+  });
+
+  it('measures each outage from its own start', async () => {
+    const outage = Array.from({ length: 15 }, () => away());
+    const { poll, clock, outages } = repeated([...outage, 'first', ...outage, 'second']);
+    expect([await poll(), await poll()]).toEqual(['first', 'second']);
+    expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds);
+    expect(outages).toHaveLength(4);
+  });
+
+  it('fails after a minute, and immediately with errors that will not pass', async () => {
+    const { poll, clock } = repeated(Array.from({ length: 100 }, () => away()));
+    expect(await failureOf(poll())).toMatchObject({ code: 'service_unavailable' });
+    expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds);
+    const other = new Error('It does not exist.');
+    const immediate = repeated([other]);
+    expect(await failureOf(immediate.poll())).toBe(other);
+    expect(immediate.clock.pauses).toEqual([]);
+  });
+});
