@@ -73,7 +73,7 @@ class RunPoller {
     this.#hasNewMessages = undefined;
     const { run, pending_human_request: request } = await call('getRun', { params: { run_id: this.#runId } });
     this.#readAt = steadyTime(this.#clock);
-    this.#silentPolls = isSilent ? this.#silentPolls + 1 : 0;
+    if (isSilent) this.#silentPolls += 1;
     if (state.differs(run, request) || this.#silentPolls >= maxSilentPolls || (isQuick && !isSilent)) {
       this.#silentPolls = 0;
       yield* this.#messages(call);
@@ -91,7 +91,7 @@ class RunPoller {
   /**
    * Messages that were not yielded before, oldest first. Offsets only say where to read; IDs say what is new. Each page starts with
    * the last known message: if there is another one in its place, the list was rewritten, and is read again from the start.
-   * Returns whether there were new messages and the list was not rewritten.
+   * Returns whether there were new messages.
    */
   async *#messages(call: Call): AsyncGenerator<RunEventBody, boolean, undefined> {
     const state = this.#state;
@@ -116,14 +116,14 @@ class RunPoller {
       }
       const advanced = offset + messages.length > state.offset;
       // A page may be shorter than its limit, because a single large message can fill it.
-      if (!advanced && overlap > 0 && messages.length > 0 && state.offset < total) {
+      if (!advanced && overlap > 0 && state.offset < total) {
         overlap = 0;
         continue;
       }
       overlap = 1;
       state.offset = messages.length === 0 ? 0 : offset + messages.length;
       state.lastMessageId = messages.at(-1)?.id;
-      if (!advanced || state.offset >= total) return hasNews && !wasRewritten;
+      if (!advanced || state.offset >= total) return hasNews;
     }
   }
 }

@@ -126,7 +126,10 @@ describe('a call as part of polling', () => {
     const clock = sleepingClock();
     const calls: unknown[] = [];
     let requests = 0;
-    const pace = Object.assign(new Pace(clock), { spend: () => void (requests += 1) });
+    const spend = (): void => {
+      requests += 1;
+    };
+    const pace = Object.assign(new Pace(clock), { spend });
     const call = callAtPace({ call: async (...all: unknown[]) => void calls.push(all) } as never, pace, never);
     const input = { params: { run_id: 'r1' } };
     await call('getRun', input);

@@ -58,6 +58,7 @@ describe('watching', () => {
       Object.assign(told, { messages: texts(0, look === 0 ? 2 : 4), status: look === 0 ? 'running' : 'completed' });
     };
     expect(inShort(await watched(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
+    expect(run.pages.map(({ offset }) => offset)).toEqual([0, 0, 1, 1, 1, 1, 1, 2, 2, 3]);
   });
 
   it.each([1, 3])('requests smaller pages when the client can only read %i messages at a time, and keeps their size', async (most) => {
@@ -143,6 +144,103 @@ describe('watching', () => {
   });
 });
 
+describe('the requests of a watch', () => {
+  /**
+   * The requests of each poll while the state changes: R reads the run, and a number is the offset of a page of messages. The run ends
+   * with the last poll.
+   * @param milliseconds the pause between two polls
+   */
+  async function requests(
+    polls: number,
+    { isQuick, milliseconds = 500, change = () => undefined }: { isQuick: boolean; milliseconds?: number; change?: Change },
+  ): Promise<string[]> {
+    const run = new FakeRun();
+    run.told = { status: 'running', messages: [], request: null };
+    const all: string[][] = [[]];
+    let passed = 0;
+    const clock: Clock = { now: () => 0, steady: () => passed, sleep: async () => undefined };
+    const stop = new AbortController();
+    const pause = async (): Promise<void> => {
+      passed += milliseconds;
+      if (all.length === polls) stop.abort(new Error('enough'));
+      stop.signal.throwIfAborted();
+      change(run.told, all.length);
+      all.push([]);
+    };
+    const pace = { isQuick, pause, spend: () => undefined } as unknown as Pace;
+    run.beforeLook = () => void all.at(-1)?.push('R');
+    const watching = async (): Promise<void> => {
+      for await (const _ of watchRun(run.client, 'r1', { clock, signal: stop.signal, pace }));
+    };
+    run.beforePage = () => void all.at(-1)?.push('M');
+    change(run.told, 0);
+    expect(await failureOf(watching())).toMatchObject({ message: 'enough' });
+    return all.map((poll) => poll.join(''));
+  }
+  type Change = (told: FakeRun['told'], poll: number) => void;
+  const grow: Change = ({ messages }, poll) => void messages.push(`m${poll}`);
+
+  it('read the run and its messages in turn while nothing happens', async () => {
+    const polls = await requests(30, { isQuick: false });
+    expect(polls).toEqual(['RM', 'M', ...Array.from({ length: 14 }, () => ['R', 'M']).flat()]);
+  });
+
+  it('read messages more often while messages arrive, and the run every 1.5 seconds', async () => {
+    expect(await requests(8, { isQuick: false, change: grow })).toEqual(['RM', 'M', 'M', 'R', 'M', 'M', 'R', 'M']);
+    expect(await requests(6, { isQuick: false, change: grow, milliseconds: 1_499 })).toEqual(['RM', 'M', 'R', 'M', 'R', 'M']);
+  });
+
+  it('read both the run and its messages every 1.5 seconds at a quick pace, and only messages in between', async () => {
+    for (const change of [grow, undefined])
+      expect(await requests(8, { isQuick: true, ...(change && { change }) })).toEqual(['RM', 'M', 'M', 'RM', 'M', 'M', 'RM', 'M']);
+  });
+
+  it.each(['waiting', 'pending', 'not_started'])(
+    'read only the run while it is %s, but its messages at every tenth poll',
+    async (status) => {
+      for (const isQuick of [false, true]) {
+        const change: Change = (told) => {
+          told.status = status;
+        };
+        const nine = Array.from({ length: 9 }, () => 'R');
+        expect(await requests(22, { isQuick, change })).toEqual(['RM', ...nine, 'RM', ...nine, 'RM', 'R']);
+      }
+    },
+  );
+
+  it('read messages as soon as a request or another status shows that something happened', async () => {
+    const change: Change = (told, poll) => {
+      told.status = poll === 2 || poll >= 5 ? 'running' : 'waiting';
+      told.request = poll >= 1 && poll <= 3 ? question(`q${poll}`) : null;
+    };
+    expect(await requests(7, { isQuick: false, change })).toEqual(['RM', 'RM', 'RM', 'M', 'RM', 'RM', 'M']);
+  });
+
+  it('read the run when its messages were rewritten', async () => {
+    const change: Change = (told, poll) => {
+      told.messages = poll < 2 ? ['a', 'b'] : ['x', 'y'];
+    };
+    expect(await requests(5, { isQuick: true, change })).toEqual(['RM', 'M', 'MM', 'RM', 'M']);
+    expect(await requests(6, { isQuick: false, change: (told, poll) => change(told, poll + 1) })).toEqual([
+      ...['RM', 'MM', 'R', 'M', 'R', 'M'],
+    ]);
+  });
+
+  it('count towards the pace unless they catch up with messages that exist already', async () => {
+    const run = new FakeRun();
+    run.told = { status: 'completed', messages: texts(0, 120), request: null };
+    const clock = sleepingClock();
+    let spent = 0;
+    const spend = (): void => {
+      spent += 1;
+    };
+    const pace = Object.assign(new Pace(clock), { spend });
+    for await (const _ of watchRun(run.client, 'r1', { clock, signal: new AbortController().signal, pace }));
+    expect(run.pages).toHaveLength(3);
+    expect(spent).toBe(2);
+  });
+});
+
 describe('a list of messages that changes', () => {
   /** The reported messages when the list is replaced with another one, and then the run ends. */
   async function told(...lists: string[][]): Promise<string[]> {
@@ -165,6 +263,26 @@ describe('a list of messages that changes', () => {
 
   it('can have its last message replaced', async () => {
     expect(await told(['a', 'b1'], ['a', 'b2', 'c'])).toEqual(['a', 'b1', 'b2', 'c']);
+  });
+
+  it('can be emptied between two pages and filled again', async () => {
+    const run = new FakeRun();
+    run.largestPage = 1;
+    run.told = { status: 'running', messages: texts(0, 20), request: null };
+    let emptiedPage = Number.POSITIVE_INFINITY;
+    run.beforeLook = (look, now) => {
+      if (look === 1) {
+        now.messages = texts(0, 22);
+        // The page before it only repeats the last known message.
+        emptiedPage = run.pages.length + 1;
+      }
+      if (look === 2) Object.assign(now, { messages: ['x', 'y'], status: 'completed' });
+    };
+    run.beforePage = (page, now) => {
+      if (page === emptiedPage) now.messages = [];
+    };
+    const reported = inShort(await watched(run)).filter((text) => !/[ >]/.test(text));
+    expect(reported).toEqual([...texts(0, 20), 'x', 'y']);
   });
 
   it('does not keep polling busy forever when it changes for every page', async () => {
