@@ -92,8 +92,8 @@ export function assignToQuestion(questions: readonly HumanQuestion[], value: str
         return { question, answer: value.slice(name.length + 1) };
     }
   }
-  const onlyQuestion = questions[0];
-  if (onlyQuestion && questions.length === 1 && !value.includes('=')) return { question: onlyQuestion, answer: value };
+  const [onlyQuestion, ...otherQuestions] = questions;
+  if (onlyQuestion !== undefined && otherQuestions.length === 0 && !value.includes('=')) return { question: onlyQuestion, answer: value };
   throw new UsageError(
     `"${value}" does not name a question of this request.`,
     `The questions are: ${questions.map(({ question }) => `"${question}"`).join(', ')}. Write --answer 'QUESTION=ANSWER'.`,

@@ -27,7 +27,8 @@ export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ..
         done();
       },
     });
-    return Object.assign(stream, { isTTY: is[name] === true, ...(columns === undefined ? {} : { columns }) });
+    const functions = is[name] ? { cursorTo: () => true, moveCursor: () => true, clearLine: () => true } : {};
+    return Object.assign(stream, functions, { isTTY: is[name] === true, ...(columns === undefined ? {} : { columns }) });
   };
   const stdin = Object.assign(new PassThrough() as Readable, { isTTY: is.stdin === true });
   const streams = { stdin, stdout: given ?? output('stdout'), stderr: output('stderr'), env };

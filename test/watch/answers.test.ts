@@ -98,6 +98,19 @@ describe('answers by flags', () => {
     );
   });
 
+  it('cannot answer a request that has no questions', () => {
+    for (const request of [asking(), approval('q')]) {
+      expect(answerFromFlags(request, [])).toEqual({ answers: {} });
+      expect(() => answerFromFlags(request, ['x'])).toThrow('"x" does not name a question of this request.');
+    }
+  });
+
+  it('have an example of an answer in the hint about a missing one', () => {
+    expect(() => answerFromFlags(asking(free), [])).toThrow(
+      expect.objectContaining({ message: 'An answer is missing for "Why?".', hint: "Add --answer 'Why?=ANSWER'." }),
+    );
+  });
+
   it('that match no question, or leave one out, are rejected with an example', () => {
     expect(() => answerFromFlags(asking(free, colour), ['blue'])).toThrow(
       expect.objectContaining({
@@ -139,6 +152,15 @@ describe('an answers file', () => {
     expect(answerFromFile(file, approval('q', 'Sell it'))).toEqual({ approved: false });
   });
 
+  it('can contain a reason of up to 2,000 characters', async () => {
+    const reason = '😀'.repeat(2_000);
+    const file = await parse(JSON.stringify({ approvals: { Pay: { approved: false, reason } } }));
+    expect(file.approvals).toEqual({ Pay: { approved: false, reason } });
+    expect(await failureOf(parse(JSON.stringify({ approvals: { Pay: { approved: false, reason: `${reason}x` } } })))).toMatchObject({
+      message: 'a.yaml: approvals: "Pay": `reason` must have 1 to 2000 characters.',
+    });
+  });
+
   it.each(['', '# nothing\n', '{}', 'answers:\n', 'approvals: null'])('can be empty: %j', async (text) => {
     expect(await parse(text)).toEqual({ approvals: {}, answers: {} });
   });
@@ -156,6 +178,8 @@ describe('an answers file', () => {
     ['approvals: {Pay: {approved: true, why: x}}', /^a\.yaml: approvals: "Pay": unknown key "why"\./],
     ['approvals: {Pay: {approved: true, reason: " "}}', /^a\.yaml: approvals: "Pay": `reason` must have 1 to 2000 characters\./],
     [`approvals: {Pay: {approved: true, reason: ${'x'.repeat(2_001)}}}`, /`reason` must have 1 to 2000 characters\./],
+    ['approvals: {Pay: {approved: true, reason: 42}}', /`reason` must have 1 to 2000 characters\./],
+    ['approvals: {Pay: null}', /^a\.yaml: approvals: "Pay" must be true or false/],
     ['approvals: {Pay: [true]}', /^a\.yaml: approvals: "Pay" must be true or false/],
     ['answers: {Why: {a: b}}', /^a\.yaml: answers: "Why" must be a text or a list of texts\./],
     ['answers: {Why: []}', /^a\.yaml: answers: "Why" must be a text/],
@@ -216,6 +240,31 @@ describe('the answer from a file', () => {
       }),
       { seed: 3, numRuns: 300 },
     );
+  });
+
+  it.each([
+    ['a*b', 'ab', true],
+    ['a*b', 'a*b', true],
+    ['a*b', 'a', false],
+    ['a*b', 'xab', false],
+    ['a*b', 'abx', false],
+    ['ab*ba', 'aba', false],
+    ['ab*ba', 'abba', true],
+    ['*', '', true],
+    ['**', 'x', true],
+    ['*x*y*', '1x2y3', true],
+    ['*x*y*', '1y2x3', false],
+    ['*x*x*', '1x2', false],
+    ['a*b*c', 'abc', true],
+    ['a*b*c', 'a c', false],
+    ['a*b*b', 'ab', false],
+    ['a*b*b', 'abb', true],
+    ['a*bc*cd', 'abcd', false],
+    ['a', 'ab', false],
+    ['A', 'a', false],
+  ])('matches with asterisks in several places: %s and %s', (pattern, title, isMatch) => {
+    const answer = answerFromFile({ approvals: { [pattern]: true }, answers: {} }, approval('q', title));
+    expect(answer).toEqual(isMatch ? { approved: true } : undefined);
   });
 
   it('is found quickly, whatever the pattern', () => {

@@ -2,6 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { formatDuration } from '../../base/duration.ts';
 import type { StatusLine } from '../../terminal/progress.ts';
+import { sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Terminal } from '../../terminal/streams.ts';
 import { plainStyles, type Styles } from '../../terminal/style.ts';
 import type { Context } from '../kit/context.ts';
@@ -72,9 +73,9 @@ class PhaseSink<Event> implements StreamSink<Event> {
     const { phase, transient, text } = this.#viewOf(event) ?? {};
     if (text !== undefined) this.#terminal.note(text);
     if (phase === undefined) return;
-    this.#phase = phase;
+    this.#phase = sanitizeLine(phase);
     if (this.#statusLine) this.#statusLine.refresh();
-    else if (!transient) this.#terminal.note(this.#styles.dim(`[${phase}]`));
+    else if (!transient) this.#terminal.note(this.#styles.dim(`[${this.#phase}]`));
   }
 
   hold(): void {

@@ -119,10 +119,10 @@ export class TranscriptSink implements Sink {
         return this.#transcript.lines(event.data.message);
       case 'run.status': {
         const previous = this.#status;
-        this.#status = event.data.status;
+        this.#status = sanitizeLine(event.data.status);
         // After an answer, the run is pending for a moment. Only at the beginning does this mean that it is queued.
-        if (event.data.status === 'pending' && previous !== 'starting') return [];
-        return this.#live || visibleStatuses.has(event.data.status) ? [] : [dim(`[${event.data.status}]`)];
+        if (this.#status === 'pending' && previous !== 'starting') return [];
+        return this.#live || visibleStatuses.has(this.#status) ? [] : [dim(`[${this.#status}]`)];
       }
       case 'human_request.pending':
         // The prompt itself displays the request.
