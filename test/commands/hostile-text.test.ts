@@ -58,7 +58,7 @@ describe('an error', () => {
     code: hostileText,
     exit: 6,
     hint: hostileText,
-    details: { ...details, more: hostileText },
+    details,
     cause,
   });
 
