@@ -59,8 +59,7 @@ export class Pacer {
   }
 
   #checkDeadline(milliseconds: number, reason: string, details: ErrorDetails): void {
-    const { deadline, clock } = this.#options;
-    if (deadline === undefined) return;
+    const { deadline = Number.POSITIVE_INFINITY, clock } = this.#options;
     const remaining = Math.max(0, deadline - steadyTime(clock));
     if (milliseconds >= remaining) throw new DeadlineError(reason, { wait: milliseconds, remaining }, details);
   }

@@ -59,8 +59,8 @@ export class RateGate {
   /** The allowance according to the newest response, until the window ends. */
   get allowance(): Allowance | undefined {
     const now = steadyTime(this.#clock);
-    const { remaining, limit, end } = this.#window ?? {};
-    if (remaining === undefined || limit === undefined || end === undefined || end <= now) return undefined;
+    if (this.#window?.limit === undefined || this.#window.end <= now) return undefined;
+    const { remaining, limit, end } = this.#window;
     return { remaining, limit, milliseconds: end - now };
   }
 

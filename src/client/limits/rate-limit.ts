@@ -19,7 +19,7 @@ const httpDates = [
 /** An HTTP date in milliseconds since the epoch; undefined for anything else, which Date.parse would guess at. */
 export function httpDate(text: string | undefined): number | undefined {
   if (text === undefined || !httpDates.some((form) => form.test(text))) return undefined;
-  const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  const time = Date.parse(`${text.replace(/ GMT$/, '')} GMT`);
   return Number.isNaN(time) ? undefined : time;
 }
 
@@ -67,7 +67,7 @@ export function readLimits(headers: ResponseHeaders, serverNow: number): Limits 
   // Some services append their policy to the number: `100, 100;w=60`.
   const total = wholeNumber(limit?.split(',')[0] ?? '');
   if (remainingCount === undefined || end === undefined || (limit !== undefined && total === undefined)) return undefined;
-  return { remaining: remainingCount, ...(total === undefined ? {} : { limit: total }), ...end };
+  return { remaining: remainingCount, limit: total, ...end };
 }
 
 /** Milliseconds until the window ends, if `RateLimit-Reset` is usable; never negative. */

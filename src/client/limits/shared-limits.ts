@@ -48,7 +48,7 @@ export class SharedLimits {
       writeFileSync(temporary, JSON.stringify({ v: 1, ...entry }), { mode: 0o600, flag: 'wx' });
       renameSync(temporary, this.#file);
     } catch {
-      ignoreErrors(() => rmSync(temporary, { force: true }));
+      ignoreErrors(() => rmSync(temporary));
     }
   }
 }
@@ -66,7 +66,7 @@ function readEntry(file: string): SharedEntry | undefined {
     const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = fstatSync(descriptor);
-      if (!stats.isFile() || stats.size > largestFile) return undefined;
+      if (stats.size > largestFile) return undefined;
       if (constants.O_NOFOLLOW !== undefined && (stats.mode & 0o077) !== 0) return undefined;
       const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as (Partial<SharedEntry> & { v?: number }) | null;
       const numbers = [entry?.remaining, entry?.resetAt, entry?.ahead, entry?.seenAt];

@@ -89,18 +89,19 @@ describe('the gate', () => {
   });
 
   it.each([
-    ['in seconds from now and 1.5 s later', '30', 1_500, [1, 31_000]],
-    ['in seconds from now and more than 1.5 s later', '30', 1_501, [1, 32_501]],
-    ['in seconds from now and 1.5 s earlier', '30', -1_500, [1, 31_000]],
-    ['in seconds from now and more than 1.5 s earlier', '30', -1_501, [3, 31_000]],
-    ['at a time and at the same time', String(start + 30_000), 0, [1, 31_000]],
-    ['at a time and later', String(start + 30_000), 1, [1, 31_001]],
-    ['at a time and earlier', String(start + 30_000), -1, [3, 31_000]],
-  ])('tells windows apart that end %s', (_, reset, difference, expected) => {
+    ['in seconds from now and 1.5 s later', '30', String(start + 31_500), [1, 31_000]],
+    ['in seconds from now and more than 1.5 s later', '30', String(start + 31_501), [1, 32_501]],
+    ['in seconds from now and 1.5 s earlier', '30', String(start + 28_500), [1, 31_000]],
+    ['in seconds from now and more than 1.5 s earlier', '30', String(start + 28_499), [3, 31_000]],
+    ['at a time and one second later, in seconds from now', String(start + 30_000), '31', [1, 31_000]],
+    ['at a time and at the same time', String(start + 30_000), String(start + 30_000), [1, 31_000]],
+    ['at a time and later', String(start + 30_000), String(start + 30_001), [1, 31_001]],
+    ['at a time and earlier', String(start + 30_000), String(start + 29_999), [3, 31_000]],
+  ])('tells windows apart that end %s', (_, first, second, expected) => {
     const { gate, clock } = newGate();
     for (const [remaining, end] of [
-      ['3', reset],
-      ['1', String(start + 30_000 + difference)],
+      ['3', first],
+      ['1', second],
     ]) {
       const headers = {
         'ratelimit-remaining': remaining,
@@ -138,6 +139,14 @@ describe('the gate', () => {
     const { gate, clock, observe } = newGate();
     observe(0, -1_000);
     expect([gate.enter(), gate.enter()]).toEqual([go, go]);
+    const exact = newGate();
+    exact.observe(0, 0);
+    expect(exact.gate.enter()).toEqual(hold(1_000));
+    const late = newGate();
+    late.clock.advance(2_000);
+    const headers = { 'ratelimit-remaining': '0', 'ratelimit-reset': String(start / 1_000), date: new Date(start + 1_000).toUTCString() };
+    late.gate.observe(headers, start, start + 2_000);
+    expect([late.gate.enter(), late.gate.enter()]).toEqual([go, busy]);
     const slow = newGate();
     slow.clock.advance(4_000);
     // The window ended while the request was in flight, so the next one is sent ahead again.
@@ -182,6 +191,9 @@ describe('a 429', () => {
     expect(gate.enter()).toEqual(hold(3));
     clock.advance(1);
     expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    // What the service then reports applies again.
+    observe(9, 90_000);
+    expect([gate.enter(), gate.enter()]).toEqual([go, go]);
   });
 
   it('that requests a shorter pause does not shorten a longer one, and a longer one extends it', () => {
@@ -233,8 +245,8 @@ describe('what another process knows', () => {
 
   it('limits the requests of this one', async () => {
     const { other, gate } = await sharing();
-    other.write(entry({ remaining: 1, ahead: 2_000 }));
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    other.write(entry({ remaining: 2, ahead: 2_000 }));
+    expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([go, go, busy]);
     expect(gate.server.now()).toBe(start + 2_000);
   });
 
@@ -252,6 +264,14 @@ describe('what another process knows', () => {
     other.write(entry({ remaining: 1, resetAt: start + 10_000 }));
     gate.observe({ date: new Date(start + 11_000).toUTCString() }, clock.now(), clock.now());
     expect([gate.enter(), gate.enter()]).toEqual([go, go]);
+  });
+
+  it('does not replace what this process learns about a later window', async () => {
+    const { other, gate, observe } = await sharing();
+    other.write(entry({ remaining: 5 }));
+    gate.enter();
+    observe(9, 11_000, { limit: 100 });
+    expect(gate.allowance).toMatchObject({ remaining: 9, milliseconds: 12_000 });
   });
 
   it('includes what this process learns, if few requests remain', async () => {
@@ -373,6 +393,17 @@ describe('a header', () => {
     [undefined, undefined],
   ])('with the pause %j is read', (text, expected) => {
     expect(retryAfter({ 'retry-after': text }, start)).toBe(expected);
+  });
+
+  it('with a date is read as GMT in every time zone', () => {
+    const zone = process.env.TZ;
+    process.env.TZ = 'America/New_York';
+    try {
+      for (const text of ['Sat, 18 Jul 2026 09:00:10 GMT', 'Sat Jul 18 09:00:10 2026']) expect(httpDate(text)).toBe(start + 10_000);
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
   });
 
   it('with the end of the window becomes a pause', () => {

@@ -1,5 +1,7 @@
 /** How processes share a rate limit, over real files. */
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SharedLimits } from '../../../src/client/limits/shared-limits.ts';
@@ -71,9 +73,66 @@ describe('the shared file', () => {
     expect(limits.read(now + 19_000)).toBeDefined();
     expect(limits.read(now + 20_000)).toBeUndefined();
     limits.write(entry({ resetAt: now + 7_200_000 }));
-    expect(limits.read(now + 3_599_000)).toBeDefined();
-    expect(limits.read(now + 3_601_000)).toBeUndefined();
-    expect(limits.read(now - 61_000)).toBeUndefined();
+    expect(limits.read(now + 3_600_000)).toBeDefined();
+    expect(limits.read(now + 3_600_001)).toBeUndefined();
+    expect(limits.read(now - 60_000)).toBeDefined();
+    expect(limits.read(now - 60_001)).toBeUndefined();
+  });
+
+  it.each([
+    ['fewer requests of the same window', 2, 0, true],
+    ['the same again', 3, 0, true],
+    ['more requests of the same window', 4, 0, false],
+    ['fewer requests of a window that ends within a second before', 2, -999, true],
+    ['fewer requests of an earlier window', 2, -1_000, false],
+    ['more requests of a window that ends within a second afterwards', 9, 999, false],
+    ['more requests of a later window', 9, 1_000, true],
+  ])('is replaced by the entry of a process that knows of %s: %i, %i ms later', (_, remaining, difference, isReplaced) => {
+    limits.write(entry());
+    limits.write(entry({ remaining, resetAt: entry().resetAt + difference, seenAt: now + 1 }));
+    expect(limits.read(now)?.seenAt).toBe(isReplaced ? now + 1 : now);
+  });
+
+  it.each(['remaining', 'resetAt', 'ahead', 'seenAt'])('is ignored if %s is not a number', async (name) => {
+    limits.write(entry());
+    for (const value of [undefined, null, String(entry()[name as 'ahead'])]) {
+      await writeFile(await file(), JSON.stringify({ v: 1, ...entry(), [name]: value }));
+      expect(limits.read(now)).toBeUndefined();
+    }
+  });
+
+  it('is ignored if it is large, and is closed after reading', async () => {
+    limits.write(entry());
+    const text = JSON.stringify({ v: 1, ...entry() });
+    await writeFile(await file(), text.padEnd(1_024));
+    expect(limits.read(now)).toBeDefined();
+    await writeFile(await file(), text.padEnd(1_025));
+    expect(limits.read(now)).toBeUndefined();
+    const unused = (): number => {
+      const descriptor = openSync(folder, 'r');
+      closeSync(descriptor);
+      return descriptor;
+    };
+    const before = unused();
+    for (let count = 0; count < 50; count += 1) limits.read(now);
+    expect(unused() - before).toBeLessThan(50);
+  });
+
+  it.skipIf(process.platform === 'win32')('is ignored, without waiting, if it is a pipe', async () => {
+    limits.write(entry());
+    const name = await file();
+    await rm(name);
+    execFileSync('mkfifo', ['-m', '600', name]);
+    expect(limits.read(now)).toBeUndefined();
+  });
+
+  it('that cannot be replaced leaves nothing behind', async () => {
+    limits.write(entry());
+    const name = await file();
+    await rm(name);
+    await mkdir(path.join(name, 'in the way'), { recursive: true });
+    limits.write(entry());
+    expect(await readdir(path.dirname(name))).toEqual([path.basename(name)]);
   });
 
   it.each([
@@ -105,7 +164,7 @@ describe('the shared file', () => {
     const name = (await readdir(path.dirname(written))).find((one) => path.join(path.dirname(written), one) !== written) as string;
     const link = path.join(path.dirname(written), name);
     await writeFile(link, '');
-    await (await import('node:fs/promises')).rm(link);
+    await rm(link);
     await symlink(elsewhere, link);
     expect(other.read(now)).toBeUndefined();
   });
@@ -127,11 +186,11 @@ describe('several processes', () => {
       { run: { id: 'r1' } },
       { 'ratelimit-remaining': String(remaining), 'ratelimit-reset': String(now / 1_000 + 30), date: new Date(now).toUTCString() },
     );
-  const process = (server: RawServer) => newClient(server.url, { sharedLimits: new SharedLimits(folder, identity) });
+  const processAt = (server: RawServer) => newClient(server.url, { sharedLimits: new SharedLimits(folder, identity) });
 
   it('wait for a limit that one of them has learned', async () => {
     const server = await scripted(used(0), used(5));
-    const [one, other] = [process(server), process(server)];
+    const [one, other] = [processAt(server), processAt(server)];
     await one.client.call('getRun', getRun);
     await other.client.call('getRun', getRun);
     expect(other.clock.waits).toEqual([32_550]);
@@ -140,7 +199,7 @@ describe('several processes', () => {
 
   it('learn of a 429, even while they run', async () => {
     const server = await scripted(used(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), used(9));
-    const other = process(server);
+    const other = processAt(server);
     await other.client.call('getRun', getRun);
     const one = newClient(server.url, {
       sharedLimits: new SharedLimits(folder, identity),
@@ -156,7 +215,7 @@ describe('several processes', () => {
 
   it('write nothing as long as many requests remain', async () => {
     const server = await scripted(used(500));
-    await process(server).client.call('getRun', getRun);
+    await processAt(server).client.call('getRun', getRun);
     await expect(readdir(path.join(folder, 'rate-limits'))).rejects.toThrow('ENOENT');
   });
 
@@ -170,7 +229,7 @@ describe('several processes', () => {
         return used(Math.max(0, 4 - count));
       }),
     );
-    const processes = [process(server), process(server), process(server)];
+    const processes = [processAt(server), processAt(server), processAt(server)];
     for (const { client } of processes) await client.call('getRun', getRun);
     await processes[0]?.client.call('getRun', getRun);
     for (const { client, clock } of processes) {
