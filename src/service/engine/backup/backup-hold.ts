@@ -108,7 +108,7 @@ export class BackupHolds {
       // The gates might be about to be closed at this moment.
       else await this.#letGo;
     } finally {
-      if (this.#hold === hold) this.#hold = undefined;
+      this.#hold = undefined;
       this.#open();
     }
   }
@@ -122,16 +122,16 @@ export class BackupHolds {
   async #watch(hold: Hold): Promise<void> {
     const { clock, log } = this.#parts;
     const over = AbortSignal.any([this.#over.signal, this.#ended.signal]);
-    while (clock.now() < hold.expiresAt) {
-      const waiting = hold.holds === 'everything' && hold.runsWaited;
-      const next = waiting ? Math.min(hold.expiresAt, hold.createdAt + runsWait) : hold.expiresAt;
-      await clock.sleep(next - clock.now(), over).catch(() => undefined);
-      if (over.aborted) return;
-      if (hold.holds === 'everything' && clock.now() >= hold.createdAt + runsWait) {
-        hold.runsWaited = false;
-        this.runs.open();
-      }
+    const lasts = async (until: number): Promise<boolean> => {
+      await clock.sleep(until - clock.now(), over).catch(() => undefined);
+      return !over.aborted;
+    };
+    if (!(await lasts(hold.createdAt + runsWait))) return;
+    if (hold.holds === 'everything') {
+      hold.runsWaited = false;
+      this.runs.open();
     }
+    while (clock.now() < hold.expiresAt) if (!(await lasts(hold.expiresAt))) return;
     log('warn', 'a backup was abandoned: its hold was not extended', { hold: hold.id });
     try {
       await this.#end(hold);

@@ -120,6 +120,8 @@ describe('a backup hold', () => {
   it('of files lets runs and the database continue, and does not return to holding everything', async () => {
     const { holds, file, open } = timed();
     const { id } = await holds.take();
+    expect(await holds.prolong(id, 'everything')).toMatchObject({ holds: 'everything' });
+    expect([file.isHeld, await open()]).toEqual([true, []]);
     expect(await holds.prolong(id, 'files')).toMatchObject({ holds: 'files', runsWaited: true });
     expect([file.isHeld, await open()]).toEqual([false, ['runs']]);
     expect(await holds.prolong(id, 'everything')).toMatchObject({ holds: 'files' });
@@ -201,15 +203,17 @@ describe('a backup hold that is not extended', () => {
     expect(await open()).toEqual(['runs', 'removals']);
   });
 
-  it('does not end the next one', async () => {
+  it('does not end the next one, which ends by itself', async () => {
     const { holds, logged, open, elapse } = timed();
     await holds.release((await holds.take()).id);
     await elapse(20_000);
     const { id } = await holds.take();
     await elapse(14_000);
     expect(await open()).toEqual([]);
-    await holds.release(id);
     expect(logged.every((line) => line.startsWith('info'))).toBe(true);
+    await elapse(16_000);
+    expect(await open()).toEqual(['runs', 'removals']);
+    await expect(holds.release(id)).rejects.toMatchObject(unknown);
   });
 
   it('lasts when the service ends, and nothing is logged', async () => {

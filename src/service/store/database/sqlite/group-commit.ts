@@ -222,15 +222,15 @@ export class GroupCommit {
     this.#control.begin.run([]);
     const group = new Group();
     this.#group = group;
-    setImmediate(() => void this.#commitLater(group));
+    setImmediate(() => void this.#commitLater());
     return group;
   }
 
-  async #commitLater(group: Group): Promise<void> {
+  async #commitLater(): Promise<void> {
     // The disk takes one at a time; meanwhile more transactions can join.
     await this.#syncing?.durable.catch(() => undefined);
     await this.#lock.acquire();
-    if (this.#group === group) this.#commit();
+    this.#commit();
     this.#lock.release();
   }
 
@@ -244,7 +244,7 @@ export class GroupCommit {
       if (group.dirty) void this.#flush(group);
       else group.settle();
     } catch (error) {
-      if (group.failure === undefined) this.#abandon(group, error);
+      this.#abandon(group, error);
     }
   }
 

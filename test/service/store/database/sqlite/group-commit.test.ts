@@ -1,67 +1,11 @@
 /** Transactions that reach the disk together: when each of them resolves or rejects. */
-import { type Kysely, sql } from 'kysely';
-import Libsql, { type Statement } from 'libsql';
+import { sql } from 'kysely';
+import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import type { Queries } from '../../../../../src/service/store/database/database.ts';
-import type { Database } from '../../../../../src/service/store/database/schema.ts';
-import { LibsqlDialect } from '../../../../../src/service/store/database/sqlite/dialect.ts';
-import { storeOf } from '../../../../../src/service/store/database/sqlite/open.ts';
-import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
+import { temporaryDirectory } from '../../../../support/temporary.ts';
 import { Gate } from '../../../helpers/runtime.ts';
-
-/** A database that counts its commits, which fail on request. */
-async function counted() {
-  const file = `${await temporaryDirectory()}/test.db`;
-  const real = new Libsql(file);
-  const commits = { count: 0, failure: undefined as Error | undefined };
-  const broken = { statement: undefined as string | undefined };
-  const prepare = (text: string): Statement => {
-    const statement = real.prepare(text);
-    if (text === 'commit')
-      return {
-        run() {
-          if (commits.failure) throw commits.failure;
-          statement.run([]);
-          commits.count += 1;
-        },
-      } as unknown as Statement;
-    const run = statement.run.bind(statement);
-    statement.run = (...values: never[]) => {
-      if (text !== broken.statement) return run(...values);
-      // As SQLite does when the disk is full.
-      real.exec('rollback');
-      throw new Error('full');
-    };
-    return statement;
-  };
-  const watched = new Proxy(real, {
-    get(target, name) {
-      if (name === 'prepare') return prepare;
-      const value = Reflect.get(target, name, target) as unknown;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  const disk = { syncs: 0, sync: async () => undefined as undefined };
-  const dialect = new LibsqlDialect(watched, {
-    sync: () => {
-      disk.syncs += 1;
-      return disk.sync();
-    },
-    close: async () => undefined,
-  });
-  const db = storeOf(dialect);
-  afterTest(() => db.destroy());
-  await sql`create table settings (name text primary key, value text not null)`.execute(db);
-  const names = async () => (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
-  const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
-  return { db, commits, disk, broken, names, insert, changes: dialect.changes };
-}
-
-const inTransaction = (db: Kysely<Database>, name: string) =>
-  db.transaction().execute(async (trx) => {
-    await trx.insertInto('settings').values({ name, value: '' }).execute();
-    return trx.selectFrom('settings').select('name').execute();
-  });
+import { counted, inTransaction, turns } from './counted-database.ts';
 
 describe('a full disk', () => {
   it('does not prevent reads of existing data', async () => {
@@ -149,10 +93,6 @@ describe('transactions at the same moment', () => {
     expect(commits.count).toBe(1);
   });
 });
-
-const turns = async () => {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe('on the way to the disk', () => {
   it('writers learn nothing yet, others can continue, and later transactions are synced together', async () => {
