@@ -6,6 +6,9 @@ import path from 'node:path';
 import process from 'node:process';
 import { createVitest } from 'vitest/node';
 
+// What runs once for all tests, such as creating an empty database, runs in this process: no mutant is active in it.
+globalThis.__aopsMutant = () => false;
+
 const config = path.join(import.meta.dirname, 'vitest.config.ts');
 const vitest = await createVitest('test', { config, watch: false, run: true });
 await vitest.standalone();

@@ -253,6 +253,7 @@ it('claims the job that is due first', async () => {
     ['third', 30],
   ] as const)
     await enqueueJob(db, { kind: 'k', subjectId, dueAt });
+  await enqueueJob(db, { kind: 'other', subjectId: 's', dueAt: 5 });
   expect(await nextDueTime(db, 'k', 0)).toBe(10);
   const claims = [await claimed(db, 50), await claimed(db, 50), await claimed(db, 50)];
   expect(claims.map((job) => job.subject_id)).toEqual(['first', 'second', 'third']);
