@@ -39,13 +39,15 @@ export async function counted() {
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  const disk = { syncs: 0, sync: async () => undefined as undefined };
+  const disk = { syncs: 0, isClosed: false, sync: async () => undefined as undefined };
   const dialect = new LibsqlDialect(watched, {
     sync: () => {
       disk.syncs += 1;
       return disk.sync();
     },
-    close: async () => undefined,
+    close: async () => {
+      disk.isClosed = true;
+    },
   });
   const db = storeOf(dialect);
   afterTest(() => db.destroy());

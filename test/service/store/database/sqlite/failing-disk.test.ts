@@ -201,3 +201,16 @@ it('a read is repeated three times if what it saw could not be committed, and th
   while (attempts <= 10) await turns();
   await Promise.all(writes);
 });
+
+it('a database is closed only when everything is synced', async () => {
+  const { db, disk, insert } = await counted();
+  const goOn = heldSync(disk);
+  const written = insert('a').execute();
+  await new Promise((resolve) => process.nextTick(resolve));
+  const closed = db.destroy();
+  await turns();
+  expect([disk.syncs > 0, disk.isClosed]).toEqual([true, false]);
+  goOn.open();
+  await Promise.all([written, closed]);
+  expect(disk.isClosed).toBe(true);
+});
