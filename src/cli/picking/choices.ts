@@ -23,8 +23,11 @@ async function runRows(client: Client, teamId: string, state: PickedRuns | undef
   if (state === undefined) return readRuns(undefined);
   const statuses = state === 'waiting' ? (['waiting'] as const) : runStatuses.filter(isActive);
   const runs = await Promise.all(statuses.map(async (status) => (await readRuns(status)).filter((run) => run.status === status)));
-  return runs.flat().sort((a, b) => Date.parse(b.created_at ?? '') - Date.parse(a.created_at ?? ''));
+  return runs.flat().sort((a, b) => creationTime(b) - creationTime(a));
 }
+
+/** Runs without a time are sorted last. */
+const creationTime = ({ created_at }: RunListItem): number => (created_at === null ? 0 : Date.parse(created_at));
 
 /** Maximum number of rows to pick from. */
 const maxRows = 100;
