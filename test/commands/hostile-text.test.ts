@@ -54,15 +54,9 @@ it('prints no sequence of a result for programs on a terminal', async () => {
 describe('an error', () => {
   const details = { status: 409, method: hostileText, path: hostileText, request_id: hostileText, idempotency_key: hostileText };
   const cause = new Error(hostileText);
-  const error = new AopsError(hostileText, {
-    code: hostileText,
-    exit: 6,
-    hint: hostileText,
-    details,
-    cause,
-  });
+  const error = (chosen: boolean) => new AopsError(hostileText, { code: hostileText, exit: 6, hint: hostileText, details, cause, chosen });
 
-  it.each([error, Object.assign(error, { chosen: true }), new Error(hostileText, { cause }), hostileText])(
+  it.each([error(false), error(true), new Error(hostileText, { cause }), hostileText])(
     'with hostile text in every member is harmless, on a terminal and in a log',
     async (thrown) => {
       for (const tty of [true, false]) {

@@ -129,6 +129,180 @@ describe('the keyboard of a prompt', () => {
   });
 });
 
+/** An open keyboard that listens, after a grace period if there is one. */
+async function listening(grace = false) {
+  const parts = keyboard();
+  parts.keys.open();
+  await parts.keys.drain();
+  parts.keys.listen(grace);
+  return parts;
+}
+
+describe('control keys', () => {
+  it('cancel at any time, but stop the process only once the prompt was drawn', async () => {
+    const { clock, keys, events, heard, type } = keyboard();
+    keys.open();
+    await type('\u001a');
+    expect(events).toEqual([]);
+    await type('\u0003');
+    expect(events).toEqual(['cancelled']);
+    keys.listen(true);
+    await type('\u001a');
+    expect(events).toEqual(['cancelled', 'suspended']);
+    await clock.pass(graceMs);
+    await type('x\u001a');
+    expect(events).toEqual(['cancelled', 'suspended', 'changed', 'suspended']);
+    expect(heard).toEqual([]);
+  });
+
+  it('end the prompt with Ctrl-D unless there is a text to edit, and not during the grace period', async () => {
+    const { clock, keys, events, heard, type } = await listening(true);
+    await type('\u0004');
+    expect(events).toEqual([]);
+    await clock.pass(graceMs);
+    keys.hasText = () => true;
+    await type('\u0004');
+    expect([events, heard]).toEqual([['changed'], ['\u0004']]);
+    keys.hasText = () => false;
+    await type('\u0004');
+    expect(events).toEqual(['changed', 'cancelled']);
+  });
+
+  it('are not looked for in pasted text', async () => {
+    const { keys, events, heard, type } = await listening();
+    const pasted: string[] = [];
+    keys.onPaste = (text) => pasted.push(text);
+    await type('\u001b[200~a\u0003b\u001a\u0004\u001b[201~');
+    expect([events, heard, pasted]).toEqual([[], [], ['ab']]);
+  });
+});
+
+describe('the grace period', () => {
+  it('lasts exactly as long as it should', async () => {
+    const { clock, keys } = await listening(true);
+    await clock.pass(graceMs - 1);
+    expect(keys.listening).toBe(false);
+    await clock.pass(1);
+    expect(keys.listening).toBe(true);
+  });
+
+  it('lasts until 300 ms after the last key', async () => {
+    const { clock, keys, type } = await listening(true);
+    await clock.pass(graceMs - 1);
+    await type('y');
+    await clock.pass(299);
+    expect(keys.listening).toBe(false);
+    await clock.pass(1);
+    expect(keys.listening).toBe(true);
+  });
+
+  it('is not extended by keys from before it began', async () => {
+    const { clock, keys, type } = keyboard();
+    keys.open();
+    await clock.pass(10);
+    await type('y');
+    keys.listen(true);
+    await clock.pass(graceMs);
+    expect(keys.listening).toBe(true);
+  });
+
+  it('ignores pasted text', async () => {
+    const { clock, keys, heard, type } = await listening(true);
+    const pasted: string[] = [];
+    keys.onPaste = (text) => pasted.push(text);
+    await type('\u001b[200~yes\u001b[201~');
+    await type('yes\rno\r');
+    await clock.pass(graceMs);
+    expect([heard, pasted]).toEqual([[], []]);
+    await type('\u001b[200~now\u001b[201~');
+    expect(pasted).toEqual(['now']);
+  });
+
+  it('counts keys that this process could not read while it was delayed', async () => {
+    const { clock, stdin, keys, heard, type } = await listening(true);
+    // The period ends before the keys that arrived during it are read.
+    const passed = clock.pass(graceMs);
+    setImmediate(() => stdin.write('y\r'));
+    await passed;
+    expect(keys.listening).toBe(false);
+    await clock.pass(300);
+    expect(keys.listening).toBe(true);
+    await type('x');
+    expect(heard).toEqual(['x']);
+  });
+
+  it('ends silently with the prompt', async () => {
+    const { clock, keys, events } = await listening(true);
+    keys.close();
+    await clock.pass(10 * graceMs);
+    expect([keys.listening, events]).toEqual([false, []]);
+  });
+});
+
+describe('the terminal of a prompt', () => {
+  it('is in raw mode while the keyboard is open, and is then released', async () => {
+    const { stdin, keys, heard, events, type } = keyboard();
+    const modes: boolean[] = [];
+    Object.assign(stdin, { setRawMode: (on: boolean) => modes.push(on) });
+    keys.open();
+    keys.listen(false);
+    expect(modes).toEqual([true]);
+    keys.pause();
+    expect(modes).toEqual([true, false]);
+    expect(stdin.isPaused()).toBe(true);
+    expect(stdin.listenerCount('data')).toBe(0);
+    expect(keys.listening).toBe(false);
+    keys.open();
+    await type('x');
+    expect(heard).toEqual([]);
+    keys.listen(false);
+    keys.close();
+    expect(modes).toEqual([true, false, true, false]);
+    stdin.end();
+    await turns();
+    expect(events).toEqual([]);
+  });
+
+  it('cancels the prompt when it is closed', async () => {
+    const { stdin, events } = await listening();
+    stdin.end();
+    await turns();
+    expect(events).toEqual(['cancelled']);
+  });
+
+  it('may split characters between two reads, but not between two prompts', async () => {
+    const { stdin, keys, heard } = await listening();
+    const bytes = Buffer.from('ä');
+    for (const part of [bytes.subarray(0, 1), bytes.subarray(1)]) {
+      stdin.write(part);
+      await turns();
+    }
+    expect(heard.join('')).toBe('ä');
+    stdin.write(bytes.subarray(0, 1));
+    stdin.write('\u001b[200~half of a paste');
+    await turns();
+    heard.length = 0;
+    keys.listen(false);
+    stdin.write('x');
+    await turns();
+    expect(heard.join('')).toBe('x');
+  });
+
+  it('passes pasted text to one-line prompts as keys, with spaces instead of line ends and tabs', async () => {
+    const { keys, heard, type } = await listening();
+    keys.pasteAsKeys();
+    await type('\u001b[200~ two\r\n\tlines \n\u001b[201~');
+    await type('one\rtwo');
+    expect(heard).toEqual(['two lines', 'one two']);
+  });
+
+  it('passes lines as keys to prompts that accept no pasted text', async () => {
+    const { heard, type } = await listening();
+    await type('one\rtwo\r');
+    expect(heard).toEqual(['one\rtwo\r']);
+  });
+});
+
 describe('pasted text', () => {
   it('is recognised wherever its marks are split', () => {
     const text = 'a\u001b[200~two\rlines\u001b[201~b';
