@@ -143,7 +143,7 @@ describe('when SQLite rolls back a group by itself,', () => {
   it('a transaction fails with the reason, and the next one succeeds', async () => {
     const { db, broken, names } = await counted();
     broken.statement = itsText;
-    await expect(db.transaction().execute((trx) => insertOrNothing(trx, 'a'))).rejects.toThrow('full');
+    await expect(db.transaction().execute((trx) => insertOrNothing(trx, 'a'))).rejects.toMatchObject({ message: 'full' });
     await inTransaction(db, 'after');
     expect(await names()).toEqual(['after']);
   });
@@ -151,13 +151,19 @@ describe('when SQLite rolls back a group by itself,', () => {
   it('a part of a unit of work fails with the reason, even if the statement was caught', async () => {
     const { db, broken, names } = await counted();
     broken.statement = itsText;
+    const errors: unknown[] = [];
+    const note = (error: unknown) => errors.push(error);
     const unit = db.atomically(async ({ store }) => {
-      const part = store.transaction().execute((trx) => insertOrNothing(trx, 'a').catch(() => undefined));
-      await expect(part).rejects.toThrow('full');
+      await store
+        .transaction()
+        .execute((trx) => insertOrNothing(trx, 'a').catch(note))
+        .catch(note);
       // Further parts cannot begin.
-      await expect(inTransaction(store, 'b')).rejects.toThrow('full');
+      await inTransaction(store, 'b').catch(note);
     });
-    await expect(unit).rejects.toThrow('full');
+    await unit.catch(note);
+    expect(errors).toHaveLength(4);
+    for (const error of errors) expect(error).toMatchObject({ message: 'full' });
     await inTransaction(db, 'after');
     expect(await names()).toEqual(['after']);
   });
@@ -166,7 +172,7 @@ describe('when SQLite rolls back a group by itself,', () => {
     const { db, broken, names } = await counted();
     broken.statement = itsText;
     const unit = db.atomically(({ store }) => store.transaction().execute((trx) => insertOrNothing(trx, 'a')));
-    await expect(unit).rejects.toThrow('full');
+    await expect(unit).rejects.toMatchObject({ message: 'full' });
     await inTransaction(db, 'after');
     expect(await names()).toEqual(['after']);
   });
