@@ -28,7 +28,7 @@ export interface Facts {
 export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRow): Promise<Facts> {
   const rows = await db
     .selectFrom('messages')
-    .select(['type', 'role', 'text_content', 'tool_call', 'tool_result', 'timestamp'])
+    .select(['role', 'text_content', 'tool_call', 'tool_result', 'timestamp'])
     .where('run_id', '=', run.id)
     .where('turn', '=', run.turn)
     .orderBy('seq')
@@ -58,9 +58,7 @@ export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRo
     status: run.status,
     error: run.error,
     took: began === null || ended === null ? undefined : Math.max(0, Date.parse(ended) - Date.parse(began)),
-    messages: rows.flatMap(({ type, role, text_content: text }) =>
-      type === 'message' && role === 'assistant' && text !== null ? [text] : [],
-    ),
+    messages: rows.flatMap(({ role, text_content: text }) => (role === 'assistant' && text !== null ? [text] : [])),
     calls: [...calls.values()],
     requests: requests.map(({ title, answer }) => ({ title, decision: decisionOf(answer) })),
     file: async (path) => readFile(await sandboxes.open(run.sandbox_id), path),

@@ -1,9 +1,11 @@
 /** The facts by which rubrics judge a run, read from a run that a service has executed. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { RubricResult } from '../../../src/service/evaluation/evaluate.ts';
-import { ManualClock } from '../helpers/clock.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { ManualClock, within } from '../helpers/clock.ts';
+import { fileHandles } from '../helpers/disk.ts';
 import { type Behaviour, Gate } from '../helpers/runtime.ts';
 import { type Api, started } from '../helpers/service.ts';
 
@@ -19,14 +21,19 @@ async function startJudged(api: Api, descriptions: readonly string[]): Promise<s
   return (await api.ok('startRun', { body: { agent_id: agentId, message: 'begin' } })).run.id;
 }
 
+/** The results of the evaluation of a run; undefined while there is none. */
+async function results(api: Api, runId: string): Promise<RubricResult[] | undefined> {
+  const { run } = await api.ok('getRun', { params: { run_id: runId } });
+  const { eval_summaries } = await api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId } });
+  const { status, results = [] } = eval_summaries as { status?: string; results?: RubricResult[] };
+  return status === undefined || status === 'in_progress' ? undefined : results;
+}
+
 /** The results of the rubrics of the agent and of the platform, once they exist. */
 async function verdicts(api: Api, runId: string): Promise<string[]> {
   for (;;) {
-    const { run } = await api.ok('getRun', { params: { run_id: runId } });
-    const { eval_summaries } = await api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId } });
-    const { status, results = [] } = eval_summaries as { status?: string; results?: RubricResult[] };
-    if (status !== undefined && status !== 'in_progress')
-      return results.map((result) => (result.comment === null ? result.status : `${result.status}: ${result.comment}`));
+    const found = await results(api, runId);
+    if (found !== undefined) return found.map(({ status, comment }) => (comment === null ? status : `${status}: ${comment}`));
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -111,6 +118,20 @@ it('include the files of the run and of the memory of its agent', async () => {
     'failed: file none.txt is empty: it does not exist',
     'failed: memory file none.md exists: it does not exist',
   ]);
+});
+
+it('are read again after a while if the disk fails', async () => {
+  const clock = new ManualClock();
+  const api = await serviceFor(async (host) => {
+    await host.sandbox.write('small.txt', Buffer.from('The total is 3.'));
+    return { status: 'completed' };
+  }, clock);
+  const failure = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+  const read = vi.spyOn(await fileHandles(), 'read').mockRejectedValueOnce(failure);
+  afterTest(async () => read.mockRestore());
+  const runId = await startJudged(api, ['The file small.txt contains "total".']);
+  await within(60_000, clock, async () => (await results(api, runId)) !== undefined);
+  expect([(await verdicts(api, runId))[0], read.mock.calls.length > 1]).toEqual(['passed', true]);
 });
 
 it('distinguish an answered question from an approval, and a withdrawn request from both', async () => {

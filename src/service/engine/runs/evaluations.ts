@@ -4,14 +4,14 @@
  */
 import { evaluate } from '../../evaluation/evaluate.ts';
 import { readFacts } from '../../evaluation/facts.ts';
-import { beginEvaluation, findEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
+import { beginEvaluation, reopenEvaluation, saveEvaluation } from '../../store/agents/evaluations.ts';
 import { listRubrics } from '../../store/agents/rubrics.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { JobRow, RunRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { enqueueJob, holdsJob, releaseJob, revokeJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
-import { isTerminal, runById } from '../../store/runs/runs.ts';
+import { runById } from '../../store/runs/runs.ts';
 import type { HasClock, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
@@ -34,8 +34,7 @@ export const evaluateJob = defineJob({ kind: jobKinds.evaluate, concurrency: 2, 
 async function evaluateRun(engine: HasStore & HasClock & HasSandboxes, job: JobRow): Promise<void> {
   const { store, sandboxes, clock } = engine;
   const run = await runById(store, job.subject_id);
-  const pending = (await findEvaluation(store, job.subject_id))?.status === 'in_progress';
-  if (run === undefined || !isTerminal(run.status) || !pending) return void (await releaseJob(store, job, { status: 'done' }));
+  if (run === undefined) return void (await releaseJob(store, job, { status: 'done' }));
   const scopes = ['', run.build_id].map((buildId) => listRubrics(store, { agentId: run.agent_id, buildId }));
   const rubrics = (await Promise.all(scopes)).flat();
   const { status, passed, total, counts, comment, results } = await evaluate(rubrics, await readFacts(store, sandboxes, run));

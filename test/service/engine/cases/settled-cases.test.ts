@@ -1,0 +1,136 @@
+/** Cases whose runs have settled them, wait for a person, or are stopped: which of them continue, and when the next case starts. */
+import { describe, expect, it } from 'vitest';
+import type { Case } from '../../../../src/interface/types.ts';
+import { defaultPlan } from '../../../../src/service/store/access/plan.ts';
+import { ManualClock, within } from '../../helpers/clock.ts';
+import { type Behaviour, Gate } from '../../helpers/runtime.ts';
+import { type Api, started, type TestOptions } from '../../helpers/service.ts';
+
+/** A queue of cases, and an agent that works on them, one at a time unless `concurrency` is null. */
+async function queueWith(
+  work: Behaviour,
+  titles: string[],
+  { concurrency = 1, ...options }: TestOptions & { concurrency?: 1 | null } = {},
+) {
+  const clock = new ManualClock();
+  const api = await started({ clock, behaviours: { work }, rateLimit: { limit: 1_000_000, windowSeconds: 60 }, ...options });
+  const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
+  const agent_id = await api.agent('work');
+  const body = { case_queue_id: queue.id, enabled: true, concurrency };
+  await api.ok('createAgentCaseTrigger', { params: { agent_id }, body });
+  const cases: Case[] = [];
+  // One after the other, so that the first is taken first.
+  for (const title of titles) {
+    cases.push(...(await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title } } })).added_cases);
+    clock.advance(1);
+  }
+  return { api, clock, agent_id, queue_id: queue.id, cases: cases as [Case, Case] };
+}
+
+const read = async (api: Api, { id }: Case) => (await api.ok('getCase', { params: { case_id: id } })).case;
+const history = async (api: Api, { id }: Case) => (await api.ok('getCase', { params: { case_id: id } })).events.map(({ type }) => type);
+
+async function until(api: Api, row: Case, status: Case['display_status']): Promise<Case & { claimed_by_run_id: string }> {
+  for (;;) {
+    const now = await read(api, row);
+    if (now.display_status === status) return now as Case & { claimed_by_run_id: string };
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+async function approve(api: Api, run_id: string): Promise<void> {
+  const { pending_human_request: request } = await api.ok('getRun', { params: { run_id } });
+  await api.ok('respondToHumanRequest', { params: { run_id, request_id: request?.id as string }, body: { approved: true } });
+}
+
+const asking: Behaviour = async (host) =>
+  host.answer('q') === undefined ? { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } } : { status: 'completed' };
+
+describe('the next case', () => {
+  it('starts when a run ends that had settled its case before', async () => {
+    const gate = new Gate();
+    const { api, cases } = await queueWith(
+      async (host) => {
+        await host.act('x', { do: 'complete' });
+        if (host.case?.title === 'first') await gate.opened;
+        return { status: 'completed' };
+      },
+      ['first', 'second'],
+    );
+    const { claimed_by_run_id: run_id } = await until(api, cases[0], 'completed');
+    await api.until(run_id, 'running');
+    expect((await read(api, cases[1])).display_status).toBe('pending');
+    gate.open();
+    await until(api, cases[1], 'completed');
+  });
+
+  it('starts when a person completes the case of a run that waits', async () => {
+    const { api, cases, queue_id } = await queueWith(asking, ['first', 'second']);
+    await until(api, cases[0], 'needs_input');
+    expect((await read(api, cases[1])).display_status).toBe('pending');
+    await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [cases[0].id], status: 'completed' } });
+    await until(api, cases[1], 'needs_input');
+  });
+
+  it('starts when its run is retried after a limit of the plan', async () => {
+    const plan = { ...defaultPlan, limits: { ...defaultPlan.limits, agentRuns: 1 } };
+    const { api, clock, cases } = await queueWith(async () => ({ status: 'completed' }), ['first', 'second'], { plan, concurrency: null });
+    await until(api, cases[0], 'completed');
+    expect((await read(api, cases[1])).display_status).toBe('pending');
+    clock.advance(62 * 24 * 60 * 60 * 1_000);
+    await within(120_000, clock, async () => (await read(api, cases[1])).display_status === 'completed');
+  });
+});
+
+describe('a case', () => {
+  it('that its run has failed stays failed when a message continues the completed run', async () => {
+    const { api, cases } = await queueWith(
+      async (host) => {
+        if (host.userMessages.length < 2) await host.act('x', { do: 'fail', reason: 'no' });
+        return { status: 'completed' };
+      },
+      ['first'],
+    );
+    const { claimed_by_run_id: run_id } = await until(api, cases[0], 'failed');
+    await api.until(run_id, 'completed');
+    await api.ok('postRunMessage', { params: { run_id }, body: { message: 'and now?' } });
+    expect((await read(api, cases[0])).status).toBe('failed');
+    const { run } = await api.ok('getRun', { params: { run_id } });
+    expect((await api.until(run.id, 'completed')).id).toBe(run_id);
+    expect(await history(api, cases[0])).toEqual(['created', 'claimed', 'failed']);
+  });
+
+  it('records that it needs input and has received it, and when', async () => {
+    const gate = new Gate();
+    const { api, clock, cases } = await queueWith(
+      async (host) => {
+        if (host.answer('q') !== undefined) await gate.opened;
+        return asking(host);
+      },
+      ['first'],
+    );
+    const asked = await until(api, cases[0], 'needs_input');
+    clock.advance(60_000);
+    await approve(api, asked.claimed_by_run_id);
+    const answered = await read(api, cases[0]);
+    expect(Date.parse(answered.updated_at)).toBe(clock.now());
+    expect(await history(api, cases[0])).toEqual(['created', 'claimed', 'needs_input', 'input_received']);
+    gate.open();
+    await until(api, cases[0], 'completed');
+  });
+
+  it('that somebody works on is not reprocessed, not even by an agent that is named', async () => {
+    const { api, agent_id, cases, queue_id } = await queueWith(asking, ['first', 'second']);
+    const { claimed_by_run_id: run_id } = await until(api, cases[0], 'needs_input');
+    const reprocess = (row: Case, by: { agent_id?: string }) =>
+      api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...by } });
+    for (const by of [{}, { agent_id }]) expect(await reprocess(cases[0], by)).toMatchObject({ reprocessedCount: 0, skippedCount: 1 });
+    expect(await read(api, cases[0])).toMatchObject({ display_status: 'needs_input', claimed_by_run_id: run_id });
+    // One that waits in the line stays where it is.
+    expect(await reprocess(cases[1], {})).toMatchObject({ reprocessedCount: 0, skippedCount: 1 });
+    expect(await history(api, cases[1])).toEqual(['created']);
+    expect(await reprocess(cases[1], { agent_id })).toMatchObject({ reprocessedCount: 1, delegatedCount: 1 });
+    expect(await reprocess(cases[1], {})).toMatchObject({ reprocessedCount: 1, retriedCount: 1 });
+    expect(await history(api, cases[1])).toEqual(['created', 'delegated', 'reopened']);
+  });
+});
