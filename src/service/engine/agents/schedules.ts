@@ -16,7 +16,6 @@ import {
   insertSchedule,
   type ListedSchedule,
   scheduleById,
-  takeInstant,
   updateScheduleRow,
 } from '../../store/agents/schedules.ts';
 import type { Queries } from '../../store/database/database.ts';
@@ -128,7 +127,7 @@ async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes &
     if (instant > now) return void (await releaseJob(trx, job, { status: 'queued', dueAt: instant }));
     const once = schedule.recurring === 0;
     const next = once ? null : (nextTime(timesOf(schedule), now) ?? null);
-    if (!(await takeInstant(trx, { id: schedule.id, nextAt: instant }, next))) return;
+    await updateScheduleRow(trx, schedule.id, { next_at: next });
     const enabled = await start(engine, trx, schedule, next === null);
     await releaseJob(trx, job, enabled && next !== null ? { status: 'queued', dueAt: next } : { status: 'done' });
   });
@@ -163,7 +162,7 @@ async function start(engine: HasClock & HasLog & HasRuntimes, trx: Queries, sche
     return !last;
   } catch (error) {
     // Each of these errors is thrown before anything of the run is written.
-    if (!(error instanceof ServiceError) || error.status >= 500) throw error;
+    if (!(error instanceof ServiceError)) throw error;
     const failures = temporary.has(error.error) ? schedule.failures : schedule.failures + 1;
     const disabled = last || failures >= maxFailures;
     const reason = last ? error.message : `No run could be started ${failures} times in a row: ${error.message}`;

@@ -36,18 +36,6 @@ export async function updateScheduleRow(db: Queries, id: string, changes: Update
   await db.updateTable('schedules').set(changes).where('id', '=', id).execute();
 }
 
-/** Claims a time at which the schedule fires. False if it was claimed already, or the schedule no longer fires then. */
-export async function takeInstant(db: Queries, schedule: { id: string; nextAt: number }, next: number | null): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('schedules')
-    .set({ next_at: next })
-    .where('id', '=', schedule.id)
-    .where('next_at', '=', schedule.nextAt)
-    .where('enabled', '=', 1)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
-}
-
 /** Removes the schedules of an agent, or one of them, and returns the IDs of the removed ones. */
 export async function deleteSchedules(db: Queries, agentId: string, id?: string): Promise<string[]> {
   let query = db.deleteFrom('schedules').where('agent_id', '=', agentId);
