@@ -88,7 +88,6 @@ async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): 
       return undefined;
     }
     const now = isoTime(engine.clock.now());
-    await reviveSandbox(trx, run.sandbox_id);
     const starts = run.started_at === null;
     const changed = await changeRun(trx, run.id, ['pending', 'starting'], {
       status: 'running',
