@@ -6,7 +6,7 @@ import { type Answer, errorAnswer, jsonAnswer } from '../http/answer.ts';
 import { readBody } from '../http/body.ts';
 import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
 import { isSameHash, newSecret, secretHash } from '../secret-hash.ts';
-import { findCredential, forgetExpiredTokens, insertToken } from '../store/access/credentials.ts';
+import { findCredential, insertToken } from '../store/access/credentials.ts';
 import type { CredentialRow } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';
 import { type PresentedClient, presentedClient } from './client-authentication.ts';
@@ -45,20 +45,12 @@ async function grant(parts: HttpParts, exchange: Exchange, from: { caller: strin
   const now = engine.clock.now();
   const expires_at = Math.min(now + accessTokenLife, client.expires_at === null ? Number.POSITIVE_INFINITY : Number(client.expires_at));
   const token = newSecret('access_token');
-  await engine.store.transaction().execute(async (trx) => {
-    await forgetExpiredTokens(trx, now);
-    const row = {
-      hash: secretHash(token),
-      credential_id: client.id,
-      created_at: isoTime(now),
-      expires_at,
-      scopes: scopes?.join(' ') ?? null,
-    };
-    await insertToken(trx, row);
-  });
-  const body = { access_token: token, token_type: 'Bearer', expires_in: Math.floor((expires_at - now) / 1_000) };
   // Full access has no scope name; the client did not request a scope, so the response does not have to contain any.
-  return jsonAnswer(200, { ...body, ...(scopes === null ? {} : { scope: scopes.join(' ') }) }, pragma);
+  const scope = scopes === null ? {} : { scope: scopes.join(' ') };
+  const hash = secretHash(token);
+  await insertToken(engine.store, { hash, credential_id: client.id, created_at: isoTime(now), expires_at, scopes: scope.scope ?? null });
+  const body = { access_token: token, token_type: 'Bearer', expires_in: Math.floor((expires_at - now) / 1_000) };
+  return jsonAnswer(200, { ...body, ...scope }, pragma);
 }
 
 /** The form and its client. Failures here count against the network address. */
@@ -70,7 +62,7 @@ async function identify(parts: HttpParts, exchange: Exchange, address: string) {
     const form = parseForm(await readBody(request, formLimit, parts.limits.bodyMilliseconds), request.headers['content-type']);
     return { form, client: await authenticateClient(parts, presentedClient(request.headers.authorization, form), address) };
   } catch (error) {
-    if (error instanceof OAuthError) parts.limiter.take(address);
+    parts.limiter.take(address);
     throw error;
   }
 }

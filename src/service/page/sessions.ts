@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import type { Scope } from '../../interface/scopes.ts';
 import { ServiceError } from '../errors.ts';
 import { newSecret, secretHash } from '../secret-hash.ts';
-import { forgetExpiredTokens, insertToken, takeToken } from '../store/access/credentials.ts';
+import { insertToken, takeToken } from '../store/access/credentials.ts';
 import type { Queries, Store } from '../store/database/database.ts';
 import { isoTime } from '../store/database/time.ts';
 
@@ -25,10 +25,7 @@ const codeHash = (code: string): string => secretHash(`code of the team page: ${
 export async function newPageCode(store: Store, credentialId: string, now: number): Promise<{ code: string; expiresAt: number }> {
   const code = randomBytes(24).toString('base64url');
   const expiresAt = now + pageCodeLife;
-  await store.transaction().execute(async (trx) => {
-    await forgetExpiredTokens(trx, now);
-    await insert(trx, { hash: codeHash(code), credentialId, now, expiresAt });
-  });
+  await insert(store, { hash: codeHash(code), credentialId, now, expiresAt });
   return { code, expiresAt };
 }
 
@@ -55,8 +52,8 @@ export async function endPageSession(store: Store, token: string, now: number): 
 /** Whether a token belongs to a session, judging by its prefix. */
 const isPageToken = (token: string): boolean => token.startsWith('aops_page_');
 
-function insert(trx: Queries, row: { hash: string; credentialId: string; now: number; expiresAt: number }): Promise<void> {
-  return insertToken(trx, {
+function insert(db: Queries, row: { hash: string; credentialId: string; now: number; expiresAt: number }): Promise<void> {
+  return insertToken(db, {
     hash: row.hash,
     credential_id: row.credentialId,
     created_at: isoTime(row.now),

@@ -1,6 +1,7 @@
 /** Requests that are refused before their body is read: the answer arrives, and the connection carries nothing after it. */
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
+import { promptly } from '../../support/promptly.ts';
 import { auth, bodyOf, dial, raw, received, statusOf } from '../helpers/raw.ts';
 import { type Api, started } from '../helpers/service.ts';
 
@@ -86,10 +87,11 @@ describe('Expect: 100-continue', () => {
     expect(await answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 Created\r\n/);
   });
 
-  it('gets the refusal, and no 100, if the body is not wanted', async () => {
-    const api = await started();
-    expectRefusal(await raw(api, `${post(api, wrong)}${expecting}Content-Length: 10\r\n\r\n`), 401, 'invalid_token');
-    const large = await raw(api, `${post(api, auth(api))}${expecting}Content-Length: 2000000\r\n\r\n`);
+  it('gets the refusal immediately, and no 100, if the body is not wanted', async () => {
+    const api = await started({ httpLimits: { lingerMilliseconds: 10_000 } });
+    const refused = (head: string) => promptly(() => raw(api, `${head}\r\n`), 5_000);
+    expectRefusal(await refused(`${post(api, wrong)}${expecting}Content-Length: 10\r\n`), 401, 'invalid_token');
+    const large = await refused(`${post(api, auth(api))}${expecting}Content-Length: 2000000\r\n`);
     expectRefusal(large, 413, 'body_too_large');
   });
 

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { scopes as allScopes, type Scope } from '../../../src/interface/scopes.ts';
+import type { LogEntry } from '../../../src/service/log.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { serviceCommits } from '../helpers/disk.ts';
 import { type Answer, type Api, started, type TestOptions } from '../helpers/service.ts';
 
 interface TestClient {
@@ -144,6 +146,8 @@ describe('a request is refused', () => {
       ['wrong secret', grant, basic(client.id, 'wrong')],
       ["another's secret", grant, basic(client.id, otherSecret)],
       ['unknown client', grant, basic(randomUUID(), client.secret)],
+      // Its hash is compared if there is no such client.
+      ['unknown client with any other secret', grant, basic(randomUUID(), 'nobody')],
       ['no client but a token', grant, basic(tokenId, api.service.token)],
       ['empty', grant, basic('', '')],
       ['no colon', grant, { authorization: `Basic ${Buffer.from('x').toString('base64')}` }],
@@ -223,6 +227,26 @@ describe('a request is refused', () => {
       [await ask(api, grant, headers), await ask(api, grant, headers), await ask(api, grant, headers)].map(({ status }) => status);
     expect(await statuses({})).toEqual([401, 401, 429]);
     expect(await statuses(basic(client.id, client.secret))).toEqual([200, 200, 429]);
+    // The limit that a response reports is the one that applies to it.
+    clock.advance(60_000);
+    const remaining = async (headers: Record<string, string>) => (await ask(api, grant, headers)).headers['ratelimit-remaining'];
+    expect([await remaining({}), await remaining(basic(client.id, client.secret)), await remaining({})]).toEqual(['1', '1', '0']);
+  });
+
+  it('with 429 above the rate limit of the address, also if its bodies are not read', async () => {
+    const { api } = await withClient(undefined, { clock: new ManualClock(), rateLimit: { limit: 2, windowSeconds: 60 } });
+    const large = async () => (await ask(api, 'x'.repeat(20_000))).status;
+    expect([await large(), await large(), await large()]).toEqual([413, 413, 429]);
+  });
+
+  it('with an error of the service if the token cannot be stored, which is logged', async () => {
+    const commits = serviceCommits();
+    const log: LogEntry[] = [];
+    const { api, client } = await withClient(undefined, { log: (entry) => log.push(entry) });
+    commits.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    const answer = await ask(api, grant, basic(client.id, client.secret));
+    expect([answer.status, answer.body]).toMatchObject([503, { error: 'disk_full' }]);
+    expect(log).toContainEqual(expect.objectContaining({ level: 'error', message: 'a request failed' }));
   });
 
   it('with 429 after wrong secrets, counted for each client that a trusted proxy reports', async () => {

@@ -8,28 +8,33 @@ export interface Tokens {
 }
 
 const tables = ['tokens', 'credentials'];
-const maxTokens = 10_000;
 
 /** Caches tokens until credentials change. Only this process changes them, so revoking a token also removes it from the cache. */
 export class KnownTokens implements Tokens {
   readonly #store: Store;
+  readonly #maxTokens: number;
   #tokens = new Map<string, FoundToken>();
   #version = -1;
 
-  constructor(store: Store) {
+  constructor(store: Store, maxTokens = 10_000) {
     this.#store = store;
+    this.#maxTokens = maxTokens;
   }
 
   async find(hash: string, now: number): Promise<FoundToken | undefined> {
-    const before = this.#store.changes.of(tables);
-    if (before !== this.#version || this.#tokens.size > maxTokens) {
+    const version = this.#store.changes.of(tables);
+    if (version !== this.#version) {
       this.#tokens = new Map();
-      this.#version = before;
+      this.#version = version;
     }
-    const cached = this.#tokens.get(hash);
+    // If credentials change during the lookup, this is no longer the cache that is used afterwards.
+    const tokens = this.#tokens;
+    const cached = tokens.get(hash);
     if (cached !== undefined) return cached.expiresAt === null || cached.expiresAt > now ? cached : undefined;
     const token = await findToken(this.#store, hash, now);
-    if (token !== undefined && this.#version === before && this.#store.changes.of(tables) === before) this.#tokens.set(hash, token);
+    if (token === undefined) return undefined;
+    if (tokens.size >= this.#maxTokens) tokens.clear();
+    tokens.set(hash, token);
     return token;
   }
 }

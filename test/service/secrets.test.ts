@@ -1,0 +1,105 @@
+/** Secrets that the service encrypts, hashes, or signs. */
+import { Buffer } from 'node:buffer';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SecretBox, UnreadableSecretError } from '../../src/service/secret-box.ts';
+import { isSameHash, newSecret, secretHash } from '../../src/service/secret-hash.ts';
+import { type Grant, UrlSigner } from '../../src/service/signed-urls.ts';
+import { temporaryDirectory } from '../support/temporary.ts';
+
+const keyFile = async () => join(await temporaryDirectory(), 'secrets.key');
+
+describe('a box for secrets', () => {
+  it('opens what it has sealed, also after a restart, and never seals in the same way twice', async () => {
+    const file = await keyFile();
+    const box = await SecretBox.open(file);
+    for (const text of ['', 'x', 'schlüssel 🔑'.repeat(1_000)]) {
+      const sealed = box.seal(text, 'connection 1');
+      expect(sealed).toMatch(/^v1\.[\w-]+$/);
+      expect(box.seal(text, 'connection 1')).not.toBe(sealed);
+      expect((await SecretBox.open(file)).open(sealed, 'connection 1')).toBe(text);
+    }
+  });
+
+  it('does not open what belongs to another owner or box, was changed, or has another form', async () => {
+    const box = await SecretBox.open(await keyFile());
+    const sealed = box.seal('secret', 'connection 1');
+    const refused = (text: string, owner = 'connection 1', from = box) =>
+      expect(() => from.open(text, owner), text).toThrow(
+        expect.objectContaining({ name: 'UnreadableSecretError', message: 'the stored secret was encrypted with another key' }),
+      );
+    refused(sealed, 'connection 2');
+    refused(sealed, 'connection 1', await SecretBox.open(await keyFile()));
+    for (let index = 3; index < sealed.length - 1; index += 5)
+      refused(`${sealed.slice(0, index)}${sealed[index] === 'A' ? 'B' : 'A'}${sealed.slice(index + 1)}`);
+    refused(`v2.${sealed.slice(3)}`);
+    for (const text of ['', 'v1.', 'secret', sealed.slice(0, -4), `v1.${Buffer.alloc(27).toString('base64url')}`]) refused(text);
+    expect(new UnreadableSecretError()).toBeInstanceOf(Error);
+  });
+
+  it('has a key that only its owner can read, and repairs its permissions', async () => {
+    const file = await keyFile();
+    await SecretBox.open(file);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const key = await readFile(file, 'utf8');
+    expect(key).toMatch(/^[\w-]{43}\n$/);
+    await chmod(file, 0o644);
+    await SecretBox.open(file);
+    expect([(await stat(file)).mode & 0o777, await readFile(file, 'utf8')]).toEqual([0o600, key]);
+  });
+
+  it('is not opened with an invalid key, or where no key can be written', async () => {
+    const file = await keyFile();
+    for (const key of ['', 'short', Buffer.alloc(33).toString('base64url')]) {
+      await writeFile(file, key);
+      await expect(SecretBox.open(file)).rejects.toMatchObject({ code: 'secret_key_invalid', exit: 1 });
+      expect(await readFile(file, 'utf8')).toBe(key);
+    }
+    await expect(SecretBox.open(join(await temporaryDirectory(), 'missing', 'key'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
+describe('a secret that the service issues', () => {
+  it('is random, has a prefix, and is compared by its hash', () => {
+    const [one, other] = [newSecret('token'), newSecret('token')];
+    expect([one, other]).toEqual([expect.stringMatching(/^aops_token_[\w-]{43}$/), expect.stringMatching(/^aops_token_[\w-]{43}$/)]);
+    expect(one).not.toBe(other);
+    expect(isSameHash(secretHash(one), secretHash(one))).toBe(true);
+    expect(isSameHash(secretHash(one), secretHash(other))).toBe(false);
+    for (const hash of ['', secretHash(one).slice(1), `${secretHash(one)}0`]) expect(isSameHash(hash, secretHash(one)), hash).toBe(false);
+  });
+});
+
+describe('a signed URL', () => {
+  const signer = new UrlSigner(Buffer.alloc(32, 1).toString('base64url'));
+  const grant: Grant = { kind: 'upload', sandboxId: 's', path: 'a.txt' };
+  const { token, expiresAt } = signer.sign(grant, 1_000);
+  const refused = (text: string, error: string, from = signer, now = 1_000) =>
+    expect(() => from.verify(text, now), text).toThrow(expect.objectContaining({ status: 403, error }));
+
+  it('allows exactly what was signed until it expires', () => {
+    expect(expiresAt).toBe(901_000);
+    expect(signer.verify(token, 900_999)).toEqual(grant);
+    refused(token, 'url_expired', signer, 901_000);
+  });
+
+  it('allows nothing if it was changed or signed with another key', () => {
+    const [payload = '', signature = ''] = token.split('.');
+    const other = Buffer.from(JSON.stringify({ ...grant, path: 'b.txt', expiresAt })).toString('base64url');
+    for (const text of [
+      '',
+      '.',
+      payload,
+      `${payload}.`,
+      `.${signature}`,
+      `${token}.`,
+      `${token}.more`,
+      `${other}.${signature}`,
+      `${payload}.${signature.slice(1)}`,
+      `${payload}.${'A'.repeat(signature.length)}`,
+    ])
+      refused(text, 'invalid_signature');
+    refused(token, 'invalid_signature', new UrlSigner(Buffer.alloc(32, 2).toString('base64url')));
+  });
+});
