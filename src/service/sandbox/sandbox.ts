@@ -216,7 +216,7 @@ export class Sandbox {
     try {
       const { size, mtime } = await handle.stat();
       const start = range?.start ?? 0;
-      const end = Math.min(range?.end ?? size - 1, size - 1);
+      const end = Math.min(range?.end ?? Infinity, size - 1);
       return { stream: byteStream(handle, start, end), size, modifiedAt: mtime };
     } catch (error) {
       await handle.close();
@@ -260,7 +260,6 @@ export class Sandbox {
       stats: await lstat(path.join(directory.real, name)).catch(unlessTrouble),
     };
     if (place.stats?.isDirectory()) return directoryEntry(place);
-    if (!place.stats?.isFile()) return undefined;
     // Removed, replaced, or unreadable since the directory was read: not part of the listing.
     const handle = await this.#openFile(place).catch(unlessTrouble);
     try {

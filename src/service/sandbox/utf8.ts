@@ -6,7 +6,7 @@
  */
 export function wholeCharacters(bytes: Uint8Array): number {
   const end = bytes.length;
-  for (let back = 1; back <= Math.min(3, end); back++) {
+  for (let back = 1; back <= 3; back++) {
     const byte = bytes[end - back] as number;
     if (byte >= 0x80 && byte < 0xc0) continue;
     const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;

@@ -1,7 +1,10 @@
+import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { requestedRange } from '../../../src/service/http/range.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { onDiskCall } from '../helpers/disk-calls.ts';
 import { type Api, started } from '../helpers/service.ts';
 
 const megabyte = 1024 * 1024;
@@ -75,6 +78,59 @@ describe('a download', () => {
     expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);
     clock.advance(1);
     expect(await refused(url)).toEqual([403, 'url_expired']);
+  });
+});
+
+/** The place of an uploaded file on the disk, its URL, and a replacement of it that has another size. */
+async function uploadedFile(api: Api) {
+  const { sandbox_id } = await api.ok('createSandbox');
+  const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a.bin' } });
+  await api.send('PUT', granted.upload_url, { anonymous: true, body: '\0old' });
+  const { run } = await api.ok('startRun', { body: { agent_id: await api.agent(), sandbox_id } });
+  await api.until(run.id, 'completed');
+  const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'a.bin' } });
+  const place = join(await realpath(api.dataDirectory), 'sandboxes', sandbox_id, 'workspace', 'a.bin');
+  let version = 0;
+  const replace = async () => {
+    version += 1;
+    await writeFile(`${place}.new`, `\0new${'!'.repeat(version)}`);
+    await rename(`${place}.new`, place);
+  };
+  return { place, replace, url: data.download_url as string };
+}
+
+describe('a file that is replaced while it is downloaded', () => {
+  it('is sent as it is after the replacement, with the headers of that version', async () => {
+    const api = await started();
+    const { place, replace, url } = await uploadedFile(api);
+    const old = await api.send('GET', url, { anonymous: true });
+    onDiskCall('after', 'open', place, replace);
+    const answer = await api.send('GET', url, { anonymous: true });
+    expect([answer.status, answer.text, answer.headers['content-length']]).toEqual([200, '\0new!', '5']);
+    expect(answer.headers.etag).not.toBe(old.headers.etag);
+  });
+
+  it('is refused if it is replaced each time', async () => {
+    const api = await started();
+    const { place, replace, url } = await uploadedFile(api);
+    const again = async () => {
+      onDiskCall('after', 'open', place, again);
+      await replace();
+    };
+    onDiskCall('after', 'open', place, again);
+    const answer = await api.send('GET', url, { anonymous: true });
+    expect([answer.status, answer.body]).toMatchObject([409, { error: 'file_changing' }]);
+  });
+
+  it('is not found once it is gone, or its sandbox is', async () => {
+    const api = await started();
+    const { place, url } = await uploadedFile(api);
+    await rm(place);
+    expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'file_not_found' });
+    await mkdir(place);
+    expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'not_a_file' });
+    await rm(dirname(dirname(place)), { recursive: true });
+    expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'sandbox_not_found' });
   });
 });
 

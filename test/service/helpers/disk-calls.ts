@@ -6,9 +6,13 @@ import { afterTest } from '../../support/temporary.ts';
 
 type Call = 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'rm';
 
-/** Does something right before or after the first call of a function of node:fs/promises with this path; its results stay unchanged. */
-export function onDiskCall(when: 'before' | 'after', call: Call, path: string, action: () => Promise<unknown>): void {
+/**
+ * Does something right before or after the first call of a function of node:fs/promises with this path; its results stay unchanged.
+ * If the action rejects, so does the call.
+ */
+export function onDiskCall(when: 'before' | 'after', call: Call, path: string | RegExp, action: () => Promise<unknown>): void {
   let isDone = false;
+  const isSame = (other: string): boolean => (typeof path === 'string' ? other === path : path.test(other));
   const real = promises[call] as (...values: unknown[]) => Promise<unknown>;
   const act = async (): Promise<void> => {
     isDone = true;
@@ -16,7 +20,7 @@ export function onDiskCall(when: 'before' | 'after', call: Call, path: string, a
     await action();
   };
   const spy = vi.spyOn(promises, call as 'rm').mockImplementation((async (...values: unknown[]) => {
-    const isFirst = !isDone && values[0] === path;
+    const isFirst = !isDone && isSame(String(values[0]));
     if (isFirst && when === 'before') await act();
     try {
       return await real(...values);

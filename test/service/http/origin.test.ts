@@ -29,6 +29,8 @@ describe('the host of a request', () => {
     ['loopback', local, 'evil.example', 'host_not_allowed'],
     ['loopback', local, undefined, 'invalid_request'],
     ['loopback', local, '', 'invalid_request'],
+    ['loopback', local, '127.0.0.1:99999', 'invalid_request'],
+    ['loopback', local, 'name@127.0.0.1', 'invalid_request'],
     ['a name', named, 'machine.local:80', 'http://machine.local'],
     ['a name', named, 'localhost', 'http://localhost'],
     ['a name', named, 'other.local', 'host_not_allowed'],

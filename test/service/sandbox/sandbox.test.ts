@@ -1,12 +1,30 @@
 import { execFileSync } from 'node:child_process';
-import { lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hasCode, locate, namesOf } from '../../../src/service/sandbox/paths.ts';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import { eventually } from '../../support/eventually.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { fileHandles } from '../helpers/disk.ts';
+import { onDiskCall } from '../helpers/disk-calls.ts';
 
 let base: string;
 let outside: string;
@@ -233,8 +251,9 @@ describe('links', () => {
     }
   });
 
-  it('does not wait for named pipes', async () => {
+  it('does not wait for named pipes, nor open them, which a command that writes to one would notice', async () => {
     execFileSync('mkfifo', [onDisk('pipe')]);
+    onDiskCall('before', 'open', onDisk('pipe'), () => Promise.reject(new Error('The pipe was opened.')));
     await expect(sandbox.read('pipe', 10)).rejects.toMatchObject(refused(400, 'not_a_file'));
     await expect(sandbox.write('pipe', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
     expect(await sandbox.list('')).toEqual([]);
@@ -293,8 +312,61 @@ describe('read', () => {
     expect(await stream({ start: 2, end: 4 })).toBe('234');
     expect(await stream({ start: 8, end: 99 })).toBe('89');
     expect(await stream({ start: 10, end: 20 })).toBe('');
+    expect(await stream({ start: 0, end: 0 })).toBe('0');
+    const growing = await sandbox.openRead('a');
+    await appendFile(onDisk('a'), 'later');
+    expect((await buffer(growing.stream)).toString()).toBe('0123456789');
     await sandbox.write('a', Buffer.from(''));
     expect((await buffer((await sandbox.openRead('a')).stream)).length).toBe(0);
+  });
+
+  it('judges only the first 64 KiB', async () => {
+    await sandbox.write('t', Buffer.concat([Buffer.alloc(64 * 1024, 'x'), Buffer.from([0])]));
+    expect((await sandbox.stat('t')).isText).toBe(true);
+    await sandbox.write('t', Buffer.concat([Buffer.alloc(64 * 1024 - 1, 'x'), Buffer.from([0])]));
+    expect((await sandbox.stat('t')).isText).toBe(false);
+  });
+
+  it('is complete if the disk returns fewer bytes than requested, and ends if the file became shorter', async () => {
+    await sandbox.write('a', Buffer.from('0123456789'));
+    const handles = await fileHandles();
+    const { read, stat } = handles as unknown as Record<'read' | 'stat', (...values: unknown[]) => Promise<never>>;
+    const spies = [
+      vi.spyOn(handles, 'read').mockImplementation(function (this: unknown, bytes: unknown, offset: unknown, length: unknown, at: unknown) {
+        return read.call(this, bytes, offset, Math.min(Number(length), 3), at);
+      } as never),
+    ];
+    afterTest(() => spies.forEach((spy) => void spy.mockRestore()));
+    expect(await text('a')).toBe('0123456789');
+    spies.push(
+      vi.spyOn(handles, 'stat').mockImplementation(async function (this: unknown) {
+        const stats = await stat.call(this);
+        await truncate(onDisk('a'), 4);
+        return stats;
+      } as never) as never,
+    );
+    expect(await text('a')).toBe('0123');
+  });
+
+  it('reports problems of the host, and leaves no file open', async () => {
+    await sandbox.write('a', Buffer.from('0123456789'));
+    await sandbox.write('d/b', Buffer.from(''));
+    const failure = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
+    for (const attempt of [() => sandbox.read('a', 5), () => sandbox.list('')]) {
+      onDiskCall('before', 'open', onDisk('a'), failure('EMFILE'));
+      await expect(attempt()).rejects.toMatchObject({ code: 'EMFILE' });
+    }
+    onDiskCall('before', 'open', onDisk('a'), failure('EACCES'));
+    expect((await sandbox.list('')).map(({ name }) => name)).toEqual(['d']);
+    await sandbox.read('a', 5);
+    await sandbox.stat('a');
+    await sandbox.list('');
+    await buffer((await sandbox.openRead('a', { start: 20, end: 30 })).stream);
+    await buffer((await sandbox.openRead('d/b')).stream);
+    onDiskCall('before', 'readlink', /^\/proc\/self\/fd/, () => rename(sandbox.directory, `${sandbox.directory}-moved`));
+    await expect(sandbox.read('a', 5)).rejects.toMatchObject(refused(400, 'invalid_path'));
+    const links = async () => Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+    await eventually('no file is open', async () => !(await links()).some((link) => link.startsWith(base)), 5_000);
   });
 });
 
@@ -316,6 +388,24 @@ describe('write', () => {
     expect((await sandbox.list('')).map((entry) => entry.name)).toEqual(['a']);
     expect(await stagingFiles()).toEqual([]);
     expect((await sandbox.write('a', chunks(), { limit: 20 })).size).toBe(20);
+    expect((await sandbox.write('a', Buffer.from('12345'), { limit: 5 })).size).toBe(5);
+  });
+
+  it.each([
+    ['open', /staging/],
+    ['rename', /staging/],
+  ] as const)('reports that the disk failed to %s the new file, and leaves nothing behind', async (call, place) => {
+    await sandbox.write('a', Buffer.from('old'));
+    onDiskCall('before', call, place, () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })));
+    await expect(sandbox.write('a', Buffer.from('new'))).rejects.toMatchObject({ code: 'ENOSPC' });
+    expect([await text('a'), await stagingFiles()]).toEqual(['old', []]);
+  });
+
+  it('has its bytes on the disk before the file appears', async () => {
+    const sync = vi.spyOn(await fileHandles(), 'sync').mockRejectedValueOnce(Object.assign(new Error('EIO'), { code: 'EIO' }));
+    afterTest(() => sync.mockRestore());
+    await sandbox.write('a', Buffer.from('old')).catch(() => undefined);
+    expect([sync.mock.calls.length, await sandbox.list(''), await stagingFiles()]).toEqual([1, [], []]);
   });
 
   it('leaves nothing behind when the data ends in an error', async () => {
