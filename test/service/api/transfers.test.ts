@@ -2,7 +2,6 @@ import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { requestedRange } from '../../../src/service/http/range.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 import { type Api, started } from '../helpers/service.ts';
@@ -158,18 +157,4 @@ it('removes an unused sandbox after a day, but not one that a run uses', async (
   clock.set(Date.parse(unused.expires_at));
   while ((await api.call('listSandboxFiles', { params: { sandbox_id: unused.sandbox_id } })).status !== 404);
   expect((await api.call('listSandboxFiles', { params: { sandbox_id: used.sandbox_id } })).status).toBe(200);
-});
-
-it.each([
-  ['bytes=0-0', { start: 0, end: 0 }],
-  ['bytes=5-99', { start: 5, end: 9 }],
-  ['bytes=-99', { start: 0, end: 9 }],
-  ['bytes=-0', 'unsatisfiable'],
-  ['bytes=10-', 'unsatisfiable'],
-  ['bytes=4-2', undefined],
-  ['bytes=-', undefined],
-  ['bytes=0-1,3-4', undefined],
-  ['items=0-1', undefined],
-])('reads the range %s of ten bytes', (range, expected) => {
-  expect(requestedRange({ range }, { size: 10, etag: '"e"' })).toEqual(expected);
 });
