@@ -1,0 +1,149 @@
+/** What the client does around the attempts at a request. */
+import { describe, expect, it } from 'vitest';
+import { RetryBudget } from '../../src/client/retry-budget.ts';
+import { answer, json, nothing } from '../faults/raw-server.ts';
+import { failureOf, newClient, scripted } from './harness.ts';
+
+const getRun = { params: { run_id: 'r1' } };
+const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
+const fine = json(200, { run: { id: 'r1' } });
+const created = json(201, { run: {} });
+const busy = json(503, { error: 'unavailable' });
+const closing = (body: string) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const { signal } = new AbortController();
+/** A connection can be reused shortly after its response was complete. */
+const connectionIsFree = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('a request that is not retried', () => {
+  it.each([
+    ['because its caller retries', {}, { once: true }],
+    ['because nothing is retried', { retryBudget: new RetryBudget({ never: true }) }, {}],
+  ])('%s fails with the first failure', async (_, options, callOptions) => {
+    for (const step of [busy, nothing('reset')]) {
+      const server = (await scripted()).always(step);
+      const { client, clock } = newClient(server.url, options);
+      expect(await failureOf(client.call('getRun', getRun, callOptions))).toMatchObject({ exit: 8 });
+      expect([server.requests.length, clock.waits]).toEqual([1, []]);
+    }
+  });
+
+  it('waits for the rate limit all the same', async () => {
+    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '2' }), fine);
+    const { client, clock } = newClient(server.url);
+    await client.call('getRun', getRun, { once: true });
+    expect(clock.waits).toEqual([2_100]);
+  });
+});
+
+describe('a change on a connection that the service has closed', () => {
+  it('is sent again immediately, without a wait and under the same key', async () => {
+    const server = await scripted(created, nothing('reset'), created);
+    const { client, clock, events } = newClient(server.url);
+    await client.call('startRun', start);
+    await connectionIsFree();
+    await client.call('startRun', start);
+    const [first, second, third] = server.requests;
+    expect([second?.connection, third?.headers['idempotency-key']]).toEqual([first?.connection, second?.headers['idempotency-key']]);
+    expect(events.filter(({ type }) => type === 'retry')).toMatchObject([{ waitMilliseconds: 0, attempt: 1 }]);
+    expect(clock.waits).toEqual([0]);
+  });
+
+  it('is retried with a wait if it was the first request of its connection, or part of an answer has arrived', async () => {
+    const fresh = await scripted(nothing('reset'), created);
+    const one = newClient(fresh.url);
+    await one.client.call('startRun', start);
+    expect(one.clock.waits).toEqual([250]);
+    const server = await scripted(created, { after: 'request', bytes: () => closing('{').slice(0, 20), ending: 'close' }, created);
+    const other = newClient(server.url);
+    await other.client.call('startRun', start);
+    await connectionIsFree();
+    await other.client.call('startRun', start);
+    expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
+    expect(other.clock.waits).toEqual([250]);
+  });
+});
+
+describe('a key of the user', () => {
+  it('that was used before is reported, unless an attempt of this command may have used it', async () => {
+    const replayed = json(201, { run: {} }, { 'idempotency-replayed': 'true' });
+    const isReported = async (steps: Parameters<typeof scripted>, options = {}): Promise<boolean> => {
+      const { client, events } = newClient((await scripted(...steps)).url, options);
+      await client.call('startRun', start);
+      return events.some(({ type }) => type === 'replayed');
+    };
+    expect(await isReported([replayed], { idempotencyKey: 'mine' })).toBe(true);
+    expect(await isReported([busy, replayed], { idempotencyKey: 'mine' })).toBe(false);
+    expect(await isReported([replayed])).toBe(false);
+    expect(await isReported([created], { idempotencyKey: 'mine' })).toBe(false);
+  });
+});
+
+describe('the wait of a transfer', () => {
+  const failure = new Error('The upload broke off.');
+  const withHeaders = (seconds: number) => ({ 'retry-after': String(seconds) });
+
+  it('grows, and is at least as long as requested', async () => {
+    const { client, clock, events } = newClient('http://127.0.0.1:1');
+    await client.backOff(0, failure, signal);
+    await client.backOff(2, failure, signal);
+    await client.backOff(0, failure, signal, withHeaders(60));
+    expect(clock.waits).toEqual([250, 1_000, 62_500]);
+    expect(events[1]).toEqual({ type: 'retry', waitMilliseconds: 1_000, reason: 'The upload broke off', attempt: 3 });
+  });
+
+  it('is not started if it is longer than the user allows, or if there are no retries left', async () => {
+    const { client, clock } = newClient('http://127.0.0.1:1');
+    expect(await failureOf(client.backOff(0, failure, signal, withHeaders(61)))).toMatchObject({ exit: 7 });
+    for (let count = 0; count < 100; count += 1) await client.backOff(0, failure, signal);
+    expect(await failureOf(client.backOff(0, failure, signal))).toBe(failure);
+    expect(clock.waits).toHaveLength(100);
+  });
+
+  it('ends with its signal, and with the client', async () => {
+    const controller = new AbortController();
+    const { client } = newClient('http://127.0.0.1:1', { hold: true });
+    const aborted = failureOf(client.backOff(0, failure, controller.signal));
+    const closed = failureOf(client.backOff(0, failure, signal));
+    controller.abort(new Error('enough'));
+    expect(await aborted).toMatchObject({ message: 'enough' });
+    await client.close();
+    expect(await closed).toMatchObject({ message: 'The client was closed.' });
+  });
+});
+
+describe('listeners', () => {
+  it('hear of waits for the rate limit until they are removed', async () => {
+    const limited = json(429, { error: 'rate_limited' }, { 'retry-after': '2' });
+    const server = await scripted(limited, fine, limited, fine);
+    const { client } = newClient(server.url);
+    const waits: number[] = [];
+    const remove = client.onWaiting((milliseconds) => waits.push(milliseconds));
+    await client.call('getRun', getRun);
+    remove();
+    await client.call('getRun', getRun);
+    expect(waits).toEqual([2_100]);
+  });
+
+  it('see each attempt, with the type of the credential only', async () => {
+    const server = await scripted(answer(404, '{}', { 'x-request-id': 'one' }));
+    const { client, events } = newClient(`${server.url}/api/`);
+    await failureOf(client.call('startRun', start));
+    expect(events).toMatchObject([
+      {
+        type: 'trace',
+        method: 'POST',
+        url: `${server.url}/api/v2/teams/t1/runs`,
+        status: 404,
+        requestHeaders: { authorization: 'Bearer ***', 'user-agent': 'aops/test', 'idempotency-key': expect.stringMatching(/^aops-/) },
+        responseHeaders: { 'x-request-id': 'one' },
+      },
+    ]);
+    const lost = newClient((await scripted(nothing('reset'), fine)).url);
+    await lost.client.call('getRun', getRun);
+    expect(lost.events[0]).toMatchObject({
+      type: 'trace',
+      reason: 'the connection was reset',
+      requestHeaders: { authorization: 'Bearer ***' },
+    });
+  });
+});
