@@ -62,6 +62,9 @@ describe('a genuine delivery', () => {
   it('is recent within the tolerance, in both directions', () => {
     const at = (offset: number) => verify(signed('x', { at: seconds + offset }), 'x');
     expect([at(-300).valid, at(300).valid]).toEqual([true, true]);
+    expect([at(-9), at(9)]).toMatchObject([{ age_seconds: 9 }, { age_seconds: -9 }]);
+    const moment = verifyDelivery({ headers: signed('x'), body: Buffer.from('x') }, { secrets: [key], now: now + 1_999 });
+    expect(moment).toMatchObject({ age_seconds: 1, timestamp: '2026-07-18T09:00:00.000Z' });
     expect(at(-301)).toMatchObject({ valid: false, reason: 'too_old' });
     expect(at(301)).toMatchObject({ valid: false, reason: 'too_new' });
     expect(verify(signed('x', { at: seconds - 9 }), 'x', 8_000)).toMatchObject({
@@ -116,6 +119,23 @@ describe('a header', () => {
       reason: 'malformed_header',
       message: expect.stringContaining(word),
     });
+  });
+
+  it('can be surrounded by spaces', () => {
+    const headers = signed('x').map(([name, value]): [string, string] => [` ${name} `, ` ${value} `]);
+    expect(verify(headers, 'x').valid).toBe(true);
+  });
+
+  it('of no scheme at all leads to a hint about all three', () => {
+    expect(verify([], 'x')).toMatchObject({ hint: 'Pass all three headers: webhook-id, webhook-timestamp, webhook-signature.' });
+    expect(verify([['x-hub-signature-256', 'sha256=ab']], 'x')).toMatchObject({ hint: expect.stringContaining('x-hub-signature-256') });
+  });
+
+  it('webhook-timestamp has at most 11 digits', () => {
+    const at = (value: string) => verify(replaced(signed('x'), 'webhook-timestamp', value), 'x');
+    expect(at('99999999999')).toMatchObject({ reason: 'no_match' });
+    expect(at('100000000000')).toMatchObject({ reason: 'malformed_header', hint: expect.stringContaining('milliseconds') });
+    expect(at('soon')).toMatchObject({ reason: 'malformed_header', hint: expect.stringContaining('digits only') });
   });
 
   it('of another scheme is named', () => {
@@ -174,10 +194,26 @@ describe('a signature that was computed incorrectly', () => {
     ['only the body', key, 'x', 'only the body'],
     ['no id', key, `${seconds}.x`, 'without the ID'],
     ['no time', key, 'm.x', 'without the time'],
+    ['the time first', key, `${seconds}.m.x`, 'the time before the ID'],
+    ['no body', key, `m.${seconds}.`, 'as if the body were empty'],
     ['the secret as text', secret, `m.${seconds}.x`, 'secret as text'],
     ['the secret as text without its prefix', secret.slice(6), `m.${seconds}.x`, 'without whsec_'],
   ])('from %s is explained', (_, by, content, word) => {
     expect(verify(mac(by, content), 'x')).toMatchObject({ reason: 'wrong_signing', message: expect.stringContaining(word) });
+  });
+
+  it('is explained with any of several secrets', () => {
+    const others = [randomBytes(32), randomBytes(32)];
+    const explained = (headers: [string, string][], body: string, secrets: Uint8Array[]) =>
+      verifyDelivery({ headers, body: Buffer.from(body) }, { secrets, now });
+    const [first = key, second = key] = others;
+    expect(explained(mac(secret, `m.${seconds}.x`), 'x', [first, key, second])).toMatchObject({
+      reason: 'wrong_signing',
+      message: expect.stringContaining('secret as text, but'),
+    });
+    expect(explained(signed('x'), 'x\n', [first, key])).toMatchObject({ reason: 'body_altered' });
+    expect(explained(mac(key, 'x'), 'x', [first, key])).toMatchObject({ reason: 'wrong_signing' });
+    expect(explained(signed('x'), 'x', others)).toMatchObject({ reason: 'no_match' });
   });
 
   it('with another secret matches nothing', () => {
@@ -199,6 +235,17 @@ describe('a secret', () => {
       }
     })();
     expect(error?.message).toBe('SECRET is not a webhook secret.');
+  });
+
+  it('has at least 16 bytes', () => {
+    expect(secretKey(`whsec_${Buffer.alloc(16, 1).toString('base64')}`, 'it')).toHaveLength(16);
+    expect(() => secretKey(`whsec_${Buffer.alloc(15, 1).toString('base64')}`, 'it')).toThrow('it is not a webhook secret.');
+  });
+
+  it.each(['-', '_', ' ', '\n', '='])('cannot contain %j', (character) => {
+    const text = Buffer.alloc(18, 0xfb).toString('base64');
+    expect(secretKey(text, 'it')).toHaveLength(18);
+    expect(() => secretKey(`${text.slice(0, 3)}${character}${text.slice(4)}`, 'it')).toThrow('it is not a webhook secret.');
   });
 
   it('can be passed without its prefix and with a line feed', () => {

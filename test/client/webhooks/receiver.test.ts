@@ -1,0 +1,179 @@
+/** Receiving deliveries over HTTP, and passing them on. */
+import { randomBytes } from 'node:crypto';
+import http from 'node:http';
+import { connect } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it } from 'vitest';
+import { forwarder } from '../../../src/client/webhooks/forward.ts';
+import { type ReceivedDelivery, receiveWebhooks } from '../../../src/client/webhooks/receiver.ts';
+import { answer, nothing } from '../../faults/raw-server.ts';
+import { ManualClock } from '../../service/helpers/clock.ts';
+import { closedPort } from '../../support/ports.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { scripted } from '../harness.ts';
+
+const key = randomBytes(32);
+const clock = new ManualClock();
+const mebibyte = 1024 * 1024;
+
+function signed(body: string, id = 'msg_1', by: Uint8Array = key): Record<string, string> {
+  const time = new Date(clock.now());
+  const signature = new Webhook(Buffer.from(by).toString('base64')).sign(id, time, body);
+  return { 'webhook-id': id, 'webhook-timestamp': String(clock.now() / 1_000), 'webhook-signature': signature };
+}
+
+/** A receiver whose caller answers with this status. */
+async function newReceiver(onDelivery: (delivery: ReceivedDelivery) => Promise<number> = async () => 204) {
+  const deliveries: ReceivedDelivery[] = [];
+  const receiver = await receiveWebhooks({
+    port: 0,
+    secrets: [key],
+    clock,
+    onDelivery: (delivery) => {
+      deliveries.push(delivery);
+      return onDelivery(delivery);
+    },
+  });
+  afterTest(() => receiver.close());
+  return { receiver, deliveries };
+}
+
+/** Sends a request and returns the status and the headers of its response. */
+const send = (url: string, headers: http.OutgoingHttpHeaders, body: string | Buffer = '', method = 'POST') =>
+  new Promise<{ status: number | undefined; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
+    const request = http.request(url, { method, headers, agent: false }, (response) => {
+      response.resume().on('end', () => resolve({ status: response.statusCode, headers: response.headers }));
+    });
+    request.on('error', reject).end(body);
+  });
+
+describe('a receiver', () => {
+  it('passes on a genuine delivery as it was received, and answers with the status of its caller', async () => {
+    const { receiver, deliveries } = await newReceiver();
+    const headers = { ...signed('{"a":"é"}'), 'X-Twice': ['1', '2'] };
+    const response = await send(receiver.url, headers, '{"a":"é"}');
+    expect(response).toMatchObject({ status: 204, headers: { connection: 'close' } });
+    expect(deliveries).toMatchObject([{ verdict: { valid: true, id: 'msg_1' }, duplicate: false }]);
+    expect(deliveries[0]?.body.toString()).toBe('{"a":"é"}');
+    expect(deliveries[0]?.headers.filter(([name]) => name === 'X-Twice')).toEqual([
+      ['X-Twice', '1'],
+      ['X-Twice', '2'],
+    ]);
+  });
+
+  it('recognises a delivery that is repeated, but not by the ID of one that is not genuine', async () => {
+    const { receiver, deliveries } = await newReceiver();
+    const forged = signed('x', 'msg_1', randomBytes(32));
+    for (const headers of [forged, signed('x'), signed('x'), signed('x', 'msg_2'), forged]) await send(receiver.url, headers, 'x');
+    expect(deliveries.map(({ verdict, duplicate }) => [verdict.valid, duplicate])).toEqual([
+      [false, false],
+      [true, false],
+      [true, true],
+      [true, false],
+      [false, false],
+    ]);
+  });
+
+  it('answers 400 to a delivery that is not genuine, whatever its caller says', async () => {
+    const { receiver, deliveries } = await newReceiver();
+    expect(await send(receiver.url, signed('x'), 'y')).toMatchObject({ status: 400 });
+    expect(deliveries).toMatchObject([{ verdict: { valid: false, reason: 'no_match' } }]);
+  });
+
+  it('answers 500 if its caller fails', async () => {
+    const { receiver } = await newReceiver(() => Promise.reject(new Error('no')));
+    expect(await send(receiver.url, signed('x'), 'x')).toMatchObject({ status: 500 });
+  });
+
+  it('accepts only POST', async () => {
+    const { receiver, deliveries } = await newReceiver();
+    expect(await send(receiver.url, {}, '', 'GET')).toMatchObject({ status: 405, headers: { connection: 'close' } });
+    expect(deliveries).toEqual([]);
+  });
+
+  it('accepts at most 10 MiB', async () => {
+    const { receiver, deliveries } = await newReceiver();
+    expect(await send(receiver.url, {}, Buffer.alloc(10 * mebibyte))).toMatchObject({ status: 400 });
+    expect(deliveries).toHaveLength(1);
+    // What exceeds the limit is not sent, so that the response cannot be lost.
+    const { port } = new URL(receiver.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    afterTest(() => socket.destroy());
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${20 * mebibyte}\r\n\r\n`);
+    socket.write(Buffer.alloc(10 * mebibyte + 1));
+    const [first] = (await new Promise<Buffer>((resolve) => socket.once('data', resolve))).toString().split('\r\n');
+    expect(first).toBe('HTTP/1.1 413 Payload Too Large');
+    expect(deliveries).toHaveLength(1);
+  });
+
+  it('answers deliveries in progress before it closes', async () => {
+    let finish: (status: number) => void = () => undefined;
+    let received: () => void = () => undefined;
+    const arrived = new Promise<void>((resolve) => (received = resolve));
+    const { receiver } = await newReceiver(() => {
+      received();
+      return new Promise((resolve) => (finish = resolve));
+    });
+    const response = send(receiver.url, signed('x'), 'x');
+    await arrived;
+    let isClosed = false;
+    const closed = receiver.close().then(() => {
+      isClosed = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isClosed).toBe(false);
+    finish(202);
+    expect(await response).toMatchObject({ status: 202 });
+    await closed;
+  });
+
+  it('reports a port that is in use', async () => {
+    const { receiver } = await newReceiver();
+    const port = Number(new URL(receiver.url).port);
+    const other = receiveWebhooks({ port, secrets: [key], clock, onDelivery: async () => 204 });
+    await expect(other).rejects.toMatchObject({ exit: 2, code: 'port_in_use', message: `Cannot listen on port ${port} (EADDRINUSE).` });
+  });
+});
+
+describe('forwarding', () => {
+  const delivery = (headers: [string, string][]): ReceivedDelivery => ({
+    verdict: { valid: true, id: 'm', timestamp: '', age_seconds: 0 },
+    duplicate: false,
+    headers,
+    body: Buffer.from([0, 255, 10]),
+  });
+  const forwarderTo = (url: string) => {
+    const target = forwarder(url);
+    afterTest(() => target.close());
+    return target;
+  };
+
+  it('sends the same bytes, with the headers that belong to them and no others', async () => {
+    const server = await scripted(answer(202, 'thanks'), answer(200, ''));
+    const target = forwarderTo(`${server.url}/hook?a=b`);
+    const names = ['Content-Type', 'User-Agent', 'Webhook-Id', 'Webhook-Timestamp', 'Webhook-Signature', 'Authorization', 'Cookie', 'Host'];
+    expect(await target.forward(delivery(names.map((name) => [name, 'value'])))).toEqual({ status: 202 });
+    const [request] = server.requests;
+    expect(request).toMatchObject({ method: 'POST', path: '/hook?a=b', body: Buffer.from([0, 255, 10]) });
+    expect(
+      Object.entries(request?.headers ?? {})
+        .filter(([, value]) => value === 'value')
+        .map(([name]) => name),
+    ).toEqual(names.slice(0, 5).map((name) => name.toLowerCase()));
+    expect(await target.forward(delivery([]))).toEqual({ status: 200 });
+  });
+
+  it('does not follow redirects', async () => {
+    const other = await scripted();
+    const server = await scripted(answer(307, '', { location: other.url }));
+    expect(await forwarderTo(server.url).forward(delivery([]))).toEqual({ status: 307 });
+    expect(other.connections).toBe(0);
+  });
+
+  it('reports why there is no response', async () => {
+    const refused = forwarderTo(`http://127.0.0.1:${await closedPort()}`);
+    expect(await refused.forward(delivery([]))).toEqual({ problem: 'the connection was refused' });
+    const lost = forwarderTo((await scripted(nothing('close'))).url);
+    expect(await lost.forward(delivery([]))).toEqual({ problem: expect.stringMatching(/closed/) });
+  });
+});
