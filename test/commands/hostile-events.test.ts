@@ -116,6 +116,17 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
     );
   });
 
+  it('shows the status and the request of a run on one line each', async () => {
+    const look = (status: string, request: HumanRequest | null) => ({ run: { id, status }, pending_human_request: request });
+    const client = clientOf({
+      getRun: [look(hostileText, null), look('waiting', ask('approval')), look('interrupted', null)],
+      listRunMessages: [{ messages: [], total: 0, limit: 50, offset: 0 }],
+    });
+    const text = await output(kind, client, async (context) => resultOf(context, await followRun(context, { id }, options)));
+    // A prompt shows the lines of a request.
+    if (onRequest !== 'prompt') expectNoFakeHint(text);
+  });
+
   it.each([0, 1, 2])('shows a generation with hostile question %i as harmless text', async (index) => {
     const artifact = (status: string) => ({ artifact: { id, status, title: hostileText, html_code_present: true } });
     const text = { id: 'm1', role: 'assistant', content: hostileText, created_at: createdAt, message: { type: 'text' } };

@@ -27,6 +27,49 @@ describe('lines', () => {
     expect(text).toBe(`error: ${hostileShown}\n  hint: run evil`);
   });
 
+  test('do not let an untrusted hint, request, or stack trace steer the terminal', () => {
+    const details = { status: 409, method: hostile, path: hostile, request_id: hostile, idempotency_key: hostile };
+    const error = new AopsError('x', { code: 'x', exit: 6, hint: `${hostile}\nhint: run evil`, details });
+    error.stack = hostile;
+    expect(renderError(error, { json: false, debug: true }).split('\n')).toEqual([
+      'error: x',
+      `  ${hostileShown} ${hostileShown} -> 409, request ${hostileShown}, idempotency key ${hostileShown}`,
+      `hint: ${hostileShown}`,
+      '  hint: run evil',
+      hostileShown,
+    ]);
+  });
+
+  test('show the message alone for what the user chose', () => {
+    const error = new AopsError('Left pending: Pay?', { code: 'run_waiting', exit: 12, hint: 'Answer it.', chosen: true });
+    expect(renderError(error, { json: false })).toBe('Left pending: Pay?\nhint: Answer it.');
+  });
+
+  test.each<[object, string]>([
+    [{}, ''],
+    [{ status: 409 }, '\n  the service -> 409'],
+    [{ method: 'GET', path: '/v2/runs' }, '\n  GET /v2/runs'],
+    [{ path: '/v2/runs', status: 503 }, '\n  /v2/runs -> 503'],
+    [{ request_id: 'req_1' }, '\n  request req_1'],
+    [{ idempotency_key: 'key_1' }, '\n  idempotency key key_1'],
+  ])('show what is known of the request: %j', (details, facts) => {
+    expect(renderError(new AopsError('x', { code: 'x', exit: 6, details }), { json: false })).toBe(`error: x${facts}`);
+  });
+
+  test('name an error without a message, and show a thrown text', () => {
+    expect(renderError(new TypeError(''), { json: false })).toBe('error: TypeError');
+    expect(renderError('just text', { json: false })).toBe('error: just text');
+  });
+
+  test('show at most five stack traces of causes, which can be circular', () => {
+    const error = new Error('round');
+    error.cause = error;
+    expect(renderError(error, { json: false, debug: true }).match(/caused by/g)).toHaveLength(4);
+    const bare = new Error('no stack');
+    delete bare.stack;
+    expect(renderError(bare, { json: false, debug: true })).toBe('error: no stack\nno stack');
+  });
+
   test('include stack traces and causes only with debug', () => {
     const error = new Error('outer', { cause: new Error('inner') });
     expect(renderError(error, { json: false })).toBe('error: outer');

@@ -95,6 +95,33 @@ describe('yaml, csv and id', () => {
   });
 });
 
+describe('unusual results', () => {
+  test.each<[string, unknown, Partial<RenderOptions> & Pick<RenderOptions, 'format'>, string]>([
+    ['nothing', undefined, { format: 'ndjson' }, ''],
+    ['null', null, { format: 'csv' }, '\r\n'],
+    ['null as JSON', null, { format: 'json' }, 'null\n'],
+    ['plain values', ['a', 1], { format: 'csv' }, 'value\r\na\r\n1\r\n'],
+    ['plain values among objects', ['a', { value: 2, b: 3 }], { format: 'csv' }, 'value,b\r\na,\r\n2,3\r\n'],
+    ['a text', 'a', { format: 'table' }, 'a\n'],
+    ['an array', [{ data: [1] }], { format: 'ndjson' }, '{"data":[1]}\n'],
+    ['an object whose data is not a list', { data: 'x' }, { format: 'ndjson' }, '{"data":"x"}\n'],
+    ['keys with dots', [{ 'a.b': 1, a: { b: 2 } }], { format: 'csv' }, 'a.b,a\r\n1,"{""b"":2}"\r\n'],
+    ['keys of prototypes', [{ constructor: 1 }, { toString: 2 }], { format: 'csv' }, 'constructor,toString\r\n1,\r\n,2\r\n'],
+    ['IDs that are numbers', [{ id: 1 }, { id: 'b' }], { format: 'id' }, '1\nb\n'],
+    ['an ID on two lines in a pipe', [{ id: 'a\nb' }], { format: 'id' }, 'a\nb\n'],
+    ['an ID on two lines on a terminal', [{ id: 'a\nb' }], { format: 'id', view: onTerminal }, 'a\\nb\n'],
+    ['some fields as NDJSON', list, { format: 'ndjson', fields: 'id' }, '{"id":"run_1"}\n{"id":"run_2"}\n'],
+    ['some fields, filtered', list, { format: 'json', fields: 'id', jq: '.data[1] | keys[]' }, 'id\n'],
+  ])('%s', async (_, data, options, text) => {
+    expect(await render(data, options)).toBe(text);
+  });
+
+  test('without an ID have none to print', async () => {
+    for (const data of [['a'], [{ id: null }], [{ id: { a: 1 } }]])
+      await expect(render(data, { format: 'id' })).rejects.toMatchObject({ code: 'no_id' });
+  });
+});
+
 describe('--fields', () => {
   test('reduces each element, through objects and lists', async () => {
     expect(JSON.parse(await render(list, { format: 'json', fields: 'id,agent.name,questions.question' }))).toEqual({

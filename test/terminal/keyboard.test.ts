@@ -14,8 +14,20 @@ class HandClock implements Clock {
     return this.#now;
   }
 
-  sleep(ms: number): Promise<void> {
-    return new Promise((wake) => this.#sleeping.push({ until: this.#now + ms, wake }));
+  /** How many sleeps have not ended. */
+  get sleeping(): number {
+    return this.#sleeping.length;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((wake, reject) => {
+      const sleeper = { until: this.#now + ms, wake };
+      this.#sleeping.push(sleeper);
+      signal?.addEventListener('abort', () => {
+        this.#sleeping = this.#sleeping.filter((other) => other !== sleeper);
+        reject(signal.reason);
+      });
+    });
   }
 
   async pass(ms: number): Promise<void> {
@@ -56,6 +68,22 @@ describe('the keyboard of a prompt', () => {
     stdin.write('typed before it was opened\r');
     keys.open();
     stdin.write('and before it was drawn\r');
+    await keys.drain();
+    keys.listen(false);
+    await type('x');
+    expect(heard).toEqual(['x']);
+  });
+
+  it('discards earlier keys that arrive bit by bit', async () => {
+    const { stdin, keys, heard, type } = keyboard();
+    keys.open();
+    let count = 0;
+    const arrive = (): void => {
+      stdin.write('y\r');
+      count += 1;
+      if (count < 5) setImmediate(arrive);
+    };
+    setImmediate(arrive);
     await keys.drain();
     keys.listen(false);
     await type('x');
@@ -156,6 +184,9 @@ describe('control keys', () => {
   });
 
   it('end the prompt with Ctrl-D unless there is a text to edit, and not during the grace period', async () => {
+    const initially = await listening();
+    await initially.type('\u0004');
+    expect(initially.events).toEqual(['cancelled']);
     const { clock, keys, events, heard, type } = await listening(true);
     await type('\u0004');
     expect(events).toEqual([]);
@@ -196,16 +227,6 @@ describe('the grace period', () => {
     expect(keys.listening).toBe(true);
   });
 
-  it('is not extended by keys from before it began', async () => {
-    const { clock, keys, type } = keyboard();
-    keys.open();
-    await clock.pass(10);
-    await type('y');
-    keys.listen(true);
-    await clock.pass(graceMs);
-    expect(keys.listening).toBe(true);
-  });
-
   it('ignores pasted text', async () => {
     const { clock, keys, heard, type } = await listening(true);
     const pasted: string[] = [];
@@ -233,7 +254,9 @@ describe('the grace period', () => {
 
   it('ends silently with the prompt', async () => {
     const { clock, keys, events } = await listening(true);
+    expect(clock.sleeping).toBe(1);
     keys.close();
+    expect(clock.sleeping).toBe(0);
     await clock.pass(10 * graceMs);
     expect([keys.listening, events]).toEqual([false, []]);
   });
@@ -242,6 +265,7 @@ describe('the grace period', () => {
 describe('the terminal of a prompt', () => {
   it('is in raw mode while the keyboard is open, and is then released', async () => {
     const { stdin, keys, heard, events, type } = keyboard();
+    const endListeners = stdin.listenerCount('end');
     const modes: boolean[] = [];
     Object.assign(stdin, { setRawMode: (on: boolean) => modes.push(on) });
     keys.open();
@@ -251,6 +275,7 @@ describe('the terminal of a prompt', () => {
     expect(modes).toEqual([true, false]);
     expect(stdin.isPaused()).toBe(true);
     expect(stdin.listenerCount('data')).toBe(0);
+    expect(stdin.listenerCount('end')).toBe(endListeners);
     expect(keys.listening).toBe(false);
     keys.open();
     await type('x');
@@ -273,19 +298,21 @@ describe('the terminal of a prompt', () => {
   it('may split characters between two reads, but not between two prompts', async () => {
     const { stdin, keys, heard } = await listening();
     const bytes = Buffer.from('ä');
-    for (const part of [bytes.subarray(0, 1), bytes.subarray(1)]) {
-      stdin.write(part);
+    const write = async (chunk: Buffer | string): Promise<void> => {
+      stdin.write(chunk);
       await turns();
-    }
-    expect(heard.join('')).toBe('ä');
-    stdin.write(bytes.subarray(0, 1));
-    stdin.write('\u001b[200~half of a paste');
-    await turns();
-    heard.length = 0;
+    };
+    await write(bytes.subarray(0, 1));
+    await write(bytes.subarray(1));
+    expect(heard.splice(0).join('')).toBe('ä');
+    await write(bytes.subarray(0, 1));
     keys.listen(false);
-    stdin.write('x');
-    await turns();
-    expect(heard.join('')).toBe('x');
+    await write('x');
+    expect(heard.splice(0)).toEqual(['x']);
+    await write('\u001b[200~half of a paste');
+    keys.listen(false);
+    await write('x');
+    expect(heard).toEqual(['x']);
   });
 
   it('passes pasted text to one-line prompts as keys, with spaces instead of line ends and tabs', async () => {
@@ -313,6 +340,18 @@ describe('pasted text', () => {
       if (at === 2 || at === 3) continue;
       expect(found.map((one) => ('keys' in one ? one.keys : `<${one.pasted}>`)).join('')).toBe('a<two\nlines>b');
     }
+  });
+
+  it('is not confused with Escape, which is a key', () => {
+    const reader = new PasteReader();
+    expect([reader.read('\u001b'), reader.read('a\u001b['), reader.read('\u001b[20')]).toEqual([
+      [{ keys: '\u001b' }],
+      [{ keys: 'a\u001b[' }],
+      [],
+    ]);
+    expect(reader.read('1~')).toEqual([{ keys: '\u001b[201~' }]);
+    expect(reader.read('\u001b[200~')).toEqual([]);
+    expect(reader.read('text\u001b[201~')).toEqual([{ pasted: 'text' }]);
   });
 
   it('contains no control characters except line feeds and tabs', () => {

@@ -58,7 +58,6 @@ export class Keyboard {
 
   /** Takes over the terminal. Keys are ignored until `listen` is called. */
   open(): void {
-    this.#state = 'ignoring';
     this.#stdin.setRawMode?.(true);
     this.#stdin.on('data', this.#read);
     this.#stdin.once('end', this.#ended);
@@ -107,11 +106,9 @@ export class Keyboard {
 
   async #rest(appearanceCount: number): Promise<void> {
     const drawnAt = steadyTime(this.#clock);
-    this.#lastKey = Number.NEGATIVE_INFINITY;
     const deadline = (): number => Math.max(drawnAt + graceMs, this.#lastKey + quietMs);
     for (;;) {
-      const remaining = deadline() - steadyTime(this.#clock);
-      if (remaining > 0) await this.#clock.sleep(remaining, this.#closed.signal);
+      await this.#clock.sleep(deadline() - steadyTime(this.#clock), this.#closed.signal);
       // If this process was delayed, keys typed in the meantime have not been read yet.
       await this.drain();
       if (this.#state !== 'resting' || appearanceCount !== this.#appearance) return;
@@ -124,22 +121,24 @@ export class Keyboard {
   readonly #ended = (): void => this.#listener.cancelled();
 
   readonly #read = (chunk: Buffer | string): void => {
-    const text = typeof chunk === 'string' ? chunk : this.#decoder.write(chunk);
     this.#received += 1;
     this.#lastKey = steadyTime(this.#clock);
-    for (const typedInput of this.#pastes.read(text)) {
+    for (const typedInput of this.#pastes.read(this.#decoder.write(chunk))) {
       if ('keys' in typedInput) this.#keys(typedInput.keys);
       else if (this.#state === 'listening') this.onPaste?.(typedInput.pasted);
     }
   };
 
   #keys(keys: string): void {
-    const { onPaste } = this;
     // Ctrl-C and Ctrl-Z decide nothing, so they always work.
     if (keys.includes(ctrlC)) this.#listener.cancelled();
     else if (keys.includes(ctrlZ) && this.#state !== 'ignoring') this.#listener.suspended();
-    else if (this.#state !== 'listening') return;
-    else if (keys.includes(ctrlD) && !this.hasText()) this.#listener.cancelled();
+    else if (this.#state === 'listening') this.#pass(keys);
+  }
+
+  #pass(keys: string): void {
+    const { onPaste } = this;
+    if (keys.includes(ctrlD) && !this.hasText()) this.#listener.cancelled();
     else if (onPaste && isProbablyPaste(keys)) onPaste(plainLines(keys));
     else this.input.push(keys);
   }

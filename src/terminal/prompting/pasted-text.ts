@@ -19,7 +19,6 @@ export class PasteReader {
   read(text: string): TypedInput[] {
     const inputs: TypedInput[] = [];
     let remaining = this.#rest + text;
-    this.#rest = '';
     for (;;) {
       const mark = this.#pasting ? end : pasteStart;
       const position = remaining.indexOf(mark);
