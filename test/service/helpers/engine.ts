@@ -1,19 +1,24 @@
-/** An engine whose worker does not run, so that a test executes jobs itself. */
+/** An engine whose worker does not run unless a test starts it, so that a test can execute jobs itself. */
 import { createEngine, type EngineOptions, type StartableEngine } from '../../../src/service/engine/create-engine.ts';
 import type { Job } from '../../../src/service/engine/jobs/job.ts';
+import type { Log } from '../../../src/service/log.ts';
 import { type ClaimedJob, enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
 import { openStorage } from '../../../src/service/store/storage.ts';
 import type { ManualClock } from './clock.ts';
 
 /** Opens a data directory that no service uses. Close the engine with `closeEngine`. */
-export async function idleEngine(clock: ManualClock, options: Omit<EngineOptions, 'exec'>): Promise<StartableEngine> {
-  const log = () => undefined;
-  const { store, copies } = await openStorage(options.dataDirectory, { clock, bounds: undefined, onDamage: log });
+export async function idleEngine(
+  clock: ManualClock,
+  options: Omit<EngineOptions, 'exec'>,
+  log: Log = () => undefined,
+): Promise<StartableEngine> {
+  const { store, copies } = await openStorage(options.dataDirectory, { clock, bounds: undefined, onDamage: () => undefined });
   return createEngine({ exec: 'off', ...options }, { store, copies, clock, log, instanceId: 'this' });
 }
 
 export async function closeEngine(engine: StartableEngine): Promise<void> {
   engine.backups.close();
+  await engine.worker.close(1_000);
   await engine.webhooks.sender.close();
   await engine.connections.agent.close();
   await engine.store.destroy();

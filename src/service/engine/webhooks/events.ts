@@ -45,7 +45,8 @@ export async function recordEvents(clock: Clock, trx: Queries, source: EventSour
   for (const event of events) {
     const recipients = recipientsOf(event.kind, source, subscriptions, now);
     if (recipients.length > 0) await recordEvent(trx, source, event, recipients, now);
-    for (const { endpoint, dueAt } of recipients) endpoints.set(endpoint, Math.min(dueAt, endpoints.get(endpoint) ?? dueAt));
+    // An endpoint is due at the same time for all of these events.
+    for (const { endpoint, dueAt } of recipients) endpoints.set(endpoint, dueAt);
   }
   for (const [subjectId, dueAt] of endpoints) await nudgeJob(trx, { kind: jobKinds.deliver, subjectId, dueAt });
   return endpoints.size > 0;

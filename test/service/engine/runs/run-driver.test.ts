@@ -1,0 +1,154 @@
+/** How the job of a run ends: what becomes of the run, and of the job, in each case. */
+import { describe, expect, it } from 'vitest';
+import type { StartableEngine } from '../../../../src/service/engine/create-engine.ts';
+import { JobAborted } from '../../../../src/service/engine/jobs/worker.ts';
+import { startRun } from '../../../../src/service/engine/runs/lifecycle.ts';
+import { runJob } from '../../../../src/service/engine/runs/run-driver.ts';
+import type { RunRow } from '../../../../src/service/store/database/schema.ts';
+import { claimJob, revokeJob } from '../../../../src/service/store/jobs/jobs.ts';
+import { runById } from '../../../../src/service/store/runs/runs.ts';
+import { afterTest } from '../../../support/temporary.ts';
+import { ManualClock } from '../../helpers/clock.ts';
+import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
+import { type Behaviour, testRuntime } from '../../helpers/runtime.ts';
+import { config, started } from '../../helpers/service.ts';
+
+/** A run of an agent that behaves like this. The test executes its job. */
+async function pendingRun(behaviour: Behaviour) {
+  const clock = new ManualClock();
+  const runtime = testRuntime({ behaves: behaviour });
+  const api = await started({ clock, runtimes: [runtime] });
+  const agentId = await api.agent('behaves');
+  await api.service.close();
+  const logged: string[] = [];
+  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes: [runtime] }, (_, message) => logged.push(message));
+  afterTest(() => closeEngine(engine));
+  const { id } = await startRun(engine, { teamId: api.service.teamId, agentId, source: 'api' });
+  const controller = new AbortController();
+  return {
+    ...{ engine, clock, id, logged, controller },
+    run: async (): Promise<RunRow> => (await runById(engine.store, id)) as RunRow,
+    job: () =>
+      engine.store
+        .selectFrom('jobs')
+        .select(['status', 'owner', 'due_at'])
+        .where('kind', '=', 'run')
+        .where('subject_id', '=', id)
+        .executeTakeFirstOrThrow(),
+    execute: async (by: StartableEngine = engine) => runJob.run(by, await claimedJob(engine, runJob.kind, id), controller.signal),
+  };
+}
+
+const completes: Behaviour = async () => ({ status: 'completed' });
+
+describe('a run', () => {
+  it('is running from its first execution on, whose time is when it started', async () => {
+    const { clock, execute, run, job } = await pendingRun(async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }));
+    const started_at = new Date(clock.now()).toISOString();
+    await execute();
+    expect(await run()).toMatchObject({ status: 'running', started_at, completed_at: null });
+    expect(await job()).toEqual({ status: 'queued', owner: null, due_at: clock.now() + 60_000 });
+    clock.advance(60_000);
+    await execute();
+    expect(await run()).toMatchObject({ status: 'running', started_at });
+  });
+
+  it.each([
+    [async () => Promise.reject(new Error('No step 3.')), 'No step 3.'],
+    [async () => Promise.reject('a text'), 'a text'],
+    [async () => ({ status: 'failed' as const, error: 'Denied.' }), 'Denied.'],
+  ])('fails with the error of its runtime (%#)', async (behaviour, error) => {
+    const { clock, execute, run, job } = await pendingRun(behaviour);
+    await execute();
+    expect(await run()).toMatchObject({ status: 'failed', error, completed_at: new Date(clock.now()).toISOString() });
+    expect((await job()).status).toBe('done');
+  });
+
+  it('fails if its runtime is missing', async () => {
+    const { engine, execute, run } = await pendingRun(completes);
+    await execute({ ...engine, worker: engine.worker, runtimes: new Map() });
+    expect(await run()).toMatchObject({ status: 'failed', error: 'The runtime "test" is not available in this service.' });
+  });
+
+  it('does not end because of trouble of the host', async () => {
+    const full = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write' });
+    const { execute, run, job, logged } = await pendingRun(() => Promise.reject(full));
+    await expect(execute()).rejects.toBe(full);
+    expect(await run()).toMatchObject({ status: 'running', error: null });
+    expect([(await job()).status, logged]).toEqual(['running', []]);
+  });
+
+  it.each([
+    ['waiting', 'parked'],
+    ['completed', 'done'],
+    ['failed', 'done'],
+    ['interrupted', 'done'],
+  ] as const)('that is %s is not executed: its job is %s', async (status, expected) => {
+    const { engine, execute, run, job } = await pendingRun(completes);
+    await engine.store.updateTable('runs').set({ status }).execute();
+    const before = await run();
+    await execute();
+    expect([await run(), (await job()).status]).toEqual([before, expected]);
+  });
+});
+
+describe('an execution that is aborted', () => {
+  it('by the end of the service is continued by the next one, as if it had not been interrupted', async () => {
+    const at = await pendingRun(async (host) => {
+      at.controller.abort(new JobAborted('shutdown'));
+      await host.commit('late', null).catch(() => undefined);
+      return { status: 'completed' };
+    });
+    await at.execute();
+    expect(await at.run()).toMatchObject({ status: 'running', completed_at: null });
+    expect(await at.job()).toEqual({ status: 'running', owner: null, due_at: at.clock.now() });
+    const next = await claimJob(at.engine.store, 'run', { owner: 'next', now: at.clock.now(), lease: 1_000 });
+    expect(next).toMatchObject({ subject_id: at.id, interrupted: false });
+    expect(await at.engine.store.selectFrom('journal').select('step').execute()).toEqual([]);
+    expect(at.logged).toEqual([]);
+  });
+
+  it.each(['stopped', 'lost'] as const)('because its job was %s leaves the job unchanged', async (reason) => {
+    const at = await pendingRun(async () => {
+      at.controller.abort(new JobAborted(reason));
+      throw new Error('aborted');
+    });
+    await at.execute();
+    expect(await at.run()).toMatchObject({ status: 'running', error: null });
+    expect(await at.job()).toMatchObject({ status: 'running', owner: 'this' });
+    expect(at.logged).toEqual([]);
+  });
+
+  it('because another worker has the run is not reported as a failure of its runtime', async () => {
+    const at = await pendingRun(async (host) => {
+      await revokeJob(at.engine.store, 'run', host.run.id);
+      await host.commit('late', null);
+      return { status: 'completed' };
+    });
+    await at.execute();
+    expect(await at.run()).toMatchObject({ status: 'running', error: null });
+    expect(at.logged).toEqual([]);
+  });
+});
+
+describe('the title of a run', () => {
+  const titles = async (messages: (string | undefined)[]): Promise<string[]> => {
+    const api = await started({ behaviours: { work: completes } });
+    const { agent } = await api.ok('createAgent', { body: { name: 'Checker', build: { name: 'first', config: config('work') } } });
+    for (const message of messages)
+      await api.ok('startRun', { body: { agent_id: agent.id, ...(message === undefined ? {} : { message }) } });
+    return (await api.ok('listRuns', { query: { sort_order: 'asc' } })).data.map(({ title }) => title);
+  };
+
+  it('is the first line of its message, or the name of the agent and the number of the run', async () => {
+    const long = 'x'.repeat(80);
+    expect(await titles(['Check 7', '\r\n  \r\n  Check 8  \r\nnow', undefined, '  \n ', long, `${long}y`])).toEqual([
+      'Check 7',
+      'Check 8',
+      'Checker #3',
+      'Checker #4',
+      long,
+      `${'x'.repeat(79)}\u2026`,
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+/** An execution of a run, without a worker or a runtime. */
+import path from 'node:path';
+import { sql } from 'kysely';
+import { BackupHolds } from '../../../src/service/engine/backup/backup-hold.ts';
+import { RunSession, type SessionEngine } from '../../../src/service/engine/runs/run-session.ts';
+import { FileStore } from '../../../src/service/files/file-store.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import { fileCopies } from '../../../src/service/store/database/sqlite/file-hold.ts';
+import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
+import { enqueueJob, takeJob } from '../../../src/service/store/jobs/jobs.ts';
+import { runById } from '../../../src/service/store/runs/runs.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
+import { ManualClock } from './clock.ts';
+
+/** A run of a case in progress, and an execution that owns its job. */
+export async function executing() {
+  const folder = await temporaryDirectory();
+  const db = await openDatabase(folder);
+  const clock = new ManualClock();
+  // Rows of the tables in between are left out.
+  await sql`pragma foreign_keys = off`.execute(db);
+  await sql`insert into teams (id, name, created_at) values ('t', 'Team', '')`.execute(db);
+  await sql`insert into agents (id, team_id, name, name_folded, created_at, updated_at) values ('a', 't', 'Agent', 'agent', '', '')`.execute(
+    db,
+  );
+  await sql`insert into queues (id, team_id, name, created_at, updated_at) values ('q', 't', 'Queue', '', '')`.execute(db);
+  await sql`insert into cases (id, queue_id, number, title, data, search_text, status, priority, claimed_by_run_id, created_at, updated_at)
+    values ('c', 'q', 1, 'Case', '{}', '', 'pending', 0, 'r', '', '')`.execute(db);
+  await sql`insert into runs (id, team_id, agent_id, build_id, run_number, title, title_folded, status, source, sandbox_id, runtime, procedure_hash,
+    turn, submitted_prompt_count, resume_count, case_id, webhook_url, created_at, updated_at)
+    values ('r', 't', 'a', 'b', 1, '', '', 'running', 'api', 's', 'script', 'h', 1, 0, 0, 'c', 'http://127.0.0.1:9/', '2026-07-01T00:00:00.000Z', '')`.execute(
+    db,
+  );
+  await enqueueJob(db, { kind: 'run', subjectId: 'r', dueAt: 0 });
+  const queued = await db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
+  const by = { owner: 'first', now: clock.now(), lease: 1_000 };
+  const claim = await takeJob(db, queued, by);
+  const files = new FileStore(path.join(folder, 'files'));
+  const backups = new BackupHolds({ copies: fileCopies(db), clock, log: () => undefined });
+  afterTest(async () => {
+    backups.close();
+    await db.destroy();
+  });
+  const engine = {
+    ...{ store: db, clock, files, backups, exec: 'off' as const, browsing: { policy: 'off' as const, searchPath: '' } },
+    log: () => undefined,
+    worker: { wake: () => undefined, woken: () => new Promise(() => undefined), isWaitedFor: () => false, abort: () => undefined },
+  } as unknown as SessionEngine;
+  const controller = new AbortController();
+  const sandbox = await new SandboxStore(path.join(folder, 'sandboxes')).create('s');
+  /** Another session of the same execution, which reads what was recorded. */
+  const reload = async (): Promise<RunSession> => {
+    const session = new RunSession({
+      ...{ engine, agentName: 'Agent', procedure: '', interruptions: 0, signal: controller.signal, sandbox },
+      claim: claim as NonNullable<typeof claim>,
+      run: (await runById(db, 'r')) as NonNullable<Awaited<ReturnType<typeof runById>>>,
+    });
+    await session.load();
+    return session;
+  };
+  const session = await reload();
+  return {
+    db,
+    session,
+    reload,
+    files: path.join(folder, 'files'),
+    abort: () => controller.abort(),
+    takeOver: () => takeJob(db, claim as NonNullable<typeof claim>, { ...by, owner: 'second' }),
+  };
+}
+
+export type Executing = Awaited<ReturnType<typeof executing>>;
