@@ -162,6 +162,51 @@ describe('runs that have ended', () => {
   });
 });
 
+describe('after runs have been removed, the next removal is due', () => {
+  const hour = 60 * 60 * 1_000;
+
+  /** When the next removal is due: after a first run was removed, while a second one ended `age` milliseconds before the retention time passes. */
+  async function nextRemoval(age: number, ofSecond = ''): Promise<number> {
+    const clock = new ManualClock();
+    const api = await started({ clock, runRetention: day, behaviours: { work } });
+    const [first, second] = [await api.run('work'), await api.run('work')];
+    for (const { id } of [first, second]) await api.until(id, 'completed');
+    await api.service.close();
+    const now = clock.now() + 2 * day;
+    const file = new Libsql(join(api.dataDirectory, 'aops.db'));
+    const end = (id: string, at: number) =>
+      file.prepare('update runs set completed_at = ? where id = ?').run([new Date(at).toISOString(), id]);
+    end(first.id, now - day);
+    end(second.id, now - day + age);
+    file.exec(ofSecond.replaceAll('TEAM', api.service.teamId).replaceAll('RUN', second.id));
+    file.close();
+    clock.set(now);
+    const again = await started({ clock, dataDirectory: api.dataDirectory, runRetention: day, behaviours: { work } });
+    while ((await statusOf(again, first.id)) !== 404);
+    expect(await statusOf(again, second.id)).toBe(200);
+    await again.service.close();
+    const stored = new Libsql(join(api.dataDirectory, 'aops.db'));
+    const [job] = stored.prepare(`select due_at from jobs where kind = 'forget_runs'`).all([]) as { due_at: number }[];
+    stored.close();
+    return (job?.due_at ?? 0) - now;
+  }
+
+  it.each([
+    ['when the next run expires, if that is soon', hour / 2, hour / 2],
+    ['after an hour, if the next run expires later', 3 * hour, hour],
+  ])('%s', async (_, age, expected) => {
+    expect(await nextRemoval(age)).toBe(expected);
+  });
+
+  it('after an hour, if the only expired run is still assigned to a case', async () => {
+    const assigned = `
+      insert into queues (id, team_id, name, created_at, updated_at) values ('q', 'TEAM', 'Queue', '', '');
+      insert into cases (id, queue_id, number, title, data, search_text, status, priority, claimed_by_run_id, created_at, updated_at)
+        values ('c', 'q', 1, '', '{}', '', 'pending', 0, 'RUN', '', '');`;
+    expect(await nextRemoval(-hour, assigned)).toBe(hour);
+  });
+});
+
 it('knows every table that refers to runs', async () => {
   const api = await started();
   await api.service.close();
