@@ -6,13 +6,13 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** An address in the form that URLs and resolvers use, with IPv4 in IPv6 unwrapped; undefined if it is not an address. */
 export function parseAddress(text: string): Address | undefined {
-  const bare = text.replace(/^\[(.*)\]$/, '$1');
+  const address = text.replace(/^\[(.*)\]$/, '$1');
   // The library alone would also accept other notations, which resolvers never return.
-  return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
+  return isIP(address) === 0 ? undefined : ipaddr.process(address);
 }
 
 /** `::a.b.c.d` is no longer a public address (RFC 4291, 2.5.5.1), but the library treats it as one. */
-const compatible: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
+const ipv4CompatibleRange: [Address, number] = [ipaddr.IPv6.parse('::'), 96];
 
 /**
  * Addresses, other than link-local ones, at which cloud providers serve credentials and settings to their machines: Azure's
@@ -31,7 +31,7 @@ const cloudServices: Network[] = [
 export function rangeOf(address: Address): string {
   if (cloudServices.some((network) => isIn(address, network))) return 'cloud';
   const range = address.range();
-  return range === 'unicast' && address.kind() === 'ipv6' && address.match(...compatible) ? 'reserved' : range;
+  return range === 'unicast' && address.kind() === 'ipv6' && address.match(...ipv4CompatibleRange) ? 'reserved' : range;
 }
 
 /** Whether an address belongs to the public internet. */
@@ -45,10 +45,10 @@ export type Network = [Address, number];
 
 /** The network that a word names: an address (IPv6 also in brackets) or a range such as `10.0.0.0/8`; undefined for anything else. */
 export function parseNetwork(word: string): Network | undefined {
-  const bare = word.trim().replace(/^\[(.*)\]$/, '$1');
-  if (ipaddr.isValidCIDR(bare)) return ipaddr.parseCIDR(bare);
-  if (!ipaddr.IPv4.isValidFourPartDecimal(bare) && !ipaddr.IPv6.isValid(bare)) return undefined;
-  const address = ipaddr.process(bare);
+  const text = word.trim().replace(/^\[(.*)\]$/, '$1');
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) return undefined;
+  const address = ipaddr.process(text);
   return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 

@@ -31,5 +31,5 @@ export class ServiceError extends Error {
   }
 }
 
-export const notFound = (what: string, id: string): ServiceError =>
-  new ServiceError(404, `${what.replaceAll(' ', '_')}_not_found`, `There is no ${what} ${id}.`);
+export const notFound = (resource: string, id: string): ServiceError =>
+  new ServiceError(404, `${resource.replaceAll(' ', '_')}_not_found`, `There is no ${resource} ${id}.`);

@@ -27,8 +27,9 @@ export async function localAccess(store: Store, dataDirectory: string, now: numb
   const token = newSecret('local');
   const result = await store.transaction().execute(async (trx) => {
     const credential = await firstCredential(trx, 'local');
-    const existing = storedToken === '' ? undefined : await findToken(trx, secretHash(storedToken), now);
-    if (credential !== undefined && existing?.credentialId === credential.id) return { teamId: credential.team_id, token: storedToken };
+    const existingToken = storedToken === '' ? undefined : await findToken(trx, secretHash(storedToken), now);
+    if (credential !== undefined && existingToken?.credentialId === credential.id)
+      return { teamId: credential.team_id, token: storedToken };
     const created_at = isoTime(now);
     const owner = credential ?? { id: newId(), team_id: newId() };
     if (credential === undefined) {

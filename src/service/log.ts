@@ -16,16 +16,21 @@ export interface LogEntry {
 
 export type Log = (level: LogLevel, message: string, fields?: LogEntry['fields']) => void;
 
-/** A log that adds the time to entries and passes on those of at least the level `least`. Without a receiver, it does nothing. */
-export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined, least: LogLevel = 'debug'): Log {
+/** A log that adds the time to entries and passes on those of at least the level `minLevel`. Without a receiver, it does nothing. */
+export function createLog(now: () => number, receive: ((entry: LogEntry) => void) | undefined, minLevel: LogLevel = 'debug'): Log {
   if (receive === undefined) return () => undefined;
   const repetitions = new Repetitions(now);
   return (level, message, fields = {}) => {
-    if (logLevels.indexOf(level) < logLevels.indexOf(least)) return;
-    const repeated = fields.trouble === undefined ? 0 : repetitions.count(`${message} ${fields.trouble}`);
-    if (repeated === undefined) return;
+    if (logLevels.indexOf(level) < logLevels.indexOf(minLevel)) return;
+    const suppressedCount = fields.trouble === undefined ? 0 : repetitions.count(`${message} ${fields.trouble}`);
+    if (suppressedCount === undefined) return;
     try {
-      receive({ time: new Date(now()).toISOString(), level, message, fields: repeated === 0 ? fields : { ...fields, repeated } });
+      receive({
+        time: new Date(now()).toISOString(),
+        level,
+        message,
+        fields: suppressedCount === 0 ? fields : { ...fields, repeated: suppressedCount },
+      });
     } catch {
       // A log that cannot be written must not stop the service.
     }
@@ -33,27 +38,27 @@ export function createLog(now: () => number, receive: ((entry: LogEntry) => void
 }
 
 /** Milliseconds during which the same problem of the host is logged only once. */
-const once = 60_000;
+const repeatInterval = 60_000;
 
 /** Suppresses repeated entries about a problem of the host, because a full disk has no space for them. */
 class Repetitions {
   readonly #now: () => number;
-  readonly #logged = new Map<string, { at: number; left: number }>();
+  readonly #entries = new Map<string, { loggedAt: number; suppressedCount: number }>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   /** Undefined if the entry was logged recently; otherwise the number of times that it was suppressed since then. */
-  count(what: string): number | undefined {
-    const at = this.#now();
-    const last = this.#logged.get(what);
-    if (last !== undefined && at >= last.at && at - last.at < once) {
-      last.left += 1;
+  count(entry: string): number | undefined {
+    const now = this.#now();
+    const last = this.#entries.get(entry);
+    if (last !== undefined && now >= last.loggedAt && now - last.loggedAt < repeatInterval) {
+      last.suppressedCount += 1;
       return undefined;
     }
-    this.#logged.set(what, { at, left: 0 });
-    return last?.left ?? 0;
+    this.#entries.set(entry, { loggedAt: now, suppressedCount: 0 });
+    return last?.suppressedCount ?? 0;
   }
 }
 

@@ -32,15 +32,15 @@ export class SecretBox {
   /** Opens a box with the key in a file, which is created if it does not exist. @throws AopsError `secret_key_invalid` */
   static async open(file: string): Promise<SecretBox> {
     const newKey = randomBytes(keyBytes).toString('base64url');
-    const mine = await writeFile(file, `${newKey}\n`, { mode: 0o600, flag: 'wx' }).then(
+    const isNew = await writeFile(file, `${newKey}\n`, { mode: 0o600, flag: 'wx' }).then(
       () => true,
       (error: unknown) => {
         if (hasCode(error, 'EEXIST')) return false;
         throw error;
       },
     );
-    if (!mine) await chmod(file, 0o600);
-    const key = Buffer.from(mine ? newKey : (await readFile(file, 'utf8')).trim(), 'base64url');
+    if (!isNew) await chmod(file, 0o600);
+    const key = Buffer.from(isNew ? newKey : (await readFile(file, 'utf8')).trim(), 'base64url');
     if (key.length === keyBytes) return new SecretBox(key);
     throw new AopsError(`${file} does not contain a valid key.`, {
       code: 'secret_key_invalid',
@@ -53,15 +53,15 @@ export class SecretBox {
   seal(text: string, owner: string): string {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(owner));
-    const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-    return form + sealed.toString('base64url');
+    const sealedBytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+    return form + sealedBytes.toString('base64url');
   }
 
   /** @throws UnreadableSecretError */
-  open(sealed: string, owner: string): string {
+  open(sealedText: string, owner: string): string {
     try {
-      const bytes = Buffer.from(sealed.slice(form.length), 'base64url');
-      if (!sealed.startsWith(form) || bytes.length < nonceBytes + tagBytes) throw new UnreadableSecretError();
+      const bytes = Buffer.from(sealedText.slice(form.length), 'base64url');
+      if (!sealedText.startsWith(form) || bytes.length < nonceBytes + tagBytes) throw new UnreadableSecretError();
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
       decipher.setAAD(Buffer.from(owner)).setAuthTag(bytes.subarray(-tagBytes));
       return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');

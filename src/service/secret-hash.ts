@@ -18,5 +18,4 @@ export const newSecret = (kind: keyof typeof prefixes): string => `${prefixes[ki
 export const secretHash = (secret: string): string => hash('sha256', secret);
 
 /** Whether two hashes are equal. The comparison takes the same time wherever they differ. */
-export const isSameHash = (one: string, other: string): boolean =>
-  one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
+export const isSameHash = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));

@@ -52,7 +52,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const instanceId = randomUUID();
     const { teamId, token } = await localAccess(store, dataDirectory, clock.now());
     await savePlans(store, options, { teamId, now: isoTime(clock.now()) });
-    const continued = await storage.reclaim(clock.now());
+    const reclaimedCount = await storage.reclaim(clock.now());
     const engine = await createEngine(options, { store, copies, clock, log, instanceId });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
     const readiness = new Readiness({ store, worker: engine.worker, clock, log });
@@ -63,7 +63,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const server = await listen(parts, settings);
     engine.worker.start(jobs, engine);
     const url = `${settings.scheme}://${isIPv6(settings.host) ? `[${settings.host}]` : settings.host}:${server.port}`;
-    log('info', 'service started', { url, version, instance: instanceId, continued });
+    log('info', 'service started', { url, version, instance: instanceId, continued: reclaimedCount });
     let closed: Promise<void> | undefined;
     return {
       ...{ url, port: server.port, teamId, token, instanceId },

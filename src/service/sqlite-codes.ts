@@ -14,7 +14,7 @@ const primaryCodes: Readonly<Record<number, string>> = {
 /** The name of the primary result code, or an empty text. The driver does not name every extended code, such as SQLITE_IOERR_READ. */
 export function sqliteKind(error: object): string {
   const { code = '', rawCode } = error as { code?: unknown; rawCode?: unknown };
-  const [named] = /^SQLITE_[A-Z]+/.exec(String(code)) ?? [];
+  const [primaryName] = /^SQLITE_[A-Z]+/.exec(String(code)) ?? [];
   const number = typeof rawCode === 'number' ? rawCode & 0xff : 0;
-  return named ?? primaryCodes[number] ?? '';
+  return primaryName ?? primaryCodes[number] ?? '';
 }

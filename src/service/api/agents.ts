@@ -16,7 +16,7 @@ import { insertBuild, latestBuildSizes, latestBuilds } from '../store/agents/bui
 import { deleteMemoryFiles } from '../store/agents/memory-files.ts';
 import { schedulesOf } from '../store/agents/schedules.ts';
 import type { Queries } from '../store/database/database.ts';
-import { fitting } from '../store/database/page-bytes.ts';
+import { fittingCount } from '../store/database/page-bytes.ts';
 import type { AgentRow, BuildRow, Flag } from '../store/database/schema.ts';
 import { isoTime } from '../store/database/time.ts';
 import { agentListItem, agentView, buildView } from '../views/agents.ts';
@@ -47,18 +47,18 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     requireTeam(context, params.teamId);
     const { limit = 20, offset = 0, automation_id: automationId } = query;
     const { store } = context.engine;
-    const { rows: found, total } = await listAgentRows(store, { teamId: context.teamId, automationId, limit, offset });
+    const { rows: allRows, total } = await listAgentRows(store, { teamId: context.teamId, automationId, limit, offset });
     const sizes = await latestBuildSizes(
       store,
-      found.map((row) => row.id),
+      allRows.map((row) => row.id),
     );
-    const rows = found.slice(0, fitting(found.map((row) => sizes.get(row.id) ?? 0)));
+    const rows = allRows.slice(0, fittingCount(allRows.map((row) => sizes.get(row.id) ?? 0)));
     const ids = rows.map((row) => row.id);
     const [builds, lastRuns] = [await latestBuilds(store, ids), await lastRunTimes(store, ids)];
     const schedules = query.include_schedules === 'true' ? await schedulesOf(store, ids) : undefined;
     const triggers = await caseTriggerSummaries(store, ids);
-    const latest = rows.map((row) => builds.get(row.id)?.config ?? null);
-    const connections = await namedConnections(context.engine, store, context.teamId, latest);
+    const latestConfigs = rows.map((row) => builds.get(row.id)?.config ?? null);
+    const connections = await namedConnections(context.engine, store, context.teamId, latestConfigs);
     const agents = rows.map((row, index) =>
       agentListItem(row, {
         connections: connections[index] ?? [],
@@ -114,7 +114,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
     return context.engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
       const name = body.name === undefined ? agent.name : await requireFreeName(context, trx, body.name, agent.id);
-      const changed = await updateAgentRow(trx, agent.id, {
+      const updatedRow = await updateAgentRow(trx, agent.id, {
         name,
         name_folded: name.toLowerCase(),
         slack_enabled: body.slack_enabled === undefined ? agent.slack_enabled : flag(body.slack_enabled),
@@ -126,13 +126,13 @@ export const agentRoutes: GroupRoutes<'agents'> = {
         pinned_at: body.pinned === undefined ? agent.pinned_at : body.pinned ? (agent.pinned_at ?? now) : null,
         updated_at: now,
       });
-      return inContext(changed);
+      return inContext(updatedRow);
     });
   },
 
   async deleteAgent(context, { params }) {
     const now = isoTime(context.engine.clock.now());
-    const interrupted = await context.engine.store.transaction().execute(async (trx) => {
+    const interruptions = await context.engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
       await updateAgentRow(trx, agent.id, { deleted_at: now, updated_at: now });
       await removeSchedules(trx, agent.id);
@@ -140,8 +140,8 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       await deleteMemoryFiles(trx, agent.id);
       return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
     });
-    abortDrivers(context.engine, interrupted.runs);
-    abortBuilders(context.engine, interrupted.builders);
+    abortDrivers(context.engine, interruptions.runs);
+    abortBuilders(context.engine, interruptions.builders);
     return { success: true };
   },
 };

@@ -18,11 +18,11 @@ interface Selection {
   search?: string;
 }
 
-interface Selected {
+interface SelectedCases {
   queue: QueueRow;
   rows: CaseRow[];
   /** How many cases were requested, including those that do not exist. */
-  requested: number;
+  requestedCount: number;
 }
 
 type BulkOperation =
@@ -35,21 +35,21 @@ type BulkOperation =
 
 export const caseBulkRoutes: Pick<GroupRoutes<'cases'>, BulkOperation> = {
   async bulkDeleteCases(context, { params, body }) {
-    const { count, interrupted } = await onCases(context, params.queue_id, body, async (trx, { queue, rows }) => ({
+    const { count, interruptedIds } = await onCases(context, params.queue_id, body, async (trx, { queue, rows }) => ({
       count: rows.length,
-      interrupted: await deleteCases(
+      interruptedIds: await deleteCases(
         context.engine,
         trx,
         queue.id,
         rows.map(({ id }) => id),
       ),
     }));
-    abortDrivers(context.engine, interrupted);
-    return { deletedCount: count, interruptedRunIds: interrupted };
+    abortDrivers(context.engine, interruptedIds);
+    return { deletedCount: count, interruptedRunIds: interruptedIds };
   },
 
   async bulkReprocessCases(context, { params, body }) {
-    const { interrupted, ...counts } = await onCases(context, params.queue_id, body, async (trx, { queue, rows, requested }) => {
+    const { interruptedIds, ...counts } = await onCases(context, params.queue_id, body, async (trx, { queue, rows, requestedCount }) => {
       const agent = body.agent_id === undefined ? undefined : await requireAgent(context, trx, body.agent_id);
       if (agent?.live_build_id === null) {
         throw new ServiceError(
@@ -58,26 +58,31 @@ export const caseBulkRoutes: Pick<GroupRoutes<'cases'>, BulkOperation> = {
           `The agent ${agent.name} has no live revision; create one and promote it.`,
         );
       }
-      const done = await reprocess(context.engine, trx, queue, rows, agent?.id);
-      const changed = done.changed.length;
-      const which = agent === undefined ? { retriedCount: changed } : { delegatedCount: changed };
-      return { reprocessedCount: changed, skippedCount: requested - changed, ...which, interrupted: done.interrupted };
+      const outcome = await reprocess(context.engine, trx, queue, rows, agent?.id);
+      const changedCount = outcome.changedRows.length;
+      const actionCount = agent === undefined ? { retriedCount: changedCount } : { delegatedCount: changedCount };
+      return {
+        reprocessedCount: changedCount,
+        skippedCount: requestedCount - changedCount,
+        ...actionCount,
+        interruptedIds: outcome.interruptedIds,
+      };
     });
-    abortDrivers(context.engine, interrupted);
+    abortDrivers(context.engine, interruptedIds);
     return counts;
   },
 
   async bulkUpdateCasePriority(context, { params, body }) {
-    return onCases(context, params.queue_id, body, async (trx, { rows, requested }) => {
-      const changed = (await setPriority(context.engine, trx, rows, body.priority)).length;
-      return { updatedCount: changed, skippedCount: requested - changed };
+    return onCases(context, params.queue_id, body, async (trx, { rows, requestedCount }) => {
+      const changedCount = (await setPriority(context.engine, trx, rows, body.priority)).length;
+      return { updatedCount: changedCount, skippedCount: requestedCount - changedCount };
     });
   },
 
   async bulkUpdateCaseStatus(context, { params, body }) {
-    const counts = await onCases(context, params.queue_id, body, async (trx, { queue, rows, requested }) => {
-      const { changed, interrupted } = await setStatus(context.engine, trx, queue, rows, body.status);
-      return { updatedCount: changed.length, skippedCount: requested - changed.length, interruptedRunIds: interrupted };
+    const counts = await onCases(context, params.queue_id, body, async (trx, { queue, rows, requestedCount }) => {
+      const { changedRows, interruptedIds } = await setStatus(context.engine, trx, queue, rows, body.status);
+      return { updatedCount: changedRows.length, skippedCount: requestedCount - changedRows.length, interruptedRunIds: interruptedIds };
     });
     abortDrivers(context.engine, counts.interruptedRunIds);
     return counts;
@@ -92,10 +97,10 @@ async function onCases<T>(
   context: RequestContext,
   queueId: string,
   selection: Selection,
-  act: (trx: Queries, selected: Selected) => Promise<T>,
+  act: (trx: Queries, cases: SelectedCases) => Promise<T>,
 ): Promise<T> {
-  const { case_ids: ids, all_matching: all } = selection;
-  if ((ids === undefined) !== (all === true)) {
+  const { case_ids: ids, all_matching: allMatching } = selection;
+  if ((ids === undefined) !== (allMatching === true)) {
     const message = ids === undefined ? 'Specify case_ids or all_matching.' : 'Specify case_ids or all_matching, not both.';
     throw new ServiceError(400, 'invalid_request', message, { details: [{ path: 'case_ids', message }] });
   }
@@ -103,10 +108,10 @@ async function onCases<T>(
     const queue = await requireQueue(context, trx, queueId);
     if (ids === undefined) {
       const rows = await matchingCases(trx, caseFilter(context, queue.id, selection));
-      return act(trx, { queue, rows, requested: rows.length });
+      return act(trx, { queue, rows, requestedCount: rows.length });
     }
     const rows = await casesOfQueue(trx, queue.id, ids);
-    return act(trx, { queue, rows, requested: new Set(ids).size });
+    return act(trx, { queue, rows, requestedCount: new Set(ids).size });
   });
 }
 

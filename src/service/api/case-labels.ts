@@ -50,10 +50,10 @@ export const caseLabelRoutes: Pick<GroupRoutes<'cases'>, LabelOperation> = {
       const queue = await requireQueue(context, trx, params.queue_id);
       const label = await requireLabel(trx, queue.id, params.label_id);
       const key = body.key ?? label.key;
-      const other = await findLabelNamed(trx, queue.id, key, body.value);
-      if (other !== undefined && other.id !== label.id) {
+      const existingLabel = await findLabelNamed(trx, queue.id, key, body.value);
+      if (existingLabel !== undefined && existingLabel.id !== label.id) {
         const name = key === '' ? body.value : `${key}=${body.value}`;
-        throw new ServiceError(409, 'label_taken', `The queue already has a label "${name}" (${other.id}).`);
+        throw new ServiceError(409, 'label_taken', `The queue already has a label "${name}" (${existingLabel.id}).`);
       }
       const changes = { key, value: body.value, color_hue: body.color_hue ?? label.color_hue };
       return { label: labelView(await updateLabelRow(trx, label.id, changes)) };

@@ -43,31 +43,31 @@ export const caseRoutes: GroupRoutes<'cases'> = {
 
   async createCases(context, { params, body }) {
     if ((body.case === undefined) === (body.cases === undefined)) {
-      const both = body.case !== undefined;
-      throw new ServiceError(400, 'invalid_request', both ? 'Specify case or cases, not both.' : 'Specify case or cases.', {
-        details: [{ path: 'cases', message: both ? 'must be left out if there is a case' : 'is required unless there is a case' }],
+      const hasBoth = body.case !== undefined;
+      throw new ServiceError(400, 'invalid_request', hasBoth ? 'Specify case or cases, not both.' : 'Specify case or cases.', {
+        details: [{ path: 'cases', message: hasBoth ? 'must be left out if there is a case' : 'is required unless there is a case' }],
       });
     }
     const drafts = body.cases ?? (body.case === undefined ? [] : [body.case]);
     for (const [index, { labels = [] }] of drafts.entries())
       requireFewLabels(body.case === undefined ? `cases.${index}.labels` : 'case.labels', labels.length);
     const now = isoTime(context.engine.clock.now());
-    const added = await context.engine.store.transaction().execute(async (trx) => {
+    const addedCases = await context.engine.store.transaction().execute(async (trx) => {
       const queue = await requireQueue(context, trx, params.queue_id);
       return caseViews(trx, await createCases(context.engine, trx, queue, drafts), now);
     });
     context.engine.worker.wake();
-    return { added_cases: added };
+    return { added_cases: addedCases };
   },
 
   async clearQueueCases(context, { params }) {
-    const cleared = await context.engine.store.transaction().execute(async (trx) => {
+    const outcome = await context.engine.store.transaction().execute(async (trx) => {
       const queue = await requireQueue(context, trx, params.queue_id);
       const ids = await caseIdsOf(trx, queue.id);
-      return { count: ids.length, interrupted: await deleteCases(context.engine, trx, queue.id, ids) };
+      return { count: ids.length, interruptedIds: await deleteCases(context.engine, trx, queue.id, ids) };
     });
-    abortDrivers(context.engine, cleared.interrupted);
-    return { success: true, deletedCount: cleared.count, interruptedRunIds: cleared.interrupted };
+    abortDrivers(context.engine, outcome.interruptedIds);
+    return { success: true, deletedCount: outcome.count, interruptedRunIds: outcome.interruptedIds };
   },
 
   async getCase(context, { params }) {
@@ -79,12 +79,12 @@ export const caseRoutes: GroupRoutes<'cases'> = {
   },
 
   async deleteCase(context, { params }) {
-    const interrupted = await context.engine.store.transaction().execute(async (trx) => {
+    const interruptedIds = await context.engine.store.transaction().execute(async (trx) => {
       const row = await requireCase(context, trx, params.case_id);
       return deleteCases(context.engine, trx, row.queue_id, [row.id]);
     });
-    abortDrivers(context.engine, interrupted);
-    return { success: true, interruptedRunIds: interrupted };
+    abortDrivers(context.engine, interruptedIds);
+    return { success: true, interruptedRunIds: interruptedIds };
   },
 
   async listCaseRuns(context, { params }) {
@@ -114,9 +114,9 @@ export const caseRoutes: GroupRoutes<'cases'> = {
 
 async function casePage(context: RequestContext, filter: CaseFilter, page: CasePage) {
   const { store } = context.engine;
-  const { rows, found } = await listCaseRows(store, filter, page);
+  const { rows, matchCount } = await listCaseRows(store, filter, page);
   const cases = await caseViews(store, rows, filter.now, filter.search);
   const { limit, offset } = page;
-  const total = await totalOf({ found, limit, offset }, () => countCases(store, filter));
+  const total = await totalOf({ matchCount, limit, offset }, () => countCases(store, filter));
   return { cases, total, limit, offset };
 }

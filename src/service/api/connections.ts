@@ -49,7 +49,7 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
 
   async listConnectionTools({ engine, teamId }, { params }) {
     const row = await requireConnection(engine.store, teamId, params.connection_id);
-    return probed(connectionTools(engine, row, unlimited()));
+    return probeResult(connectionTools(engine, row, unlimited()));
   },
 
   async probeMcpServer({ engine, ...context }, { params, body }) {
@@ -61,7 +61,7 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
       });
     }
     const url = await checkServerUrl(engine, body.server_url);
-    return probed(probedTools(engine, { url, headers: checkedHeaders(body.headers ?? {}) }, unlimited()));
+    return probeResult(probedTools(engine, { url, headers: checkedHeaders(body.headers ?? {}) }, unlimited()));
   },
 
   async checkMcpOAuth({ engine }, { body }) {
@@ -92,7 +92,7 @@ export const connectionRoutes: GroupRoutes<'connections'> = {
 const unlimited = () => ({ limit: probeLimit, signal: new AbortController().signal });
 
 /** Reports a server that cannot be used as a result, not as an error. */
-async function probed(tools: Promise<ServerTool[]>): Promise<ProbedServer> {
+async function probeResult(tools: Promise<ServerTool[]>): Promise<ProbedServer> {
   try {
     return { success: true, tools: await tools };
   } catch (error) {

@@ -30,7 +30,7 @@ export const eventRoutes: { readonly [Id in keyof typeof eventOperations]: RawHa
     const { store } = context.engine;
     const position = lastId !== undefined ? runPosition(lastId) : from === 'now' ? await runPresent(store, run) : runStart();
     // Everything was read, including the end: "No Content" makes browsers stop reconnecting.
-    if (position.finished && isTerminal(run.status) && run.status === position.status) return { status: 204, headers: {}, body: '' };
+    if (position.isFinished && isTerminal(run.status) && run.status === position.status) return { status: 204, headers: {}, body: '' };
     const source = new RunEvents(store, { teamId: context.teamId, id: run.id }, position);
     return streamAnswer(context, request, source, { tables: accessTables, ids: [run.id] });
   },
@@ -66,14 +66,16 @@ function streamAnswer(context: RequestContext, request: RawRequest, source: Even
   const release = slots.take(context.credentialId);
   const waker = feed.waker(topics);
   const { signal, allowed } = request;
-  const failed = (error: unknown): void =>
+  const logFailure = (error: unknown): void =>
     context.engine.log('error', 'a stream of events failed', { request: context.requestId, ...errorFields(error) });
-  const body = Readable.from(eventStream(source, { waker, signal, heartbeatMilliseconds, allowed, failed }), { highWaterMark: 1 });
+  const body = Readable.from(eventStream(source, { waker, signal, heartbeatMilliseconds, allowed, onError: logFailure }), {
+    highWaterMark: 1,
+  });
   // A reader that does not read must not hold up the shutdown.
-  const cut = (): void => void setTimeout(() => body.destroy(), lastMilliseconds).unref();
-  signal.addEventListener('abort', cut, { once: true });
+  const destroyLater = (): void => void setTimeout(() => body.destroy(), lastMilliseconds).unref();
+  signal.addEventListener('abort', destroyLater, { once: true });
   body.once('close', () => {
-    signal.removeEventListener('abort', cut);
+    signal.removeEventListener('abort', destroyLater);
     waker.close();
     release();
   });

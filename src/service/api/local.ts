@@ -79,7 +79,7 @@ export const localRoutes: GroupRoutes<'local'> = {
   },
 
   async listLocalTokens(context, { query }) {
-    const { rows, ...page } = await listed(context, 'api_key', query);
+    const { rows, ...page } = await listCredentials(context, 'api_key', query);
     return { tokens: rows, ...page };
   },
 
@@ -97,7 +97,7 @@ export const localRoutes: GroupRoutes<'local'> = {
   revokeLocalToken: (context, { params }) => revoke(context, 'api_key', params.token_id),
 
   async listLocalClients(context, { query }) {
-    const { rows, ...page } = await listed(context, 'oauth_client', query);
+    const { rows, ...page } = await listCredentials(context, 'oauth_client', query);
     return { clients: rows, ...page };
   },
 
@@ -161,7 +161,7 @@ function scopesText(scopes: readonly string[] | undefined): string | null {
   });
 }
 
-async function listed({ engine }: RequestContext, kind: ManagedKind, query: HandlerInput<'listLocalTokens'>['query']) {
+async function listCredentials({ engine }: RequestContext, kind: ManagedKind, query: HandlerInput<'listLocalTokens'>['query']) {
   const { team_id: teamId, limit = 20, offset = 0 } = query;
   const { rows, total } = await listCredentialRows(engine.store, { kind, teamId, limit, offset });
   return { rows: rows.map((row) => credentialView(row, engine.clock.now())), total, limit, offset };
@@ -169,8 +169,8 @@ async function listed({ engine }: RequestContext, kind: ManagedKind, query: Hand
 
 async function revoke({ engine }: RequestContext, kind: ManagedKind, id: string): Promise<{ success: boolean }> {
   const now = isoTime(engine.clock.now());
-  const revoked = await engine.store.transaction().execute((trx) => revokeCredential(trx, kind, id, now));
-  if (!revoked) throw notFound(kind === 'api_key' ? 'token' : 'client', id);
+  const isRevoked = await engine.store.transaction().execute((trx) => revokeCredential(trx, kind, id, now));
+  if (!isRevoked) throw notFound(kind === 'api_key' ? 'token' : 'client', id);
   return { success: true };
 }
 

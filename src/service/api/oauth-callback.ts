@@ -8,12 +8,12 @@ export const callbackPath = 'oauth/callback';
 /** A page, or a redirect to the URL chosen by the client that started the authorization. Never throws because of the query. */
 export async function callbackAnswer({ engine }: HttpParts, { method, search }: Exchange): Promise<Answer> {
   const state = search.get('state') ?? '';
-  const one = (name: string): string | undefined => search.get(name) ?? undefined;
+  const parameter = (name: string): string | undefined => search.get(name) ?? undefined;
   // A HEAD request must not use up the code.
   if (method === 'HEAD') return page(200, 'Authorization', '');
   try {
-    const error = one('error_description') ?? one('error');
-    const { row, returnUrl } = await finishAuthorization(engine, { state, code: one('code'), iss: one('iss'), error });
+    const error = parameter('error_description') ?? parameter('error');
+    const { row, returnUrl } = await finishAuthorization(engine, { state, code: parameter('code'), iss: parameter('iss'), error });
     if (returnUrl !== null) return redirect(returnUrl, { connection_id: row.id });
     return page(200, 'Authorized', `The connection ${row.name} can be used now. You can close this page.`);
   } catch (error) {
@@ -41,8 +41,8 @@ const page = (status: number, title: string, text: string): Answer => ({
   headers,
   body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title>
 <style>:root{color-scheme:light dark}body{font:1.1rem/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;overflow-wrap:break-word}</style>
-<h1>${title}</h1><p>${escaped(text)}</p></html>
+<h1>${title}</h1><p>${escapeHtml(text)}</p></html>
 `,
 });
 
-const escaped = (text: string): string => text.slice(0, 1_000).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const escapeHtml = (text: string): string => text.slice(0, 1_000).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -60,12 +60,13 @@ const unknownDocument: OpenRoute = {
 /** The open route of a request; undefined if its path is not one. Throws 405. */
 export function openRoute(exchange: Exchange): OpenMatch | undefined {
   const [first = '', second = ''] = exchange.segments;
-  const plain = exchange.segments.join('/');
+  const path = exchange.segments.join('/');
   // A download URL can end with the name of the file, which is only for people.
   const signedLengths = first === 'files' ? [2, 3] : [2];
-  const signed = signedLengths.includes(exchange.segments.length) && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
-  const otherwise = first === '.well-known' ? unknownDocument : signed;
-  const route = Object.hasOwn(routes, plain) ? routes[plain] : otherwise;
+  const signedRoute =
+    signedLengths.includes(exchange.segments.length) && Object.hasOwn(signedRoutes, first) ? signedRoutes[first] : undefined;
+  const fallback = first === '.well-known' ? unknownDocument : signedRoute;
+  const route = Object.hasOwn(routes, path) ? routes[path] : fallback;
   if (route === undefined) return undefined;
   if (!route.methods.includes(exchange.method === 'HEAD' ? 'GET' : exchange.method)) throw methodNotAllowed(route.methods);
   return { route, rest: second };
@@ -74,9 +75,9 @@ export function openRoute(exchange: Exchange): OpenMatch | undefined {
 export async function openAnswer(
   parts: HttpParts,
   exchange: Exchange,
-  { route, rest }: OpenMatch,
+  { route, rest: segment }: OpenMatch,
 ): Promise<{ answer: Answer; caller?: string }> {
-  const open = await route.answer(parts, exchange, rest);
+  const open = await route.answer(parts, exchange, segment);
   return 'answer' in open ? open : { answer: open };
 }
 

@@ -15,9 +15,9 @@ export const healthAnswer = ({ instanceId }: HttpParts): Answer => jsonAnswer(20
 export async function readyAnswer({ readiness }: HttpParts): Promise<Answer> {
   const state = await readiness.state();
   if (state.status === 'ready') return jsonAnswer(200, state);
-  const unwell =
+  const notReadyMessage =
     state.reason === undefined ? 'The service cannot do its work; see its log for the reason.' : troubleWords[state.reason].message;
-  const message = state.status === 'draining' ? 'The service is shutting down.' : unwell;
+  const message = state.status === 'draining' ? 'The service is shutting down.' : notReadyMessage;
   return jsonAnswer(503, { ...state, error: state.status, message });
 }
 
@@ -37,8 +37,9 @@ function requireWatcher(parts: HttpParts, { request }: Exchange): void {
   if (metricsToken === undefined) {
     // A proxy might not identify itself, but it passes on the host name of the request.
     const isPublic = publicUrl !== undefined && request.headers.host?.toLowerCase() === new URL(publicUrl).host;
-    const passedOn = isPublic || ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers[name] !== undefined);
-    if (!passedOn && isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))) return;
+    const isForwarded =
+      isPublic || ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers[name] !== undefined);
+    if (!isForwarded && isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))) return;
     throw new ServiceError(
       403,
       'metrics_forbidden',

@@ -58,30 +58,30 @@ export const queueRoutes: GroupRoutes<'queues'> = {
     const now = isoTime(context.engine.clock.now());
     return context.engine.store.transaction().execute(async (trx) => {
       const queue = await requireQueue(context, trx, params.queue_id);
-      const changed = await updateQueueRow(trx, queue.id, {
+      const updatedRow = await updateQueueRow(trx, queue.id, {
         name: body.name === undefined ? queue.name : await requireFreeName(context, trx, body.name, queue.id),
         description: body.description === undefined ? queue.description : body.description,
         folder_id: body.folder_id === undefined ? queue.folder_id : body.folder_id,
         updated_at: now,
       });
-      return { queue: queueView(changed) };
+      return { queue: queueView(updatedRow) };
     });
   },
 
   async deleteQueue(context, { params }) {
-    const deleted = await context.engine.store.transaction().execute(async (trx) => {
+    const outcome = await context.engine.store.transaction().execute(async (trx) => {
       const queue = await requireQueue(context, trx, params.queue_id);
       const agents = (await triggersOnQueues(trx, [queue.id])).map(({ agent_name }) => agent_name);
       if (agents.length > 0) {
-        const which = `${agents.length === 1 ? 'An agent has' : 'Agents have'} a case trigger on this queue: ${agents.join(', ')}.`;
-        throw new ServiceError(409, 'queue_in_use', `${which} Delete or move the trigger first.`);
+        const reason = `${agents.length === 1 ? 'An agent has' : 'Agents have'} a case trigger on this queue: ${agents.join(', ')}.`;
+        throw new ServiceError(409, 'queue_in_use', `${reason} Delete or move the trigger first.`);
       }
       const ids = await caseIdsOf(trx, queue.id);
-      const interrupted = await deleteCases(context.engine, trx, queue.id, ids);
+      const interruptedIds = await deleteCases(context.engine, trx, queue.id, ids);
       await deleteQueueRow(trx, queue.id);
-      return { count: ids.length, interrupted };
+      return { count: ids.length, interruptedIds };
     });
-    abortDrivers(context.engine, deleted.interrupted);
-    return { success: true, deleted_case_count: deleted.count, interrupted_run_ids: deleted.interrupted };
+    abortDrivers(context.engine, outcome.interruptedIds);
+    return { success: true, deleted_case_count: outcome.count, interrupted_run_ids: outcome.interruptedIds };
   },
 };

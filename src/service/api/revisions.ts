@@ -69,14 +69,14 @@ export const revisionRoutes: Pick<GroupRoutes<'agents'>, RevisionOperation> = {
       const build = await requireBuild(context, trx, params.build_id);
       const agent = await requireAgent(context, trx, build.agent_id);
       if (body.config !== undefined) await requireNoBuilderRun(trx, build.id);
-      const changed = await updateBuildRow(trx, build.id, {
+      const updatedRow = await updateBuildRow(trx, build.id, {
         config: body.config === undefined ? build.config : checkedConfig(context, body.config),
         handover_target_ids: body.handoverTargetIds === undefined ? build.handover_target_ids : JSON.stringify(body.handoverTargetIds),
         revision_name: body.revision_name === undefined ? build.revision_name : body.revision_name,
         revision_description: body.revision_description === undefined ? build.revision_description : body.revision_description,
         updated_at: now,
       });
-      return { build: buildView(changed, agent.live_build_id) };
+      return { build: buildView(updatedRow, agent.live_build_id) };
     });
   },
 

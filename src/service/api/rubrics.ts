@@ -72,9 +72,9 @@ async function requireRubric(context: RequestContext, db: Queries, params: { age
 }
 
 function rubricView(row: RubricRow): Rubric {
-  const { severity, checks, unclear } = readDemand(row.description);
+  const { severity, checks, unclearClauses } = readDemand(row.description);
   const { id, slug, title, description, sort_order, deleted_at } = row;
-  return { id, slug, title, description, sort_order, deleted_at, severity, checks: checks.map(checkInWords), unclear };
+  return { id, slug, title, description, sort_order, deleted_at, severity, checks: checks.map(checkInWords), unclear: unclearClauses };
 }
 
 const rubricLists = (rows: readonly RubricRow[]): { rubrics: Rubric[]; platform_rubrics: PlatformRubric[] } => ({

@@ -75,7 +75,10 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
     conversation: rows.map(messageView),
     conversationPagination: { total, included: rows.length, hasMore: rows.length < total },
     // The connections that the run has used.
-    integrationInstances: (await runConnections(db, run.id)).map(({ deleted_at, ...used }) => ({ ...used, deleted: deleted_at !== null })),
+    integrationInstances: (await runConnections(db, run.id)).map(({ deleted_at, ...connection }) => ({
+      ...connection,
+      deleted: deleted_at !== null,
+    })),
     handover: null,
     eval_summaries: evaluationDetail(await findEvaluation(db, run.id)),
     bb_session_id: sessionId,

@@ -6,7 +6,7 @@ import { ServiceError } from '../errors.ts';
 import { requirePermission, requireRunEvents } from '../http/access.ts';
 import type { GroupRoutes, HandlerInput, RequestContext } from '../http/context.ts';
 import { instant } from '../http/instant.ts';
-import { fitting } from '../store/database/page-bytes.ts';
+import { fittingCount } from '../store/database/page-bytes.ts';
 import { totalOf } from '../store/database/total.ts';
 import { pendingRequest, pendingRequestSizes, pendingRequests } from '../store/runs/human-requests.ts';
 import { countMessages, listMessageRows } from '../store/runs/messages.ts';
@@ -34,8 +34,8 @@ export const runRoutes: GroupRoutes<'runs'> = {
       store,
       asking.map((row) => row.id),
     );
-    const fits = fitting(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
-    const page = rows.slice(0, fits);
+    const count = fittingCount(rows.slice(0, limit).map((row) => (row.error?.length ?? 0) + (sizes.get(row.id) ?? 0)));
+    const page = rows.slice(0, count);
     const pending = await pendingRequests(
       store,
       asking.filter((row) => page.includes(row)).map((row) => row.id),
@@ -44,7 +44,8 @@ export const runRoutes: GroupRoutes<'runs'> = {
     const atLeast = rows.length === 0 ? 0 : offset + rows.length;
     return {
       data: page.map((row) => runListItem(row, pending.get(row.id))),
-      total: query.include_total === 'false' ? atLeast : await totalOf({ ...slice, found: rows.length }, () => countRuns(store, filter)),
+      total:
+        query.include_total === 'false' ? atLeast : await totalOf({ ...slice, matchCount: rows.length }, () => countRuns(store, filter)),
     };
   },
 
@@ -87,8 +88,8 @@ export const runRoutes: GroupRoutes<'runs'> = {
     // To a waiting run, a message is the answer.
     const mayAnswer = () => requirePermission(context, 'respondToHumanRequest');
     const { expected_human_request_id: expectedRequest } = body;
-    const { message, answered } = await postMessage(context.engine, to, body.message, { mayAnswer, expectedRequest });
-    return { message: messageView(message), human_request: answered === undefined ? null : answeredRequestView(answered) };
+    const { message, answeredRequest } = await postMessage(context.engine, to, body.message, { mayAnswer, expectedRequest });
+    return { message: messageView(message), human_request: answeredRequest === undefined ? null : answeredRequestView(answeredRequest) };
   },
 
   async respondToHumanRequest(context, { params, body }) {

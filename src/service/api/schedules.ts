@@ -25,12 +25,12 @@ export const scheduleRoutes: GroupRoutes<'schedules'> = {
 
   async updateSchedule(context, { params, body }) {
     const { engine } = context;
-    const changed = await engine.store.transaction().execute(async (trx) => {
+    const schedule = await engine.store.transaction().execute(async (trx) => {
       const agent = await requireAgent(context, trx, params.agent_id);
       return scheduleView(await updateSchedule(engine, trx, { agentId: agent.id, scheduleId: params.schedule_id }, body), agent);
     });
     engine.worker.wake();
-    return changed;
+    return schedule;
   },
 
   async deleteSchedule(context, { params }) {

@@ -118,9 +118,9 @@ async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: E
     size: entry.size,
     etag: `"${entry.size.toString(36)}-${entry.modifiedAt.getTime().toString(36)}"`,
     open: async (range) => {
-      const opened = await sandbox.openRead(path, range ?? { start: 0, end: entry.size - 1 });
-      if (opened.size === entry.size && opened.modifiedAt.getTime() === entry.modifiedAt.getTime()) return opened.stream;
-      opened.stream.destroy();
+      const file = await sandbox.openRead(path, range ?? { start: 0, end: entry.size - 1 });
+      if (file.size === entry.size && file.modifiedAt.getTime() === entry.modifiedAt.getTime()) return file.stream;
+      file.stream.destroy();
       return undefined;
     },
   };

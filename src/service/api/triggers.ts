@@ -34,8 +34,8 @@ export const triggerRoutes: GroupRoutes<'triggers'> = {
   },
 
   async updateAgentCaseTrigger(context, { params, body }) {
-    const at = { teamId: context.teamId, agentId: params.agent_id, triggerId: params.trigger_id };
-    return { case_trigger: triggerView(await updateTrigger(context.engine, at, body)) };
+    const ids = { teamId: context.teamId, agentId: params.agent_id, triggerId: params.trigger_id };
+    return { case_trigger: triggerView(await updateTrigger(context.engine, ids, body)) };
   },
 
   async deleteAgentCaseTrigger(context, { params }) {

@@ -14,14 +14,14 @@ export interface Subject {
 }
 
 const times: readonly Field[] = ['hour', 'day', 'week', 'month'];
-const itself = (...words: string[]): Record<string, string[]> => Object.fromEntries(words.map((word) => [word, [word]]));
+const ownNames = (...words: string[]): Record<string, string[]> => Object.fromEntries(words.map((word) => [word, [word]]));
 
 export const subjects: readonly Subject[] = [
   {
     name: 'requests',
     phrase: /\b(?:human[ -])?requests?\b/,
     plural: 'human requests',
-    statuses: { ...itself('pending', 'answered', 'withdrawn'), open: ['pending'], waiting: ['pending'], unanswered: ['pending'] },
+    statuses: { ...ownNames('pending', 'answered', 'withdrawn'), open: ['pending'], waiting: ['pending'], unanswered: ['pending'] },
     fields: ['status', 'type', 'agent', ...times],
     hasAgent: true,
   },
@@ -29,7 +29,7 @@ export const subjects: readonly Subject[] = [
     name: 'deliveries',
     phrase: /\b(?:webhook[ -])?deliver(?:y|ies)\b|\bwebhooks?\b/,
     plural: 'webhook deliveries',
-    statuses: { ...itself('pending', 'delivered', 'failed', 'cancelled'), open: ['pending'], successful: ['delivered'] },
+    statuses: { ...ownNames('pending', 'delivered', 'failed', 'cancelled'), open: ['pending'], successful: ['delivered'] },
     fields: ['status', 'event', ...times],
     hasAgent: false,
   },
@@ -38,7 +38,7 @@ export const subjects: readonly Subject[] = [
     phrase: /\bcases?\b/,
     plural: 'cases',
     statuses: {
-      ...itself('pending', 'postponed', 'completed', 'failed'),
+      ...ownNames('pending', 'postponed', 'completed', 'failed'),
       claimed: ['in_progress'],
       running: ['in_progress'],
       waiting: ['needs_input'],
@@ -54,7 +54,7 @@ export const subjects: readonly Subject[] = [
     phrase: /\bruns?\b/,
     plural: 'runs',
     statuses: {
-      ...itself('pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'),
+      ...ownNames('pending', 'starting', 'running', 'waiting', 'completed', 'failed', 'interrupted'),
       stopped: ['interrupted'],
       successful: ['completed'],
       open: ['not_started', 'pending', 'starting', 'running', 'waiting'],
@@ -90,11 +90,11 @@ const capital = (text: string): string => `${text[0]?.toUpperCase() ?? ''}${text
 /** The heading of a block: `Failed runs of agent "x" in the last 7 days by status`. */
 export function titleOf({ query, by, form }: Omit<DataBlock, 'id' | 'kind'>): string {
   const { plural } = subjectOf(query.subject);
-  const things = query.type === undefined ? plural : `${query.type}s`;
+  const noun = query.type === undefined ? plural : `${query.type}s`;
   if (query.subject === 'usage') return 'Plan usage';
   const words = [
     form === 'number' ? `number of ${query.status?.word ?? ''}`.trim() : query.status?.word,
-    things,
+    noun,
     query.queue && `in queue "${query.queue.name}"`,
     query.agent && `of agent "${query.agent.name}"`,
     query.period && periodWords(query.period),

@@ -24,7 +24,7 @@ interface FileFacts {
 }
 
 export class BackupWriter {
-  readonly #held: HeldDirectory;
+  readonly #directory: HeldDirectory;
   readonly #workFile: string;
   readonly #progress: BackupProgress;
   readonly #sums: string[] = [];
@@ -32,8 +32,8 @@ export class BackupWriter {
   readonly #tar = new TarWriter();
   #entries = 0;
 
-  constructor(held: HeldDirectory, workFile: string, progress: BackupProgress) {
-    this.#held = held;
+  constructor(directory: HeldDirectory, workFile: string, progress: BackupProgress) {
+    this.#directory = directory;
     this.#workFile = workFile;
     this.#progress = progress;
   }
@@ -41,7 +41,7 @@ export class BackupWriter {
   /** The bytes of the archive, not compressed. */
   async *bytes(): AsyncGenerator<Buffer> {
     try {
-      await this.#held.copyDatabase(this.#workFile);
+      await this.#directory.copyDatabase(this.#workFile);
       const contents = await Contents.open(this.#workFile);
       try {
         yield* this.#files(contents);
@@ -50,7 +50,7 @@ export class BackupWriter {
       }
       yield* this.#file(databaseName, this.#workFile);
       // Anything that is missing by now was removed while the directory was not held.
-      await this.#held.keepFilesAlone();
+      await this.#directory.keepFilesAlone();
       yield* this.#text(sumsName, this.#sums.join(''));
       yield* this.#tar.end();
     } finally {
@@ -59,13 +59,13 @@ export class BackupWriter {
   }
 
   async *#files(contents: Contents): AsyncGenerator<Buffer> {
-    const { path: directory, createdAt } = this.#held;
+    const { path: directory, createdAt } = this.#directory;
     this.#progress.info = await contents.info(createdAt);
     const open = new Set(await contents.openSandboxes());
     yield* this.#text(infoName, `${JSON.stringify(this.#progress.info, null, 2)}\n`);
     // Their runs wait until they have been copied.
     for (const id of open) yield* this.#sandbox(id);
-    await this.#held.keepFilesAlone();
+    await this.#directory.keepFilesAlone();
     for (const name of keyNames) yield* this.#file(name, path.join(directory, name));
     for await (const { id, runId, sha256 } of contents.runFiles()) {
       const name = `files/${runId}/${id}`;
@@ -83,19 +83,19 @@ export class BackupWriter {
 
   /** @param links receives the links that are found; their targets can be checked only when all of them are known */
   async *#folder(name: string, links: Links): AsyncGenerator<Buffer> {
-    const place = path.join(this.#held.path, name);
-    const found = lstatSync(place, { throwIfNoEntry: false });
+    const place = path.join(this.#directory.path, name);
+    const stats = lstatSync(place, { throwIfNoEntry: false });
     // Folders are created when they are needed, and anything can disappear from the sandbox of an active run.
-    if (!found?.isDirectory()) return;
-    yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modified: found.mtimeMs / 1_000 });
+    if (!stats?.isDirectory()) return;
+    yield* this.#add({ name, type: 'folder', size: 0, mode: 0o700, modified: stats.mtimeMs / 1_000 });
     for (const entry of this.#listing(name, place)) {
-      const inner = `${name}/${entry.name}`;
-      if (!isUtf8(entry.name)) this.#report(inner, 'its name is not valid UTF-8, so it is left out');
-      else if (Buffer.byteLength(inner) > longestName) this.#report(inner, 'its path is too long, so it is left out');
-      else if (entry.isDirectory()) yield* this.#folder(inner, links);
-      else if (entry.isFile()) yield* this.#file(inner, path.join(this.#held.path, inner), { inSandbox: true });
-      else if (entry.isSymbolicLink()) this.#findLink(inner, links);
-      else this.#report(inner, 'it is not a file, folder or link, so it is left out');
+      const entryName = `${name}/${entry.name}`;
+      if (!isUtf8(entry.name)) this.#report(entryName, 'its name is not valid UTF-8, so it is left out');
+      else if (Buffer.byteLength(entryName) > longestName) this.#report(entryName, 'its path is too long, so it is left out');
+      else if (entry.isDirectory()) yield* this.#folder(entryName, links);
+      else if (entry.isFile()) yield* this.#file(entryName, path.join(this.#directory.path, entryName), { inSandbox: true });
+      else if (entry.isSymbolicLink()) this.#findLink(entryName, links);
+      else this.#report(entryName, 'it is not a file, folder or link, so it is left out');
     }
   }
 
@@ -109,7 +109,7 @@ export class BackupWriter {
   }
 
   #findLink(name: string, links: Links): void {
-    const place = path.join(this.#held.path, name);
+    const place = path.join(this.#directory.path, name);
     try {
       const target = readlinkSync(place, { encoding: 'buffer' });
       if (!isUtf8(target)) this.#report(name, 'it is a link to a name that is not valid UTF-8, so it is left out');
@@ -136,19 +136,19 @@ export class BackupWriter {
       return this.#report(name, reasonOf(error));
     }
     try {
-      const found = fstatSync(descriptor);
-      if (!found.isFile()) return this.#report(name, 'it is not a file, folder or link, so it is left out');
-      if (inSandbox && this.#holes.areTooMany(found)) {
-        const [size, onDisk] = [formatBytes(found.size), formatBytes(bytesOnDisk(found))];
+      const stats = fstatSync(descriptor);
+      if (!stats.isFile()) return this.#report(name, 'it is not a file, folder or link, so it is left out');
+      if (inSandbox && this.#holes.areTooMany(stats)) {
+        const [size, onDisk] = [formatBytes(stats.size), formatBytes(bytesOnDisk(stats))];
         return this.#report(name, `it is ${size} long with only ${onDisk} on the disk, so it is left out`);
       }
       const hash = createHash('sha256');
       let isShort = false;
-      const bytes = fileBytes(descriptor, found.size, () => {
+      const bytes = fileBytes(descriptor, stats.size, () => {
         isShort = true;
       });
-      const entry: TarEntry = { name, type: 'file', size: found.size, mode: modeOf(found.mode), modified: found.mtimeMs / 1_000 };
-      yield* this.#add(entry, this.#measured(bytes, hash));
+      const entry: TarEntry = { name, type: 'file', size: stats.size, mode: modeOf(stats.mode), modified: stats.mtimeMs / 1_000 };
+      yield* this.#add(entry, this.#measure(bytes, hash));
       const sum = hash.digest('hex');
       if (isShort) this.#report(name, 'it became shorter while it was being read, so its end consists of zeros');
       else if (expected !== undefined && sum !== expected) this.#report(name, 'it had been changed on the disk');
@@ -159,7 +159,7 @@ export class BackupWriter {
     }
   }
 
-  *#measured(chunks: Iterable<Buffer>, hash: Hash): Generator<Buffer> {
+  *#measure(chunks: Iterable<Buffer>, hash: Hash): Generator<Buffer> {
     for (const bytes of chunks) {
       hash.update(bytes);
       this.#progress.bytes += bytes.length;
@@ -169,7 +169,7 @@ export class BackupWriter {
 
   async *#text(name: string, text: string): AsyncGenerator<Buffer> {
     const bytes = Buffer.from(text);
-    const modified = Date.parse(this.#held.createdAt) / 1_000;
+    const modified = Date.parse(this.#directory.createdAt) / 1_000;
     yield* this.#add({ name, type: 'file', size: bytes.length, mode: 0o600, modified }, bytes.length === 0 ? [] : [bytes]);
     if (name !== sumsName) this.#sums.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
   }

@@ -10,7 +10,7 @@ import { appliedMigrations } from '../store/database/sqlite/migrate.ts';
 import { openForReading } from '../store/database/sqlite/reader/open.ts';
 import { terminalStatuses } from '../store/runs/runs.ts';
 import { type BackupInfo, formatVersion } from './format.ts';
-import { damaged } from './problems.ts';
+import { damagedBackup } from './problems.ts';
 
 /** Rows per query. */
 const pageSize = 1_000;
@@ -41,7 +41,7 @@ export class Contents {
     const store = openForReading(file);
     try {
       const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(store);
-      if (rows[0]?.quick_check !== 'ok') throw damaged(`the database is damaged (${rows[0]?.quick_check})`);
+      if (rows[0]?.quick_check !== 'ok') throw damagedBackup(`the database is damaged (${rows[0]?.quick_check})`);
       return new Contents(store);
     } catch (error) {
       await store.destroy();

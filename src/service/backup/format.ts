@@ -3,7 +3,7 @@
  * the SHA-256 of every file before it, in the format of `sha256sum -c`. It can be inspected, and if need be unpacked, without aops.
  */
 import { isObject, jsonValue } from '../../base/values.ts';
-import { damaged, newerBackup, quoted } from './problems.ts';
+import { damagedBackup, newerBackup, quoteName } from './problems.ts';
 
 /** Incremented when older versions can no longer read it. */
 export const formatVersion = 1;
@@ -41,7 +41,7 @@ export function parseInfo(text: string, supportedSchemas: readonly string[]): Ba
   const value = jsonValue(text);
   const info: Partial<BackupInfo> = isObject(value) ? value : {};
   if (!Number.isSafeInteger(info.format) || typeof info.version !== 'string' || typeof info.schema !== 'string')
-    throw damaged('its description cannot be read');
+    throw damagedBackup('its description cannot be read');
   if ((info.format as number) > formatVersion) throw newerBackup(info.version, `format ${info.format}`);
   if (!supportedSchemas.includes(info.schema)) throw newerBackup(info.version, `schema ${info.schema}`);
   return info as BackupInfo;
@@ -52,28 +52,28 @@ const word = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 /** Throws unless backups contain entries with this name: names come from a file that anyone may have written. */
 export function checkName(name: string, type: 'file' | 'folder' | 'link'): void {
-  const [first = '', id = '', third = '', ...rest] = name.split('/');
-  const parts = [first, id, third, ...rest].slice(0, name.split('/').length);
+  const [first = '', id = '', third = '', ...remaining] = name.split('/');
+  const parts = [first, id, third, ...remaining].slice(0, name.split('/').length);
   const isPlain = parts.every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'));
   const isTop = parts.length === 1 && type === 'file' && topFiles.includes(first);
   const isRunFile = first === 'files' && parts.length === 3 && type === 'file' && word.test(id) && word.test(third);
   const isSandbox = first === 'sandboxes' && word.test(id) && (sandboxFolders as readonly string[]).includes(third);
   const inSandbox = isSandbox && (type === 'folder' ? parts.length >= 3 : parts.length > 3);
-  if (!isPlain || !(isTop || isRunFile || inSandbox)) throw damaged(`a backup contains no ${type} named ${quoted(name)}`);
+  if (!isPlain || !(isTop || isRunFile || inSandbox)) throw damagedBackup(`a backup contains no ${type} named ${quoteName(name)}`);
 }
 
 /** A line of SHA256SUMS; names with line breaks are escaped as in coreutils. */
 export function sumLine(sum: string, name: string): string {
-  const escaped = name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
-  return `${escaped === name ? '' : '\\'}${sum}  ${escaped}\n`;
+  const escapedName = name.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
+  return `${escapedName === name ? '' : '\\'}${sum}  ${escapedName}\n`;
 }
 
 /** The checksums by name. @throws AopsError `backup_damaged` */
 export function parseSums(text: string): Map<string, string> {
   const sums = new Map<string, string>();
-  for (const line of text.split('\n').filter((each) => each !== '')) {
+  for (const line of text.split('\n').filter((text) => text !== '')) {
     const [, escaped, sum, name] = /^(\\?)([0-9a-f]{64})[ ][ *](.+)$/.exec(line) ?? [];
-    if (sum === undefined || name === undefined) throw damaged('its checksums cannot be read');
+    if (sum === undefined || name === undefined) throw damagedBackup('its checksums cannot be read');
     sums.set(escaped === '' ? name : name.replace(/\\([nr\\])/g, (_, letter: string) => ({ n: '\n', r: '\r' })[letter] ?? '\\'), sum);
   }
   return sums;

@@ -10,10 +10,10 @@ const maxHops = 40;
 /** Why a link does not belong in a backup, as the predicate of a sentence. */
 export type LinkFault = 'leads out of its sandbox' | 'leads through too many other links';
 
-const out = Symbol('out');
+const outside = Symbol('out');
 const loop = Symbol('loop');
 const tooLong = Symbol('too long');
-type End = string | typeof out | typeof loop | typeof tooLong;
+type End = string | typeof outside | typeof loop | typeof tooLong;
 
 /**
  * The faults of links, by name; valid links are not included. A loop is valid, because it leads nowhere.
@@ -24,7 +24,7 @@ export function faultyLinks(links: ReadonlyMap<string, string>): Map<string, Lin
   const faults = new Map<string, LinkFault>();
   for (const name of links.keys()) {
     const end = endOf(name, links, ends, 0);
-    if (end === out) faults.set(name, 'leads out of its sandbox');
+    if (end === outside) faults.set(name, 'leads out of its sandbox');
     else if (end === tooLong) faults.set(name, 'leads through too many other links');
   }
   return faults;
@@ -46,7 +46,7 @@ function endOf(link: string, links: ReadonlyMap<string, string>, ends: Map<strin
 
 function follow(link: string, links: ReadonlyMap<string, string>, ends: Map<string, End>, hops: number): End {
   const target = links.get(link) as string;
-  if (target === '' || target.includes('\0') || posix.isAbsolute(target)) return out;
+  if (target === '' || target.includes('\0') || posix.isAbsolute(target)) return outside;
   const home = `${link.split('/').slice(0, 2).join('/')}/`;
   let place = posix.dirname(link);
   for (const part of target.split('/')) {
@@ -54,7 +54,7 @@ function follow(link: string, links: ReadonlyMap<string, string>, ends: Map<stri
     if (part === '..') {
       place = posix.dirname(place);
       // The path may pass through the folder of the sandbox itself, but not above it.
-      if (!`${place}/`.startsWith(home)) return out;
+      if (!`${place}/`.startsWith(home)) return outside;
       continue;
     }
     place = `${place}/${part}`;
@@ -63,5 +63,5 @@ function follow(link: string, links: ReadonlyMap<string, string>, ends: Map<stri
     if (typeof end !== 'string') return end;
     place = end;
   }
-  return place.startsWith(home) ? place : out;
+  return place.startsWith(home) ? place : outside;
 }

@@ -5,11 +5,11 @@
 import { Buffer } from 'node:buffer';
 import { posix } from 'node:path';
 import { checkName, largestBackup, longestName } from './format.ts';
-import { damaged, quoted } from './problems.ts';
+import { damagedBackup, quoteName } from './problems.ts';
 import type { TarType } from './tar-entry.ts';
 
 export class Places {
-  readonly #taken = new Map<string, TarType>();
+  readonly #types = new Map<string, TarType>();
   readonly #maxEntries: number;
   #entries = 0;
 
@@ -20,26 +20,26 @@ export class Places {
   /** @throws AopsError `backup_damaged` for a name that no backup contains, that appears twice, or that passes through a file or a link */
   take(name: string, type: TarType): void {
     this.#entries += 1;
-    if (this.#entries > this.#maxEntries) throw damaged(`it contains more than ${this.#maxEntries} entries`);
-    if (Buffer.byteLength(name) > longestName) throw damaged(`the name ${quoted(name)} is too long`);
+    if (this.#entries > this.#maxEntries) throw damagedBackup(`it contains more than ${this.#maxEntries} entries`);
+    if (Buffer.byteLength(name) > longestName) throw damagedBackup(`the name ${quoteName(name)} is too long`);
     checkName(name, type);
     this.#folder(posix.dirname(name), name);
-    const existing = this.#taken.get(name);
-    if (existing !== undefined && !(existing === 'folder' && type === 'folder')) {
-      throw damaged(
-        existing === 'file' && type === 'file' ? `${quoted(name)} appears twice` : `two entries in it are named ${quoted(name)}`,
+    const existingType = this.#types.get(name);
+    if (existingType !== undefined && !(existingType === 'folder' && type === 'folder')) {
+      throw damagedBackup(
+        existingType === 'file' && type === 'file' ? `${quoteName(name)} appears twice` : `two entries in it are named ${quoteName(name)}`,
       );
     }
-    this.#taken.set(name, type);
+    this.#types.set(name, type);
   }
 
   /** Takes a folder and its parents, unless they have been taken already. */
   #folder(folder: string, name: string): void {
     for (let current = folder; current !== '.'; current = posix.dirname(current)) {
-      const existing = this.#taken.get(current);
-      if (existing === 'folder') return;
-      if (existing !== undefined) throw damaged(`${quoted(name)} passes through the ${existing} ${quoted(current)}`);
-      this.#taken.set(current, 'folder');
+      const existingType = this.#types.get(current);
+      if (existingType === 'folder') return;
+      if (existingType !== undefined) throw damagedBackup(`${quoteName(name)} passes through the ${existingType} ${quoteName(current)}`);
+      this.#types.set(current, 'folder');
     }
   }
 }

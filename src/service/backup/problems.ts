@@ -2,10 +2,10 @@
 import { AopsError, exitCodes } from '../../base/errors.ts';
 
 /** A name from a backup, for a message. */
-export const quoted = (name: string): string => JSON.stringify(name.slice(0, 200));
+export const quoteName = (name: string): string => JSON.stringify(name.slice(0, 200));
 
 /** @param reason a clause about the file, without a capital letter and a full stop */
-export const damaged = (reason: string, cause?: unknown): AopsError =>
+export const damagedBackup = (reason: string, cause?: unknown): AopsError =>
   new AopsError(`The backup cannot be used: ${reason}.`, {
     code: 'backup_damaged',
     exit: exitCodes.failure,
@@ -13,9 +13,9 @@ export const damaged = (reason: string, cause?: unknown): AopsError =>
     ...(cause === undefined ? {} : { cause }),
   });
 
-/** @param what the part of it that this version does not support */
-export const newerBackup = (version: string, what: string): AopsError =>
-  new AopsError(`The backup was written by a newer version of aops, ${version} (it has ${what}).`, {
+/** @param feature the part of it that this version does not support */
+export const newerBackup = (version: string, feature: string): AopsError =>
+  new AopsError(`The backup was written by a newer version of aops, ${version} (it has ${feature}).`, {
     code: 'backup_newer',
     exit: exitCodes.conflict,
     hint: 'Upgrade aops, then restore it.',

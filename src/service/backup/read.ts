@@ -12,7 +12,7 @@ import { migrations } from '../store/database/migrations/index.ts';
 import { type BackupInfo, databaseName, infoName, parseInfo, parseSums, sumLine, sumsName } from './format.ts';
 import { faultyLinks } from './links.ts';
 import { Places } from './places.ts';
-import { damaged, quoted } from './problems.ts';
+import { damagedBackup, quoteName } from './problems.ts';
 import type { ReadProgress } from './progress.ts';
 import { type ReadEntry, readTar } from './tar-reader.ts';
 
@@ -33,19 +33,19 @@ export async function readBackup(
   signal: AbortSignal,
 ): Promise<BackupInfo> {
   const gunzip = createGunzip({ chunkSize: 65_536 });
-  const done = pipeline(source, gunzip, { signal });
-  done.catch(() => undefined);
+  const completion = pipeline(source, gunzip, { signal });
+  completion.catch(() => undefined);
   try {
     return await new BackupReader(folder, progress).read(readTar(gunzip as AsyncIterable<Uint8Array>));
   } catch (error) {
     signal.throwIfAborted();
     const { code = '' } = error as NodeJS.ErrnoException;
     throw code.startsWith('Z_')
-      ? damaged(code === 'Z_BUF_ERROR' ? 'it ends too early' : 'it is not a backup, or it was changed', error)
+      ? damagedBackup(code === 'Z_BUF_ERROR' ? 'it ends too early' : 'it is not a backup, or it was changed', error)
       : error;
   } finally {
     gunzip.destroy();
-    await done.catch(() => undefined);
+    await completion.catch(() => undefined);
   }
 }
 
@@ -57,7 +57,7 @@ class BackupReader {
   /** Created when everything else has been written and checked, so that nothing is written through them. */
   readonly #links = new Map<string, string>();
   /** Folders that have been checked, and are not reached through a link. */
-  readonly #real = new Set<string>();
+  readonly #checkedFolders = new Set<string>();
 
   constructor(folder: string | undefined, progress: ReadProgress) {
     this.#folder = folder === undefined ? undefined : realpathSync(folder);
@@ -67,14 +67,14 @@ class BackupReader {
   async read(entries: AsyncIterable<ReadEntry>): Promise<BackupInfo> {
     let sums: Map<string, string> | undefined;
     for await (const entry of entries) {
-      if (sums !== undefined) throw damaged('an entry follows its end');
+      if (sums !== undefined) throw damagedBackup('an entry follows its end');
       if (this.#progress.info === undefined) await this.#readInfo(entry);
       else if (entry.name === sumsName && entry.type === 'file') sums = await this.#readSums(entry);
       else await this.#unpack(entry);
     }
-    if (sums === undefined || this.#progress.info === undefined) throw damaged('it ends too early');
+    if (sums === undefined || this.#progress.info === undefined) throw damagedBackup('it ends too early');
     this.#compare(sums);
-    for (const [name, fault] of faultyLinks(this.#links)) throw damaged(`the link ${quoted(name)} ${fault}`);
+    for (const [name, fault] of faultyLinks(this.#links)) throw damagedBackup(`the link ${quoteName(name)} ${fault}`);
     for (const [name, target] of this.#links) this.#onDisk(name, (place) => symlinkSync(target, place));
     return this.#progress.info;
   }
@@ -83,12 +83,12 @@ class BackupReader {
   async #readSums(entry: ReadEntry): Promise<Map<string, string>> {
     let expected = 0;
     for (const [name, sum] of this.#sums) expected += Buffer.byteLength(sumLine(sum, name));
-    if (entry.size > expected) throw damaged('it contains more checksums than files');
+    if (entry.size > expected) throw damagedBackup('it contains more checksums than files');
     return parseSums((await wholeContent(entry)).toString('utf8'));
   }
 
   async #readInfo(entry: ReadEntry): Promise<void> {
-    if (entry.name !== infoName || entry.size > longestInfo) throw damaged('it is not an aops backup');
+    if (entry.name !== infoName || entry.size > longestInfo) throw damagedBackup('it is not an aops backup');
     const bytes = await wholeContent(entry);
     this.#progress.info = parseInfo(bytes.toString('utf8'), Object.keys(migrations));
     this.#sums.set(infoName, createHash('sha256').update(bytes).digest('hex'));
@@ -104,7 +104,7 @@ class BackupReader {
     }
     if (name.endsWith('/workspace') && name.split('/').length === 3) this.#progress.sandboxes += 1;
     const folder = this.#folder;
-    if (folder !== undefined) this.#writing(name, () => this.#createFolder(path.join(folder, name), name));
+    if (folder !== undefined) this.#tryWrite(name, () => this.#createFolder(path.join(folder, name), name));
   }
 
   /** @throws AopsError `disk_full` if there is no space for a large file */
@@ -125,7 +125,7 @@ class BackupReader {
       for await (const chunk of entry.content()) {
         hash.update(chunk);
         this.#progress.bytes += chunk.length;
-        if (descriptor !== undefined) this.#writing(name, () => writeAll(descriptor, chunk));
+        if (descriptor !== undefined) this.#tryWrite(name, () => writeAll(descriptor, chunk));
       }
       if (descriptor !== undefined) futimesSync(descriptor, modified, modified);
     } finally {
@@ -136,9 +136,9 @@ class BackupReader {
   }
 
   #compare(sums: ReadonlyMap<string, string>): void {
-    for (const name of [databaseName, ...sums.keys()]) if (!this.#sums.has(name)) throw damaged(`${quoted(name)} is missing`);
+    for (const name of [databaseName, ...sums.keys()]) if (!this.#sums.has(name)) throw damagedBackup(`${quoteName(name)} is missing`);
     for (const [name, sum] of this.#sums) {
-      if (sums.get(name) !== sum) throw damaged(`${quoted(name)} does not match its checksum`);
+      if (sums.get(name) !== sum) throw damagedBackup(`${quoteName(name)} does not match its checksum`);
     }
   }
 
@@ -146,7 +146,7 @@ class BackupReader {
   #onDisk<Value>(name: string, make: (place: string) => Value): Value | undefined {
     if (this.#folder === undefined) return undefined;
     const place = path.join(this.#folder, name);
-    return this.#writing(name, () => {
+    return this.#tryWrite(name, () => {
       this.#createFolder(path.dirname(place), name);
       return make(place);
     });
@@ -154,20 +154,20 @@ class BackupReader {
 
   /** Creates a folder and its parents. Names have been checked already; this makes sure that nothing is ever created through a link. */
   #createFolder(folder: string, name: string): void {
-    if (folder === this.#folder || this.#real.has(folder)) return;
+    if (folder === this.#folder || this.#checkedFolders.has(folder)) return;
     this.#createFolder(path.dirname(folder), name);
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-    if (realpathSync(folder) !== folder) throw damaged(`${quoted(name)} passes through a link`);
-    this.#real.add(folder);
+    if (realpathSync(folder) !== folder) throw damagedBackup(`${quoteName(name)} passes through a link`);
+    this.#checkedFolders.add(folder);
   }
 
-  #writing<Value>(name: string, act: () => Value): Value {
+  #tryWrite<Value>(name: string, act: () => Value): Value {
     try {
       return act();
     } catch (error) {
       if (error instanceof AopsError) throw error;
       // The folder was empty, so whatever is in the way came from the backup.
-      if (hasCode(error, 'EEXIST', 'ENOTDIR', 'EISDIR')) throw damaged(`two entries in it are named ${quoted(name)}`, error);
+      if (hasCode(error, 'EEXIST', 'ENOTDIR', 'EISDIR')) throw damagedBackup(`two entries in it are named ${quoteName(name)}`, error);
       throw writeFailure(error, path.join(this.#folder ?? '', name));
     }
   }
@@ -181,5 +181,5 @@ async function wholeContent(entry: ReadEntry): Promise<Buffer> {
 
 /** A disk that is nearly full may write only a part; the next attempt then fails with the reason. */
 function writeAll(descriptor: number, chunk: Buffer): void {
-  for (let written = 0; written < chunk.length; ) written += writeSync(descriptor, chunk, written);
+  for (let offset = 0; offset < chunk.length; ) offset += writeSync(descriptor, chunk, offset);
 }

@@ -38,30 +38,30 @@ export async function restoreBackup(
   const created = new Set<string>();
   const unlock = await claim(dataDirectory, created, signal);
   const folder = path.join(dataDirectory, restoringFolder);
-  const unpacked = path.join(folder, unpackedFolder);
-  const placed: string[] = [];
+  const unpackFolder = path.join(folder, unpackedFolder);
+  const placedNames: string[] = [];
   try {
     // What a killed restore has left behind is only certain now that no other restore is in progress.
-    const remains = await remainsOfRestore(dataDirectory);
-    for (const place of [unpacked, ...remains.map((name) => path.join(dataDirectory, name))])
+    const remainingNames = await remainsOfRestore(dataDirectory);
+    for (const place of [unpackFolder, ...remainingNames.map((name) => path.join(dataDirectory, name))])
       await rm(place, { recursive: true, force: true });
-    await mkdir(unpacked, { mode: 0o700 });
-    const info = await readBackup(source, unpacked, progress, signal);
-    for (const name of [...keyNames, databaseName]) await flush(path.join(unpacked, name));
+    await mkdir(unpackFolder, { mode: 0o700 });
+    const info = await readBackup(source, unpackFolder, progress, signal);
+    for (const name of [...keyNames, databaseName]) await flush(path.join(unpackFolder, name));
     signal.throwIfAborted();
     for (const name of parts) {
-      if (!existsSync(path.join(unpacked, name))) continue;
+      if (!existsSync(path.join(unpackFolder, name))) continue;
       if (existsSync(path.join(dataDirectory, name))) throw notEmpty(dataDirectory);
-      await rename(path.join(unpacked, name), path.join(dataDirectory, name));
-      placed.push(name);
+      await rename(path.join(unpackFolder, name), path.join(dataDirectory, name));
+      placedNames.push(name);
     }
     await flush(dataDirectory);
     return info;
   } catch (error) {
-    for (const name of placed.reverse()) await rm(path.join(dataDirectory, name), { recursive: true, force: true });
+    for (const name of placedNames.reverse()) await rm(path.join(dataDirectory, name), { recursive: true, force: true });
     throw error;
   } finally {
-    await rm(unpacked, { recursive: true, force: true });
+    await rm(unpackFolder, { recursive: true, force: true });
     unlock();
     // These are not removed if they contain anything, such as the lock of another restore.
     for (const place of [folder, ...created]) await rmdir(place).catch(() => undefined);
@@ -100,9 +100,9 @@ function missingFolders(place: string): string[] {
 async function remainsOfRestore(dataDirectory: string): Promise<string[]> {
   const names = (await readdir(dataDirectory)).filter((name) => !unimportant.includes(name));
   const isUnfinished = names.includes(restoringFolder) && !names.includes(databaseName);
-  const remains = isUnfinished ? names.filter((name) => parts.includes(name)) : [];
-  if (names.some((name) => name !== restoringFolder && !remains.includes(name))) throw notEmpty(dataDirectory);
-  return remains;
+  const remainingNames = isUnfinished ? names.filter((name) => parts.includes(name)) : [];
+  if (names.some((name) => name !== restoringFolder && !remainingNames.includes(name))) throw notEmpty(dataDirectory);
+  return remainingNames;
 }
 
 /** Waits until a file or folder is on the disk, if it exists. */

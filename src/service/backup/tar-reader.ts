@@ -6,7 +6,7 @@ import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import { type Extract, extract, type Header } from 'tar-stream';
 import { AopsError } from '../../base/errors.ts';
-import { damaged } from './problems.ts';
+import { damagedBackup } from './problems.ts';
 import type { TarEntry, TarType } from './tar-entry.ts';
 
 const block = 512;
@@ -51,14 +51,14 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
     input.stop();
   }
   // At least one empty block marks the end.
-  if (input.bytes < end + block) throw damaged('it ends too early');
+  if (input.bytes < end + block) throw damagedBackup('it ends too early');
 }
 
 /** Passes a source on to the parser, no faster than the entries are read. */
 class Input {
   bytes = 0;
   readonly #parser: Extract;
-  readonly #stopped = new AbortController();
+  readonly #stop = new AbortController();
   /** The error that ended the parser. The stream of an entry that is being read at that moment only reports that it was destroyed. */
   readonly #parserError: Promise<unknown>;
   #sourceError: unknown;
@@ -74,7 +74,7 @@ class Input {
 
   /** Stops reading, without waiting: the source may be waiting for its next bytes, and is closed by the caller that opened it. */
   stop(): void {
-    this.#stopped.abort();
+    this.#stop.abort();
     this.#parser.destroy();
   }
 
@@ -82,7 +82,7 @@ class Input {
   async reasonOf(error: unknown): Promise<unknown> {
     const reason = (await this.#parserError) ?? error;
     if (reason instanceof AopsError || reason === this.#sourceError || !(reason instanceof Error)) return reason;
-    return damaged(reason.message === 'Unexpected end of data' ? 'it ends too early' : 'a header in it cannot be read', reason);
+    return damagedBackup(reason.message === 'Unexpected end of data' ? 'it ends too early' : 'a header in it cannot be read', reason);
   }
 
   async #feed(source: AsyncIterable<Uint8Array>): Promise<void> {
@@ -100,7 +100,7 @@ class Input {
   }
 
   #hasDrained(): Promise<boolean> {
-    return once(this.#parser, 'drain', { signal: this.#stopped.signal }).then(
+    return once(this.#parser, 'drain', { signal: this.#stop.signal }).then(
       () => true,
       () => false,
     );
@@ -109,13 +109,13 @@ class Input {
 
 function entryOf(header: Header): TarEntry {
   const type = types[header.type as keyof typeof types];
-  if (type === undefined) throw damaged(`it contains an entry of type "${header.type ?? 'unknown'}", which no backup has`);
+  if (type === undefined) throw damagedBackup(`it contains an entry of type "${header.type ?? 'unknown'}", which no backup has`);
   const { size, mode, mtime } = header;
   const pax = header.pax as Readonly<Record<string, string>> | null;
   // tar-stream reads an invalid size as null, or as the digits that it begins with.
   if (!Number.isSafeInteger(size) || (pax?.size !== undefined && pax.size !== String(size)))
-    throw damaged('it contains an entry without a valid size');
-  if (type !== 'file' && size !== 0) throw damaged(`it contains a ${type} with content`);
+    throw damagedBackup('it contains an entry without a valid size');
+  if (type !== 'file' && size !== 0) throw damagedBackup(`it contains a ${type} with content`);
   const modified = Number(pax?.mtime ?? mtime.getTime() / 1_000);
   return {
     // Other programs mark folders with a slash at the end.
@@ -138,7 +138,7 @@ function strictParser(): Extract {
   const decode = parser._decodeLongHeader;
   parser._decodeLongHeader = (bytes) => {
     const { type } = parser._header;
-    if (type !== 'pax-header') throw damaged(`it contains an entry of type "${type}", which no backup has`);
+    if (type !== 'pax-header') throw damagedBackup(`it contains an entry of type "${type}", which no backup has`);
     checkRecords(bytes);
     decode.call(parser, bytes);
   };
@@ -147,13 +147,13 @@ function strictParser(): Extract {
 
 /** Checks the records of an extended header: `29 path=...` and a line break, each with its own length in front. */
 function checkRecords(bytes: Buffer): void {
-  if (bytes.length > longestExtendedHeader) throw damaged('it contains a header that is too long');
+  if (bytes.length > longestExtendedHeader) throw damagedBackup('it contains a header that is too long');
   for (let offset = 0; offset < bytes.length; ) {
     const [, length] = /^([1-9]\d{0,4}) /.exec(bytes.toString('latin1', offset, offset + 6)) ?? [];
     const end = offset + Number(length);
     const equals = bytes.indexOf('=', offset);
     // If a record ends beyond the header or has no length, this byte is undefined.
-    if (bytes[end - 1] !== 0x0a || equals < 0 || equals >= end) throw damaged('a header in it cannot be read');
+    if (bytes[end - 1] !== 0x0a || equals < 0 || equals >= end) throw damagedBackup('a header in it cannot be read');
     offset = end;
   }
 }

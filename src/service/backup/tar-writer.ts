@@ -69,14 +69,14 @@ export class TarWriter {
 
 function headerOf({ name, type, size, mode, modified, target }: TarEntry): Parameters<ReturnType<typeof pack>['entry']>[0] {
   const seconds = Math.floor(modified);
-  const fits = seconds >= 0 && seconds <= latestTime;
+  const isInRange = seconds >= 0 && seconds <= latestTime;
   return {
     name,
     type: types[type],
     size,
     mode,
-    mtime: new Date((fits ? seconds : 0) * 1_000),
+    mtime: new Date((isInRange ? seconds : 0) * 1_000),
     ...(target === undefined ? {} : { linkname: target }),
-    ...(fits ? {} : { pax: { mtime: String(seconds) } }),
+    ...(isInRange ? {} : { pax: { mtime: String(seconds) } }),
   };
 }

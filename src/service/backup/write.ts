@@ -15,28 +15,28 @@ const compressionLevel = 3;
  * @param workFile where the copy of the database is stored in the meantime
  */
 export async function* backupBytes(
-  held: HeldDirectory,
+  directory: HeldDirectory,
   workFile: string,
   progress: BackupProgress,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const gzip = createGzip({ level: compressionLevel });
-  const archive = new BackupWriter(held, workFile, progress).bytes();
+  const archive = new BackupWriter(directory, workFile, progress).bytes();
   // When it fails, the stream that is read here fails for the same reason.
-  const done = pipeline(Readable.from(archive, { objectMode: true, highWaterMark: 1 }), gzip);
-  done.catch(() => undefined);
+  const completion = pipeline(Readable.from(archive, { objectMode: true, highWaterMark: 1 }), gzip);
+  completion.catch(() => undefined);
   try {
     for await (const chunk of gzip as AsyncIterable<Uint8Array>) {
       signal.throwIfAborted();
       yield chunk;
     }
-    await done;
+    await completion;
   } catch (error) {
     signal.throwIfAborted();
     throw error;
   } finally {
     gzip.destroy();
-    await done.catch(() => undefined);
+    await completion.catch(() => undefined);
     await rm(workFile, { force: true });
   }
 }

@@ -51,32 +51,32 @@ const changesPage = ({ kind }: BrowserAction): boolean => !['open', 'extract', '
 
 async function act(session: BrowserSession, action: BrowserAction, timeoutMs: number): Promise<ActionOutcome> {
   const { page } = session;
-  const on = (selector: string, use: (element: Locator) => Promise<unknown>): Promise<ActionOutcome> =>
+  const actOn = (selector: string, use: (element: Locator) => Promise<unknown>): Promise<ActionOutcome> =>
     onElement(session, selector, timeoutMs, use);
   const timeout = timeoutMs;
   switch (action.kind) {
     case 'open':
       return await open(session, action.url, timeoutMs);
     case 'click':
-      return await on(action.selector, (element) => element.click({ timeout }));
+      return await actOn(action.selector, (element) => element.click({ timeout }));
     case 'fill':
-      return await on(action.selector, async (element) => {
+      return await actOn(action.selector, async (element) => {
         await element.fill(action.text, { timeout });
         if (action.text.trim() !== '') await requireTaken(session, element);
       });
     case 'select':
-      return await on(action.selector, (element) => element.selectOption(action.option, { timeout }));
+      return await actOn(action.selector, (element) => element.selectOption(action.option, { timeout }));
     case 'upload':
-      return await on(action.selector, (element) => element.setInputFiles(action.file, { timeout }));
+      return await actOn(action.selector, (element) => element.setInputFiles(action.file, { timeout }));
     case 'press':
       try {
-        await session.answered(() => page.keyboard.press(action.key), timeoutMs);
+        await session.askPage(() => page.keyboard.press(action.key), timeoutMs);
         return {};
       } catch (error) {
         throw actionProblem(`the key \`${action.key}\` could not be pressed`, error, timeoutMs);
       }
     case 'wait_for':
-      return await session.wait((front) => waitFor(session, front, action, timeoutMs));
+      return await session.wait((page) => waitFor(session, page, action, timeoutMs));
     case 'extract':
       return await extract(session, action, timeoutMs);
     case 'download':
@@ -87,16 +87,16 @@ async function act(session: BrowserSession, action: BrowserAction, timeoutMs: nu
 }
 
 async function open(session: BrowserSession, url: string, timeoutMs: number): Promise<ActionOutcome> {
-  const { page, refused } = session;
+  const { page, refusedHosts } = session;
   const visible = publicUrl(url);
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address === undefined || !['http:', 'https:'].includes(address.protocol))
     throw browseFailed(`\`${visible}\` cannot be opened: a URL must begin with http:// or https://`);
   try {
     const response = await page.goto(url, { timeout: timeoutMs });
-    if (!refused.has(address.host)) return response === null ? {} : { status: response.status() };
+    if (!refusedHosts.has(address.host)) return response === null ? {} : { status: response.status() };
   } catch (error) {
-    if (!refused.has(address.host)) throw navigationProblem(visible, error, timeoutMs);
+    if (!refusedHosts.has(address.host)) throw navigationProblem(visible, error, timeoutMs);
   }
   throw browseFailed(
     `${visible} was not opened: ${address.host} is not a public address, and this service opens only public ones (--browse public)`,
@@ -113,7 +113,7 @@ export function publicUrl(url: string): string {
 }
 
 /** The formats of fields that expect something other than what people see. With another format, the browser leaves the field empty. */
-const written: Record<string, string> = {
+const exampleValues: Record<string, string> = {
   date: '2026-07-18',
   'datetime-local': '2026-07-18T09:30',
   month: '2026-07',
@@ -124,12 +124,12 @@ const written: Record<string, string> = {
 /** Throws if a field is empty after it was filled, because it expects another format. */
 async function requireTaken(session: BrowserSession, element: Locator): Promise<void> {
   const emptyTypes = () =>
-    element.evaluateAll((found) =>
-      (found as unknown as { type: string; value: string }[]).filter(({ value }) => value === '').map(({ type }) => type),
+    element.evaluateAll((elements) =>
+      (elements as unknown as { type: string; value: string }[]).filter(({ value }) => value === '').map(({ type }) => type),
     );
   // The field no longer exists if the page has changed in the meantime.
-  const [type] = await session.answered(emptyTypes, countTime).catch(() => []);
-  const form = type === undefined ? undefined : written[type];
+  const [type] = await session.askPage(emptyTypes, countTime).catch(() => []);
+  const form = type === undefined ? undefined : exampleValues[type];
   if (form !== undefined) throw new Error(`the field only accepts the format ${form}`);
 }
 
@@ -153,7 +153,7 @@ async function onElement(
 const countTime = 1_000;
 
 const countOf = (session: BrowserSession, page: Page, selector: string): Promise<number | undefined> =>
-  session.answered(() => page.locator(selector).count(), countTime).catch(() => undefined);
+  session.askPage(() => page.locator(selector).count(), countTime).catch(() => undefined);
 
 async function waitFor(
   session: BrowserSession,
@@ -184,9 +184,9 @@ async function waitFor(
     else await page.waitForURL(urlPattern(url ?? '*'), { timeout });
     return {};
   } catch (error) {
-    const what =
+    const problem =
       text === undefined ? `the page did not reach ${url} (it was at ${publicUrl(page.url())})` : `the page did not contain "${text}"`;
-    throw actionProblem(what, error, timeout);
+    throw actionProblem(problem, error, timeout);
   }
 }
 
@@ -201,19 +201,19 @@ const urlPattern = (url: string): RegExp =>
 async function extract(session: BrowserSession, action: BrowserAction & { kind: 'extract' }, timeoutMs: number): Promise<ActionOutcome> {
   const { selector, attribute, all } = action;
   const timeout = timeoutMs;
-  const cut = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
+  const truncate = (text: string | null): string | null => text?.slice(0, longestText) ?? null;
   let value: ActionOutcome['value'];
   // With `all`, there might not be any matching element.
   if (all) {
-    const texts = await session.answered(() => readAll(session.page.locator(selector), attribute), timeoutMs);
-    return { value: texts.slice(0, maxTexts).map(cut) };
+    const texts = await session.askPage(() => readAll(session.page.locator(selector), attribute), timeoutMs);
+    return { value: texts.slice(0, maxTexts).map(truncate) };
   }
   await onElement(session, selector, timeout, async (element) => {
-    if (attribute === undefined) value = cut(await element.innerText({ timeout }));
+    if (attribute === undefined) value = truncate(await element.innerText({ timeout }));
     // The current content of a field, not the content when the page was loaded.
     else if (attribute === 'value')
-      value = cut(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
-    else value = cut(await element.getAttribute(attribute, { timeout }));
+      value = truncate(await element.inputValue({ timeout }).catch(() => element.getAttribute('value', { timeout })));
+    else value = truncate(await element.getAttribute(attribute, { timeout }));
   });
   return { value: value ?? null };
 }
@@ -221,7 +221,7 @@ async function extract(session: BrowserSession, action: BrowserAction & { kind: 
 const readAll = (elements: Locator, attribute: string | undefined): Promise<(string | null)[]> =>
   attribute === undefined
     ? elements.allInnerTexts()
-    : elements.evaluateAll((found, name) => found.map((one) => one.getAttribute(name)), attribute);
+    : elements.evaluateAll((nodes, name) => nodes.map((node) => node.getAttribute(name)), attribute);
 
 async function download(session: BrowserSession, selector: string, timeoutMs: number): Promise<ActionOutcome> {
   let expected: Promise<Download> | undefined;

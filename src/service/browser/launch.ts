@@ -60,9 +60,9 @@ export async function launchChromium({ executable, searchPath, profile, ...optio
 /** Ends a browser; kills it if it does not end on its own. */
 export async function endChromium({ context, keeper }: Launched, kill: () => void): Promise<void> {
   const closed = context.close().catch(() => undefined);
-  const late = setTimeout(kill, endTime);
+  const timer = setTimeout(kill, endTime);
   await closed;
-  clearTimeout(late);
+  clearTimeout(timer);
   // The remaining processes of the group, if any.
   await keeper?.signal('KILL');
   keeper?.dismiss();

@@ -22,9 +22,9 @@ export async function printPdf(browsing: Browsing, html: string, signal: AbortSi
   const executable = await findChromium(browsing).catch((error: unknown) => {
     throw error instanceof ServiceError ? unavailable(error.message) : error;
   });
-  const printed = last.then(() => print({ executable, searchPath: browsing.searchPath, html, signal }));
-  last = printed.catch(() => undefined);
-  return orAborted(printed, signal).catch((error: unknown) => {
+  const pdf = last.then(() => print({ executable, searchPath: browsing.searchPath, html, signal }));
+  last = pdf.catch(() => undefined);
+  return orAborted(pdf, signal).catch((error: unknown) => {
     throw signal.aborted ? unavailable('the client is no longer waiting for this one.') : error;
   });
 }
@@ -41,7 +41,7 @@ async function print(options: { executable: string; searchPath: string; html: st
     );
     const { context, keeper } = launched;
     const kill = (): void => void (keeper === undefined ? context.close().catch(() => undefined) : keeper.signal('KILL'));
-    const late = setTimeout(kill, printTime);
+    const timer = setTimeout(kill, printTime);
     signal.addEventListener('abort', kill, { once: true });
     try {
       if (signal.aborted) kill();
@@ -55,7 +55,7 @@ async function print(options: { executable: string; searchPath: string; html: st
         `The browser could not print the page: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
       );
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
       signal.removeEventListener('abort', kill);
       await endChromium(launched, kill);
     }

@@ -22,7 +22,7 @@ const networkErrors: Record<string, string> = {
 
 /** Why a page could not be opened. */
 export function navigationProblem(url: string, error: unknown, timeoutMs: number): ServiceError {
-  const message = plain(error);
+  const message = plainMessage(error);
   if (isTimeout(error)) return browseFailed(`${url} was not loaded within ${formatDuration(timeoutMs)}`);
   if (message.includes('Download is starting'))
     return browseFailed(`${url} is a download, not a page; use the \`download\` action on the page that links to it`);
@@ -35,19 +35,19 @@ export function navigationProblem(url: string, error: unknown, timeoutMs: number
 /** Why an action on an element failed. `matches` is the number of elements that the selector currently finds, if known. */
 export function elementProblem(selector: string, error: unknown, timeoutMs: number, matches: number | undefined): ServiceError {
   const element = `\`${selector}\``;
-  const message = plain(error);
-  const several = /resolved to (\d+) elements/.exec(message)?.[1];
-  if (several !== undefined) return browseFailed(`${several} elements match ${element}; write a selector that matches only one`);
+  const message = plainMessage(error);
+  const matchCount = /resolved to (\d+) elements/.exec(message)?.[1];
+  if (matchCount !== undefined) return browseFailed(`${matchCount} elements match ${element}; write a selector that matches only one`);
   if (!isTimeout(error)) return browseFailed(`${element}: ${message}`);
-  const within = `within ${formatDuration(timeoutMs)}`;
-  if (matches === 0) return browseFailed(`no element matches ${element} ${within}`);
+  const timePhrase = `within ${formatDuration(timeoutMs)}`;
+  if (matches === 0) return browseFailed(`no element matches ${element} ${timePhrase}`);
   const reason = reasonOf(error);
-  return browseFailed(`the element ${element} could not be used ${within}${reason === undefined ? '' : `: ${reason}`}`);
+  return browseFailed(`the element ${element} could not be used ${timePhrase}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
 /** Any other failure of an action; `what` describes it in the past tense: "the page did not contain …". */
-export const actionProblem = (what: string, error: unknown, timeoutMs: number): ServiceError =>
-  browseFailed(isTimeout(error) ? `${what} within ${formatDuration(timeoutMs)}` : `${what}: ${plain(error)}`);
+export const actionProblem = (failure: string, error: unknown, timeoutMs: number): ServiceError =>
+  browseFailed(isTimeout(error) ? `${failure} within ${formatDuration(timeoutMs)}` : `${failure}: ${plainMessage(error)}`);
 
 /** Why the browser did not start. */
 export function startProblem(executable: string, error: unknown): ServiceError {
@@ -57,8 +57,8 @@ export function startProblem(executable: string, error: unknown): ServiceError {
       `${executable} did not start: the system does not allow it to create a sandbox. Allow unprivileged user namespaces, or set AOPS_CHROMIUM to a script that starts it with --no-sandbox; see "Browsing" in docs/local-service.md`,
     );
   }
-  const logged = /\[(?:err|out)\]\s*(.*(?:error|cannot|failed|not found).*)/i.exec(text)?.[1];
-  return browseFailed(`${executable} did not start: ${logged ?? plain(error)}`);
+  const loggedError = /\[(?:err|out)\]\s*(.*(?:error|cannot|failed|not found).*)/i.exec(text)?.[1];
+  return browseFailed(`${executable} did not start: ${loggedError ?? plainMessage(error)}`);
 }
 
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
@@ -67,7 +67,8 @@ const isTimeout = (error: unknown): boolean => error instanceof Error && error.n
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replace(/\x1b\[[0-9;]*m/g, '');
 
 /** The first line of an error of the library, without the name of its function. */
-const plain = (error: unknown): string => (textOf(error).split('\n', 1)[0] as string).replace(/^\w+\.\w+: /, '').replace(/^Error: /, '');
+const plainMessage = (error: unknown): string =>
+  (textOf(error).split('\n', 1)[0] as string).replace(/^\w+\.\w+: /, '').replace(/^Error: /, '');
 
 /** What the library was waiting for at the end, such as an element that is not visible. */
 function reasonOf(error: unknown): string | undefined {

@@ -36,9 +36,9 @@ const pictureTime = 5_000;
 /** The time limit for reading the title and the storage of a page, in milliseconds. */
 const tellingTime = 5_000;
 /** The interval between checks of a download, in milliseconds. */
-const downloadLook = 100;
+const downloadPoll = 100;
 /** The URL of a new page. */
-export const blank = 'about:blank';
+export const blankUrl = 'about:blank';
 /** The number of console messages that are stored for a step, and the characters of each. */
 const maxErrors = 20;
 const longestError = 500;
@@ -53,28 +53,28 @@ export class BrowserSession {
   readonly #keeper: Keeper | undefined;
   readonly #folders: Folders;
   readonly #signal: AbortSignal;
-  readonly #refused: ReadonlySet<string>;
+  readonly #refusedHosts: ReadonlySet<string>;
   readonly #endProxy: () => Promise<void>;
   #page: Page;
   /** Resolves when another page becomes the current one. */
-  #turned = deferred();
+  #pageChange = deferred();
   #errors: string[] = [];
-  #ended: Promise<void> | undefined;
+  #closePromise: Promise<void> | undefined;
   #isOver = false;
   /** Whether the latest picture of the page failed; then its title and its storage are not read either, because it does not respond. */
-  #silent = false;
+  #isUnresponsive = false;
   /** The page of an earlier session of the run. */
-  #keptUrl = '';
+  #restoredUrl = '';
   /** Whether dialogs of pages are accepted or dismissed. */
   acceptDialogs = false;
   /** The digest of the latest picture, and the event that it belongs to. */
-  lastPicture: { digest: string; of: string } | undefined;
+  lastPicture: { digest: string; eventId: string } | undefined;
 
   private constructor(parts: Parts, signal: AbortSignal) {
     this.#context = parts.context;
     this.#keeper = parts.keeper;
     this.#folders = parts.folders;
-    this.#refused = parts.proxy?.refused ?? new Set();
+    this.#refusedHosts = parts.proxy?.refusedHosts ?? new Set();
     this.#endProxy = parts.proxy?.close ?? (async () => undefined);
     this.#signal = signal;
     this.#page = parts.context.pages()[0] as Page;
@@ -115,8 +115,8 @@ export class BrowserSession {
   }
 
   /** Hosts that were refused because they are not public. */
-  get refused(): ReadonlySet<string> {
-    return this.#refused;
+  get refusedHosts(): ReadonlySet<string> {
+    return this.#refusedHosts;
   }
 
   /** Errors of the pages' consoles and scripts since the previous call. */
@@ -126,11 +126,11 @@ export class BrowserSession {
 
   /** A picture of the current page as PNG; undefined if there is no page yet or the picture fails. */
   async picture(isFullPage = false): Promise<Buffer | undefined> {
-    if (this.#page.isClosed() || this.#page.url() === blank) return undefined;
+    if (this.#page.isClosed() || this.#page.url() === blankUrl) return undefined;
     const picture = await this.#page
       .screenshot({ type: 'png', fullPage: isFullPage, timeout: pictureTime, animations: 'disabled' })
       .catch(() => undefined);
-    this.#silent = picture === undefined;
+    this.#isUnresponsive = picture === undefined;
     return picture;
   }
 
@@ -138,38 +138,38 @@ export class BrowserSession {
    * The response of a page, within a time limit: a page whose script never ends does not respond, and the library waits for some
    * responses forever. Throws ServiceError 400 `browse_failed` after the time limit, or the signal's reason.
    */
-  answered<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T> {
-    const late = () => browseFailed(`the page did not respond within ${formatDuration(timeoutMs)}`);
-    return withinTime(systemClock, { limit: timeoutMs, late, signal: this.#signal }, ask);
+  askPage<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T> {
+    const timeoutError = () => browseFailed(`the page did not respond within ${formatDuration(timeoutMs)}`);
+    return withinTime(systemClock, { limit: timeoutMs, timeoutError, signal: this.#signal }, ask);
   }
 
   /** The title of the current page; an empty text if the page does not respond. */
   async title(): Promise<string> {
-    return this.#silent ? '' : await this.answered(() => this.#page.title(), tellingTime).catch(() => '');
+    return this.#isUnresponsive ? '' : await this.askPage(() => this.#page.title(), tellingTime).catch(() => '');
   }
 
   /** Sets the size of the current page. A page that does not respond keeps its size; the next action on it will fail. */
   async resize(size: Viewport): Promise<void> {
-    await this.answered(() => this.#page.setViewportSize(size), tellingTime).catch(ignoreLate);
+    await this.askPage(() => this.#page.setViewportSize(size), tellingTime).catch(ignoreLate);
   }
 
   /**
    * Waits until a download is complete, as long as it makes progress. Throws ServiceError 400 `browse_failed` when it failed or
    * stalled for `timeoutMs`, 413 `file_too_large` when it exceeds `limit` bytes.
    */
-  async downloaded(download: Download, { timeoutMs, limit }: { timeoutMs: number; limit: number }): Promise<void> {
+  async waitForDownload(download: Download, { timeoutMs, limit }: { timeoutMs: number; limit: number }): Promise<void> {
     const ended = download.failure().then((failure) => ({ failure }));
     ended.catch(() => undefined);
     const before = await sizeOf(this.#folders.downloads);
-    let [size, since] = [before, steadyTime(systemClock)];
+    let [size, sizeTime] = [before, steadyTime(systemClock)];
     for (;;) {
-      const end = await Promise.race([ended, systemClock.sleep(downloadLook, this.#signal).then(() => undefined)]);
+      const end = await Promise.race([ended, systemClock.sleep(downloadPoll, this.#signal).then(() => undefined)]);
       if (end?.failure === null) return;
       if (end !== undefined) throw browseFailed(`the download failed: ${end.failure}`);
       const now = await sizeOf(this.#folders.downloads);
-      if (now > size) [size, since] = [now, steadyTime(systemClock)];
+      if (now > size) [size, sizeTime] = [now, steadyTime(systemClock)];
       const tooLarge = size - before > limit;
-      if (!tooLarge && steadyTime(systemClock) - since < timeoutMs) continue;
+      if (!tooLarge && steadyTime(systemClock) - sizeTime < timeoutMs) continue;
       await download.cancel();
       if (tooLarge) throw new ServiceError(413, 'file_too_large', `the download is larger than ${limit} bytes`);
       throw browseFailed(`the download made no progress for ${formatDuration(timeoutMs)}`);
@@ -181,8 +181,8 @@ export class BrowserSession {
    * of an earlier step is kept.
    */
   async keep(): Promise<void> {
-    if (this.#silent) return;
-    const storage = await this.answered(() => this.#context.storageState(), tellingTime).catch(ignoreLate);
+    if (this.#isUnresponsive) return;
+    const storage = await this.askPage(() => this.#context.storageState(), tellingTime).catch(ignoreLate);
     if (storage === undefined) return;
     const state: SessionState = { url: this.#page.url(), storage };
     const file = this.#folders.state;
@@ -192,8 +192,8 @@ export class BrowserSession {
 
   /** Ends the browser and removes its files, except for the stored state. */
   close(): Promise<void> {
-    this.#ended ??= this.#end();
-    return this.#ended;
+    this.#closePromise ??= this.#end();
+    return this.#closePromise;
   }
 
   async #end(): Promise<void> {
@@ -218,19 +218,19 @@ export class BrowserSession {
     page.on('crash', () => this.#note('the page crashed'));
     page.on('dialog', (dialog) => {
       // A page must not prevent the run from leaving it; otherwise the run would stay there forever.
-      const accepted = this.acceptDialogs || dialog.type() === 'beforeunload';
-      void (accepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
+      const isAccepted = this.acceptDialogs || dialog.type() === 'beforeunload';
+      void (isAccepted ? dialog.accept(dialog.defaultValue()) : dialog.dismiss()).catch(() => undefined);
     });
     page.on('close', () => {
-      const remaining = this.#context.pages().findLast((other) => !other.isClosed());
+      const remaining = this.#context.pages().findLast((page) => !page.isClosed());
       if (this.#page === page && remaining !== undefined) this.#show(remaining);
     });
   }
 
   #show(page: Page): void {
     this.#page = page;
-    this.#turned.resolve();
-    this.#turned = deferred();
+    this.#pageChange.resolve();
+    this.#pageChange = deferred();
   }
 
   /**
@@ -239,7 +239,7 @@ export class BrowserSession {
    */
   async wait<T>(check: (page: Page) => Promise<T>): Promise<T> {
     for (;;) {
-      const turned = this.#turned.promise.then(() => undefined);
+      const turned = this.#pageChange.promise.then(() => undefined);
       const checked = check(this.#page).then((value) => ({ value }));
       const first = await Promise.race([checked, turned]);
       if (first !== undefined) return first.value;
@@ -253,10 +253,10 @@ export class BrowserSession {
 
   /** Opens the page of an earlier session of the run, unless a page is open. Returns false if there is no such page. */
   async resume(): Promise<boolean> {
-    if (this.#page.url() !== blank) return true;
-    if (!/^https?:/.test(this.#keptUrl)) return false;
+    if (this.#page.url() !== blankUrl) return true;
+    if (!/^https?:/.test(this.#restoredUrl)) return false;
     // If the page has gone, the next action on it will fail.
-    await this.#page.goto(this.#keptUrl, { timeout: startTime }).catch(() => undefined);
+    await this.#page.goto(this.#restoredUrl, { timeout: startTime }).catch(() => undefined);
     return true;
   }
 
@@ -266,7 +266,7 @@ export class BrowserSession {
     if (text === undefined) return;
     const state = JSON.parse(text) as SessionState;
     await this.#context.setStorageState(state.storage);
-    this.#keptUrl = state.url;
+    this.#restoredUrl = state.url;
   }
 }
 
@@ -297,7 +297,7 @@ interface Parts {
   context: BrowserContext;
   keeper: Keeper | undefined;
   folders: Folders;
-  proxy: { refused: ReadonlySet<string>; close(): Promise<void> } | undefined;
+  proxy: { refusedHosts: ReadonlySet<string>; close(): Promise<void> } | undefined;
 }
 
 async function start(executable: string, browsing: Browsing, sandbox: Sandbox): Promise<Parts> {
@@ -324,8 +324,8 @@ async function start(executable: string, browsing: Browsing, sandbox: Sandbox): 
 }
 
 async function makeFolders(sandbox: Sandbox): Promise<Folders> {
-  const own = await sandbox.privateFolder('browser');
-  const downloads = path.join(own, 'downloads');
+  const privateFolder = await sandbox.privateFolder('browser');
+  const downloads = path.join(privateFolder, 'downloads');
   // The folder might have been left behind by a session that was killed.
   await rm(downloads, { recursive: true, force: true });
   await mkdir(downloads, { mode: 0o700 });
@@ -333,7 +333,7 @@ async function makeFolders(sandbox: Sandbox): Promise<Folders> {
   return {
     profile,
     downloads,
-    state: path.join(own, 'state.json'),
+    state: path.join(privateFolder, 'state.json'),
     async remove() {
       for (const folder of [profile, downloads])
         await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);

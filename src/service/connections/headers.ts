@@ -21,7 +21,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/;
 /** RFC 9110, 5.5, without the obsolete parts. */
 const fieldValue = /^[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?$/;
 /** Headers that the protocol and the connection set. */
-const reserved =
+const reservedNames =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept|accept-encoding|mcp-.*|last-event-id|proxy-.*)$/i;
 
 /**
@@ -34,9 +34,9 @@ export function changedHeaders(before: StoredHeaders, input: HeaderInput | null 
   const plain = input.plaintext === undefined ? before.plain : checked(input.plaintext, 'plaintext');
   const secret = input.secret === undefined ? before.secret : checked(withStoredValues(input.secret, before.secret), 'secret');
   const names = [...Object.keys(plain), ...Object.keys(secret)].map((name) => name.toLowerCase());
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw refused(`headers.${twice}`, 'appears twice');
-  if (names.length > maxHeaders) throw refused('headers', `has more than ${maxHeaders} headers`);
+  const duplicate = names.find((name, index) => names.indexOf(name) < index);
+  if (duplicate !== undefined) throw invalidHeader(`headers.${duplicate}`, 'appears twice');
+  if (names.length > maxHeaders) throw invalidHeader('headers', `has more than ${maxHeaders} headers`);
   return { plain, secret };
 }
 
@@ -44,12 +44,12 @@ export function changedHeaders(before: StoredHeaders, input: HeaderInput | null 
 export const checkedHeaders = (input: HeaderSet): HeaderSet => changedHeaders({ plain: {}, secret: {} }, { plaintext: input }).plain;
 
 function withStoredValues(input: HeaderSet, before: HeaderSet): HeaderSet {
-  const stored = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
+  const storedValues = new Map(Object.entries(before).map(([name, value]) => [name.toLowerCase(), value]));
   return Object.fromEntries(
     Object.entries(input).map(([name, value]) => {
       if (value !== '') return [name, value];
-      const old = stored.get(name.toLowerCase());
-      if (old === undefined) throw refused(`headers.secret.${name}`, 'is empty, and there is no stored value');
+      const old = storedValues.get(name.toLowerCase());
+      if (old === undefined) throw invalidHeader(`headers.secret.${name}`, 'is empty, and there is no stored value');
       return [name, old];
     }),
   );
@@ -58,13 +58,13 @@ function withStoredValues(input: HeaderSet, before: HeaderSet): HeaderSet {
 function checked(headers: HeaderSet, part: 'plaintext' | 'secret'): HeaderSet {
   for (const [name, value] of Object.entries(headers)) {
     const path = `headers.${part}.${name}`;
-    if (!token.test(name)) throw refused(`headers.${part}`, `has an invalid header name: ${JSON.stringify(name.slice(0, 100))}`);
-    if (reserved.test(name)) throw refused(path, 'is set by the protocol itself');
-    if (value.length > longestValue) throw refused(path, `is longer than ${longestValue} characters`);
-    if (!fieldValue.test(value)) throw refused(path, 'is empty or contains characters that are not allowed in headers');
+    if (!token.test(name)) throw invalidHeader(`headers.${part}`, `has an invalid header name: ${JSON.stringify(name.slice(0, 100))}`);
+    if (reservedNames.test(name)) throw invalidHeader(path, 'is set by the protocol itself');
+    if (value.length > longestValue) throw invalidHeader(path, `is longer than ${longestValue} characters`);
+    if (!fieldValue.test(value)) throw invalidHeader(path, 'is empty or contains characters that are not allowed in headers');
   }
   return { ...headers };
 }
 
-const refused = (path: string, message: string): ServiceError =>
+const invalidHeader = (path: string, message: string): ServiceError =>
   new ServiceError(400, 'invalid_request', `${path} ${message}.`, { details: [{ path, message }] });

@@ -64,10 +64,10 @@ async function inSession<T>(
   use: (client: Client, options: { timeout: number; signal: AbortSignal }) => Promise<T>,
 ): Promise<T> {
   const sdk = await import('@modelcontextprotocol/client');
-  const late = (): Error => new TimeLimitError(limit);
-  let connected = false;
+  const timeoutError = (): Error => new TimeLimitError(limit);
+  let isConnected = false;
   try {
-    return await withinTime(clock, { limit, late, signal }, async (either) => {
+    return await withinTime(clock, { limit, timeoutError, signal }, async (either) => {
       const client = new sdk.Client({ name: 'aops', version }, { versionNegotiation: { mode: 'auto' } });
       const transport = new sdk.StreamableHTTPClientTransport(new URL(server.url), {
         fetch: guardedFetch(agent, { bytes: maxBytes, signal: either }),
@@ -78,7 +78,7 @@ async function inSession<T>(
       const options = { timeout: limit + 1_000, signal: either };
       try {
         await client.connect(transport, options);
-        connected = true;
+        isConnected = true;
         return await use(client, options);
       } finally {
         await leave(client, transport);
@@ -86,7 +86,7 @@ async function inSession<T>(
     });
   } catch (error) {
     signal.throwIfAborted();
-    throw serverProblem(error, sdk, connected);
+    throw serverProblem(error, sdk, isConnected);
   }
 }
 

@@ -6,7 +6,7 @@ import { hostTrouble } from '../host-trouble.ts';
 import { OutboundError } from '../outbound/guarded-fetch.ts';
 
 /** The time after which a server that has not started to respond is considered broken, in milliseconds. */
-const enoughToBegin = 10_000;
+const maxConnectTime = 10_000;
 
 /** The session exceeded its time limit. */
 export class TimeLimitError extends Error {
@@ -44,44 +44,44 @@ export class ServerProblem extends Error {
 
 type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'SdkHttpError' | 'ProtocolError' | 'UnauthorizedError' | 'SdkError'>;
 
-/** @param connected whether the server had already responded as an MCP server */
-export function serverProblem(error: unknown, sdk: Sdk, connected: boolean): ServerProblem {
+/** @param isConnected whether the server had already responded as an MCP server */
+export function serverProblem(error: unknown, sdk: Sdk, isConnected: boolean): ServerProblem {
   if (error instanceof ServerProblem) return error;
   const causes = causesOf(error);
   const trouble = causes.find((cause) => hostTrouble(cause) !== undefined);
   // The server did not cause it.
   if (trouble !== undefined) throw trouble;
-  const one = <T extends Error>(type: abstract new (...args: never[]) => T): T | undefined =>
+  const causeOf = <T extends Error>(type: abstract new (...args: never[]) => T): T | undefined =>
     causes.find((cause): cause is T => cause instanceof type);
-  const broken = (message: string): ServerProblem => new ServerProblem('server', message, { cause: error });
-  const needed = one(AuthorizationNeededError);
-  if (needed) return broken(needed.message);
-  const late = one(TimeLimitError);
-  const beginning = late !== undefined && late.milliseconds < enoughToBegin ? 'slow' : 'server';
-  if (late) return new ServerProblem(connected ? 'unclear' : beginning, late.message, { cause: error });
-  const outbound = one(OutboundError);
-  if (outbound) return new ServerProblem(connected ? 'unclear' : 'server', outbound.message, { cause: error });
-  const http = one(sdk.SdkHttpError);
-  if (one(sdk.UnauthorizedError) || http?.status === 401) return broken('it refused the credentials (401)');
-  if (http?.status === 403) return broken('it does not allow this with these credentials (403)');
-  if (http?.status === 404 && connected) return new ServerProblem('unclear', 'it has forgotten the session (404)', { cause: error });
-  if (http) return broken(`it responded with ${http.status}${connected ? '' : ', unlike an MCP server'}`);
-  const rpc = one(sdk.ProtocolError);
-  if (rpc && connected) return new ServerProblem('call', `it refused the call: ${shortLine(rpc.message)}`, { cause: error });
-  if (rpc) return broken(`it refused to start a session: ${shortLine(rpc.message)}`);
-  if (!connected) return broken('its response is not MCP; is this the URL of its MCP endpoint?');
-  return one(sdk.SdkError) ? new ServerProblem('call', words(error), { cause: error }) : broken(words(error));
+  const serverFault = (message: string): ServerProblem => new ServerProblem('server', message, { cause: error });
+  const authorizationNeeded = causeOf(AuthorizationNeededError);
+  if (authorizationNeeded) return serverFault(authorizationNeeded.message);
+  const timeout = causeOf(TimeLimitError);
+  const kind = timeout !== undefined && timeout.milliseconds < maxConnectTime ? 'slow' : 'server';
+  if (timeout) return new ServerProblem(isConnected ? 'unclear' : kind, timeout.message, { cause: error });
+  const outbound = causeOf(OutboundError);
+  if (outbound) return new ServerProblem(isConnected ? 'unclear' : 'server', outbound.message, { cause: error });
+  const http = causeOf(sdk.SdkHttpError);
+  if (causeOf(sdk.UnauthorizedError) || http?.status === 401) return serverFault('it refused the credentials (401)');
+  if (http?.status === 403) return serverFault('it does not allow this with these credentials (403)');
+  if (http?.status === 404 && isConnected) return new ServerProblem('unclear', 'it has forgotten the session (404)', { cause: error });
+  if (http) return serverFault(`it responded with ${http.status}${isConnected ? '' : ', unlike an MCP server'}`);
+  const rpc = causeOf(sdk.ProtocolError);
+  if (rpc && isConnected) return new ServerProblem('call', `it refused the call: ${shortLine(rpc.message)}`, { cause: error });
+  if (rpc) return serverFault(`it refused to start a session: ${shortLine(rpc.message)}`);
+  if (!isConnected) return serverFault('its response is not MCP; is this the URL of its MCP endpoint?');
+  return causeOf(sdk.SdkError) ? new ServerProblem('call', words(error), { cause: error }) : serverFault(words(error));
 }
 
-const words = (error: unknown): string => `its response is invalid: ${shortLine(foundWrong((error as Error).message))}`;
+const words = (error: unknown): string => `its response is invalid: ${shortLine(firstProblem((error as Error).message))}`;
 
 /** The library reports invalid responses as a JSON list over many lines: returns the first problem and its path. */
-export function foundWrong(message: string): string {
+export function firstProblem(message: string): string {
   const [, start = '', list] = /^([^[]+: )?(\[\s.*\])$/s.exec(message) ?? [];
   if (list === undefined) return message;
   try {
-    const [{ path, message: what }] = JSON.parse(list) as [{ path: (string | number)[]; message: string }];
-    return `${start}${path.length === 0 ? '' : `${path.join('.')}: `}${what}`;
+    const [{ path, message: problem }] = JSON.parse(list) as [{ path: (string | number)[]; message: string }];
+    return `${start}${path.length === 0 ? '' : `${path.join('.')}: `}${problem}`;
   } catch {
     return message;
   }

@@ -4,7 +4,7 @@ import { type SecretBox, UnreadableSecretError } from '../secret-box.ts';
 import type { ConnectionRow } from '../store/database/schema.ts';
 import type { HeaderSet, StoredHeaders } from './headers.ts';
 
-type Kept = Pick<ConnectionRow, 'id' | 'headers' | 'secret_headers'>;
+type SealedRow = Pick<ConnectionRow, 'id' | 'headers' | 'secret_headers'>;
 
 /** The headers in their stored form. */
 export const sealedHeaders = (box: SecretBox, id: string, { plain, secret }: StoredHeaders) => ({
@@ -33,13 +33,13 @@ export const openOAuth = (box: SecretBox, { id, oauth }: Pick<ConnectionRow, 'id
   oauth === null ? undefined : (JSON.parse(box.open(oauth, `${id} oauth`)) as StoredOAuth);
 
 /** The headers with their secrets. @throws UnreadableSecretError */
-export function openHeaders(box: SecretBox, row: Kept): StoredHeaders {
+export function openHeaders(box: SecretBox, row: SealedRow): StoredHeaders {
   const secret = row.secret_headers === null ? {} : (JSON.parse(box.open(row.secret_headers, `${row.id} headers`)) as HeaderSet);
   return { plain: JSON.parse(row.headers) as HeaderSet, secret };
 }
 
 /** The same, without secrets that can no longer be read. */
-export function keptHeaders(box: SecretBox, row: Kept): StoredHeaders {
+export function readableHeaders(box: SecretBox, row: SealedRow): StoredHeaders {
   try {
     return openHeaders(box, row);
   } catch (error) {

@@ -90,7 +90,8 @@ export async function createEngine(
         rules: new HostRules(connections.allow, 'connection'),
         lookup: connections.lookup,
         deadline: probeLimit,
-        refused: (host) => `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
+        refusalMessage: (host) =>
+          `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
       }),
       box: await SecretBox.open(join(dataDirectory, 'secrets.key')),
       renewals: new SingleFlight(),

@@ -106,7 +106,7 @@ export const inUnit = (engine: Engine, { store, afterCommit }: UnitOfWork): Engi
   ...engine,
   store,
   worker: {
-    woken: () => engine.worker.woken(),
+    nextWake: () => engine.worker.nextWake(),
     isWaitedFor: (kind) => engine.worker.isWaitedFor(kind),
     wake: () => afterCommit(() => engine.worker.wake()),
     abort: (kind, subjectId, reason) => afterCommit(() => engine.worker.abort(kind, subjectId, reason)),

@@ -37,21 +37,23 @@ export async function evaluate(rubrics: readonly RubricRow[], facts: Facts): Pro
   }
   for (const { key, label: title, description, severity, check } of platformRubrics) {
     results.push(
-      result({ kind: 'platform', key, title, description, severity }, await judge({ severity, checks: [check], unclear: [] }, facts)),
+      result(
+        { kind: 'platform', key, title, description, severity },
+        await judge({ severity, checks: [check], unclearClauses: [] }, facts),
+      ),
     );
   }
-  const own = results.filter(({ kind }) => kind === 'rubric');
-  const decided = results.filter(({ status }) => status !== 'undecided');
-  const failed = decided.filter(({ status }) => status === 'failed');
+  const rubricResults = results.filter(({ kind }) => kind === 'rubric');
+  const decidedResults = results.filter(({ status }) => status !== 'undecided');
+  const failedResults = decidedResults.filter(({ status }) => status === 'failed');
   return {
     // If none of the agent's rubrics could be decided, the platform rubrics do not replace them.
-    status: own.length > 0 && own.every(({ status }) => status === 'undecided') ? 'unavailable' : 'ready',
-    passed: decided.length - failed.length,
-    total: decided.length,
-    counts: Object.fromEntries(severities.map((word) => [word, failed.filter(({ severity }) => severity === word).length])) as Record<
-      Severity,
-      number
-    >,
+    status: rubricResults.length > 0 && rubricResults.every(({ status }) => status === 'undecided') ? 'unavailable' : 'ready',
+    passed: decidedResults.length - failedResults.length,
+    total: decidedResults.length,
+    counts: Object.fromEntries(
+      severities.map((word) => [word, failedResults.filter(({ severity }) => severity === word).length]),
+    ) as Record<Severity, number>,
     comment: commentOf(results),
     results,
   };

@@ -9,19 +9,19 @@ import type { RunRow } from '../store/database/schema.ts';
 const fileLimit = 1024 * 1024;
 
 /** The text of a file, `missing`, or why the content is unknown. */
-export type Found = { text: string; size: number } | 'missing' | { unknown: string };
+export type FileFinding = { text: string; size: number } | 'missing' | { unknown: string };
 
 export interface Facts {
   status: RunRow['status'];
   error: string | null;
   /** Milliseconds from the start of the turn to its end; undefined when it never started. */
-  took: number | undefined;
+  duration: number | undefined;
   /** The agent's messages, oldest first. */
   messages: string[];
   calls: { name: string; error: string | undefined }[];
   requests: { title: string; decision: 'approved' | 'denied' | 'answered' | 'none' }[];
-  file(path: string): Promise<Found>;
-  memoryFile(path: string): Promise<Found>;
+  file(path: string): Promise<FileFinding>;
+  memoryFile(path: string): Promise<FileFinding>;
 }
 
 /** Reads the facts of a run that has ended. */
@@ -52,12 +52,12 @@ export async function readFacts(db: Queries, sandboxes: SandboxStore, run: RunRo
     .orderBy('created_at')
     .execute();
   // A message that resumed a run began its turn; the run itself was started before that.
-  const began = run.turn === 1 ? run.started_at : (rows[0]?.timestamp ?? null);
-  const ended = run.completed_at;
+  const startTime = run.turn === 1 ? run.started_at : (rows[0]?.timestamp ?? null);
+  const endTime = run.completed_at;
   return {
     status: run.status,
     error: run.error,
-    took: began === null || ended === null ? undefined : Math.max(0, Date.parse(ended) - Date.parse(began)),
+    duration: startTime === null || endTime === null ? undefined : Math.max(0, Date.parse(endTime) - Date.parse(startTime)),
     messages: rows.flatMap(({ role, text_content: text }) => (role === 'assistant' && text !== null ? [text] : [])),
     calls: [...calls.values()],
     requests: requests.map(({ title, answer }) => ({ title, decision: decisionOf(answer) })),
@@ -75,7 +75,7 @@ function decisionOf(answer: string | null): Facts['requests'][number]['decision'
   return type === 'approval' ? (approved ? 'approved' : 'denied') : 'answered';
 }
 
-async function readFile(sandbox: Sandbox | undefined, path: string): Promise<Found> {
+async function readFile(sandbox: Sandbox | undefined, path: string): Promise<FileFinding> {
   if (sandbox === undefined) return { unknown: 'the files of the run have been removed' };
   try {
     const { entry, bytes, truncated } = await sandbox.read(path, fileLimit);

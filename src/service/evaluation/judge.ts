@@ -1,26 +1,26 @@
 /** Whether a run passes a check. Nothing is guessed: if the facts are insufficient, the verdict is undecided, with the reason. */
 import { formatDuration } from '../../base/duration.ts';
 import { shorten } from '../../base/values.ts';
-import type { Facts, Found } from './facts.ts';
+import type { Facts, FileFinding } from './facts.ts';
 import type { Check, Demand, TextTest } from './language.ts';
 import { checkInWords, rangeInWords } from './words.ts';
 
 export type Verdict = { status: 'passed' } | { status: 'failed' | 'undecided'; comment: string };
 
-const passed: Verdict = { status: 'passed' };
+const pass: Verdict = { status: 'passed' };
 
 /** All checks must pass. A failed check decides, even if others are undecided. */
-export async function judge({ checks, unclear }: Demand, facts: Facts): Promise<Verdict> {
+export async function judge({ checks, unclearClauses }: Demand, facts: Facts): Promise<Verdict> {
   const verdicts: Verdict[] = [];
   for (const check of checks) verdicts.push(await judgeCheck(check, facts));
-  const failed = verdicts.flatMap((verdict) => (verdict.status === 'failed' ? [verdict.comment] : []));
-  if (failed.length > 0) return { status: 'failed', comment: failed.join('; ') };
-  const undecided = [
+  const failures = verdicts.flatMap((verdict) => (verdict.status === 'failed' ? [verdict.comment] : []));
+  if (failures.length > 0) return { status: 'failed', comment: failures.join('; ') };
+  const reasons = [
     ...verdicts.flatMap((verdict) => (verdict.status === 'undecided' ? [verdict.comment] : [])),
-    ...unclear.map((text) => `"${text}" is not a sentence that can be checked`),
+    ...unclearClauses.map((text) => `"${text}" is not a sentence that can be checked`),
   ];
-  if (undecided.length > 0) return { status: 'undecided', comment: undecided.join('; ') };
-  return checks.length > 0 ? passed : { status: 'undecided', comment: 'it does not contain anything that can be checked' };
+  if (reasons.length > 0) return { status: 'undecided', comment: reasons.join('; ') };
+  return checks.length > 0 ? pass : { status: 'undecided', comment: 'it does not contain anything that can be checked' };
 }
 
 async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
@@ -39,9 +39,9 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
       return verdict((match !== undefined) !== check.not, check, match === undefined ? 'no message does' : `one is ${quote(match)}`);
     }
     case 'failed_calls': {
-      const failed = facts.calls.filter(({ error }) => error !== undefined);
-      const which = failed.slice(0, 3).map(({ name, error }) => `${name}: ${short(error as string)}`);
-      return verdict(failed.length <= check.atMost, check, `${failed.length} failed (${which.join('; ')})`);
+      const failedCalls = facts.calls.filter(({ error }) => error !== undefined);
+      const examples = failedCalls.slice(0, 3).map(({ name, error }) => `${name}: ${shortLine(error as string)}`);
+      return verdict(failedCalls.length <= check.atMost, check, `${failedCalls.length} failed (${examples.join('; ')})`);
     }
     case 'tool': {
       const times = facts.calls.filter(({ name }) => name === check.name).length;
@@ -52,52 +52,52 @@ async function judgeCheck(check: Check, facts: Facts): Promise<Verdict> {
     case 'memory_file':
       return judgeFile(check, await (check.kind === 'file' ? facts.file(check.path) : facts.memoryFile(check.path)));
     case 'duration': {
-      const { took } = facts;
-      if (took === undefined) return { status: 'undecided', comment: 'the run never started' };
-      const holds = check.bound === 'at most' ? took <= check.milliseconds : took >= check.milliseconds;
-      return verdict(holds, check, `it took ${formatDuration(took)}`);
+      const { duration } = facts;
+      if (duration === undefined) return { status: 'undecided', comment: 'the run never started' };
+      const holds = check.bound === 'at most' ? duration <= check.milliseconds : duration >= check.milliseconds;
+      return verdict(holds, check, `it took ${formatDuration(duration)}`);
     }
     case 'person': {
       const requests = facts.requests.filter(
-        ({ title }) => check.title === undefined || meets({ how: 'contains', text: check.title }, title),
+        ({ title }) => check.title === undefined || meets({ comparison: 'contains', text: check.title }, title),
       );
-      const matches = requests.filter(({ decision }) => check.did === 'was asked' || decision === check.did);
+      const matches = requests.filter(({ decision }) => check.decision === 'was asked' || decision === check.decision);
       const decisions = requests.map(({ title, decision }) => `${quote(title)} ${decision === 'none' ? 'not answered' : decision}`);
       return verdict(matches.length > 0 !== check.not, check, decisions.length === 0 ? 'nobody was asked' : decisions.join(', '));
     }
     case 'outcome': {
-      const why = facts.error === null ? '' : `: ${short(facts.error)}`;
+      const reason = facts.error === null ? '' : `: ${shortLine(facts.error)}`;
       return verdict(
         (facts.status === check.status) !== check.not,
         check,
-        `the run ${facts.status === 'interrupted' ? 'was interrupted' : facts.status}${why}`,
+        `the run ${facts.status === 'interrupted' ? 'was interrupted' : facts.status}${reason}`,
       );
     }
   }
 }
 
-function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, file: Found): Verdict {
+function judgeFile(check: Extract<Check, { kind: 'file' | 'memory_file' }>, file: FileFinding): Verdict {
   if (file !== 'missing' && 'unknown' in file) {
-    const tooLarge = check.what === 'exists' && file.unknown.includes('larger');
+    const tooLarge = check.expectation === 'exists' && file.unknown.includes('larger');
     return tooLarge ? verdict(!check.not, check, 'it exists') : { status: 'undecided', comment: file.unknown };
   }
-  if (check.what === 'exists')
+  if (check.expectation === 'exists')
     return verdict((file !== 'missing') !== check.not, check, file === 'missing' ? 'it does not exist' : 'it exists');
   if (file === 'missing') return verdict(false, check, 'it does not exist');
-  if (check.what === 'empty') return verdict((file.size === 0) !== check.not, check, `it has ${file.size} bytes`);
-  return verdict(meets(check.what, file.text) !== check.not, check, 'its content does not match');
+  if (check.expectation === 'empty') return verdict((file.size === 0) !== check.not, check, `it has ${file.size} bytes`);
+  return verdict(meets(check.expectation, file.text) !== check.not, check, 'its content does not match');
 }
 
 const verdict = (holds: boolean, check: Check, finding: string): Verdict =>
-  holds ? passed : { status: 'failed', comment: `${checkInWords(check)}: ${finding}` };
+  holds ? pass : { status: 'failed', comment: `${checkInWords(check)}: ${finding}` };
 
-function meets({ how, text }: TextTest, whole: string): boolean {
-  const [expected, actual] = [plain(text), plain(whole)];
-  if (how === 'starts with') return actual.startsWith(expected);
-  if (how === 'ends with') return actual.endsWith(expected);
-  return how === 'is' ? actual === expected : actual.includes(expected);
+function meets({ comparison, text }: TextTest, whole: string): boolean {
+  const [expected, actual] = [normalize(text), normalize(whole)];
+  if (comparison === 'starts with') return actual.startsWith(expected);
+  if (comparison === 'ends with') return actual.endsWith(expected);
+  return comparison === 'is' ? actual === expected : actual.includes(expected);
 }
 
-const plain = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
-const short = (text: string): string => shorten(text.replace(/\s+/g, ' ').trim(), 80);
-const quote = (text: string): string => JSON.stringify(short(text));
+const normalize = (text: string): string => text.replace(/\s+/g, ' ').trim().toLowerCase();
+const shortLine = (text: string): string => shorten(text.replace(/\s+/g, ' ').trim(), 80);
+const quote = (text: string): string => JSON.stringify(shortLine(text));

@@ -1,6 +1,6 @@
 /**
  * What a rubric demands, read from its description: a small language of English sentences (docs/evaluations.md). A sentence outside
- * that language is `unclear`; its meaning is never guessed. This is the offline fallback for a model that judges, and the language
+ * that language is in `unclearClauses`; its meaning is never guessed. This is the offline fallback for a model that judges, and the language
  * does not grow. Pure.
  */
 import { parseDuration } from '../../base/duration.ts';
@@ -11,16 +11,16 @@ export const severities = ['critical', 'medium', 'low'] as const;
 export type Severity = (typeof severities)[number];
 
 /** How a text is compared, ignoring case and line breaks. */
-export type TextTest = { how: 'contains' | 'starts with' | 'ends with' | 'is'; text: string };
+export type TextTest = { comparison: 'contains' | 'starts with' | 'ends with' | 'is'; text: string };
 
 export type Check =
   | { kind: 'final_message'; test: TextTest; not: boolean }
   | { kind: 'any_message'; test: TextTest; not: boolean }
   | { kind: 'failed_calls'; atMost: number }
   | { kind: 'tool'; name: string; range: Range }
-  | { kind: 'file' | 'memory_file'; path: string; what: 'exists' | 'empty' | TextTest; not: boolean }
+  | { kind: 'file' | 'memory_file'; path: string; expectation: 'exists' | 'empty' | TextTest; not: boolean }
   | { kind: 'duration'; milliseconds: number; bound: 'at most' | 'at least' }
-  | { kind: 'person'; did: 'approved' | 'denied' | 'was asked'; title: string | undefined; not: boolean }
+  | { kind: 'person'; decision: 'approved' | 'denied' | 'was asked'; title: string | undefined; not: boolean }
   | { kind: 'outcome'; status: 'completed' | 'failed' | 'interrupted'; not: boolean };
 
 /** A number of times, both ends included. */
@@ -34,7 +34,7 @@ export interface Demand {
   /** All of them must pass. */
   checks: Check[];
   /** Sentences outside the language. */
-  unclear: string[];
+  unclearClauses: string[];
 }
 
 const finalMark = new RegExp(`${markPattern}$`);
@@ -42,19 +42,19 @@ const finalMark = new RegExp(`${markPattern}$`);
 /** Reads a description. */
 export function readDemand(description: string): Demand {
   const quotes: Quote[] = [];
-  const { severity, rest } = takeSeverity(maskQuotes(normalized(description), quotes, ['"', '\u201c']));
+  const { severity, rest: sentences } = takeSeverity(maskQuotes(normalized(description), quotes, ['"', '\u201c']));
   const checks: Check[] = [];
-  const unclear: string[] = [];
+  const unclearClauses: string[] = [];
   let previous = '';
-  for (const clause of clausesOf(rest)) {
+  for (const clause of clausesOf(sentences)) {
     // `contains "A" and "B"`: the words before "A" also apply to "B".
-    const whole = quoteAt(clause, quotes) !== undefined && finalMark.test(previous) ? previous.replace(finalMark, clause) : clause;
-    const check = readClause(whole, quotes);
-    if (check === undefined) unclear.push(unmask(clause, quotes, true));
+    const sentence = quoteAt(clause, quotes) !== undefined && finalMark.test(previous) ? previous.replace(finalMark, clause) : clause;
+    const check = readClause(sentence, quotes);
+    if (check === undefined) unclearClauses.push(unmask(clause, quotes, true));
     else checks.push(check);
-    previous = whole;
+    previous = sentence;
   }
-  return { severity, checks, unclear };
+  return { severity, checks, unclearClauses };
 }
 
 function takeSeverity(text: string): { severity: Severity; rest: string } {
@@ -92,18 +92,18 @@ const spellings: readonly (readonly [RegExp, string])[] = [
 /** Matches words in any case and keeps the case of paths and names. */
 const sentence = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 'i');
 
-const quoted = markPattern;
+const quoteMark = markPattern;
 const modal = '(?:(?:must|should|shall|has to|does|did|do|may|can) )?';
 const textVerb = '(contains?|includes?|mentions?|says?|starts? with|begins? with|ends? with|is|be|equals?)';
 const place = `(?:${markPattern}|([^\\s"\uE000]+))`;
 const run = '(?:the run|the agent|a run|it)';
 const count = '(\\d+|once|twice|one|two|three)';
 
-type Reader = (found: RegExpExecArray, text: (index: string | undefined) => string) => Check | undefined;
+type Reader = (match: RegExpExecArray, text: (index: string | undefined) => string) => Check | undefined;
 
 const grammar: readonly (readonly [RegExp, Reader])[] = [
   [
-    sentence(`(?:the |its )?(?:final|last) (?:message|answer|reply) ${modal}(not |never )?${textVerb} (not )?${quoted}`),
+    sentence(`(?:the |its )?(?:final|last) (?:message|answer|reply) ${modal}(not |never )?${textVerb} (not )?${quoteMark}`),
     ([, no, verb, no2, index], text) => ({
       kind: 'final_message',
       test: textTest(verb, text(index)),
@@ -111,7 +111,7 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
     }),
   ],
   [
-    sentence(`(some|a|any|one|no|the) messages? ${modal}(not |never )?${textVerb} (not )?${quoted}`),
+    sentence(`(some|a|any|one|no|the) messages? ${modal}(not |never )?${textVerb} (not )?${quoteMark}`),
     ([, which, no, verb, no2, index], text) => ({
       kind: 'any_message',
       test: textTest(verb, text(index)),
@@ -140,16 +140,16 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
     ([, memory, index, word, no, , no2, state], text) => ({
       kind: memory === undefined ? 'file' : 'memory_file',
       path: word ?? text(index),
-      what: /^empty$/i.test(state ?? '') ? 'empty' : 'exists',
+      expectation: /^empty$/i.test(state ?? '') ? 'empty' : 'exists',
       not: no !== undefined || no2 !== undefined,
     }),
   ],
   [
-    sentence(`(?:the |a )?(memory )?file ${place} ${modal}(not |never )?${textVerb} ${quoted}`),
+    sentence(`(?:the |a )?(memory )?file ${place} ${modal}(not |never )?${textVerb} ${quoteMark}`),
     ([, memory, index, word, no, verb, content], text) => ({
       kind: memory === undefined ? 'file' : 'memory_file',
       path: word ?? text(index),
-      what: textTest(verb, text(content)),
+      expectation: textTest(verb, text(content)),
       not: no !== undefined,
     }),
   ],
@@ -157,7 +157,8 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
     sentence(
       `(?:${run} )?${modal}(?:took|takes?|lasts?|lasted) (less than|under|at most|no more than|more than|over|at least|longer than) (.+)`,
     ),
-    ([, than, length]) => durationCheck(length, /^(?:more|over|at least|longer)/i.test(than as string) ? 'at least' : 'at most'),
+    ([, comparison, length]) =>
+      durationCheck(length, /^(?:more|over|at least|longer)/i.test(comparison as string) ? 'at least' : 'at most'),
   ],
   [
     sentence(`(?:${run} )?${modal}(?:finish(?:es|ed)?|completed?s?|ends?|ended) (?:within|in less than|in under) (.+)`),
@@ -165,11 +166,11 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
   ],
   [
     sentence(
-      `(a person|some ?body|some ?one|no person|nobody|no one) ${modal}(not )?(approved?s?|den(?:y|ies|ied)|(?:was|is|be) (?:not )?asked)(?: ${quoted})?`,
+      `(a person|some ?body|some ?one|no person|nobody|no one) ${modal}(not )?(approved?s?|den(?:y|ies|ied)|(?:was|is|be) (?:not )?asked)(?: ${quoteMark})?`,
     ),
     ([, who, no, did, index], text) => ({
       kind: 'person',
-      did: /asked/i.test(did as string) ? 'was asked' : /^den/i.test(did as string) ? 'denied' : 'approved',
+      decision: /asked/i.test(did as string) ? 'was asked' : /^den/i.test(did as string) ? 'denied' : 'approved',
       title: index === undefined ? undefined : text(index),
       not: /^no/i.test(who as string) !== (no !== undefined || / not /i.test(did as string)),
     }),
@@ -187,9 +188,9 @@ const grammar: readonly (readonly [RegExp, Reader])[] = [
 ];
 
 function readClause(clause: string, quotes: readonly Quote[]): Check | undefined {
-  const plain = spellings.reduce((text, [from, to]) => text.replace(from, to), clause).trim();
+  const standardClause = spellings.reduce((text, [from, to]) => text.replace(from, to), clause).trim();
   for (const [pattern, read] of grammar) {
-    const match = pattern.exec(plain);
+    const match = pattern.exec(standardClause);
     if (match) return read(match, (index) => quotes[Number(index)]?.text ?? '');
   }
   return undefined;
@@ -197,9 +198,9 @@ function readClause(clause: string, quotes: readonly Quote[]): Check | undefined
 
 function textTest(verb: string | undefined, text: string): TextTest {
   const word = (verb ?? '').toLowerCase();
-  if (/^(start|begin)/.test(word)) return { how: 'starts with', text };
-  if (/^end/.test(word)) return { how: 'ends with', text };
-  return { how: /^(is|be|equal)/.test(word) ? 'is' : 'contains', text };
+  if (/^(start|begin)/.test(word)) return { comparison: 'starts with', text };
+  if (/^end/.test(word)) return { comparison: 'ends with', text };
+  return { comparison: /^(is|be|equal)/.test(word) ? 'is' : 'contains', text };
 }
 
 const words: Record<string, number> = { once: 1, one: 1, twice: 2, two: 2, three: 3 };
@@ -217,10 +218,10 @@ function timesCalled(not: boolean, how: string | undefined, times: string | unde
 const units: Record<string, string> = { second: 's', minute: 'm', hour: 'h', day: 'd' };
 
 function durationCheck(text: string | undefined, bound: 'at most' | 'at least'): Check | undefined {
-  const short = (text ?? '').replace(
+  const abbreviated = (text ?? '').replace(
     /(\d+(?:\.\d+)?) ?(second|minute|hour|day)s?/gi,
     (_, amount: string, unit: string) => `${amount}${units[unit.toLowerCase()]}`,
   );
-  const milliseconds = parseDuration(short.replaceAll(' ', ''));
+  const milliseconds = parseDuration(abbreviated.replaceAll(' ', ''));
   return milliseconds === undefined ? undefined : { kind: 'duration', milliseconds, bound };
 }

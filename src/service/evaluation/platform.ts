@@ -42,6 +42,6 @@ export const platformRubrics: readonly PlatformRubric[] = [
     description: 'Low: nobody denied an approval.',
     cause: 'person',
     severity: 'low',
-    check: { kind: 'person', did: 'denied', title: undefined, not: true },
+    check: { kind: 'person', decision: 'denied', title: undefined, not: true },
   },
 ];

@@ -2,8 +2,9 @@
 import { formatDuration } from '../../base/duration.ts';
 import type { Check, Range, TextTest } from './language.ts';
 
-const tested = ({ how, text }: TextTest, not: boolean): string => `${not ? negations[how] : how} ${JSON.stringify(text)}`;
-const negations: Record<TextTest['how'], string> = {
+const testInWords = ({ comparison, text }: TextTest, not: boolean): string =>
+  `${not ? negations[comparison] : comparison} ${JSON.stringify(text)}`;
+const negations: Record<TextTest['comparison'], string> = {
   contains: 'does not contain',
   'starts with': 'does not start with',
   'ends with': 'does not end with',
@@ -14,9 +15,9 @@ const negations: Record<TextTest['how'], string> = {
 export function checkInWords(check: Check): string {
   switch (check.kind) {
     case 'final_message':
-      return `final message ${tested(check.test, check.not)}`;
+      return `final message ${testInWords(check.test, check.not)}`;
     case 'any_message':
-      return `${check.not ? 'no' : 'some'} message ${tested(check.test, false)}`;
+      return `${check.not ? 'no' : 'some'} message ${testInWords(check.test, false)}`;
     case 'failed_calls':
       return check.atMost === 0 ? 'no tool call failed' : `at most ${check.atMost} tool calls failed`;
     case 'tool':
@@ -24,14 +25,16 @@ export function checkInWords(check: Check): string {
     case 'file':
     case 'memory_file': {
       const file = `${check.kind === 'file' ? 'file' : 'memory file'} ${check.path}`;
-      if (check.what === 'exists') return `${file} ${check.not ? 'does not exist' : 'exists'}`;
-      return check.what === 'empty' ? `${file} is ${check.not ? 'not empty' : 'empty'}` : `${file} ${tested(check.what, check.not)}`;
+      if (check.expectation === 'exists') return `${file} ${check.not ? 'does not exist' : 'exists'}`;
+      return check.expectation === 'empty'
+        ? `${file} is ${check.not ? 'not empty' : 'empty'}`
+        : `${file} ${testInWords(check.expectation, check.not)}`;
     }
     case 'duration':
       return `took ${check.bound} ${formatDuration(check.milliseconds)}`;
     case 'person': {
       const title = check.title === undefined ? '' : ` ${JSON.stringify(check.title)}`;
-      return `${check.not ? 'nobody' : 'a person'} ${check.did}${title}`;
+      return `${check.not ? 'nobody' : 'a person'} ${check.decision}${title}`;
     }
     case 'outcome':
       return check.not ? notOutcomes[check.status] : outcomes[check.status];

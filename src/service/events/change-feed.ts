@@ -27,7 +27,7 @@ export class ChangeFeed {
 
   /** A waker for some topics. Close it when it is no longer needed. */
   waker({ tables = [], ids = [] }: Topics): Waker {
-    this.#stop ??= this.#changes.onChange((table, values) => this.#changed(table, values));
+    this.#stop ??= this.#changes.onChange((table, values) => this.#onChange(table, values));
     const waker = new Waker(() => {
       for (const table of tables) remove(this.#byTable, table, waker);
       for (const id of ids) remove(this.#byId, id, waker);
@@ -42,7 +42,7 @@ export class ChangeFeed {
     return waker;
   }
 
-  #changed(table: string | undefined, values: readonly unknown[]): void {
+  #onChange(table: string | undefined, values: readonly unknown[]): void {
     if (table === undefined) {
       for (const waker of this.#all) waker.wake();
       return;
@@ -55,7 +55,7 @@ export class ChangeFeed {
 
 export class Waker {
   readonly close: () => void;
-  #woken = false;
+  #isWoken = false;
   #resume: (() => void) | undefined;
 
   constructor(close: () => void) {
@@ -63,24 +63,24 @@ export class Waker {
   }
 
   wake(): void {
-    this.#woken = true;
+    this.#isWoken = true;
     this.#resume?.();
   }
 
   /** Forgets earlier changes. Call it before reading, so that a change during the read ends the next wait. */
   reset(): void {
-    this.#woken = false;
+    this.#isWoken = false;
   }
 
   /** Waits for a change since `reset`. Returns true if there was one, false if the time (milliseconds) has passed or the signal was aborted. */
   async next(signal: AbortSignal, milliseconds: number): Promise<boolean> {
-    if (this.#woken || signal.aborted) return this.#woken;
+    if (this.#isWoken || signal.aborted) return this.#isWoken;
     return new Promise((resolve) => {
       const settle = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', settle);
         this.#resume = undefined;
-        resolve(this.#woken);
+        resolve(this.#isWoken);
       };
       const timer = setTimeout(settle, milliseconds);
       signal.addEventListener('abort', settle, { once: true });

@@ -16,7 +16,7 @@ export interface StreamOptions {
   /** Whether the reader is still allowed to read. */
   allowed: () => Promise<boolean>;
   /** Called when the source fails. The stream then ends, and the reader can reconnect. */
-  failed: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function* eventStream(source: EventSource, options: StreamOptions):
   try {
     yield* pieces(source, options);
   } catch (error) {
-    options.failed(error);
+    options.onError(error);
   }
   if (options.signal.aborted) yield retryLine;
 }

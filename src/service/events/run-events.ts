@@ -41,11 +41,12 @@ export class RunEvents implements EventSource {
       yield this.#event('human_request.resolved', resolvedData(request, row), { request: null });
     }
     const previous = this.#position.status;
-    if (run.status !== previous) yield this.#event('run.status', { status: run.status, previous }, { status: run.status, finished: false });
+    if (run.status !== previous)
+      yield this.#event('run.status', { status: run.status, previous }, { status: run.status, isFinished: false });
     if (pending !== undefined && pending.id !== this.#position.request)
       yield this.#event('human_request.pending', { human_request: humanRequestView(pending) }, { request: pending.id });
     if (!isTerminal(run.status)) return true;
-    if (!this.#position.finished) yield this.#event('run.finished', { run: runView(run, pending) }, { finished: true });
+    if (!this.#position.isFinished) yield this.#event('run.finished', { run: runView(run, pending) }, { isFinished: true });
     return false;
   }
 
@@ -68,8 +69,8 @@ export class RunEvents implements EventSource {
     if (id === undefined || markOf(id) !== position.mark) Object.assign(position, { seq: 0, mark: '' });
   }
 
-  #event(type: string, data: unknown, moved: Partial<RunPosition>): ServerEvent {
-    Object.assign(this.#position, moved);
+  #event(type: string, data: unknown, change: Partial<RunPosition>): ServerEvent {
+    Object.assign(this.#position, change);
     return { id: runEventId(this.#position), type, data };
   }
 }

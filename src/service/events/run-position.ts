@@ -19,16 +19,16 @@ export interface RunPosition {
   /** ID of the human request that was last reported as pending. */
   request: string | null;
   /** Whether the end of the run was reported. */
-  finished: boolean;
+  isFinished: boolean;
 }
 
-export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, finished: false });
+export const runStart = (): RunPosition => ({ seq: 0, mark: '', status: null, request: null, isFinished: false });
 
 /** The position of a reader that only wants what happens from now on. */
 export async function runPresent(db: Queries, run: Pick<RunRow, 'id' | 'status'>): Promise<RunPosition> {
   const [request, seq] = [await pendingRequest(db, run.id), await countMessages(db, run.id)];
   const mark = markOf((await messageIdAt(db, run.id, seq)) ?? '');
-  return { seq, mark, status: run.status, request: request?.id ?? null, finished: isTerminal(run.status) };
+  return { seq, mark, status: run.status, request: request?.id ?? null, isFinished: isTerminal(run.status) };
 }
 
 /** How many characters of a message's ID a position contains. */
@@ -37,8 +37,8 @@ const markLength = 8;
 export const markOf = (messageId: string): string => messageId.slice(0, markLength);
 
 /** The position as the ID of an event. */
-export const runEventId = ({ seq, mark, status, request, finished }: RunPosition): string =>
-  [seq, mark, status ?? '', request ?? '', finished ? 'end' : ''].join('.');
+export const runEventId = ({ seq, mark, status, request, isFinished }: RunPosition): string =>
+  [seq, mark, status ?? '', request ?? '', isFinished ? 'end' : ''].join('.');
 
 const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)\.(end)?$/;
 
@@ -46,7 +46,7 @@ const form = /^(\d{1,15})\.([\w-]{0,8})\.([a-z_]*)\.([\w-]*)\.(end)?$/;
 export function runPosition(id: string): RunPosition {
   const [, seq, mark = '', status, request, end] = form.exec(id) ?? [];
   if (seq === undefined) throw foreignEventId();
-  return { seq: Number(seq), mark, status: status || null, request: request || null, finished: end !== undefined };
+  return { seq: Number(seq), mark, status: status || null, request: request || null, isFinished: end !== undefined };
 }
 
 /** The error for a `Last-Event-ID` that does not belong to the stream. */

@@ -6,7 +6,7 @@ const retryAfter = 30;
 
 export class StreamSlots {
   readonly #limits: { total: number; perCredential: number };
-  readonly #used = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
   #total = 0;
 
   constructor(limits: { total: number; perCredential: number }) {
@@ -21,19 +21,19 @@ export class StreamSlots {
   /** Takes a slot. The returned function gives it back; call it once. @throws ServiceError 429 `too_many_streams`, 503 `too_many_streams` */
   take(credentialId: string): () => void {
     const { total, perCredential } = this.#limits;
-    const own = this.#used.get(credentialId) ?? 0;
-    if (own >= perCredential) throw refusal(429, `This credential has ${perCredential} event streams open, which is the limit.`);
+    const count = this.#counts.get(credentialId) ?? 0;
+    if (count >= perCredential) throw refusal(429, `This credential has ${perCredential} event streams open, which is the limit.`);
     if (this.#total >= total) throw refusal(503, `The service has ${total} event streams open, which is its limit.`);
-    this.#used.set(credentialId, own + 1);
+    this.#counts.set(credentialId, count + 1);
     this.#total += 1;
-    let held = true;
+    let isHeld = true;
     return () => {
-      if (!held) return;
-      held = false;
+      if (!isHeld) return;
+      isHeld = false;
       this.#total -= 1;
-      const remaining = (this.#used.get(credentialId) ?? 1) - 1;
-      if (remaining === 0) this.#used.delete(credentialId);
-      else this.#used.set(credentialId, remaining);
+      const remaining = (this.#counts.get(credentialId) ?? 1) - 1;
+      if (remaining === 0) this.#counts.delete(credentialId);
+      else this.#counts.set(credentialId, remaining);
     };
   }
 }

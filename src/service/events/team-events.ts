@@ -48,8 +48,8 @@ export class TeamEvents implements EventSource {
     yield { type: 'runs.changed', data: {} };
   }
 
-  #event(moved: Partial<TeamPosition>, { change, row }: RequestChange): ServerEvent {
-    Object.assign(this.#position, moved);
+  #event(positionChange: Partial<TeamPosition>, { change, row }: RequestChange): ServerEvent {
+    Object.assign(this.#position, positionChange);
     const id = teamEventId(this.#position);
     if (change === 'settled') {
       const resolution = row.status === 'answered' ? 'answered' : 'withdrawn';

@@ -48,8 +48,8 @@ export function requirePermission(rights: Rights, id: OperationId): void {
 export function requireRunEvents(rights: Rights): void {
   const { scopes } = rights;
   if (scopes === null || scopes.has('runs:read') || scopes.has('webhooks:manage')) return;
-  const why = "webhook_url receives the run's messages, so it needs the scope runs:read or webhooks:manage";
-  throw scopeMissing('runs:read', `${why}, and the credential is limited: ${limitOf(rights)}.`);
+  const reason = "webhook_url receives the run's messages, so it needs the scope runs:read or webhooks:manage";
+  throw scopeMissing('runs:read', `${reason}, and the credential is limited: ${limitOf(rights)}.`);
 }
 
 const limitOf = ({ scopes }: Rights): string => (scopes?.size ? `it has ${[...scopes].join(' ')}` : 'it has no scopes');

@@ -1,7 +1,7 @@
 /** Identifies the caller: the credential behind the Bearer token (interface part 5). */
 import { ServiceError } from '../errors.ts';
 import { isSameHash, secretHash } from '../secret-hash.ts';
-import type { Tokens } from '../store/access/known-tokens.ts';
+import type { Tokens } from '../store/access/token-cache.ts';
 import type { CredentialKind } from '../store/database/schema.ts';
 import { type Rights, scopeSet } from './access.ts';
 
@@ -18,11 +18,11 @@ export async function authenticate(tokens: Tokens, authorization: string | undef
   // Without a well-formed token the challenge contains no error.
   if (token === undefined) throw invalidToken('Send a token in the header "Authorization: Bearer <token>".', 'Bearer');
   const hash = secretHash(token);
-  const stored = await tokens.find(hash, now);
-  if (stored === undefined || !isSameHash(stored.hash, hash)) {
+  const tokenRecord = await tokens.find(hash, now);
+  if (tokenRecord === undefined || !isSameHash(tokenRecord.hash, hash)) {
     throw invalidToken('The token is invalid, expired or revoked.', 'Bearer error="invalid_token"');
   }
-  const { credentialId, teamId, kind, scopes } = stored;
+  const { credentialId, teamId, kind, scopes } = tokenRecord;
   return { credentialId, teamId, kind, isOwner: kind === 'local' && scopes === null, scopes: scopeSet(scopes) };
 }
 

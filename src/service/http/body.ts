@@ -33,7 +33,7 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
 export async function readBody(request: IncomingMessage, limit: number, milliseconds: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   // The received bytes are lost with the connection, and there will be no further events.
-  if (request.destroyed) throw cutOff();
+  if (request.destroyed) throw incompleteBody();
   inviteBody(request);
   // With listeners: an iterator and a sleep for each request take longer than most bodies do.
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
       stop();
       resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
     };
-    const onClose = (): void => fail(cutOff());
+    const onClose = (): void => fail(incompleteBody());
     const fail = (error: unknown): void => {
       stop();
       request.pause();
@@ -73,21 +73,21 @@ export async function readBody(request: IncomingMessage, limit: number, millisec
 export async function* bodyChunks(request: IncomingMessage, limit = Infinity, milliseconds?: number): AsyncGenerator<Buffer, void> {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   inviteBody(request);
-  const arrived: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let end: { error?: unknown } | undefined;
   let wake = (): void => undefined;
   const onData = (chunk: Buffer): void => {
-    arrived.push(chunk);
+    chunks.push(chunk);
     request.pause();
     wake();
   };
-  const finish = (how: { error?: unknown }): void => {
-    end ??= how;
+  const finish = (outcome: { error?: unknown }): void => {
+    end ??= outcome;
     wake();
   };
   const onEnd = (): void => finish({});
   const onError = (error: unknown): void => finish({ error });
-  const onClose = (): void => onError(cutOff());
+  const onClose = (): void => onError(incompleteBody());
   // With listeners: leaving the iterator of a request early closes the connection.
   request.on('data', onData).once('end', onEnd).once('error', onError).once('close', onClose);
   if (request.destroyed) onClose();
@@ -95,14 +95,14 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
   let size = 0;
   try {
     for (;;) {
-      if (arrived.length === 0 && end === undefined) {
+      if (chunks.length === 0 && end === undefined) {
         const woken = new Promise<void>((resolve) => {
           wake = resolve;
         });
         request.resume();
         remaining = await withinTime(woken, remaining, () => finish({ error: tooSlow(milliseconds as number) }));
       }
-      const chunk = arrived.shift();
+      const chunk = chunks.shift();
       if (chunk !== undefined) {
         size += chunk.length;
         if (size > limit) throw tooLarge(limit);
@@ -119,22 +119,22 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
 }
 
 /** Waits and returns the remaining milliseconds; calls `late` when they have passed. Without a number there is no limit. */
-async function withinTime(awaited: Promise<void>, milliseconds: number | undefined, late: () => void): Promise<number | undefined> {
+async function withinTime(promise: Promise<void>, milliseconds: number | undefined, onTimeout: () => void): Promise<number | undefined> {
   if (milliseconds === undefined) {
-    await awaited;
+    await promise;
     return undefined;
   }
-  const begun = steadyTime(systemClock);
-  const timer = setTimeout(late, milliseconds);
-  await awaited;
+  const startTime = steadyTime(systemClock);
+  const timer = setTimeout(onTimeout, milliseconds);
+  await promise;
   clearTimeout(timer);
-  return Math.max(0, milliseconds - (steadyTime(systemClock) - begun));
+  return Math.max(0, milliseconds - (steadyTime(systemClock) - startTime));
 }
 
 const tooLarge = (limit: number): ServiceError => new ServiceError(413, 'body_too_large', `The body is larger than ${limit} bytes.`);
 
 /** No client is left to read this error. */
-const cutOff = (): ServiceError => new ServiceError(400, 'invalid_request', 'The connection ended before the body did.');
+const incompleteBody = (): ServiceError => new ServiceError(400, 'invalid_request', 'The connection ended before the body did.');
 
 const tooSlow = (milliseconds: number): ServiceError =>
   new ServiceError(408, 'request_timeout', `The body did not arrive within ${milliseconds / 1_000} seconds.`);
@@ -147,7 +147,7 @@ export async function drainBody(request: IncomingMessage, milliseconds: number):
   if (heldBodies.has(request) || request.destroyed) return;
   const timeout = new AbortController();
   let size = 0;
-  const drained = new Promise<void>((resolve) => {
+  const drain = new Promise<void>((resolve) => {
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > drainLimit) resolve();
@@ -155,7 +155,7 @@ export async function drainBody(request: IncomingMessage, milliseconds: number):
     for (const event of ['end', 'close', 'error']) request.once(event, () => resolve());
     request.resume();
   });
-  await Promise.race([drained, systemClock.sleep(milliseconds, timeout.signal).catch(() => undefined)]);
+  await Promise.race([drain, systemClock.sleep(milliseconds, timeout.signal).catch(() => undefined)]);
   timeout.abort();
 }
 

@@ -62,10 +62,10 @@ export class TrustedProxies {
   }
 
   #parse(text: string): Peer {
-    const parsed = parseAddress(text);
-    if (parsed === undefined) return { address: 'unknown', holder: 'unknown', isTrusted: false };
-    const isTrusted = this.#networks.some((network) => isIn(parsed, network));
-    return { address: parsed.toString(), holder: holderOf(parsed), isTrusted };
+    const address = parseAddress(text);
+    if (address === undefined) return { address: 'unknown', holder: 'unknown', isTrusted: false };
+    const isTrusted = this.#networks.some((network) => isIn(address, network));
+    return { address: address.toString(), holder: holderOf(address), isTrusted };
   }
 
   /** Walks back from the peer, hop by hop, as long as the hop that reports the next one is trusted. */
@@ -104,8 +104,8 @@ function forwardedFor(header: string | undefined): string[] | undefined {
 const parameter = /\s*([^\s=;"]+)=(?:"((?:\\.|[^"\\])*)"|([^;"\s]*))\s*(?:;|$)/gy;
 
 function forParameter(element: string): string {
-  for (const [, name = '', quoted, plain = ''] of element.matchAll(parameter))
-    if (name.toLowerCase() === 'for') return quoted?.replace(/\\(.)/g, '$1') ?? plain;
+  for (const [, name = '', quotedValue, plainValue = ''] of element.matchAll(parameter))
+    if (name.toLowerCase() === 'for') return quotedValue?.replace(/\\(.)/g, '$1') ?? plainValue;
   return '';
 }
 
@@ -128,6 +128,6 @@ function elementsOf(list: string): string[] {
 
 /** A hop may have a port, and an IPv6 address brackets (RFC 7239 section 6). Names such as `unknown` and `_hidden` are not addresses. */
 function addressOfHop(hop: string): string | undefined {
-  const [, bracketed, four] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop.trim()) ?? [];
-  return parseAddress(bracketed ?? four ?? hop.trim())?.toString();
+  const [, ipv6, ipv4] = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop.trim()) ?? [];
+  return parseAddress(ipv6 ?? ipv4 ?? hop.trim())?.toString();
 }

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { holderOf, parseAddress } from '../addresses.ts';
 
 /** The addresses from which proxies on the same machine connect. */
-const own = new Set(['127.0.0.1', '::1']);
+const loopbackAddresses = new Set(['127.0.0.1', '::1']);
 
 export class ConnectionShares {
   readonly #limit: number;
@@ -23,20 +23,20 @@ export class ConnectionShares {
   admit(socket: Pick<Socket, 'remoteAddress' | 'destroy' | 'once'>): void {
     const address = parseAddress(socket.remoteAddress ?? '');
     // A connection that is already closed does not count.
-    if (address === undefined || own.has(address.toString()) || this.#isProxy(address.toString())) return;
+    if (address === undefined || loopbackAddresses.has(address.toString()) || this.#isProxy(address.toString())) return;
     const holder = holderOf(address);
-    const held = this.#counts.get(holder) ?? 0;
-    if (held >= this.#limit) {
+    const count = this.#counts.get(holder) ?? 0;
+    if (count >= this.#limit) {
       socket.destroy();
       return;
     }
-    this.#counts.set(holder, held + 1);
-    socket.once('close', () => this.#free(holder));
+    this.#counts.set(holder, count + 1);
+    socket.once('close', () => this.#release(holder));
   }
 
-  #free(holder: string): void {
-    const held = (this.#counts.get(holder) ?? 1) - 1;
-    if (held > 0) this.#counts.set(holder, held);
+  #release(holder: string): void {
+    const count = (this.#counts.get(holder) ?? 1) - 1;
+    if (count > 0) this.#counts.set(holder, count);
     else this.#counts.delete(holder);
   }
 }

@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Readiness } from '../operating/readiness.ts';
 import type { ServiceMetrics } from '../operating/service-metrics.ts';
 import type { UrlSigner } from '../signed-urls.ts';
-import type { Tokens } from '../store/access/known-tokens.ts';
+import type { Tokens } from '../store/access/token-cache.ts';
 import type { IdempotencyKeys } from '../store/idempotency/idempotency-keys.ts';
 import type { Answer } from './answer.ts';
 import type { Received, TrustedProxies } from './client-address.ts';

@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 
 export class Lifetime {
   readonly #response: ServerResponse;
-  readonly #closing: AbortSignal;
+  readonly #shutdown: AbortSignal;
   #signal: AbortSignal | undefined;
 
-  constructor(response: ServerResponse, closing: AbortSignal) {
+  constructor(response: ServerResponse, shutdown: AbortSignal) {
     this.#response = response;
-    this.#closing = closing;
+    this.#shutdown = shutdown;
   }
 
   /** Aborted at the end of the lifetime. Created on first use, because most requests are answered without it. */
@@ -18,15 +18,15 @@ export class Lifetime {
   }
 
   #watch(): AbortSignal {
-    const ended = new AbortController();
+    const abort = new AbortController();
     const end = (): void => {
-      this.#closing.removeEventListener('abort', end);
-      ended.abort();
+      this.#shutdown.removeEventListener('abort', end);
+      abort.abort();
     };
-    this.#closing.addEventListener('abort', end, { once: true });
+    this.#shutdown.addEventListener('abort', end, { once: true });
     // This also happens after the last byte, when listeners have nothing left to end.
     this.#response.once('close', end);
-    if (this.#closing.aborted || this.#response.closed) end();
-    return ended.signal;
+    if (this.#shutdown.aborted || this.#response.closed) end();
+    return abort.signal;
   }
 }

@@ -28,8 +28,8 @@ const namesBoundary = /;[ \t]*boundary=(?:"[ !#-~]{0,69}[!#-~]"|[!#-:<-~]{1,70})
 export class MultipartReader {
   readonly #parser: BusboyInstance;
   /** Resolves when the parser has found the last boundary, or that it is missing. This may happen before the end of the body. */
-  readonly #over: Promise<unknown>;
-  #found: PartContent[] = [];
+  readonly #end: Promise<unknown>;
+  #parts: PartContent[] = [];
   #problem: ServiceError | undefined;
 
   private constructor(parser: BusboyInstance) {
@@ -39,7 +39,7 @@ export class MultipartReader {
       this.#fail(new ServiceError(400, 'invalid_request', `The multipart body has more than ${partLimit} parts.`)),
     );
     parser.on('error', () => this.#fail(unreadable()));
-    this.#over = new Promise<unknown>((resolve) => parser.once('finish', () => resolve(undefined)).once('error', resolve));
+    this.#end = new Promise<unknown>((resolve) => parser.once('finish', () => resolve(undefined)).once('error', resolve));
   }
 
   /** Starts to read a form with this Content-Type. Throws 400 `invalid_request`. */
@@ -75,20 +75,20 @@ export class MultipartReader {
   /** The remaining contents. Throws 400 `invalid_request` when the last boundary is missing. */
   async end(): Promise<PartContent[]> {
     this.#parser.end();
-    await this.#over;
+    await this.#end;
     return this.#take();
   }
 
   #take(): PartContent[] {
     if (this.#problem !== undefined) throw this.#problem;
-    return this.#found.splice(0);
+    return this.#parts.splice(0);
   }
 
   #begin(name: string | undefined, content: BusboyFileStream, filename: string | undefined): void {
     if (name === undefined) this.#fail(unreadable());
     const part = { name: unescaped(name ?? ''), isFile: filename !== undefined };
-    this.#found.push([part, noBytes]);
-    content.on('data', (bytes: Buffer) => this.#found.push([part, bytes]));
+    this.#parts.push([part, noBytes]);
+    content.on('data', (bytes: Buffer) => this.#parts.push([part, bytes]));
     // A truncated part is also reported for the whole form.
     content.on('error', () => undefined);
   }

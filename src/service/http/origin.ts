@@ -36,15 +36,15 @@ interface ParsedHost {
 
 /** A check for a service with these names. A service that listens on all interfaces answers to any name, unless names are configured. */
 export function originCheck({ scheme, host, publicUrl, names = [] }: OwnNames): OriginCheck {
-  const outside = publicUrl === undefined ? undefined : new URL(publicUrl);
-  const otherNames = [...names, ...(outside === undefined ? [] : [outside.hostname])];
-  const any = isWildcard(host) && otherNames.length === 0;
-  const own = isIP(host) === 6 ? `[${host}]` : host.toLowerCase();
-  const allowed = new Set([...loopback, ...(isWildcard(host) ? [] : [own]), ...otherNames.map((name) => name.toLowerCase())]);
+  const externalUrl = publicUrl === undefined ? undefined : new URL(publicUrl);
+  const otherNames = [...names, ...(externalUrl === undefined ? [] : [externalUrl.hostname])];
+  const acceptsAnyName = isWildcard(host) && otherNames.length === 0;
+  const ownName = isIP(host) === 6 ? `[${host}]` : host.toLowerCase();
+  const allowed = new Set([...loopback, ...(isWildcard(host) ? [] : [ownName]), ...otherNames.map((name) => name.toLowerCase())]);
   return ({ url = '', headers }) => {
     const target = parseHost(scheme, absoluteAuthority(url) ?? headers.host ?? '');
     if (target === undefined) throw new ServiceError(400, 'invalid_request', 'The host of the request is not valid.');
-    if (!any && !allowed.has(target.name)) {
+    if (!acceptsAnyName && !allowed.has(target.name)) {
       throw new ServiceError(
         403,
         'host_not_allowed',
@@ -53,7 +53,7 @@ export function originCheck({ scheme, host, publicUrl, names = [] }: OwnNames): 
     }
     const { origin } = headers;
     // A page at the public address has that origin, however a proxy changes the request.
-    const isOwn = origin === outside?.origin || (origin === target.origin && target.name !== outside?.hostname);
+    const isOwn = origin === externalUrl?.origin || (origin === target.origin && target.name !== externalUrl?.hostname);
     if (origin !== undefined && !isOwn) {
       throw new ServiceError(403, 'origin_not_allowed', 'Requests from web pages of another origin are refused.');
     }

@@ -47,7 +47,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
       outcome.operation = open.route.name;
       return { ...outcome, ...(await parts.api.openAnswer(parts, exchange, open)) };
     }
-    const caller = await letIn(parts, request, outcome.caller);
+    const caller = await admit(parts, request, outcome.caller);
     outcome.caller = caller.credentialId;
     parts.limiter.take(caller.credentialId);
     const match = parts.router.match(exchange.method, exchange.segments);
@@ -55,7 +55,7 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
     requirePermission(caller, match.id);
     return { ...outcome, answer: await answer(parts, exchange, caller, match) };
   } catch (error) {
-    return { ...outcome, answer: challenging(failed(parts, error, request, requestId), exchange) };
+    return { ...outcome, answer: challenging(failureAnswer(parts, error, request, requestId), exchange) };
   }
 }
 
@@ -78,7 +78,7 @@ function challenging(answer: Answer, exchange: Exchange | undefined): Answer {
 }
 
 /** Authenticates the caller. Attempts without a valid token count against their address. */
-async function letIn(parts: HttpParts, request: IncomingMessage, address: string): Promise<Caller> {
+async function admit(parts: HttpParts, request: IncomingMessage, address: string): Promise<Caller> {
   try {
     return await authenticate(parts.tokens, request.headers.authorization, parts.engine.clock.now());
   } catch (error) {
@@ -103,10 +103,10 @@ async function receive(
   { id }: Match,
 ): Promise<ReceivedBody> {
   const target = operation(id);
-  const about = { method, segments, search, contentType: request.headers['content-type'] };
+  const requestLine = { method, segments, search, contentType: request.headers['content-type'] };
   const milliseconds = limits.bodyMilliseconds;
-  if (target.request === undefined) return receiveBytes(request, about, { isEmpty: target.method === 'GET', milliseconds });
-  return receiveForm(request, about, { milliseconds, openDisk: () => engine.sandboxes.namelessFile() });
+  if (target.request === undefined) return receiveBytes(request, requestLine, { isEmpty: target.method === 'GET', milliseconds });
+  return receiveForm(request, requestLine, { milliseconds, openDisk: () => engine.sandboxes.namelessFile() });
 }
 
 async function answerTo(
@@ -137,7 +137,7 @@ async function answerTo(
         streams: parts.streams,
       });
     } catch (error) {
-      return failed(parts, error, request, requestId);
+      return failureAnswer(parts, error, request, requestId);
     }
   };
   if (key === undefined) return execute(parts.engine);
@@ -164,13 +164,13 @@ const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => 
   body: typeof body === 'string' ? body : Readable.from([body]),
 });
 
-function readRequestLine(request: IncomingMessage, about: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
+function readRequestLine(request: IncomingMessage, base: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
   // In requests to a proxy, the target starts with the origin.
   const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const [path = '', ...query] = target.split('?');
   if (!path.startsWith('/')) throw routeNotFound();
   return {
-    ...about,
+    ...base,
     request,
     method: request.method ?? 'GET',
     segments: pathSegments(path),
@@ -178,7 +178,7 @@ function readRequestLine(request: IncomingMessage, about: Pick<Exchange, 'reques
   };
 }
 
-function failed(parts: HttpParts, error: unknown, request: IncomingMessage, requestId: string): Answer {
+function failureAnswer(parts: HttpParts, error: unknown, request: IncomingMessage, requestId: string): Answer {
   // A client that disconnected while sending its body is not a failure of the service, and will not read the answer.
   if (request.destroyed && !request.complete) {
     return errorAnswer(new ServiceError(400, 'invalid_request', 'The connection ended before the body did.'));

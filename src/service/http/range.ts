@@ -32,11 +32,11 @@ export function isNotModified(headers: IncomingHttpHeaders, etag: string): boole
 
 /** A header that makes browsers save the file under its name, both reduced to ASCII and in full (RFC 6266). */
 export function contentDisposition(name: string): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
+  const asciiName = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   // Converted to bytes and back, because half a surrogate pair cannot be encoded.
-  const encoded = encodeURIComponent(Buffer.from(name).toString()).replace(
+  const encodedName = encodeURIComponent(Buffer.from(name).toString()).replace(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `attachment; filename="${asciiName}"; filename*=UTF-8''${encodedName}`;
 }

@@ -28,14 +28,14 @@ const noClose = async (): Promise<void> => undefined;
 /** A JSON body, or any body that its operation parses itself. Throws 413 `body_too_large`, 408 `request_timeout`. */
 export async function receiveBytes(
   request: IncomingMessage,
-  about: FingerprintedRequest,
+  requestLine: FingerprintedRequest,
   options: { isEmpty: boolean; milliseconds: number },
 ): Promise<ReceivedBody> {
   const bytes = options.isEmpty ? noBytes : await readBody(request, jsonLimit, options.milliseconds);
   return {
     bytes,
     value: () => parseJson(bytes, request.headers['content-type']),
-    fingerprint: () => fingerprint(about, bytes),
+    fingerprint: () => fingerprint(requestLine, bytes),
     close: noClose,
   };
 }
@@ -47,10 +47,10 @@ export async function receiveBytes(
  */
 export async function receiveForm(
   request: IncomingMessage,
-  about: FingerprintedRequest,
+  requestLine: FingerprintedRequest,
   options: { milliseconds: number; openDisk: () => Promise<FileHandle> },
 ): Promise<ReceivedBody> {
-  const print = startFingerprint(about);
+  const print = startFingerprint(requestLine);
   const form = new Form(options.openDisk);
   let problem: ServiceError | undefined;
   const attempt = async (work: () => Promise<void> | void): Promise<void> => {
@@ -120,8 +120,8 @@ class Form {
     for (const content of this.#parts.values()) if (content instanceof ReceivedFile) await content.close();
   }
 
-  async #keep(found: PartContent[] = []): Promise<void> {
-    for (const [part, bytes] of found) {
+  async #keep(parts: PartContent[] = []): Promise<void> {
+    for (const [part, bytes] of parts) {
       const content = this.#parts.get(part) ?? (part.isFile ? new ReceivedFile(this.#openDisk) : []);
       this.#parts.set(part, content);
       if (content instanceof ReceivedFile) await content.add(bytes);

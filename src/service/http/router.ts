@@ -8,7 +8,7 @@ export interface Match {
 }
 
 interface Node {
-  readonly fixed: Map<string, Node>;
+  readonly literals: Map<string, Node>;
   parameter: Node | undefined;
   /** Operations whose last parameter is the rest of the path, by method. */
   readonly rest: Map<string, { id: OperationId; names: string[] }>;
@@ -16,7 +16,7 @@ interface Node {
   readonly operations: Map<string, { id: OperationId; names: string[] }>;
 }
 
-const newNode = (): Node => ({ fixed: new Map(), parameter: undefined, rest: new Map(), operations: new Map() });
+const newNode = (): Node => ({ literals: new Map(), parameter: undefined, rest: new Map(), operations: new Map() });
 
 export class Router {
   readonly #root = newNode();
@@ -46,10 +46,10 @@ export class Router {
         node.rest.set(method, { id, names: [...names, name as string] });
         return;
       }
-      let next = name === undefined ? node.fixed.get(segment) : node.parameter;
+      let next = name === undefined ? node.literals.get(segment) : node.parameter;
       if (next === undefined) {
         next = newNode();
-        if (name === undefined) node.fixed.set(segment, next);
+        if (name === undefined) node.literals.set(segment, next);
         else node.parameter = next;
       }
       if (name !== undefined) names.push(name);
@@ -67,14 +67,14 @@ function walk(
 ): { operations: ReadonlyMap<string, { id: OperationId; names: string[] }>; values: string[] } | undefined {
   const [segment, ...rest] = segments;
   if (segment === undefined) return node.operations.size > 0 ? { operations: node.operations, values } : undefined;
-  const fixed = node.fixed.get(segment);
-  const match = fixed && walk(fixed, rest, values);
+  const child = node.literals.get(segment);
+  const match = child && walk(child, rest, values);
   if (match !== undefined) return match;
   // Empty parameters, `.` and `..` do not name anything.
-  const named = (part: string): boolean => part !== '' && part !== '.' && part !== '..';
-  const below = node.parameter && named(segment) ? walk(node.parameter, rest, [...values, segment]) : undefined;
-  if (below !== undefined) return below;
-  return node.rest.size > 0 && segments.every(named) ? { operations: node.rest, values: [...values, segments.join('/')] } : undefined;
+  const isName = (part: string): boolean => part !== '' && part !== '.' && part !== '..';
+  const parameterMatch = node.parameter && isName(segment) ? walk(node.parameter, rest, [...values, segment]) : undefined;
+  if (parameterMatch !== undefined) return parameterMatch;
+  return node.rest.size > 0 && segments.every(isName) ? { operations: node.rest, values: [...values, segments.join('/')] } : undefined;
 }
 
 /** The decoded segments of a path, which starts with a slash. Throws 400 for an invalid escape. */

@@ -36,14 +36,14 @@ export interface HttpServer {
 
 /** Listens. Throws AopsError `port_in_use`. */
 export async function listen(parts: HttpParts, address: { host: string; port: number; tls?: TlsPair | undefined }): Promise<HttpServer> {
-  const handling = new Handling();
-  const closing = new AbortController();
+  const requestsInProgress = new RequestCounter();
+  const shutdown = new AbortController();
   // Each event stream listens for it.
-  setMaxListeners(0, closing.signal);
+  setMaxListeners(0, shutdown.signal);
   const sockets = new Set<Socket>();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (closing.signal.aborted) response.shouldKeepAlive = false;
-    void serve(parts, request, response, closing.signal, handling);
+    if (shutdown.signal.aborted) response.shouldKeepAlive = false;
+    void serve(parts, request, response, shutdown.signal, requestsInProgress);
   };
   const { headersMilliseconds, checkMilliseconds, keepAliveMilliseconds, idleMilliseconds, connections } = parts.limits;
   const { server, setTls } = await createSocketServer(address.tls, {
@@ -78,17 +78,17 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
     port,
     setTls,
     async close(milliseconds) {
-      closing.abort();
+      shutdown.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
       const limit = new AbortController();
-      const settled = handling.over().then(() => {
+      const end = requestsInProgress.whenIdle().then(() => {
         server.closeIdleConnections();
         // Node does not count unused connections as idle, and clients keep some ready.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       });
       // Handlers continue when their client has disconnected, so waiting for connections is not enough.
-      await Promise.race([Promise.all([closed, settled]), systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
+      await Promise.race([Promise.all([closed, end]), systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
       limit.abort();
       server.closeAllConnections();
     },
@@ -144,9 +144,9 @@ async function bind(server: Server, { host, port }: { host: string; port: number
 const responses = new WeakMap<Duplex, ServerResponse>();
 
 /** Counts the requests in progress. */
-class Handling {
+class RequestCounter {
   #count = 0;
-  #over = deferred();
+  #idle = deferred();
 
   begin(): void {
     this.#count += 1;
@@ -155,13 +155,13 @@ class Handling {
   end(): void {
     this.#count -= 1;
     if (this.#count > 0) return;
-    this.#over.resolve();
-    this.#over = deferred();
+    this.#idle.resolve();
+    this.#idle = deferred();
   }
 
   /** Resolves when there are none. */
-  over(): Promise<void> {
-    return this.#count === 0 ? Promise.resolve() : this.#over.promise;
+  whenIdle(): Promise<void> {
+    return this.#count === 0 ? Promise.resolve() : this.#idle.promise;
   }
 }
 
@@ -169,10 +169,10 @@ async function serve(
   parts: HttpParts,
   request: IncomingMessage,
   response: ServerResponse,
-  closing: AbortSignal,
-  handling: Handling,
+  shutdown: AbortSignal,
+  requestsInProgress: RequestCounter,
 ): Promise<void> {
-  handling.begin();
+  requestsInProgress.begin();
   const { limiter } = parts;
   const { clock, log } = parts.engine;
   const startedAt = steadyTime(clock);
@@ -180,7 +180,7 @@ async function serve(
   responses.set(request.socket, response);
   try {
     let milliseconds: number | undefined;
-    const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, closing));
+    const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, shutdown));
     await endOfTurn();
     try {
       response.sendDate = false;
@@ -211,7 +211,7 @@ async function serve(
       log('debug', 'a response was cut off', { request: requestId, ...errorFields(error) });
     }
     milliseconds ??= steadyTime(clock) - startedAt;
-    parts.metrics.answered(operation ?? 'none', answer.status, milliseconds);
+    parts.metrics.countAnswer(operation ?? 'none', answer.status, milliseconds);
     log(levelOf(answer.status, operation), 'request', {
       request: requestId,
       method: request.method ?? '',
@@ -222,7 +222,7 @@ async function serve(
       credential: isAddress(caller) ? null : caller,
     });
   } finally {
-    handling.end();
+    requestsInProgress.end();
   }
 }
 
@@ -249,7 +249,7 @@ function refuse(parts: HttpParts, error: NodeJS.ErrnoException, socket: Duplex):
   }
   const [status, answer] = unreadable(error.code);
   const requestId = randomUUID();
-  parts.metrics.answered('none', status, 0);
+  parts.metrics.countAnswer('none', status, 0);
   parts.engine.log('info', 'request', { request: requestId, method: null, operation: null, status, ms: 0, credential: null });
   const caller = addressOf(parts, { socket: socket as Socket });
   socket.end(

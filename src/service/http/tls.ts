@@ -12,7 +12,7 @@ export interface TlsPair {
 
 /** Throws UsageError `tls_invalid` for an invalid or mismatched certificate and key, or one that has expired at `now` (milliseconds). */
 export function checkTls({ cert, key }: TlsPair, now: number): void {
-  const invalid = (what: string): UsageError => new UsageError(what, hint, 'tls_invalid');
+  const invalid = (message: string): UsageError => new UsageError(message, hint, 'tls_invalid');
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);

@@ -8,21 +8,21 @@ import { ServiceError } from '../errors.ts';
 const validators = new WeakMap<TSchema, Validator>();
 
 function validator(schema: TSchema): Validator {
-  let compiled = validators.get(schema);
-  if (compiled === undefined) {
-    compiled = Compile(schema) as unknown as Validator;
-    validators.set(schema, compiled);
+  let compiledSchema = validators.get(schema);
+  if (compiledSchema === undefined) {
+    compiledSchema = Compile(schema) as unknown as Validator;
+    validators.set(schema, compiledSchema);
   }
-  return compiled;
+  return compiledSchema;
 }
 
 /** Throws 400 `invalid_request` whose details name each invalid field. */
-export function check(schema: TSchema, value: unknown, what: 'body' | 'query' | 'tool'): void {
-  const compiled = validator(schema);
-  if (compiled.Check(value)) return;
+export function check(schema: TSchema, value: unknown, part: 'body' | 'query' | 'tool'): void {
+  const compiledSchema = validator(schema);
+  if (compiledSchema.Check(value)) return;
   if (value === undefined) throw new ServiceError(400, 'invalid_request', 'This operation needs a JSON body.');
-  const details = schemaProblems(compiled.Errors(value));
-  const message = details.map((detail) => `${detail.path || `The ${what}`} ${detail.message}`).join('; ');
+  const details = schemaProblems(compiledSchema.Errors(value));
+  const message = details.map((detail) => `${detail.path || `The ${part}`} ${detail.message}`).join('; ');
   throw new ServiceError(400, 'invalid_request', `${message}.`, { details });
 }
 

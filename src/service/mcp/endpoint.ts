@@ -70,13 +70,13 @@ function wantsProgress(message: unknown): boolean {
 
 /** The request in the form of the protocol library: only its headers, because the body has already been read. */
 function webRequest({ baseUrl }: RequestContext, { headers }: RawRequest): Request {
-  const forwarded = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+  const headerPairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     name.startsWith('mcp-') || name === 'content-type' ? [[name, String(value)]] : [],
   );
   // Accept was checked before, including wildcards; the library only accepts the two literal types.
   return new Request(`${baseUrl}/v2/mcp`, {
     method: 'POST',
-    headers: [...forwarded, ['accept', 'application/json, text/event-stream']],
+    headers: [...headerPairs, ['accept', 'application/json, text/event-stream']],
   });
 }
 

@@ -11,9 +11,9 @@ const instructions =
   'Operates AI agents and their runs. list_agents finds an agent, start_run starts a run of it, and wait_for_run follows the run. A run can wait for a person: ask the user, then call respond_to_human_request.';
 
 /**
- * @param failed called with failures of the service itself, whose response must not look like a result of a tool
+ * @param onError called with failures of the service itself, whose response must not look like a result of a tool
  */
-export function serverFor(context: RequestContext, request: RawRequest, failed: (error: unknown) => void): Server {
+export function serverFor(context: RequestContext, request: RawRequest, onError: (error: unknown) => void): Server {
   const server = new Server({ name: 'aops', title: 'Agent operations', version }, { capabilities: { tools: {} }, instructions });
   server.setRequestHandler('tools/list', () => ({ tools: tools.filter((tool) => isPermitted(context, tool.operation)).map(listedTool) }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallResult> => {
@@ -35,7 +35,7 @@ export function serverFor(context: RequestContext, request: RawRequest, failed: 
     try {
       return await callTool(tool, call, params.arguments ?? {});
     } catch (error) {
-      failed(error);
+      onError(error);
       return internalFailure;
     }
   });

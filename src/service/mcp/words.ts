@@ -18,8 +18,8 @@ export function describeRequest(runId: string, request: HumanRequest): string {
     const choices = options.map(({ label }) => `"${label}"`).join(', ');
     lines.push(`- ${question}${choices === '' ? '' : ` (${multi_select ? 'any of' : 'one of'} ${choices})`}`);
   }
-  const how = request.type === 'approval' ? 'approved: true or false' : 'answers: an object from each question to its answer';
-  lines.push(`Let a person decide, then call respond_to_human_request with ${how}.`);
+  const answerHint = request.type === 'approval' ? 'approved: true or false' : 'answers: an object from each question to its answer';
+  lines.push(`Let a person decide, then call respond_to_human_request with ${answerHint}.`);
   return lines.join('\n');
 }
 
@@ -29,14 +29,14 @@ export function describeMessage(message: RunMessage): string {
   const text =
     message.text_content ??
     (call ? `calls ${call.name}` : result ? `result of ${result.tool_call_id}${result.error ? `: ${result.error}` : ''}` : message.type);
-  return `${message.role}: ${clipped(text)}`;
+  return `${message.role}: ${clip(text)}`;
 }
 
 /** The rows of a list below a line with their number. */
-export function describeList(what: string, rows: readonly string[], total: number): string {
-  if (rows.length === 0) return total > 0 ? `There are no ${what} on this page, but ${total} in total.` : `There are no ${what}.`;
-  return [`${rows.length} of ${total} ${what}:`, ...rows.map((row) => `- ${row}`)].join('\n');
+export function describeList(noun: string, rows: readonly string[], total: number): string {
+  if (rows.length === 0) return total > 0 ? `There are no ${noun} on this page, but ${total} in total.` : `There are no ${noun}.`;
+  return [`${rows.length} of ${total} ${noun}:`, ...rows.map((row) => `- ${row}`)].join('\n');
 }
 
 const longest = 300;
-const clipped = (text: string): string => shorten(text.replace(/\s+/g, ' ').trim(), longest);
+const clip = (text: string): string => shorten(text.replace(/\s+/g, ' ').trim(), longest);

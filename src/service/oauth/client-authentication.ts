@@ -24,10 +24,10 @@ export function presentedClient(authorization: string | undefined, form: Readonl
 
 /** Both parts are form-encoded before they are joined by a colon. */
 function basicClient(authorization: string): PresentedClient {
-  const encoded = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)?.[1];
-  if (encoded === undefined)
+  const encodedCredentials = /^Basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(authorization)?.[1];
+  if (encodedCredentials === undefined)
     throw new OAuthError('invalid_client', 'The Authorization header of a token request must use the scheme Basic.');
-  const pair = utf8(Buffer.from(encoded, 'base64'));
+  const pair = utf8(Buffer.from(encodedCredentials, 'base64'));
   const colon = pair.indexOf(':');
   if (colon < 0) throw new OAuthError('invalid_client', 'The Authorization header does not contain a client ID and secret.');
   return { id: formDecode(pair.slice(0, colon)), secret: formDecode(pair.slice(colon + 1)) };

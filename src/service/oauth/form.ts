@@ -12,8 +12,8 @@ export function parseForm(bytes: Buffer, contentType: string | undefined): Map<s
   const names = new Set<string>();
   for (const pair of utf8(bytes).split('&')) {
     if (pair === '') continue;
-    const [name = '', ...rest] = pair.split('=');
-    const [key, value] = [formDecode(name), formDecode(rest.join('='))];
+    const [name = '', ...valueParts] = pair.split('=');
+    const [key, value] = [formDecode(name), formDecode(valueParts.join('='))];
     if (names.has(key)) throw new OAuthError('invalid_request', 'A parameter appears more than once.');
     names.add(key);
     if (value !== '') parameters.set(key, value);

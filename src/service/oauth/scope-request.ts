@@ -7,14 +7,14 @@ import { OAuthError } from './oauth-error.ts';
  * @returns the scopes of the token; null for full access, which a client with full access gets if it does not request scopes
  * @throws OAuthError `invalid_scope`
  */
-export function grantedScopes(requested: string | undefined, allowed: ReadonlySet<Scope> | null): Scope[] | null {
-  if (requested === undefined) return allowed === null ? null : [...allowed];
-  const words = requested.split(' ');
+export function grantedScopes(requestedScope: string | undefined, allowed: ReadonlySet<Scope> | null): Scope[] | null {
+  if (requestedScope === undefined) return allowed === null ? null : [...allowed];
+  const words = requestedScope.split(' ');
   const unknown = words.find((word) => !isScope(word));
   // The unknown scope is not repeated, because it can contain anything.
   if (unknown !== undefined) throw new OAuthError('invalid_scope', 'A requested scope does not exist, or the list is malformed.');
   const scopes = [...new Set(words as Scope[])];
-  const refused = scopes.filter((scope) => allowed !== null && !allowed.has(scope));
-  if (refused.length > 0) throw new OAuthError('invalid_scope', `This client is not allowed the scope ${refused.join(' ')}.`);
+  const refusedScopes = scopes.filter((scope) => allowed !== null && !allowed.has(scope));
+  if (refusedScopes.length > 0) throw new OAuthError('invalid_scope', `This client is not allowed the scope ${refusedScopes.join(' ')}.`);
   return scopes;
 }

@@ -18,7 +18,7 @@ import { grantedScopes } from './scope-request.ts';
 export const accessTokenLife = 3_600_000;
 const formLimit = 16 * 1024;
 /** The hash that is compared for unknown clients, so that their response takes as long as for existing ones. */
-const nobody = secretHash('nobody');
+const noSecretHash = secretHash('nobody');
 
 /** The response, and the rate limit that it reports: that of the client once it is known, before that of the network address. */
 export async function tokenAnswer(parts: HttpParts, exchange: Exchange): Promise<{ answer: Answer; caller: string }> {
@@ -78,7 +78,7 @@ async function authenticateClient(
 ): Promise<CredentialRow> {
   const now = engine.clock.now();
   const credential = await findCredential(engine.store, 'oauth_client', id);
-  const isRight = isSameHash(secretHash(secret), credential?.secret_hash ?? nobody);
+  const isRight = isSameHash(secretHash(secret), credential?.secret_hash ?? noSecretHash);
   if (credential !== undefined && isRight && (credential.expires_at === null || Number(credential.expires_at) > now)) return credential;
   attempts.take(`${address} ${secretHash(id)}`);
   throw new OAuthError('invalid_client', 'The client is unknown or has expired, or the secret is wrong.');

@@ -10,11 +10,11 @@ export type Sample = readonly [labels: Labels, value: number];
 export class Counter {
   readonly #samples = new Map<string, { labels: Labels; value: number }>();
 
-  add(labels: Labels, by = 1): void {
+  add(labels: Labels, amount = 1): void {
     const key = Object.values(labels).join(' ');
     const sample = this.#samples.get(key);
-    if (sample === undefined) this.#samples.set(key, { labels, value: by });
-    else sample.value += by;
+    if (sample === undefined) this.#samples.set(key, { labels, value: amount });
+    else sample.value += amount;
   }
 
   samples(): Sample[] {
@@ -46,13 +46,13 @@ export class Histogram {
   text(name: string, help: string): string {
     const lines = [...this.#series].flatMap(([value, { counts, sum, count }]) => {
       const labels = { [this.#label]: value };
-      let below = 0;
-      const steps = counts.map((some, index) => {
-        below += some;
-        return line(`${name}_bucket`, { ...labels, le: String(buckets[index]) }, below);
+      let cumulative = 0;
+      const steps = counts.map((bucketCount, index) => {
+        cumulative += bucketCount;
+        return line(`${name}_bucket`, { ...labels, le: String(buckets[index]) }, cumulative);
       });
-      const whole = [line(`${name}_bucket`, { ...labels, le: '+Inf' }, count), line(`${name}_sum`, labels, sum)];
-      return [...steps, ...whole, line(`${name}_count`, labels, count)];
+      const totals = [line(`${name}_bucket`, { ...labels, le: '+Inf' }, count), line(`${name}_sum`, labels, sum)];
+      return [...steps, ...totals, line(`${name}_count`, labels, count)];
     });
     return lines.length === 0 ? '' : `${head(name, help, 'histogram')}${lines.join('')}`;
   }
@@ -65,8 +65,8 @@ export const metric = (name: string, help: string, type: 'counter' | 'gauge', sa
 const head = (name: string, help: string, type: string): string => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
 
 function line(name: string, labels: Labels, value: number): string {
-  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
 }
 
-const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+const escapeLabel = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');

@@ -30,8 +30,8 @@ export class Readiness {
   readonly #worker: { isAlive(): boolean };
   readonly #clock: Clock;
   readonly #log: Log;
-  #draining = false;
-  #lastCheck: { at: number; store: Promise<StoreCheck> } | undefined;
+  #isDraining = false;
+  #lastCheck: { time: number; store: Promise<StoreCheck> } | undefined;
 
   constructor(parts: { store: Store; worker: { isAlive(): boolean }; clock: Clock; log: Log }) {
     this.#store = parts.store;
@@ -42,30 +42,30 @@ export class Readiness {
 
   /** From now on, the service is reported as draining. */
   drain(): void {
-    this.#draining = true;
+    this.#isDraining = true;
   }
 
   async state(): Promise<ReadyState> {
     const { reason, check } = await this.#checkStore();
     const checks = { store: check, worker: this.#worker.isAlive() ? ('ok' as const) : ('failed' as const) };
     const isReady = checks.store === 'ok' && checks.worker === 'ok';
-    return { status: this.#draining ? 'draining' : isReady ? 'ready' : 'not_ready', checks, ...(reason === undefined ? {} : { reason }) };
+    return { status: this.#isDraining ? 'draining' : isReady ? 'ready' : 'not_ready', checks, ...(reason === undefined ? {} : { reason }) };
   }
 
   #checkStore(): Promise<StoreCheck> {
-    const at = steadyTime(this.#clock);
-    if (this.#lastCheck === undefined || at - this.#lastCheck.at >= checkLifetime)
-      this.#lastCheck = { at, store: this.#write(this.#clock.now()) };
+    const now = steadyTime(this.#clock);
+    if (this.#lastCheck === undefined || now - this.#lastCheck.time >= checkLifetime)
+      this.#lastCheck = { time: now, store: this.#write(this.#clock.now()) };
     return this.#lastCheck.store;
   }
 
   async #write(now: number): Promise<StoreCheck> {
     const limit = new AbortController();
     const writeCheck = touchSetting(this.#store, 'ready_checked_at', String(now)).then((): StoreCheck => ({ check: 'ok' }));
-    const late = systemClock.sleep(checkTimeout, limit.signal).then((): StoreCheck => ({ check: 'failed' }));
-    late.catch(() => undefined);
+    const timeout = systemClock.sleep(checkTimeout, limit.signal).then((): StoreCheck => ({ check: 'failed' }));
+    timeout.catch(() => undefined);
     try {
-      return await Promise.race([writeCheck, late]);
+      return await Promise.race([writeCheck, timeout]);
     } catch (error) {
       this.#log('error', 'the store cannot be written', errorFields(error));
       const reason = hostTrouble(error);

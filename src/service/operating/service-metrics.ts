@@ -27,7 +27,7 @@ export class ServiceMetrics {
   }
 
   /** Counts an answered request. */
-  answered(operation: string, status: number, milliseconds: number): void {
+  countAnswer(operation: string, status: number, milliseconds: number): void {
     this.#requests.add({ operation, status: String(status) });
     this.#durations.observe(operation, milliseconds / 1_000);
   }
@@ -59,7 +59,7 @@ export class ServiceMetrics {
     // Since the last read: over the whole lifetime, changes would be invisible.
     this.#lag.reset();
     const usage = this.#usage?.();
-    const used: string[] =
+    const processMetrics: string[] =
       usage === undefined
         ? []
         : [
@@ -69,7 +69,7 @@ export class ServiceMetrics {
           ];
     return [
       metric('process_start_time_seconds', 'When the service started, in seconds since 1970.', 'gauge', [[{}, this.#startedAt / 1_000]]),
-      ...used,
+      ...processMetrics,
       metric('nodejs_eventloop_lag_mean_seconds', 'Mean delay of the event loop since the metrics were last read.', 'gauge', [
         [{}, lag.mean],
       ]),

@@ -6,10 +6,10 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /** The waits before the attempts after the first (Standard Webhooks 1.0): ten attempts over slightly more than three days. */
-const waits = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
+const delays = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
 
 /** The number of attempts in a round of the schedule. */
-export const scheduledAttempts = waits.length + 1;
+export const scheduledAttempts = delays.length + 1;
 
 /** The maximum wait that a receiver can request. */
 const longestHold = day;
@@ -29,19 +29,19 @@ export interface Timing {
 /**
  * Milliseconds until the next attempt, with a jitter of 20 % either way; undefined when there are no attempts left after `tries`.
  * @param tries the number of attempts so far
- * @param requested what the receiver requested, in milliseconds
+ * @param request what the receiver requested, in milliseconds
  */
-export function nextWait(tries: number, requested: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
-  const wait = waits[tries - 1];
+export function nextWait(tries: number, request: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
+  const wait = delays[tries - 1];
   if (wait === undefined) return undefined;
-  const jittered = wait * timing.scale * (0.8 + 0.4 * timing.random());
-  return Math.round(Math.max(jittered, holdTime(requested, timing) ?? 0));
+  const delay = wait * timing.scale * (0.8 + 0.4 * timing.random());
+  return Math.round(Math.max(delay, holdTime(request, timing) ?? 0));
 }
 
 /** The milliseconds for which the receiver does not want any requests; undefined if it did not request a pause. */
-export function holdTime(requested: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
-  if (requested.retryAfter !== undefined) return Math.min(requested.retryAfter, longestHold);
-  return requested.busy ? busyWait * timing.scale : undefined;
+export function holdTime(request: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
+  if (request.retryAfter !== undefined) return Math.min(request.retryAfter, longestHold);
+  return request.busy ? busyWait * timing.scale : undefined;
 }
 
 /** Whether an endpoint has failed for long enough to be disabled; times in milliseconds. */

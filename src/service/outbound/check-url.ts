@@ -8,7 +8,7 @@ export interface UrlPurpose {
   /** `error` for a host that is not allowed. */
   code: string;
   /** Half a sentence about that host, with the flag that would allow it. */
-  refused: (host: string) => string;
+  refusalMessage: (host: string) => string;
 }
 
 /**
@@ -17,12 +17,12 @@ export interface UrlPurpose {
  */
 export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'mayReach'>, text: string, purpose: UrlPurpose): Promise<string> {
   const { field } = purpose;
-  const refused = (message: string, error = 'invalid_request'): ServiceError =>
+  const invalidUrl = (message: string, error = 'invalid_request'): ServiceError =>
     new ServiceError(400, error, `${field} ${message}.`, { details: [{ path: field, message }] });
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw refused('must be an http or https URL');
-  if (url.username !== '' || url.password !== '') throw refused('must not contain a user name or password');
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidUrl('must be an http or https URL');
+  if (url.username !== '' || url.password !== '') throw invalidUrl('must not contain a user name or password');
   url.hash = '';
   if (await agent.mayReach(url.hostname)) return url.href;
-  throw refused(purpose.refused(url.hostname), purpose.code);
+  throw invalidUrl(purpose.refusalMessage(url.hostname), purpose.code);
 }

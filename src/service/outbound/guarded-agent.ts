@@ -11,7 +11,7 @@ import type { HostRules } from './host-rules.ts';
 export type Lookup = (
   host: string,
   options: LookupOptions & { all: true },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
 /** The host is not allowed. Its message is half a sentence. */
@@ -29,7 +29,7 @@ export interface GuardedAgentOptions {
   /** The time limit for connecting, in milliseconds. */
   deadline: number;
   /** Returns half a sentence about a host that the rules do not allow. */
-  refused: (host: string) => string;
+  refusalMessage: (host: string) => string;
 }
 
 export class GuardedAgent {
@@ -62,28 +62,28 @@ export class GuardedAgent {
   }
 
   #refuse(host: string): HostNotAllowedError {
-    return new HostNotAllowedError(this.#options.refused(host));
+    return new HostNotAllowedError(this.#options.refusalMessage(host));
   }
 
   #connector(): Connector.connector {
     const connect = buildConnector({ timeout: this.#options.deadline, lookup: this.#guardedLookup });
-    return (options, done) => {
+    return (options, callback) => {
       const host = unbracketed(options.hostname);
       // An IP address does not need a lookup.
-      if (isIP(host) !== 0 && !this.#options.rules.allows(host, host)) return done(this.#refuse(host), null);
-      return connect(options, done);
+      if (isIP(host) !== 0 && !this.#options.rules.allows(host, host)) return callback(this.#refuse(host), null);
+      return connect(options, callback);
     };
   }
 
   /** Returns the allowed addresses, which are then used for the connection. */
-  readonly #guardedLookup: LookupFunction = (host, options, done) => {
-    this.#lookup(host, { ...options, all: true }, (error, resolved) => {
-      if (error) return done(error, []);
-      const addresses = resolved.filter(({ address }) => this.#options.rules.allows(host, address));
+  readonly #guardedLookup: LookupFunction = (host, options, callback) => {
+    this.#lookup(host, { ...options, all: true }, (error, results) => {
+      if (error) return callback(error, []);
+      const addresses = results.filter(({ address }) => this.#options.rules.allows(host, address));
       const [first] = addresses;
-      if (first === undefined) return done(this.#refuse(host), []);
-      if ((options as LookupOptions).all) return done(null, addresses);
-      return done(null, first.address, first.family);
+      if (first === undefined) return callback(this.#refuse(host), []);
+      if ((options as LookupOptions).all) return callback(null, addresses);
+      return callback(null, first.address, first.family);
     });
   };
 }

@@ -35,18 +35,18 @@ export function guardedFetch(agent: GuardedAgent, { bytes, signal }: FetchLimits
   };
   return async (url, init = {}) => {
     const request = new Request(url, { ...init, signal: null });
-    const either = init.signal ? AbortSignal.any([signal, init.signal]) : signal;
+    const anySignal = init.signal ? AbortSignal.any([signal, init.signal]) : signal;
     const { origin, pathname, search } = new URL(request.url);
     try {
-      const sent = agent.dispatcher.request({
+      const response = agent.dispatcher.request({
         origin,
         path: `${pathname}${search}`,
         method: request.method as 'GET',
         headers: { 'user-agent': `aops/${version}`, ...Object.fromEntries(request.headers), 'accept-encoding': 'identity' },
         ...(request.body === null ? {} : { body: await request.text() }),
-        signal: either,
+        signal: anySignal,
       });
-      const { statusCode, headers, body } = await orAborted(sent, either);
+      const { statusCode, headers, body } = await orAborted(response, anySignal);
       // A caller that stops reading does not need the error either.
       body.on('error', () => undefined);
       if (statusCode >= 300 && statusCode < 400 && statusCode !== 304) {
@@ -55,30 +55,30 @@ export function guardedFetch(agent: GuardedAgent, { bytes, signal }: FetchLimits
       }
       const empty = request.method === 'HEAD' || [204, 205, 304].includes(statusCode);
       if (empty) body.destroy();
-      return new Response(empty ? null : limited(body, take), { status: statusCode, headers: flat(headers) });
+      return new Response(empty ? null : limitStream(body, take), { status: statusCode, headers: headerPairs(headers) });
     } catch (error) {
-      either.throwIfAborted();
+      anySignal.throwIfAborted();
       throw error instanceof OutboundError ? error : new OutboundError(connectionProblem(error), { cause: error });
     }
   };
 }
 
-function limited(body: Readable, take: (count: number) => void): ReadableStream<Uint8Array> {
-  const counting = new Transform({
-    transform(chunk: Uint8Array, _encoding, done) {
+function limitStream(body: Readable, take: (count: number) => void): ReadableStream<Uint8Array> {
+  const counter = new Transform({
+    transform(chunk: Uint8Array, _encoding, callback) {
       try {
         take(chunk.length);
-        done(null, chunk);
+        callback(null, chunk);
       } catch (error) {
-        done(error as Error);
+        callback(error as Error);
       }
     },
   });
-  body.once('error', (error) => counting.destroy(error));
-  counting.once('close', () => body.destroy());
-  counting.on('error', () => undefined);
-  return Readable.toWeb(body.pipe(counting)) as NodeReadableStream as ReadableStream<Uint8Array>;
+  body.once('error', (error) => counter.destroy(error));
+  counter.once('close', () => body.destroy());
+  counter.on('error', () => undefined);
+  return Readable.toWeb(body.pipe(counter)) as NodeReadableStream as ReadableStream<Uint8Array>;
 }
 
-const flat = (headers: Record<string, string | string[] | undefined>): [string, string][] =>
-  Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((one): [string, string] => [name, one]));
+const headerPairs = (headers: Record<string, string | string[] | undefined>): [string, string][] =>
+  Object.entries(headers).flatMap(([name, value]) => [value ?? []].flat().map((item): [string, string] => [name, item]));

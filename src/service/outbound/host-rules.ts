@@ -37,11 +37,11 @@ export class HostRules {
 
   /** Whether the service may connect to this address for a URL with this host. */
   allows(host: string, address: string): boolean {
-    const parsed = parseAddress(address);
-    if (parsed === undefined) return false;
-    const range = rangeOf(parsed);
+    const parsedAddress = parseAddress(address);
+    if (parsedAddress === undefined) return false;
+    const range = rangeOf(parsedAddress);
     if (this.#loopback && range === 'loopback') return true;
-    if (this.#networks.some((network) => isIn(parsed, network))) return true;
+    if (this.#networks.some((network) => isIn(parsedAddress, network))) return true;
     if (this.#public && range === 'unicast') return true;
     return this.#allowsName(host) && (range === 'unicast' || namedRanges.has(range));
   }

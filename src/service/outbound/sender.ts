@@ -17,10 +17,10 @@ import { withinTime } from './within-time.ts';
 
 /** The time limit for connecting, sending, and the response together, in milliseconds. */
 const deadline = 15_000;
-const keptBytes = 2_048;
+const maxBodyBytes = 2_048;
 
 /** The result of an attempt. */
-export interface Sent {
+export interface SendResult {
   /** Null when there was no response. */
   status: number | null;
   /** Why it does not count as delivered, as half a sentence; null for 2xx. */
@@ -39,20 +39,20 @@ export class Sender {
 
   constructor(parts: { clock: Clock; rules: HostRules; lookup?: Lookup | undefined }) {
     this.#clock = parts.clock;
-    this.#agent = new GuardedAgent({ ...parts, deadline, refused: (host) => `webhooks may not be sent to ${host}` });
+    this.#agent = new GuardedAgent({ ...parts, deadline, refusalMessage: (host) => `webhooks may not be sent to ${host}` });
   }
 
   /** Sends one request. Rejects with the signal's reason, or with a problem of the host, which does not count as an attempt. */
-  async post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Sent> {
+  async post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<SendResult> {
     signal.throwIfAborted();
-    const began = steadyTime(this.#clock);
-    const duration = (): number => Math.max(0, Math.round(steadyTime(this.#clock) - began));
-    const late = (): Error => new Error(`no response within ${deadline / 1_000} s`);
+    const startTime = steadyTime(this.#clock);
+    const duration = (): number => Math.max(0, Math.round(steadyTime(this.#clock) - startTime));
+    const timeoutError = (): Error => new Error(`no response within ${deadline / 1_000} s`);
     try {
-      return await withinTime(this.#clock, { limit: deadline, late, signal }, async (either) => {
-        const response = await this.#request(url, headers, body, either);
+      return await withinTime(this.#clock, { limit: deadline, timeoutError, signal }, async (anySignal) => {
+        const response = await this.#request(url, headers, body, anySignal);
         const status = response.statusCode;
-        const text = await beginning(response.body, either);
+        const text = await readBeginning(response.body, anySignal);
         signal.throwIfAborted();
         const retryAfter = this.#retryAfter(response);
         return { status, error: problemOf(status, response.headers), body: text, retryAfter, duration: duration() };
@@ -76,12 +76,12 @@ export class Sender {
 
   #request(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { origin, pathname, search } = new URL(url);
-    const own = { 'content-type': 'application/json', 'user-agent': `aops/${version}` };
+    const ownHeaders = { 'content-type': 'application/json', 'user-agent': `aops/${version}` };
     return this.#agent.dispatcher.request({
       origin,
       path: `${pathname}${search}`,
       method: 'POST',
-      headers: { ...own, ...headers },
+      headers: { ...ownHeaders, ...headers },
       body,
       signal,
     });
@@ -93,7 +93,7 @@ export class Sender {
 }
 
 /** The first bytes of a body as text. A broken body changes nothing, because the status is already known. */
-async function beginning(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+async function readBeginning(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
   body.on('error', () => undefined);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -101,12 +101,12 @@ async function beginning(body: Dispatcher.ResponseData['body'], signal: AbortSig
     for await (const chunk of body) {
       chunks.push(chunk as Buffer);
       size += (chunk as Buffer).length;
-      if (size >= keptBytes) break;
+      if (size >= maxBodyBytes) break;
     }
   };
   await orAborted(read(), signal).catch(() => undefined);
   body.destroy();
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes), { stream: true });
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, maxBodyBytes), { stream: true });
 }
 
 /** Only 2xx is a success; a redirect is not followed, so it is a failure. */

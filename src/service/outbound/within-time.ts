@@ -8,21 +8,21 @@ import type { Clock } from '../../base/clock.ts';
  */
 export async function withinTime<T>(
   clock: Clock,
-  { limit, late, signal }: { limit: number; late: () => Error; signal: AbortSignal },
+  { limit, timeoutError, signal }: { limit: number; timeoutError: () => Error; signal: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const over = new AbortController();
+  const end = new AbortController();
   const expired = new AbortController();
-  const watch = clock.sleep(limit, over.signal).then(
-    () => expired.abort(late()),
+  const watch = clock.sleep(limit, end.signal).then(
+    () => expired.abort(timeoutError()),
     () => undefined,
   );
-  const either = AbortSignal.any([signal, expired.signal]);
+  const anySignal = AbortSignal.any([signal, expired.signal]);
   try {
-    either.throwIfAborted();
-    return await orAborted(work(either), either);
+    anySignal.throwIfAborted();
+    return await orAborted(work(anySignal), anySignal);
   } finally {
-    over.abort();
+    end.abort();
     await watch;
   }
 }

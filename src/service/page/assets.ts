@@ -51,10 +51,10 @@ interface Asset {
   readonly text: string;
 }
 
-let loaded: ReadonlyMap<string, Asset> | undefined;
+let cache: ReadonlyMap<string, Asset> | undefined;
 
 const assets = (): ReadonlyMap<string, Asset> => {
-  loaded ??= new Map(
+  cache ??= new Map(
     readdirSync(folder)
       .filter((name) => Object.hasOwn(types, path.extname(name)))
       .map((name) => {
@@ -63,7 +63,7 @@ const assets = (): ReadonlyMap<string, Asset> => {
         return [name, { type: types[path.extname(name)] as string, etag, text }];
       }),
   );
-  return loaded;
+  return cache;
 };
 
 /** The response with a file of the page: `index.html` at `/`, all others below `/page`. Undefined if the file does not exist. */

@@ -34,11 +34,11 @@ export async function startPageSession(store: Store, code: string, now: number):
   const token = newSecret('page');
   const expiresAt = now + pageSessionLife;
   await store.transaction().execute(async (trx) => {
-    const taken = await takeToken(trx, codeHash(code), now);
-    if (taken === undefined) {
+    const takenToken = await takeToken(trx, codeHash(code), now);
+    if (takenToken === undefined) {
       throw new ServiceError(403, 'invalid_code', 'This code has already been used or has expired. Get a new one with `aops local open`.');
     }
-    await insert(trx, { hash: secretHash(token), credentialId: taken.credential_id, now, expiresAt });
+    await insert(trx, { hash: secretHash(token), credentialId: takenToken.credential_id, now, expiresAt });
   });
   return { token, expiresAt };
 }

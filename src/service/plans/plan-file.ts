@@ -18,8 +18,8 @@ const keys = Object.keys(defaultPlan);
  */
 export function parsePlan(text: string, file: string): Plan {
   const document = parseDocument(text, { prettyErrors: true });
-  const [broken] = document.errors;
-  if (broken !== undefined) throw invalid(file, [broken.message.split('\n')[0] as string]);
+  const [firstError] = document.errors;
+  if (firstError !== undefined) throw invalid(file, [firstError.message.split('\n')[0] as string]);
   const problems: string[] = [];
   const entries = map(document.toJS() ?? {}, 'The file', problems);
   refuseUnknown(entries, keys, '', problems);
@@ -30,7 +30,7 @@ export function parsePlan(text: string, file: string): Plan {
     limits: Object.fromEntries(
       limitNames.map((name) => [name, limit(limits[name], `limits.${name}`, problems) ?? defaultPlan.limits[name]]),
     ) as Plan['limits'],
-    maxConcurrentRuns: whole(entries.maxConcurrentRuns, problems) ?? defaultPlan.maxConcurrentRuns,
+    maxConcurrentRuns: wholeNumber(entries.maxConcurrentRuns, problems) ?? defaultPlan.maxConcurrentRuns,
     runCountingMode: mode(entries.runCountingMode, problems) ?? defaultPlan.runCountingMode,
     features: words(entries.features, 'features', problems) ?? defaultPlan.features,
     products: words(entries.products, 'products', problems) ?? defaultPlan.products,
@@ -52,11 +52,11 @@ function map(value: unknown, name: string, problems: string[]): Map {
   return {};
 }
 
-function refuseUnknown(entries: Map, known: readonly string[], prefix: string, problems: string[]): void {
+function refuseUnknown(entries: Map, allowedKeys: readonly string[], prefix: string, problems: string[]): void {
   for (const key of Object.keys(entries)) {
-    if (known.includes(key)) continue;
-    const similar = nearest(key, known);
-    const advice = similar === undefined ? `use one of: ${known.join(', ')}` : `did you mean "${similar}"`;
+    if (allowedKeys.includes(key)) continue;
+    const suggestion = nearest(key, allowedKeys);
+    const advice = suggestion === undefined ? `use one of: ${allowedKeys.join(', ')}` : `did you mean "${suggestion}"`;
     problems.push(`"${prefix}${key}" is not a known field; ${advice}`);
   }
 }
@@ -68,7 +68,7 @@ function limit(value: unknown, name: string, problems: string[]): Limit | undefi
   return undefined;
 }
 
-function whole(value: unknown, problems: string[]): number | undefined {
+function wholeNumber(value: unknown, problems: string[]): number | undefined {
   if (value === undefined || (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 10_000)) return value;
   problems.push(`maxConcurrentRuns must be a whole number from 1 to 10000, not ${JSON.stringify(value)}`);
   return undefined;

@@ -12,14 +12,14 @@ export async function teamUsage(trx: Queries, teamId: string, now: number) {
   return {
     teamId,
     period,
-    agentRuns: spent(await countRunsOf(trx, teamId, period, runCountingMode), limits.agentRuns),
-    clarityInterviews: spent(await countInterviewsOf(trx, teamId, period), limits.clarityInterviews),
+    agentRuns: limitUsage(await countRunsOf(trx, teamId, period, runCountingMode), limits.agentRuns),
+    clarityInterviews: limitUsage(await countInterviewsOf(trx, teamId, period), limits.clarityInterviews),
     assignments: { used: await countAgentsOf(trx, teamId), limit: limits.assignments },
     concurrency: { used: await countExecuting(trx, jobKinds.run, teamId), limit: maxConcurrentRuns },
   };
 }
 
-const spent = (used: number, limit: Limit) => ({
+const limitUsage = (used: number, limit: Limit) => ({
   used,
   limit,
   remaining: limit === 'unlimited' ? limit : Math.max(0, limit - used),

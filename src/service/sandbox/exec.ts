@@ -52,12 +52,12 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
  */
 export async function execute(command: string, { directory, temporary, searchPath }: ExecPlace, options: ExecOptions): Promise<ExecResult> {
   options.signal.throwIfAborted();
-  const started = performance.now();
+  const startTime = performance.now();
   const keeper = await startKeeper();
   try {
-    const ended = await run(start(command, { directory, temporary, searchPath }), keeper, options);
+    const result = await run(start(command, { directory, temporary, searchPath }), keeper, options);
     options.signal.throwIfAborted();
-    return { ...ended, durationMs: Math.round(performance.now() - started) };
+    return { ...result, durationMs: Math.round(performance.now() - startTime) };
   } finally {
     keeper.dismiss();
   }
@@ -66,7 +66,7 @@ export async function execute(command: string, { directory, temporary, searchPat
 async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): Promise<Omit<ExecResult, 'durationMs'>> {
   const stdout = capture(child.stdout as Readable, options.outputLimit);
   const stderr = capture(child.stderr as Readable, options.outputLimit);
-  const exited = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
+  const exitPromise = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(startError(error)));
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
   });
@@ -77,9 +77,9 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
   gate.end('go\n');
 
   let timedOut = false;
-  let ending: Promise<void> | undefined;
+  let endPromise: Promise<void> | undefined;
   const end = (): void => {
-    ending ??= endGroup(keeper);
+    endPromise ??= endGroup(keeper);
   };
   const timer = setTimeout(() => {
     timedOut = true;
@@ -89,12 +89,12 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
   // If the command was aborted while the keeper was starting, no event follows.
   if (options.signal.aborted) end();
   try {
-    const exit = await exited;
+    const exit = await exitPromise;
     clearTimeout(timer);
     // While the group is being terminated, its members get the grace period even if the shell ends first.
-    await ending;
+    await endPromise;
     await keeper.signal('KILL');
-    await Promise.all([stdout.ended(lastOutput), stderr.ended(lastOutput)]);
+    await Promise.all([stdout.waitForEnd(lastOutput), stderr.waitForEnd(lastOutput)]);
     return { ...exit, stdout: stdout.text(), stderr: stderr.text(), timedOut, truncated: stdout.truncated() || stderr.truncated() };
   } finally {
     clearTimeout(timer);
@@ -103,13 +103,13 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
 }
 
 /** Waits for a line on descriptor 3 and then becomes the command. If no line arrives, the service has died, and it ends. */
-const gated = 'read -r go <&3 || exit; exec 3<&-; exec /bin/sh -c "$1"';
+const gatedCommand = 'read -r go <&3 || exit; exec 3<&-; exec /bin/sh -c "$1"';
 
 function start(command: string, { directory, temporary, searchPath }: ExecPlace): ChildProcess {
   const env = { PATH: searchPath, HOME: directory, TMPDIR: temporary, LANG: 'C.UTF-8' };
   try {
     // detached: the shell leads its own process group, which can be terminated as a whole.
-    return spawn('/bin/sh', ['-c', gated, 'sh', command], {
+    return spawn('/bin/sh', ['-c', gatedCommand, 'sh', command], {
       cwd: directory,
       env,
       detached: true,
@@ -143,27 +143,27 @@ async function endGroup(keeper: Keeper): Promise<void> {
 function capture(stream: Readable, limit: number) {
   const chunks: Buffer[] = [];
   let size = 0;
-  let cut = false;
+  let isTruncated = false;
   stream.on('data', (chunk: Buffer) => {
     const part = chunk.subarray(0, limit - size);
-    cut ||= part.length < chunk.length;
+    isTruncated ||= part.length < chunk.length;
     size += part.length;
     if (part.length > 0) chunks.push(part);
   });
   const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
   stream.on('error', () => stream.destroy());
   return {
-    truncated: () => cut,
+    truncated: () => isTruncated,
     text(): string {
       const bytes = Buffer.concat(chunks);
-      return bytes.subarray(0, cut ? wholeCharacters(bytes) : bytes.length).toString('utf8');
+      return bytes.subarray(0, isTruncated ? wholeCharacters(bytes) : bytes.length).toString('utf8');
     },
     /** Waits for the end of the stream, but not forever: a process outside the group can keep it open. */
-    async ended(ms: number): Promise<void> {
-      const waiting = new AbortController();
-      const waited = delay(ms, undefined, { signal: waiting.signal }).catch(() => undefined);
-      await Promise.race([closed, waited]);
-      waiting.abort();
+    async waitForEnd(ms: number): Promise<void> {
+      const timer = new AbortController();
+      const timeout = delay(ms, undefined, { signal: timer.signal }).catch(() => undefined);
+      await Promise.race([closed, timeout]);
+      timer.abort();
       stream.destroy();
     },
   };

@@ -58,10 +58,10 @@ export function mimeTypeOf(name: string): string | null {
 }
 
 /** Whether the first bytes of a file are text: valid UTF-8 without NUL. `cut` means that the file is longer. */
-export function isText(bytes: Uint8Array, cut: boolean): boolean {
+export function isText(bytes: Uint8Array, isTruncated: boolean): boolean {
   if (bytes.includes(0)) return false;
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(cut ? bytes.subarray(0, wholeCharacters(bytes)) : bytes);
+    new TextDecoder('utf-8', { fatal: true }).decode(isTruncated ? bytes.subarray(0, wholeCharacters(bytes)) : bytes);
     return true;
   } catch {
     return false;

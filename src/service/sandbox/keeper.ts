@@ -38,21 +38,21 @@ export async function startKeeper(): Promise<Keeper> {
   const child = spawn('/bin/sh', ['-c', script], { env: {}, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
   await once(child, 'spawn');
   const input = child.stdin as Writable;
-  const waiting: ((exists: boolean) => void)[] = [];
+  const waiters: ((exists: boolean) => void)[] = [];
   let isGone = false;
   const end = (): void => {
     isGone = true;
-    for (const answer of waiting.splice(0)) answer(false);
+    for (const answer of waiters.splice(0)) answer(false);
   };
   child.once('exit', end).on('error', end);
   input.on('error', end);
-  createInterface({ input: child.stdout as Readable }).on('line', (line) => waiting.shift()?.(line === 'yes'));
+  createInterface({ input: child.stdout as Readable }).on('line', (line) => waiters.shift()?.(line === 'yes'));
   return {
     keep: (group, folder = '') => void input.write(`keep ${group} ${folder}\n`),
     signal: (name) =>
       new Promise((resolve) => {
         if (isGone) return resolve(false);
-        waiting.push(resolve);
+        waiters.push(resolve);
         input.write(`send ${name}\n`);
       }),
     dismiss: () => void input.end('dismiss\n'),

@@ -18,7 +18,7 @@ export interface Place {
   /** The path that callers see: `/workspace/a/b`. */
   displayPath: string;
   /** The path on disk; no component was a link at the time of the lookup. */
-  real: string;
+  realPath: string;
   stats: Stats | undefined;
 }
 
@@ -58,17 +58,17 @@ export const publicPath = (names: readonly string[]): string => [workspace, ...n
 export async function locate(root: string, input: string, options: { createParents?: boolean } = {}): Promise<Place> {
   const names = namesOf(input);
   const displayPath = publicPath(names);
-  let place: Place = { displayPath, real: root, stats: await statsOf(root) };
+  let place: Place = { displayPath, realPath: root, stats: await statsOf(root) };
   if (place.stats === undefined) throw fileNotFound(workspace);
   for (const [index, name] of names.entries()) {
     if (!place.stats?.isDirectory()) throw notADirectory(publicPath(names.slice(0, index)));
-    place = await step(root, { input, displayPath, real: path.join(place.real, name) });
+    place = await step(root, { input, displayPath, realPath: path.join(place.realPath, name) });
     const isLast = index === names.length - 1;
     if (place.stats === undefined && !isLast) {
       if (!options.createParents) throw fileNotFound(displayPath);
-      await makeDirectory(place.real);
+      await makeDirectory(place.realPath);
       // Checked again: something else might have been created there in the meantime.
-      place = await step(root, { input, displayPath, real: place.real });
+      place = await step(root, { input, displayPath, realPath: place.realPath });
     }
   }
   return place;
@@ -78,51 +78,51 @@ export async function locate(root: string, input: string, options: { createParen
  * Throws `invalid_path` unless `real` is still inside `root` without a link on the way, as it was when it was located.
  * Narrows the window in which a command in the sandbox can replace a directory with a link.
  */
-export async function confirm(root: string, real: string, displayPath: string): Promise<void> {
-  const now = await realpath(real).catch(() => undefined);
-  if (now !== real || !isInside(root, now)) throw invalidPath(displayPath, 'it changed while it was being used.');
+export async function confirm(root: string, realPath: string, displayPath: string): Promise<void> {
+  const now = await realpath(realPath).catch(() => undefined);
+  if (now !== realPath || !isInside(root, now)) throw invalidPath(displayPath, 'it changed while it was being used.');
 }
 
 /** Throws `invalid_path` unless the open file is inside `root`: a directory might have been replaced with a link before it was opened. */
 export async function confirmOpen(root: string, place: Place, handle: FileHandle): Promise<void> {
   // Linux reports the location of an open file without a race. On other systems, the path is looked up again and must be the same file.
-  const opened = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
-  if (opened !== undefined) {
-    if (!isInside(root, opened)) throw invalidPath(place.displayPath, 'it leads out of the sandbox.');
+  const openedPath = await readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
+  if (openedPath !== undefined) {
+    if (!isInside(root, openedPath)) throw invalidPath(place.displayPath, 'it leads out of the sandbox.');
     return;
   }
-  await confirm(root, place.real, place.displayPath);
-  const [open, current] = [await handle.stat(), await lstat(place.real)];
+  await confirm(root, place.realPath, place.displayPath);
+  const [open, current] = [await handle.stat(), await lstat(place.realPath)];
   if (open.ino !== current.ino || open.dev !== current.dev) throw invalidPath(place.displayPath, 'it changed while it was being used.');
 }
 
-async function step(root: string, at: { input: string; displayPath: string; real: string }): Promise<Place> {
-  const stats = await statsOf(at.real);
-  if (!stats?.isSymbolicLink()) return { displayPath: at.displayPath, real: at.real, stats };
+async function step(root: string, parent: { input: string; displayPath: string; realPath: string }): Promise<Place> {
+  const stats = await statsOf(parent.realPath);
+  if (!stats?.isSymbolicLink()) return { displayPath: parent.displayPath, realPath: parent.realPath, stats };
   // The same error for every link that does not end inside, including dangling ones, so that callers cannot probe for files outside.
-  const target = await realpath(at.real).catch(() => undefined);
-  if (target === undefined || !isInside(root, target)) throw invalidPath(at.input, 'it leads out of the sandbox.');
-  return { displayPath: at.displayPath, real: target, stats: await statsOf(target) };
+  const target = await realpath(parent.realPath).catch(() => undefined);
+  if (target === undefined || !isInside(root, target)) throw invalidPath(parent.input, 'it leads out of the sandbox.');
+  return { displayPath: parent.displayPath, realPath: target, stats: await statsOf(target) };
 }
 
-async function statsOf(real: string): Promise<Stats | undefined> {
+async function statsOf(realPath: string): Promise<Stats | undefined> {
   try {
-    return await lstat(real);
+    return await lstat(realPath);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
 
-async function makeDirectory(real: string): Promise<void> {
+async function makeDirectory(realPath: string): Promise<void> {
   try {
-    await mkdir(real, { mode: 0o700 });
+    await mkdir(realPath, { mode: 0o700 });
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }
 }
 
-const isInside = (root: string, real: string): boolean => real === root || real.startsWith(root + path.sep);
+const isInside = (root: string, realPath: string): boolean => realPath === root || realPath.startsWith(root + path.sep);
 
 export const hasCode = (error: unknown, ...codes: string[]): boolean =>
   error instanceof Error && 'code' in error && codes.includes(String(error.code));

@@ -41,7 +41,7 @@ const listingBatch = 16;
 export class SandboxStore {
   readonly #root: string;
   readonly #searchPath: string;
-  readonly #trouble: (error: unknown) => void;
+  readonly #onTrouble: (error: unknown) => void;
   /** The prefix of uploads that this process is receiving; files with other prefixes were left behind. */
   readonly #process = randomUUID();
   #isStagingSwept = false;
@@ -52,7 +52,7 @@ export class SandboxStore {
    */
   constructor(root: string, options: { path?: string; trouble?: (error: unknown) => void } = {}) {
     this.#root = path.resolve(root);
-    this.#trouble = options.trouble ?? (() => undefined);
+    this.#onTrouble = options.trouble ?? (() => undefined);
     this.#searchPath = options.path ?? systemPath;
   }
 
@@ -87,17 +87,17 @@ export class SandboxStore {
     const home = this.#home(id);
     if (home === undefined) return async () => undefined;
     // No sandbox ID contains a dot.
-    const aside = `${home}.${randomUUID()}.removed`;
-    await rename(home, aside).catch((error: unknown) => {
+    const removedPath = `${home}.${randomUUID()}.removed`;
+    await rename(home, removedPath).catch((error: unknown) => {
       if (!hasCode(error, 'ENOENT')) throw error;
     });
-    return () => this.#removed(aside);
+    return () => this.#removeTree(removedPath);
   }
 
   /** Removes what a crash has left behind: sandboxes that were being removed, unnamed files, and incomplete uploads. */
   async sweep(): Promise<void> {
     for (const name of await readdir(this.#root).catch(() => [])) {
-      if (/\.(removed|unnamed)$/.test(name)) await this.#removed(path.join(this.#root, name));
+      if (/\.(removed|unnamed)$/.test(name)) await this.#removeTree(path.join(this.#root, name));
       else if (!this.#isStagingSwept) await this.#sweepStaging(path.join(this.#root, name, 'staging'));
     }
     // Files of this process are in use.
@@ -106,7 +106,7 @@ export class SandboxStore {
 
   async #sweepStaging(staging: string): Promise<void> {
     for (const name of await readdir(staging).catch(() => []))
-      if (!name.startsWith(this.#process)) await this.#removed(path.join(staging, name));
+      if (!name.startsWith(this.#process)) await this.#removeTree(path.join(staging, name));
   }
 
   /** An empty file on the disk of the sandboxes, for reading and writing. It has no name any more, so closing removes it. */
@@ -131,8 +131,8 @@ export class SandboxStore {
   }
 
   /** Commands of runs might have left files that this user cannot remove; the rest is removed all the same. */
-  #removed(place: string): Promise<void> {
-    return removeTree(place).catch((error: unknown) => this.#trouble(error));
+  #removeTree(place: string): Promise<void> {
+    return removeTree(place).catch((error: unknown) => this.#onTrouble(error));
   }
 
   #sandbox(id: string, home: string): Sandbox {
@@ -167,13 +167,13 @@ export class Sandbox {
 
   /** The files and directories in a directory, by name, without links and devices. */
   async list(input: string): Promise<SandboxEntry[]> {
-    const place = await this.#existing(input);
+    const place = await this.#requireExisting(input);
     if (!place.stats?.isDirectory()) throw notADirectory(place.displayPath);
-    const names = (await readdir(place.real, { withFileTypes: true }))
+    const names = (await readdir(place.realPath, { withFileTypes: true }))
       .filter((entry) => entry.isFile() || entry.isDirectory())
       .map((entry) => entry.name)
       .sort();
-    await confirm(this.directory, place.real, place.displayPath);
+    await confirm(this.directory, place.realPath, place.displayPath);
     const entries: SandboxEntry[] = [];
     for (let start = 0; start < names.length; start += listingBatch) {
       const batch = names.slice(start, start + listingBatch).map((name) => this.#member(place, name));
@@ -184,7 +184,7 @@ export class Sandbox {
 
   /** The entry at a path. */
   async stat(input: string): Promise<SandboxEntry> {
-    const place = await this.#existing(input);
+    const place = await this.#requireExisting(input);
     if (place.stats?.isDirectory()) return directoryEntry(place);
     const handle = await this.#openFile(place);
     try {
@@ -196,7 +196,7 @@ export class Sandbox {
 
   /** The first `limit` bytes of a file. */
   async read(input: string, limit: number): Promise<{ entry: SandboxEntry; bytes: Buffer; truncated: boolean }> {
-    const place = await this.#existing(input);
+    const place = await this.#requireExisting(input);
     const handle = await this.#openFile(place);
     try {
       const entry = await fileEntry(place.displayPath, handle);
@@ -212,7 +212,7 @@ export class Sandbox {
    * limited to the file; a range beyond its end gives an empty stream. `size` is that of the whole file. Read or destroy the stream.
    */
   async openRead(input: string, range?: { start: number; end: number }): Promise<{ stream: Readable; size: number; modifiedAt: Date }> {
-    const handle = await this.#openFile(await this.#existing(input));
+    const handle = await this.#openFile(await this.#requireExisting(input));
     try {
       const { size, mtime } = await handle.stat();
       const start = range?.start ?? 0;
@@ -247,7 +247,7 @@ export class Sandbox {
     return await execute(command, { directory: this.directory, temporary, searchPath: this.#searchPath }, options);
   }
 
-  async #existing(input: string): Promise<Place> {
+  async #requireExisting(input: string): Promise<Place> {
     const place = await locate(this.directory, input);
     if (place.stats === undefined) throw fileNotFound(place.displayPath);
     return place;
@@ -256,8 +256,8 @@ export class Sandbox {
   async #member(directory: Place, name: string): Promise<SandboxEntry | undefined> {
     const place: Place = {
       displayPath: `${directory.displayPath}/${name}`,
-      real: path.join(directory.real, name),
-      stats: await lstat(path.join(directory.real, name)).catch(unlessTrouble),
+      realPath: path.join(directory.realPath, name),
+      stats: await lstat(path.join(directory.realPath, name)).catch(unlessTrouble),
     };
     if (place.stats?.isDirectory()) return directoryEntry(place);
     // Removed, replaced, or unreadable since the directory was read: not part of the listing.
@@ -273,14 +273,14 @@ export class Sandbox {
   async #openFile(place: Place): Promise<FileHandle> {
     if (!place.stats?.isFile()) throw notAFile(place.displayPath);
     // O_NONBLOCK: if a named pipe has replaced the file, opening must not wait for a writer.
-    const handle = await open(place.real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
+    const handle = await open(place.realPath, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
       if (hasCode(error, 'ENOENT')) throw fileNotFound(place.displayPath);
       if (hasCode(error, 'ELOOP', 'ENXIO')) throw notAFile(place.displayPath);
       throw error;
     });
     try {
-      const opened = await handle.stat();
-      if (!opened.isFile()) throw notAFile(place.displayPath);
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw notAFile(place.displayPath);
       await confirmOpen(this.directory, place, handle);
       return handle;
     } catch (error) {
@@ -332,11 +332,11 @@ function byteStream(handle: FileHandle, start: number, end: number): Readable {
 
 async function readStart(handle: FileHandle, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await handle.read(bytes, filled, length - filled, filled);
+  let bytesFilled = 0;
+  while (bytesFilled < length) {
+    const { bytesRead } = await handle.read(bytes, bytesFilled, length - bytesFilled, bytesFilled);
     if (bytesRead === 0) break;
-    filled += bytesRead;
+    bytesFilled += bytesRead;
   }
-  return bytes.subarray(0, filled);
+  return bytes.subarray(0, bytesFilled);
 }

@@ -6,11 +6,11 @@
  */
 export function wholeCharacters(bytes: Uint8Array): number {
   const end = bytes.length;
-  for (let back = 1; back <= 3; back++) {
-    const byte = bytes[end - back] as number;
+  for (let offset = 1; offset <= 3; offset++) {
+    const byte = bytes[end - offset] as number;
     if (byte >= 0x80 && byte < 0xc0) continue;
-    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
-    return needed > back ? end - back : end;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return length > offset ? end - offset : end;
   }
   return end;
 }

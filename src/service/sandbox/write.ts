@@ -29,21 +29,21 @@ export async function writeFile(
   const { root, staging, process } = directories;
   const target = writable(await locate(root, input, { createParents: true }), input);
   await mkdir(staging, { recursive: true, mode: 0o700 });
-  const staged = path.join(staging, `${process}-${randomUUID()}`);
+  const stagedPath = path.join(staging, `${process}-${randomUUID()}`);
   try {
-    const handle = await open(staged, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    const handle = await open(stagedPath, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
     const size = await fill(handle, data, limit).finally(() => handle.close());
     // Looked up again: receiving the data can take long, and commands can change the workspace.
-    const parent = path.dirname(target.real);
+    const parent = path.dirname(target.realPath);
     await confirm(root, parent, target.displayPath);
-    await rename(staged, target.real).catch((error: unknown) => {
+    await rename(stagedPath, target.realPath).catch((error: unknown) => {
       if (hasCode(error, 'EISDIR')) throw notAFile(target.displayPath);
       if (hasCode(error, 'ENOTDIR')) throw notADirectory(path.posix.dirname(target.displayPath));
       throw error;
     });
     return { path: target.displayPath, size };
   } catch (error) {
-    await rm(staged, { force: true });
+    await rm(stagedPath, { force: true });
     throw error;
   }
 }

@@ -3,7 +3,7 @@
  * knows more than these interfaces. docs/architecture.md, "Durability", says what a second database would do instead.
  */
 import type { Clock } from '../../base/clock.ts';
-import { KnownTokens, type Tokens } from './access/known-tokens.ts';
+import { TokenCache, type Tokens } from './access/token-cache.ts';
 import type { Store } from './database/database.ts';
 import { fileCopies } from './database/sqlite/file-hold.ts';
 import type { LogDamage } from './database/sqlite/log-damage.ts';
@@ -25,7 +25,7 @@ export interface Storage {
 export interface DatabaseCopies {
   /** From now on, copies show the database of this moment. */
   hold(): Promise<void>;
-  letGo(): Promise<void>;
+  release(): Promise<void>;
 }
 
 export interface StorageOptions {
@@ -41,7 +41,7 @@ export async function openStorage(dataDirectory: string, { clock, bounds, onDama
   const store = await openDatabase(dataDirectory, onDamage);
   return {
     store,
-    tokens: new KnownTokens(store),
+    tokens: new TokenCache(store),
     keys: new LocalIdempotencyKeys({ store, clock, bounds }),
     copies: fileCopies(store),
     // No other process has the database open, so every job in progress is one that a process before this left behind.

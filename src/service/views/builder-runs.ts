@@ -5,7 +5,7 @@ import type { BuilderRunRow } from '../store/database/schema.ts';
 
 type Open = Record<string, unknown>;
 
-const common = (row: BuilderRunRow) => ({
+const commonFields = (row: BuilderRunRow) => ({
   id: row.id,
   build_id: row.build_id,
   status: row.status,
@@ -17,7 +17,7 @@ const common = (row: BuilderRunRow) => ({
 const checkpoint = (row: BuilderRunRow): Open | null => (row.answers === '{}' ? null : { answers: JSON.parse(row.answers) as Open });
 
 export const builderRunView = (row: BuilderRunRow): BuilderRun => ({
-  ...common(row),
+  ...commonFields(row),
   assignment_id: row.agent_id,
   prompt: row.prompt,
   mode: row.mode,
@@ -36,7 +36,7 @@ export const builderRunView = (row: BuilderRunRow): BuilderRun => ({
 
 /** The result of a review. When a proposal is accepted, anything that has yet to be set up is reported as a warning. */
 export const reviewedView = (row: BuilderRunRow): ReviewedBuilderRun => ({
-  ...common(row),
+  ...commonFields(row),
   checkpoint_config: checkpoint(row),
   pending_user_questions: fromJson<Open>(row.questions),
   schedule_suggested: row.schedule_suggested === 1,
@@ -45,4 +45,4 @@ export const reviewedView = (row: BuilderRunRow): ReviewedBuilderRun => ({
   resolution: row.resolution,
 });
 
-export const progressView = (row: BuilderRunRow): BuilderRunProgress => ({ ...common(row), phase: row.phase, error: row.error });
+export const progressView = (row: BuilderRunRow): BuilderRunProgress => ({ ...commonFields(row), phase: row.phase, error: row.error });

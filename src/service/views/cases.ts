@@ -69,7 +69,7 @@ export async function caseViews(db: Queries, rows: readonly CaseRow[], now: stri
       postponed_to: row.postponed_to,
       created_at: row.created_at,
       updated_at: row.updated_at,
-      ...nobody('created_by_user'),
+      ...noUser('created_by_user'),
       agent_run_status: runStatus ?? null,
       agent_run_user_id: null,
       pending_human_request_id: request?.id ?? null,
@@ -85,7 +85,7 @@ export async function caseViews(db: Queries, rows: readonly CaseRow[], now: stri
 }
 
 /** Callers are credentials, not users. */
-const nobody = <Name extends string>(name: Name) =>
+const noUser = <Name extends string>(name: Name) =>
   ({ [`${name}_id`]: null, [`${name}_name`]: null, [`${name}_email`]: null }) as Record<`${Name}_${'id' | 'name' | 'email'}`, null>;
 
 export const priorityWord = (rank: number): CasePriority => casePriorities[rank] ?? 'none';
@@ -121,7 +121,7 @@ export const caseEventView = (row: ListedCaseEvent): CaseEvent => ({
   created_at: row.created_at,
   agent_id: row.agent_id,
   agent_name: row.agent_name,
-  ...nobody('user'),
+  ...noUser('user'),
   human_request_title: row.human_request_title,
 });
 
@@ -145,6 +145,6 @@ export const caseRunView = (
   pending_human_request_title: request?.title ?? null,
   // A run that has not ended has no evaluation.
   evaluation: evaluationView(evaluation) ?? { passed: 0, total: 0, status: 'unavailable' },
-  ...nobody('user'),
+  ...noUser('user'),
   run_number: row.run_number,
 });

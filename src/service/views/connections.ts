@@ -1,12 +1,12 @@
 /** Connections, as the interface returns them, without their secrets. */
 import type { Connection } from '../../interface/types.ts';
-import { keptHeaders } from '../connections/secrets.ts';
+import { readableHeaders } from '../connections/secrets.ts';
 import type { SecretBox } from '../secret-box.ts';
 import { fromJson } from '../store/database/json-column.ts';
 import type { ConnectionRow } from '../store/database/schema.ts';
 
 export const connectionView = (box: SecretBox, row: ConnectionRow): Connection => {
-  const { plain, secret } = keptHeaders(box, row);
+  const { plain, secret } = readableHeaders(box, row);
   return {
     id: row.id,
     name: row.name,

@@ -2,15 +2,15 @@
 import type { HumanQuestion } from '../../interface/types.ts';
 
 /** A request cannot be carried out before this question is answered. */
-export class Open extends Error {
+export class OpenQuestion extends Error {
   readonly question: HumanQuestion;
   /** Whether the question would be the same if the earlier parts of the request had been carried out. */
-  readonly certain: boolean;
+  readonly isCertain: boolean;
 
-  constructor(question: HumanQuestion, certain = true) {
+  constructor(question: HumanQuestion, isCertain = true) {
     super(question.question);
     this.question = question;
-    this.certain = certain;
+    this.isCertain = isCertain;
   }
 }
 
@@ -31,22 +31,22 @@ export class Asker {
   }
 
   /** The answer to a question that is answered with a text. @throws Open when it has not been answered */
-  answer(question: HumanQuestion, certain = true): string {
+  answer(question: HumanQuestion, isCertain = true): string {
     const answer = this.#find(question);
-    if (answer === undefined) throw new Open(question, certain);
+    if (answer === undefined) throw new OpenQuestion(question, isCertain);
     return answer;
   }
 
   /** The value of the chosen option. @throws Open when none of the options has been chosen */
-  choose<Value>(question: Omit<HumanQuestion, 'options'>, choices: readonly Choice<Value>[], certain = true): Value {
+  choose<Value>(question: Omit<HumanQuestion, 'options'>, choices: readonly Choice<Value>[], isCertain = true): Value {
     const answer = this.#find(question);
-    const chosen =
+    const choice =
       answer === undefined
         ? undefined
         : (choices.find(({ label }) => label === answer) ?? choices.find(({ label }) => isSameAnswer(label, answer)));
-    if (chosen) return chosen.value;
+    if (choice) return choice.value;
     const options = choices.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) }));
-    throw new Open({ ...question, options }, certain);
+    throw new OpenQuestion({ ...question, options }, isCertain);
   }
 
   #find({ question }: HumanQuestion): string | undefined {
@@ -56,6 +56,6 @@ export class Asker {
 
 /** Whether an answer is that label, in any case and with or without a full stop. */
 export function isSameAnswer(label: string, answer: string): boolean {
-  const [one, other] = [label, answer].map((text) => text.trim().replace(/\.$/, '').toLowerCase());
-  return one === other;
+  const [a, b] = [label, answer].map((text) => text.trim().replace(/\.$/, '').toLowerCase());
+  return a === b;
 }

@@ -16,7 +16,7 @@ export const understoodBy = ({ reader, phrases }: Grammar): string =>
 
 /** Quotes the statements and lists what would have been understood. @param hint a sentence about what was probably meant */
 export function notUnderstood(grammar: Grammar, statements: readonly Pick<Statement, 'text'>[], hint?: string): string {
-  const quoted = statements.slice(0, 3).map(({ text }) => `"${shorten(text, 80)}"`);
-  const reason = quoted.length === 0 ? 'The request is empty.' : `Not understood: ${quoted.join(', ')}.`;
+  const quotedTexts = statements.slice(0, 3).map(({ text }) => `"${shorten(text, 80)}"`);
+  const reason = quotedTexts.length === 0 ? 'The request is empty.' : `Not understood: ${quotedTexts.join(', ')}.`;
   return [reason, ...(hint === undefined ? [] : [hint]), understoodBy(grammar)].join(' ');
 }

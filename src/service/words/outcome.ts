@@ -4,24 +4,24 @@
  * grammars are the offline fallback for a model; no new phrases are added to them.
  */
 import type { HumanQuestion } from '../../interface/types.ts';
-import { Open } from './asking.ts';
+import { OpenQuestion } from './asking.ts';
 
-export type Unfinished = { status: 'asking'; questions: HumanQuestion[] } | { status: 'failed'; error: string };
+export type UnfinishedOutcome = { status: 'asking'; questions: HumanQuestion[] } | { status: 'failed'; error: string };
 
-/** `Done` has another `status`. */
-export type Outcome<Done extends { status: string }> = Done | Unfinished;
+/** `Success` has another `status`. */
+export type Outcome<Success extends { status: string }> = Success | UnfinishedOutcome;
 
 /** A request cannot be carried out. The message, in complete sentences, is shown to the person who made it. */
-export class Refused extends Error {}
+export class RefusalError extends Error {}
 
 /** The outcome of a request that stopped with an error. @throws the error when it is neither a question nor a refusal */
-export function unfinished(error: unknown): Unfinished {
-  if (error instanceof Open) return { status: 'asking', questions: [error.question] };
-  if (error instanceof Refused) return { status: 'failed', error: error.message };
+export function unfinishedOutcome(error: unknown): UnfinishedOutcome {
+  if (error instanceof OpenQuestion) return { status: 'asking', questions: [error.question] };
+  if (error instanceof RefusalError) return { status: 'failed', error: error.message };
   throw error;
 }
 
 /** @throws Refused when a request has more than `maxParts` parts */
-export function limitParts(what: 'request' | 'message', parts: readonly unknown[], maxParts: number): void {
-  if (parts.length > maxParts) throw new Refused(`The ${what} has ${parts.length} parts; at most ${maxParts} are allowed.`);
+export function limitParts(kind: 'request' | 'message', parts: readonly unknown[], maxParts: number): void {
+  if (parts.length > maxParts) throw new RefusalError(`The ${kind} has ${parts.length} parts; at most ${maxParts} are allowed.`);
 }

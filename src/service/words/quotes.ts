@@ -5,7 +5,7 @@ export interface Quote {
   readonly text: string;
   readonly code: boolean;
   /** Including its quotes. */
-  readonly written: string;
+  readonly source: string;
 }
 
 export const mark = (index: number): string => `\uE000${index}\uE001`;
@@ -27,9 +27,9 @@ const quotePairs: Record<string, string> = {
 /** Removes the characters that marks consist of: only `maskQuotes` may write them. */
 export const withoutMarks = (text: string): string => text.replaceAll(/[\uE000\uE001]/g, '');
 
-/** Replaces marks with the texts they represent. @param written whether to include the quotes */
-export const unmask = (words: string, quotes: readonly Quote[], written = false): string =>
-  words.replace(marks, (_, index: string) => quotes[Number(index)]?.[written ? 'written' : 'text'] ?? '');
+/** Replaces marks with the texts they represent. @param includeQuotes whether to include the quotes */
+export const unmask = (words: string, quotes: readonly Quote[], includeQuotes = false): string =>
+  words.replace(marks, (_, index: string) => quotes[Number(index)]?.[includeQuotes ? 'source' : 'text'] ?? '');
 
 /** The quote that a single mark represents; undefined for any other text. */
 export function quoteAt(words: string, quotes: readonly Quote[]): Quote | undefined {
@@ -44,32 +44,32 @@ export function quoteAt(words: string, quotes: readonly Quote[]): Quote | undefi
  */
 export function maskQuotes(line: string, quotes: Quote[], opening: readonly string[] = Object.keys(quotePairs)): string {
   let result = '';
-  for (let at = 0; at < line.length; at += 1) {
-    const open = line[at] as string;
+  for (let index = 0; index < line.length; index += 1) {
+    const open = line[index] as string;
     const close = opening.includes(open) ? quotePairs[open] : undefined;
     const inWord = open === "'" && /\w$/.test(result);
-    const end = close === undefined || inWord ? -1 : closing(line, at, open, close);
+    const end = close === undefined || inWord ? -1 : closingIndex(line, index, open, close);
     if (close === undefined || end < 0) {
       result += open;
       continue;
     }
-    const inner = line.slice(at + 1, end);
-    const text = open === '{' ? line.slice(at, end + 1) : open === '"' ? unescaped(inner) : inner;
-    result += mark(quotes.push({ text, code: open === '{' || open === '`', written: line.slice(at, end + 1) }) - 1);
-    at = end;
+    const content = line.slice(index + 1, end);
+    const text = open === '{' ? line.slice(index, end + 1) : open === '"' ? unescaped(content) : content;
+    result += mark(quotes.push({ text, code: open === '{' || open === '`', source: line.slice(index, end + 1) }) - 1);
+    index = end;
   }
   return result;
 }
 
-function closing(line: string, from: number, open: string, close: string): number {
+function closingIndex(line: string, from: number, open: string, close: string): number {
   let depth = 0;
-  for (let at = from + 1; at < line.length; at += 1) {
+  for (let index = from + 1; index < line.length; index += 1) {
     // A quote that is not closed on its line is an apostrophe or a typing error, and must not swallow other lines.
-    if (line[at] === '\n' && /['`{]/.test(open)) return -1;
-    if (line[at] === '\\' && open === '"') at += 1;
-    else if (line[at] === close && depth === 0 && !(open === "'" && /\w/.test(line[at + 1] ?? ''))) return at;
-    else if (open === '{' && line[at] === '{') depth += 1;
-    else if (open === '{' && line[at] === '}') depth -= 1;
+    if (line[index] === '\n' && /['`{]/.test(open)) return -1;
+    if (line[index] === '\\' && open === '"') index += 1;
+    else if (line[index] === close && depth === 0 && !(open === "'" && /\w/.test(line[index + 1] ?? ''))) return index;
+    else if (open === '{' && line[index] === '{') depth += 1;
+    else if (open === '{' && line[index] === '}') depth -= 1;
   }
   return -1;
 }

@@ -5,8 +5,8 @@ export interface Statement {
   /** As it was written, on one line. */
   readonly text: string;
   /** In the case in which it was written, with a mark (quotes.ts) for every quoted text. */
-  readonly spelled: string;
-  /** `spelled` in lower case. */
+  readonly original: string;
+  /** `original` in lower case. */
   readonly words: string;
   /** The texts that the marks represent. */
   readonly quotes: readonly Quote[];
@@ -40,10 +40,10 @@ export const maskedStatements = (line: string, quotes: readonly Quote[], boundar
     .split(boundary)
     .map(withoutPoliteness)
     .filter((part) => !empty.test(part))
-    .map((spelled) => ({
-      text: unmask(spelled, quotes, true).replaceAll(/\s*\n\s*/g, ' '),
-      spelled,
-      words: spelled.toLowerCase(),
+    .map((original) => ({
+      text: unmask(original, quotes, true).replaceAll(/\s*\n\s*/g, ' '),
+      original,
+      words: original.toLowerCase(),
       quotes,
     }));
 
@@ -54,14 +54,14 @@ function withoutPoliteness(part: string): string {
 }
 
 /** Words of a statement, which are in lower case, in the case in which they were written. */
-export function spelledAs({ words, spelled }: Statement, lower: string): string {
-  const at = words.search(new RegExp(`(?<!\\w)${lower.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?!\\w)`));
+export function restoreCase({ words, original }: Statement, lower: string): string {
+  const index = words.search(new RegExp(`(?<!\\w)${lower.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}(?!\\w)`));
   // Lower-casing makes some letters longer, and then positions no longer match.
-  return at < 0 || words.length !== spelled.length ? lower : spelled.slice(at, at + lower.length);
+  return index < 0 || words.length !== original.length ? lower : original.slice(index, index + lower.length);
 }
 
 /** The text that words of a statement, in their original case, represent. */
-export const textOf = ({ quotes }: Statement, spelled: string): string => unmask(spelled, quotes).trim();
+export const textOf = ({ quotes }: Statement, original: string): string => unmask(original, quotes).trim();
 
 /** The text that words of a statement, in lower case, represent. */
-export const originalText = (statement: Statement, lower: string): string => textOf(statement, spelledAs(statement, lower));
+export const originalText = (statement: Statement, lower: string): string => textOf(statement, restoreCase(statement, lower));

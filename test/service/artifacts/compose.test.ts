@@ -16,7 +16,7 @@ const known = {
 };
 
 const ask = (message: string, page: PageSpec = emptyPage, more: Partial<Request> = {}): Composed =>
-  compose({ message, page, answers: {}, selected: undefined, known, ...more });
+  compose({ message, page, answers: {}, selected: undefined, names: known, ...more });
 
 function made(message: string, page?: PageSpec, more?: Partial<Request>): PageSpec {
   const composed = ask(message, page, more);
@@ -118,14 +118,14 @@ describe('a request that leaves something open', () => {
   it('raises the question which agent is meant, with the likely one first', () => {
     expect(labels(ask('runs of agent "web shp"'))).toEqual(['Web Shop', 'invoice-check']);
     expect(blocksOf(answered('runs of agent "web shp"', 'Web Shop'))).toEqual(['Runs of agent "Web Shop" (table)']);
-    expect(ask('runs of agent "x"', emptyPage, { known: { agents: [], queues: [] } })).toMatchObject({ status: 'failed' });
+    expect(ask('runs of agent "x"', emptyPage, { names: { agents: [], queues: [] } })).toMatchObject({ status: 'failed' });
   });
 
   it('raises the question of which queue, unless there is only one', () => {
     expect(labels(ask('cases by priority'))).toEqual(['All queues', 'Invoices', 'Refunds']);
     expect(blocksOf(answered('cases by priority', 'Refunds'))).toEqual(['Cases in queue "Refunds" by priority (bars)']);
     expect(blocksOf(answered('cases by priority', 'All queues'))).toEqual(['Cases by priority (bars)']);
-    expect(blocksOf(made('cases', emptyPage, { known: { agents: [], queues: known.queues.slice(0, 1) } }))).toEqual(['Cases (table)']);
+    expect(blocksOf(made('cases', emptyPage, { names: { agents: [], queues: known.queues.slice(0, 1) } }))).toEqual(['Cases (table)']);
   });
 
   it('raises the question what to show instead of a pie chart', () => {

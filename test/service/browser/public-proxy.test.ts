@@ -84,7 +84,7 @@ describe('the proxy', () => {
     }
     expect((await get('http://unknown.test/'))[0]).toBe(403);
     expect(await tunnel('not a host')).toMatch(/^HTTP\/1\.1 4\d\d /);
-    expect([...proxy.refused]).toEqual([`inside.test:${port}`, 'inside.test', `mixed.test:${port}`, 'mixed.test']);
+    expect([...proxy.refusedHosts]).toEqual([`inside.test:${port}`, 'inside.test', `mixed.test:${port}`, 'mixed.test']);
     expect(inside).toHaveLength(before);
   });
 

@@ -11,7 +11,7 @@ it('wakes the worker and aborts jobs after the commit, and not at all without on
   const worker = {
     wake: () => void seen.push('woken'),
     abort: (...job: unknown[]) => void seen.push(job),
-    woken: async () => undefined,
+    nextWake: async () => undefined,
     isWaitedFor: async (kind: string) => kind === 'busy',
   };
   const engine = { store, worker } as unknown as Engine;

@@ -1,10 +1,10 @@
 /** Verdicts on a run, for each kind of sentence. */
 import { describe, expect, it } from 'vitest';
-import type { Facts, Found } from '../../../src/service/evaluation/facts.ts';
+import type { Facts, FileFinding } from '../../../src/service/evaluation/facts.ts';
 import { judge } from '../../../src/service/evaluation/judge.ts';
 import { readDemand } from '../../../src/service/evaluation/language.ts';
 
-const files: Record<string, Found> = {
+const files: Record<string, FileFinding> = {
   'a.md': { text: 'Total: 3\n  EUR', size: 14 },
   'empty.md': { text: '', size: 0 },
   'big.bin': { unknown: 'the file /workspace/big.bin is larger than 1 MiB' },
@@ -13,7 +13,7 @@ const files: Record<string, Found> = {
 const facts: Facts = {
   status: 'completed',
   error: null,
-  took: 61_000,
+  duration: 61_000,
   messages: ['Hello', 'Invoice paid.'],
   calls: [
     { name: 'exec', error: undefined },
@@ -105,7 +105,7 @@ describe('a verdict', () => {
   it('is undecided if the facts are insufficient', async () => {
     expect(await verdictOn('The file gone contains "x"')).toBe('undecided: the files of the run have been removed');
     expect(await verdictOn('The file big.bin contains "x"')).toMatch(/^undecided: .*larger than 1 MiB/);
-    expect(await verdictOn('It took less than 1m', { took: undefined })).toBe('undecided: the run never started');
+    expect(await verdictOn('It took less than 1m', { duration: undefined })).toBe('undecided: the run never started');
     expect(await verdictOn('The tone is kind')).toBe('undecided: "The tone is kind" is not a sentence that can be checked');
     expect(await verdictOn('The file gone exists')).toBe('undecided: the files of the run have been removed');
     expect(await verdictOn('The file gone is empty and the tone is kind')).toBe(

@@ -4,8 +4,8 @@ import { readDemand } from '../../../src/service/evaluation/language.ts';
 import { checkInWords } from '../../../src/service/evaluation/words.ts';
 
 const understood = (text: string) => {
-  const { checks, unclear } = readDemand(text);
-  return [...checks.map(checkInWords), ...unclear.map((clause) => `? ${clause}`)];
+  const { checks, unclearClauses } = readDemand(text);
+  return [...checks.map(checkInWords), ...unclearClauses.map((clause) => `? ${clause}`)];
 };
 
 describe('a sentence', () => {
@@ -112,6 +112,6 @@ it.each([
   ['The final message contains "critical"', 'medium'],
 ])('the severity of "%s" is %s', (text, severity) => {
   const demand = readDemand(text);
-  expect(demand).toMatchObject({ severity, unclear: [] });
+  expect(demand).toMatchObject({ severity, unclearClauses: [] });
   expect(demand.checks).toHaveLength(1);
 });

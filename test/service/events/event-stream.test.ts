@@ -16,7 +16,7 @@ it('ends in the middle of the available events when the reader is no longer allo
     signal: new AbortController().signal,
     heartbeatMilliseconds: 1_000,
     allowed: async () => mayRead,
-    failed: (error) => {
+    onError: (error) => {
       throw error;
     },
   });

@@ -26,7 +26,7 @@ function agent(words: string[], lookup?: Lookup): GuardedAgent {
     rules: new HostRules(words),
     lookup,
     deadline: 5_000,
-    refused: (host) => `may not connect to ${host}`,
+    refusalMessage: (host) => `may not connect to ${host}`,
   });
   afterTest(() => guarded.close());
   return guarded;

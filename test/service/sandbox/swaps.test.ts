@@ -164,6 +164,6 @@ describe('what was located is confirmed', () => {
 
 async function opened(name: string) {
   const real = onDisk(...name.split('/'));
-  const place: Place = { displayPath: `/workspace/${name}`, real, stats: undefined };
+  const place: Place = { displayPath: `/workspace/${name}`, realPath: real, stats: undefined };
   return { place, handle: await open(real) };
 }

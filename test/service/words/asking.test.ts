@@ -1,7 +1,7 @@
 /** Questions that a request raises, and their answers when it is read again. */
 import { describe, expect, it } from 'vitest';
-import { Asker, Open } from '../../../src/service/words/asking.ts';
-import { limitParts, Refused, unfinished } from '../../../src/service/words/outcome.ts';
+import { Asker, OpenQuestion } from '../../../src/service/words/asking.ts';
+import { limitParts, RefusalError, unfinishedOutcome } from '../../../src/service/words/outcome.ts';
 
 const which = { question: 'Which one?', header: 'Step' };
 const choices = [
@@ -20,8 +20,8 @@ const thrownBy = (action: () => unknown): unknown => {
 describe('a choice', () => {
   it('is a question with the labels as options until it is answered', () => {
     const options = [{ label: 'One.' }, { label: 'one', description: 'the other' }];
-    expect(thrownBy(() => new Asker({}).choose(which, choices))).toMatchObject({ question: { ...which, options }, certain: true });
-    expect(thrownBy(() => new Asker({}).choose(which, choices, false))).toMatchObject({ certain: false });
+    expect(thrownBy(() => new Asker({}).choose(which, choices))).toMatchObject({ question: { ...which, options }, isCertain: true });
+    expect(thrownBy(() => new Asker({}).choose(which, choices, false))).toMatchObject({ isCertain: false });
   });
 
   it.each<[string, number]>([
@@ -33,24 +33,24 @@ describe('a choice', () => {
   });
 
   it('is asked for again when the answer is not one of the options', () => {
-    expect(() => new Asker({ 'Which one?': 'two' }).choose(which, choices)).toThrow(Open);
+    expect(() => new Asker({ 'Which one?': 'two' }).choose(which, choices)).toThrow(OpenQuestion);
   });
 });
 
 it('returns the answer to a question about a text, and does not mistake a property of objects for one', () => {
   expect(new Asker({ 'Which one?': ' this ' }).answer(which)).toBe('this');
-  expect(() => new Asker({}).answer({ question: 'constructor', header: 'x' })).toThrow(Open);
+  expect(() => new Asker({}).answer({ question: 'constructor', header: 'x' })).toThrow(OpenQuestion);
 });
 
 describe('an unfinished request', () => {
   it('asks or has failed', () => {
-    expect(unfinished(new Open(which))).toEqual({ status: 'asking', questions: [which] });
-    expect(unfinished(new Refused('No.'))).toEqual({ status: 'failed', error: 'No.' });
+    expect(unfinishedOutcome(new OpenQuestion(which))).toEqual({ status: 'asking', questions: [which] });
+    expect(unfinishedOutcome(new RefusalError('No.'))).toEqual({ status: 'failed', error: 'No.' });
   });
 
   it('does not hide other errors', () => {
     const error = new Error('disk full');
-    expect(thrownBy(() => unfinished(error))).toBe(error);
+    expect(thrownBy(() => unfinishedOutcome(error))).toBe(error);
   });
 
   it('is one with too many parts', () => {

@@ -60,6 +60,6 @@ describe('the original text', () => {
     const quotes: Quote[] = [];
     const [statement] = statementsOfLine('call it "Pay Day"', quotes, boundaryOr());
     expect(originalText(statement as Statement, (statement as Statement).words.slice('call it '.length))).toBe('Pay Day');
-    expect(maskedStatements((statement as Statement).spelled, quotes, boundaryOr())).toEqual([statement]);
+    expect(maskedStatements((statement as Statement).original, quotes, boundaryOr())).toEqual([statement]);
   });
 });

@@ -10,13 +10,13 @@ import { isoTime } from '../../store/database/time.ts';
 import { priorityRank } from '../../views/cases.ts';
 
 /** The filter for queries. Throws 400 `invalid_request` for an invalid time, and for a search text that is too long. */
-export function caseFilter(context: RequestContext, queueId: string, wanted: { filters?: CaseFilters; search?: string }): CaseFilter {
-  const { status, priority, created_at_from, updated_at_from, labels = {} } = wanted.filters ?? {};
-  requireSearchable(wanted.search);
-  const named = Object.entries(labels).map(([key, values]) => ({ key, values: [...new Set([values].flat())] }));
+export function caseFilter(context: RequestContext, queueId: string, input: { filters?: CaseFilters; search?: string }): CaseFilter {
+  const { status, priority, created_at_from, updated_at_from, labels = {} } = input.filters ?? {};
+  requireSearchable(input.search);
+  const labelFilters = Object.entries(labels).map(([key, values]) => ({ key, values: [...new Set([values].flat())] }));
   requireFewLabels(
     'filters.labels',
-    named.reduce((count, { values }) => count + values.length, 0),
+    labelFilters.reduce((count, { values }) => count + values.length, 0),
   );
   return {
     queueId,
@@ -24,8 +24,8 @@ export function caseFilter(context: RequestContext, queueId: string, wanted: { f
     priorities: priority && [...new Set(priority.map(priorityRank))],
     createdFrom: created_at_from === undefined ? undefined : instant('created_at_from', created_at_from),
     updatedFrom: updated_at_from === undefined ? undefined : instant('updated_at_from', updated_at_from),
-    labels: named,
-    search: wanted.search?.trim() ? wanted.search : undefined,
+    labels: labelFilters,
+    search: input.search?.trim() ? input.search : undefined,
     now: isoTime(context.engine.clock.now()),
   };
 }

@@ -37,8 +37,8 @@ export async function content(context: RequestContext, run: RunRow, path: string
   const file = await inSandbox(context, run, (sandbox) => sandbox.read(path, inlineLimit));
   if ('message' in file) return { data: { ...file, path: sandboxPath, isTextFile: false, content: null, size: 0 } };
   const { entry, bytes, truncated } = file.value;
-  const text = entry.isText ? decoded(bytes, truncated) : undefined;
-  const whole = text !== undefined && !truncated;
+  const text = entry.isText ? decodeText(bytes, truncated) : undefined;
+  const isComplete = text !== undefined && !truncated;
   const grant = { kind: 'sandbox_file' as const, sandboxId: run.sandbox_id, path: entry.path };
   return {
     data: {
@@ -50,7 +50,7 @@ export async function content(context: RequestContext, run: RunRow, path: string
       ...(text === undefined ? {} : { encoding: 'utf-8' }),
       mime_type: entry.mimeType,
       truncated: text !== undefined && truncated,
-      download_url: whole ? null : signedUrl(context, grant).url,
+      download_url: isComplete ? null : signedUrl(context, grant).url,
     },
   };
 }
@@ -61,9 +61,9 @@ async function inSandbox<Value>(
   run: RunRow,
   read: (sandbox: Sandbox) => Promise<Value>,
 ): Promise<{ sandboxStatus: Status; value: Value } | Unreadable> {
-  const gone: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run has been removed.' };
+  const notFound: Unreadable = { sandboxStatus: 'not_found', message: 'The sandbox of this run has been removed.' };
   const isGone = async (): Promise<boolean> => (await findSandbox(engine.store, teamId, run.sandbox_id)) === undefined;
-  if (await isGone()) return gone;
+  if (await isGone()) return notFound;
   try {
     // The directory of a run that has not started is created when it is first needed, by the run or here.
     const sandbox = run.started_at === null ? await engine.sandboxes.create(run.sandbox_id) : await engine.sandboxes.open(run.sandbox_id);
@@ -71,10 +71,10 @@ async function inSandbox<Value>(
       const value = await read(sandbox);
       return { sandboxStatus: run.status === 'starting' || run.status === 'running' ? 'running' : 'paused', value };
     }
-    if (!(await engine.sandboxes.exists(run.sandbox_id))) return gone;
+    if (!(await engine.sandboxes.exists(run.sandbox_id))) return notFound;
   } catch (error) {
     // It was removed while it was being read, so this is not an error of the caller.
-    if (await isGone()) return gone;
+    if (await isGone()) return notFound;
     if (error instanceof ServiceError) throw error;
     engine.log('error', 'a sandbox cannot be read', { sandbox: run.sandbox_id, ...errorFields(error) });
   }
@@ -82,7 +82,7 @@ async function inSandbox<Value>(
 }
 
 /** The text of bytes, without any replacement; undefined if they are not text. A character that was cut off by truncation is left out. */
-function decoded(bytes: Uint8Array, truncated: boolean): string | undefined {
+function decodeText(bytes: Uint8Array, truncated: boolean): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
   } catch {

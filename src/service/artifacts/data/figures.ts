@@ -34,7 +34,7 @@ async function figures(db: Queries, teamId: string, block: DataBlock, now: numbe
   const total = await count(rows);
   if (block.by === undefined) return { kind: 'number', value: total };
   const overTime = timeFields.includes(block.by);
-  const counts = await grouped(rows, overTime ? beginning(source, block.by) : (source.fields[block.by] as RawBuilder<string | null>));
+  const counts = await countGroups(rows, overTime ? bucketOf(source, block.by) : (source.fields[block.by] as RawBuilder<string | null>));
   if (overTime) {
     const points = series(block.by, new Map(counts.map(({ label, value }) => [label, value])), span, now);
     if (block.form === 'table') return timeTable(block.by, points, counts, total);
@@ -42,13 +42,15 @@ async function figures(db: Queries, teamId: string, block: DataBlock, now: numbe
   }
   if (block.form === 'table') return countTable(block.by, counts, total);
   const bars = counts.length > maxBars ? counts.slice(0, maxBars - 1) : counts;
-  const rest = counts.slice(bars.length);
-  const all =
-    rest.length === 0 ? bars : [...bars, { label: `${rest.length} others`, value: rest.reduce((sum, { value }) => sum + value, 0) }];
-  return { kind: 'bars', bars: all.map((bar) => ({ ...bar, ...(block.by === 'status' ? { status: true } : {}) })), total };
+  const remaining = counts.slice(bars.length);
+  const allBars =
+    remaining.length === 0
+      ? bars
+      : [...bars, { label: `${remaining.length} others`, value: remaining.reduce((sum, { value }) => sum + value, 0) }];
+  return { kind: 'bars', bars: allBars.map((bar) => ({ ...bar, ...(block.by === 'status' ? { status: true } : {}) })), total };
 }
 
-const beginning = ({ created }: Source, field: Field): RawBuilder<string> => sql`substr(${created}, 1, ${sql.lit(bucketLength(field))})`;
+const bucketOf = ({ created }: Source, field: Field): RawBuilder<string> => sql`substr(${created}, 1, ${sql.lit(bucketLength(field))})`;
 
 type MakeRows = () => ReturnType<Source['rows']>;
 
@@ -58,12 +60,12 @@ async function count(rows: MakeRows): Promise<number> {
 }
 
 /** Returns the counts, largest first. */
-async function grouped(rows: MakeRows, by: RawBuilder<string | null>): Promise<{ label: string; value: number }[]> {
+async function countGroups(rows: MakeRows, expression: RawBuilder<string | null>): Promise<{ label: string; value: number }[]> {
   const counts = await rows()
-    .select([by.as('label'), sql<number>`count(*)`.as('value')])
-    .groupBy(by)
+    .select([expression.as('label'), sql<number>`count(*)`.as('value')])
+    .groupBy(expression)
     .orderBy(sql`count(*)`, 'desc')
-    .orderBy(by)
+    .orderBy(expression)
     .execute();
   return counts.map(({ label, value }) => ({ label: label ?? 'none', value: Number(value) }));
 }
@@ -84,22 +86,22 @@ async function table({ columns, created }: Source, rows: MakeRows): Promise<Data
 
 type Counts = readonly { label: string; value: number }[];
 
-const countTable = (by: Field, counts: Counts, total: number): TableContent => ({
+const countTable = (field: Field, counts: Counts, total: number): TableContent => ({
   kind: 'table',
-  columns: countColumns(by, by === 'status' ? 'status' : 'text', total),
+  columns: countColumns(field, field === 'status' ? 'status' : 'text', total),
   rows: countRows(counts.slice(0, maxRows)),
   total: counts.length,
 });
 
 /** A table of counts over time shows the latest counts. */
-function timeTable(by: Field, points: Counts, counts: Counts, total: number): TableContent {
-  const latest = points.slice(-maxRows);
-  const rows = countRows(latest);
-  return { kind: 'table', columns: countColumns(by, 'bucket', total), rows, total: rows.length, ...earlierSum(latest, counts) };
+function timeTable(field: Field, points: Counts, counts: Counts, total: number): TableContent {
+  const shownPoints = points.slice(-maxRows);
+  const rows = countRows(shownPoints);
+  return { kind: 'table', columns: countColumns(field, 'bucket', total), rows, total: rows.length, ...earlierSum(shownPoints, counts) };
 }
 
-const countColumns = (by: Field, kind: ColumnKind, total: number): TableContent['columns'] => [
-  { label: `${by[0]?.toUpperCase()}${by.slice(1)}`, kind },
+const countColumns = (field: Field, kind: ColumnKind, total: number): TableContent['columns'] => [
+  { label: `${field[0]?.toUpperCase()}${field.slice(1)}`, kind },
   { label: `Number (${total} in total)`, kind: 'number' },
 ];
 
@@ -107,8 +109,8 @@ const countRows = (counts: Counts): [string, number][] => counts.map(({ label, v
 
 /** The sum of the counts before the first one that is shown. */
 function earlierSum([first]: Counts, counts: Counts): { earlier?: number } {
-  const earlier = counts.reduce((sum, { label, value }) => (first !== undefined && label < first.label ? sum + value : sum), 0);
-  return earlier === 0 ? {} : { earlier };
+  const earlierCount = counts.reduce((sum, { label, value }) => (first !== undefined && label < first.label ? sum + value : sum), 0);
+  return earlierCount === 0 ? {} : { earlier: earlierCount };
 }
 
 async function usage(db: Queries, teamId: string, now: number): Promise<DataContent> {

@@ -27,7 +27,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   cases: casesAt(now),
   runs: {
     rows: (db, teamId, query, span) =>
-      narrowed(
+      restrict(
         db.selectFrom('runs').innerJoin('agents', 'agents.id', 'runs.agent_id').where('runs.team_id', '=', teamId),
         'runs',
         query,
@@ -44,7 +44,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   },
   requests: {
     rows: (db, teamId, query, span) =>
-      narrowed(
+      restrict(
         db
           .selectFrom('human_requests')
           .innerJoin('runs', 'runs.id', 'human_requests.run_id')
@@ -66,7 +66,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   },
   deliveries: {
     rows: (db, teamId, query, span) =>
-      narrowed(db.selectFrom('deliveries').where('deliveries.team_id', '=', teamId), 'deliveries', query, span),
+      restrict(db.selectFrom('deliveries').where('deliveries.team_id', '=', teamId), 'deliveries', query, span),
     created: sql`deliveries.created_at`,
     fields: { status: sql`deliveries.status`, event: sql`deliveries.kind` },
     // Without the URL: it can contain a secret, which must not appear on a page.
@@ -79,7 +79,7 @@ export const sourcesAt = (now: string): Readonly<Record<CountedSubject, Source>>
   },
   agents: {
     rows: (db, teamId, query, span) =>
-      narrowed(db.selectFrom('agents').where('agents.team_id', '=', teamId).where('agents.deleted_at', 'is', null), 'agents', query, span),
+      restrict(db.selectFrom('agents').where('agents.team_id', '=', teamId).where('agents.deleted_at', 'is', null), 'agents', query, span),
     created: sql`agents.created_at`,
     fields: {},
     columns: [
@@ -102,13 +102,13 @@ function casesAt(now: string): Source {
   )} end`;
   return {
     rows: (db, teamId, query, span) => {
-      const all = db
+      const teamCases = db
         .selectFrom('cases')
         .innerJoin('queues', 'queues.id', 'cases.queue_id')
         .leftJoin('runs', 'runs.id', 'cases.claimed_by_run_id')
         .where('queues.team_id', '=', teamId);
-      const inQueue = query.queue === undefined ? all : all.where('queues.id', '=', query.queue.id);
-      return narrowed(inQueue, 'cases', query, span, status);
+      const inQueue = query.queue === undefined ? teamCases : teamCases.where('queues.id', '=', query.queue.id);
+      return restrict(inQueue, 'cases', query, span, status);
     },
     created: sql`cases.created_at`,
     fields: { status, priority, queue: sql`queues.name` },
@@ -123,7 +123,7 @@ function casesAt(now: string): Source {
 }
 
 /** Restricts rows to the span, status, type, and agent of a query. */
-function narrowed(
+function restrict(
   query: unknown,
   table: CountedSubject | 'human_requests',
   { status, type, agent }: Query,

@@ -26,11 +26,11 @@ export function spanOf(period: Period | undefined, now: number): Span {
       if (period.unit === 'day') return { since: iso(midnight) };
       return { since: iso(Date.UTC(year, period.unit === 'month' ? month : 0)) };
     case 'last':
-      return { since: iso(beginning(period, now)) };
+      return { since: iso(startOf(period, now)) };
   }
 }
 
-function beginning({ count, unit }: Extract<Period, { kind: 'last' }>, now: number): number {
+function startOf({ count, unit }: Extract<Period, { kind: 'last' }>, now: number): number {
   if (unit === 'hour') return Math.floor(now / hour) * hour - (count - 1) * hour;
   const midnight = Math.floor(now / day) * day;
   if (unit !== 'month') return midnight - (count * (unit === 'week' ? 7 : 1) - 1) * day;
@@ -52,39 +52,39 @@ export const bucketLength = (field: Field): number => ({ hour: 13, month: 7 })[f
 /** The maximum number of buckets in a chart, which shows the latest ones. */
 const maxBuckets = 400;
 /** The maximum length of a bucket in milliseconds. */
-const longest = { hour, day, week: 7 * day, month: 31 * day };
+const maxLength = { hour, day, week: 7 * day, month: 31 * day };
 
 /**
  * The counts of all buckets of a span, in order, including empty buckets.
  * @param counts by bucket; for weeks by day
  */
 export function series(field: Field, counts: ReadonlyMap<string, number>, span: Span, now: number): { label: string; value: number }[] {
-  const folded = new Map<string, number>();
+  const sums = new Map<string, number>();
   for (const [bucket, count] of counts) {
     const label = labelOf(field, instantOf(bucket));
-    folded.set(label, (folded.get(label) ?? 0) + count);
+    sums.set(label, (sums.get(label) ?? 0) + count);
   }
   const [earliestBucket] = [...counts.keys()].sort();
   const first = span.since ?? (earliestBucket === undefined ? undefined : iso(instantOf(earliestBucket)));
   if (first === undefined) return [];
   const end = span.until === undefined ? now : Date.parse(span.until) - 1;
   // Starts no earlier than the chart does: a span can begin thousands of years ago.
-  const earliest = Math.floor(end / hour) * hour - maxBuckets * longest[field as keyof typeof longest];
+  const minStart = Math.floor(end / hour) * hour - maxBuckets * maxLength[field as keyof typeof maxLength];
   const labels: string[] = [];
-  for (let at = Math.max(Date.parse(first), earliest); at <= end; at = next(field, at)) labels.push(labelOf(field, at));
-  return [...new Set(labels)].slice(-maxBuckets).map((label) => ({ label, value: folded.get(label) ?? 0 }));
+  for (let time = Math.max(Date.parse(first), minStart); time <= end; time = next(field, time)) labels.push(labelOf(field, time));
+  return [...new Set(labels)].slice(-maxBuckets).map((label) => ({ label, value: sums.get(label) ?? 0 }));
 }
 
 const instantOf = (bucket: string): number =>
   Date.parse(bucket.length === 13 ? `${bucket}:00:00.000Z` : bucket.length === 7 ? `${bucket}-01` : bucket);
 
-function labelOf(field: Field, at: number): string {
-  if (field === 'week') return iso(mondayOf(Math.floor(at / day) * day)).slice(0, 10);
-  return iso(at).slice(0, bucketLength(field));
+function labelOf(field: Field, time: number): string {
+  if (field === 'week') return iso(mondayOf(Math.floor(time / day) * day)).slice(0, 10);
+  return iso(time).slice(0, bucketLength(field));
 }
 
-function next(field: Field, at: number): number {
-  if (field === 'hour') return at + hour;
-  if (field !== 'month') return Math.floor(at / day) * day + day;
-  return Date.UTC(new Date(at).getUTCFullYear(), new Date(at).getUTCMonth() + 1);
+function next(field: Field, time: number): number {
+  if (field === 'hour') return time + hour;
+  if (field !== 'month') return Math.floor(time / day) * day + day;
+  return Date.UTC(new Date(time).getUTCFullYear(), new Date(time).getUTCMonth() + 1);
 }

@@ -50,17 +50,17 @@ function groups(blocks: readonly BlockContent[]): Html[] {
   const isNumber = (block: BlockContent | undefined): boolean => block?.kind === 'data' && block.data.kind === 'number';
   return blocks.map((block, index) => {
     if (!isNumber(block)) return section(block);
-    const opens = isNumber(blocks[index - 1]) ? undefined : html`<div class="figures">\n`;
-    const closes = isNumber(blocks[index + 1]) ? undefined : html`</div>\n`;
-    return html`${opens}${section(block)}${closes}`;
+    const opening = isNumber(blocks[index - 1]) ? undefined : html`<div class="figures">\n`;
+    const closing = isNumber(blocks[index + 1]) ? undefined : html`</div>\n`;
+    return html`${opening}${section(block)}${closing}`;
   });
 }
 
 function section(block: BlockContent): Html {
   if (block.kind === 'text') return html`<section id="${block.id}">${paragraphs(block.text)}</section>\n`;
   const { id, title, data } = block;
-  const long = data.kind === 'table' && data.rows.length > longTable;
-  return html`<section id="${id}" aria-labelledby="${id}-title"${long ? html` class="long"` : undefined}>
+  const isLong = data.kind === 'table' && data.rows.length > longTable;
+  return html`<section id="${id}" aria-labelledby="${id}-title"${isLong ? html` class="long"` : undefined}>
 <h2 id="${id}-title">${title}</h2>
 ${figures(data, title)}
 </section>
@@ -90,13 +90,13 @@ function table({ columns, rows, total, earlier }: TableContent, title: string): 
   const body = rows.map((row) => html`<tr>${row.map((value, index) => cell(value, columns[index]))}</tr>\n`);
   // Narrow screens show each row as a list; two columns always fit side by side.
   const stack = columns.length > 2 ? ' stack' : '';
-  const note = leftOut({ rows, total, earlier });
+  const note = omissionNote({ rows, total, earlier });
   // Anything that scrolls has to be reachable with the keyboard.
   return html`<div class="scroll${stack}" tabindex="0" role="region" aria-label="Table: ${title}"><table class="rows"><thead><tr>${head}</tr></thead><tbody>
 ${body}</tbody></table></div>${note}`;
 }
 
-function leftOut({ rows, total, earlier }: Pick<TableContent, 'rows' | 'total' | 'earlier'>): Html | undefined {
+function omissionNote({ rows, total, earlier }: Pick<TableContent, 'rows' | 'total' | 'earlier'>): Html | undefined {
   if (earlier !== undefined) return html`<p class="note">${amount(earlier)} before ${bucket(String(rows[0]?.[0]))}</p>`;
   return total > rows.length ? html`<p class="note">The first ${amount(rows.length)} of ${amount(total)}</p>` : undefined;
 }
@@ -104,12 +104,12 @@ function leftOut({ rows, total, earlier }: Pick<TableContent, 'rows' | 'total' |
 function cell(value: string | number | null, column: TableContent['columns'][number] | undefined): Html {
   const { kind = 'text', label = '' } = column ?? {};
   const text = String(value ?? '');
-  const named = html` data-label="${label}"`;
-  if (kind === 'number') return html`<td class="amount"${named}>${typeof value === 'number' ? amount(value) : text}</td>`;
-  if (kind === 'bucket') return html`<td${named}>${bucket(text)}</td>`;
-  if (kind === 'status') return html`<td${named}>${status(text)}</td>`;
-  if (kind === 'time' && text !== '') return html`<td${named}>${moment(text)}</td>`;
-  return html`<td${named}>${text}</td>`;
+  const labelAttribute = html` data-label="${label}"`;
+  if (kind === 'number') return html`<td class="amount"${labelAttribute}>${typeof value === 'number' ? amount(value) : text}</td>`;
+  if (kind === 'bucket') return html`<td${labelAttribute}>${bucket(text)}</td>`;
+  if (kind === 'status') return html`<td${labelAttribute}>${status(text)}</td>`;
+  if (kind === 'time' && text !== '') return html`<td${labelAttribute}>${moment(text)}</td>`;
+  return html`<td${labelAttribute}>${text}</td>`;
 }
 
 const paragraphs = (text: string): Html[] => text.split(/\n{2,}/).map((part) => html`<p>${part}</p>`);

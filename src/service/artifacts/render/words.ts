@@ -10,12 +10,12 @@ export const moment = (iso: string): Html => html`<time datetime="${iso}">${iso.
 /** The label of a bucket. An hour is shown with minutes: `2026-07-18 09:00`. */
 export const bucket = (label: string): string => (/^\d{4}-\d\d-\d\dT\d\d$/.test(label) ? `${label.replace('T', ' ')}:00` : label);
 
-const good = new Set(['completed', 'delivered', 'answered']);
-const bad = new Set(['failed', 'interrupted', 'cancelled', 'withdrawn']);
+const goodStatuses = new Set(['completed', 'delivered', 'answered']);
+const badStatuses = new Set(['failed', 'interrupted', 'cancelled', 'withdrawn']);
 
 /** A status in its colour. The word alone is sufficient to understand it. */
 export const status = (word: string): Html => {
-  const kind = good.has(word) ? 'good' : bad.has(word) ? 'bad' : 'going';
+  const kind = goodStatuses.has(word) ? 'good' : badStatuses.has(word) ? 'bad' : 'going';
   return html`<span class="status ${kind}">${word.replaceAll('_', ' ')}</span>`;
 };
 

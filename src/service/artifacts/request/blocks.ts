@@ -1,7 +1,7 @@
 /** Turns a wish into a block of a page. Asks about anything that is ambiguous, and refuses what is impossible. */
 import { nearest } from '../../../base/nearest.ts';
 import type { Asker } from '../../words/asking.ts';
-import { Refused } from '../../words/outcome.ts';
+import { RefusalError } from '../../words/outcome.ts';
 import type { Statement } from '../../words/statements.ts';
 import { type DataBlock, type Field, type Form, type Query, timeFields } from '../page.ts';
 import { type Subject, subjectOf } from '../subjects.ts';
@@ -13,14 +13,14 @@ export interface Named {
 }
 
 /** The names that requests can use. */
-export interface KnownNames {
+export interface TeamNames {
   agents: readonly Named[];
   queues: readonly Named[];
 }
 
 export interface Tools {
   asker: Asker;
-  known: KnownNames;
+  names: TeamNames;
   statement: Statement;
 }
 
@@ -31,23 +31,23 @@ const maxOptions = 20;
 
 /** The block that a wish describes, or the changed form of an old block. @throws Open, Refused */
 export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Draft {
-  const same = old && (wish.subject === undefined || wish.subject === old.query.subject) ? old : undefined;
+  const base = old && (wish.subject === undefined || wish.subject === old.query.subject) ? old : undefined;
   const subject = subjectOf(wish.subject ?? (old as Draft).query.subject);
   if (subject.name === 'usage') {
     if (wish.by ?? wish.period ?? wish.statuses ?? wish.agent)
-      throw new Refused('Usage covers the whole plan in the current period; it cannot be filtered or grouped.');
+      throw new RefusalError('Usage covers the whole plan in the current period; it cannot be filtered or grouped.');
     return { query: { subject: 'usage' }, form: 'bars' };
   }
   const query: Query = {
-    ...same?.query,
+    ...base?.query,
     subject: subject.name,
     ...statusOf(subject, wish),
     ...(wish.type && { type: wish.type }),
     ...(wish.period && { period: wish.period }),
     ...agentOf(subject, wish, tools),
-    ...queueOf(subject, wish, same, tools),
+    ...queueOf(subject, wish, base, tools),
   };
-  const shape = shapeOf(subject, wish, same, tools);
+  const shape = shapeOf(subject, wish, base, tools);
   return { query, ...shape };
 }
 
@@ -57,7 +57,7 @@ function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'statu
     const status = statuses[word];
     if (status) return status;
     const words = Object.keys(statuses);
-    throw new Refused(
+    throw new RefusalError(
       words.length === 0
         ? `${upper(plural)} have no status, so they cannot be "${word}".`
         : `${upper(plural)} cannot be "${word}"; they can be ${words.join(', ')}.`,
@@ -68,68 +68,69 @@ function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'statu
 
 function agentOf(subject: Subject, { agent }: Wish, tools: Tools): Pick<Query, 'agent'> {
   if (agent === undefined) return {};
-  if (!subject.hasAgent) throw new Refused(`${upper(subject.plural)} do not belong to an agent.`);
-  return { agent: named(agent, 'agent', tools.known.agents, tools) };
+  if (!subject.hasAgent) throw new RefusalError(`${upper(subject.plural)} do not belong to an agent.`);
+  return { agent: resolveName(agent, 'agent', tools.names.agents, tools) };
 }
 
-function queueOf(subject: Subject, { queue }: Wish, same: Draft | undefined, tools: Tools): Pick<Query, 'queue'> {
+function queueOf(subject: Subject, { queue }: Wish, base: Draft | undefined, tools: Tools): Pick<Query, 'queue'> {
   if (subject.name !== 'cases') {
-    if (queue !== undefined) throw new Refused(`${upper(subject.plural)} are not in a queue.`);
+    if (queue !== undefined) throw new RefusalError(`${upper(subject.plural)} are not in a queue.`);
     return {};
   }
-  if (queue !== undefined) return { queue: named(queue, 'queue', tools.known.queues, tools) };
-  return same === undefined ? wholeQueues(tools) : {};
+  if (queue !== undefined) return { queue: resolveName(queue, 'queue', tools.names.queues, tools) };
+  return base === undefined ? wholeQueues(tools) : {};
 }
 
 /** The queue of cases when the request does not name one. */
-function wholeQueues({ asker, known, statement }: Tools): Pick<Query, 'queue'> {
-  if (known.queues.length < 2 || /\ball (?:the )?(?:queues|cases)\b|\bby queue\b|\bper queue\b/.test(statement.words)) return {};
-  const chosen = asker.choose({ question: `"${statement.text}": which queue should the cases come from?`, header: 'Queue' }, [
+function wholeQueues({ asker, names, statement }: Tools): Pick<Query, 'queue'> {
+  if (names.queues.length < 2 || /\ball (?:the )?(?:queues|cases)\b|\bby queue\b|\bper queue\b/.test(statement.words)) return {};
+  const queue = asker.choose({ question: `"${statement.text}": which queue should the cases come from?`, header: 'Queue' }, [
     { label: 'All queues', value: undefined },
-    ...known.queues.slice(0, maxOptions).map((one) => ({ label: one.name, value: one })),
+    ...names.queues.slice(0, maxOptions).map((queue) => ({ label: queue.name, value: queue })),
   ]);
-  return chosen === undefined ? {} : { queue: { id: chosen.id, name: chosen.name } };
+  return queue === undefined ? {} : { queue: { id: queue.id, name: queue.name } };
 }
 
 /** The agent or queue with that name, or the one that is chosen instead. */
-function named(text: string, what: 'agent' | 'queue', all: readonly Named[], { asker, statement }: Tools): Named {
-  const found =
-    all.find(({ id, name }) => id === text || name === text) ?? all.find(({ name }) => name.toLowerCase() === text.toLowerCase());
-  if (found) return { id: found.id, name: found.name };
-  if (all.length === 0) throw new Refused(`There is no ${what} "${text}"; the team has no ${what}s yet.`);
+function resolveName(text: string, kind: 'agent' | 'queue', candidates: readonly Named[], { asker, statement }: Tools): Named {
+  const match =
+    candidates.find(({ id, name }) => id === text || name === text) ??
+    candidates.find(({ name }) => name.toLowerCase() === text.toLowerCase());
+  if (match) return { id: match.id, name: match.name };
+  if (candidates.length === 0) throw new RefusalError(`There is no ${kind} "${text}"; the team has no ${kind}s yet.`);
   // The likely one comes first, because a long list is cut off.
-  const likely = nearest(
+  const nearestName = nearest(
     text,
-    all.map(({ name }) => name),
+    candidates.map(({ name }) => name),
   );
-  const options = [...all].sort((a, b) => Number(b.name === likely) - Number(a.name === likely)).slice(0, maxOptions);
-  const chosen = asker.choose(
-    { question: `"${statement.text}": there is no ${what} "${text}". Which one do you mean?`, header: upper(what) },
-    options.map((one) => ({ label: one.name, value: one })),
+  const options = [...candidates].sort((a, b) => Number(b.name === nearestName) - Number(a.name === nearestName)).slice(0, maxOptions);
+  const choice = asker.choose(
+    { question: `"${statement.text}": there is no ${kind} "${text}". Which one do you mean?`, header: upper(kind) },
+    options.map((option) => ({ label: option.name, value: option })),
   );
-  return { id: chosen.id, name: chosen.name };
+  return { id: choice.id, name: choice.name };
 }
 
-function shapeOf(subject: Subject, wish: Wish, same: Draft | undefined, tools: Tools): { form: Form; by?: Field } {
+function shapeOf(subject: Subject, wish: Wish, base: Draft | undefined, tools: Tools): { form: Form; by?: Field } {
   // A list and a number show the things themselves, so they are grouped only on request.
-  const by = wish.form === 'list' || wish.form === 'number' ? wish.by : (wish.by ?? same?.by);
+  const by = wish.form === 'list' || wish.form === 'number' ? wish.by : (wish.by ?? base?.by);
   if (by !== undefined && !subject.fields.includes(by)) {
-    throw new Refused(`${upper(subject.plural)} cannot be counted by ${by}; they can be counted by ${subject.fields.join(', ')}.`);
+    throw new RefusalError(`${upper(subject.plural)} cannot be counted by ${by}; they can be counted by ${subject.fields.join(', ')}.`);
   }
-  const groupedForm = same?.by === undefined ? 'bars' : same.form;
-  const word = wish.form ?? (wish.by === undefined ? same?.form : groupedForm);
+  const groupedForm = base?.by === undefined ? 'bars' : base.form;
+  const word = wish.form ?? (wish.by === undefined ? base?.form : groupedForm);
   const form = formOf(word, by, tools);
   if (form === 'table' || form === 'number') return by === undefined || form === 'number' ? { form } : { form, by };
   const fields = form === 'line' ? subject.fields.filter((field) => timeFields.includes(field)) : subject.fields;
   if (by !== undefined && fields.includes(by)) return { form, by };
-  const chosen = tools.asker.choose(
+  const groupField = tools.asker.choose(
     {
       question: `"${tools.statement.text}": what should a ${form === 'line' ? 'line' : 'bar'} chart of ${subject.plural} count by?`,
       header: 'Count by',
     },
     fields.map((field) => ({ label: field, value: field })),
   );
-  return { form, by: chosen };
+  return { form, by: groupField };
 }
 
 function formOf(word: FormWord | undefined, by: Field | undefined, { asker, statement }: Tools): Form {

@@ -2,7 +2,7 @@
 import { ordinalPattern } from '../../words/ordinals.ts';
 import { markPattern, maskQuotes, type Quote } from '../../words/quotes.ts';
 import { boundaryOr, maskedStatements, normalized, type Statement, textOf } from '../../words/statements.ts';
-import { unclear } from './help.ts';
+import { notUnderstoodError } from './help.ts';
 import { readWish, type Wish } from './wish.ts';
 
 export type Command =
@@ -43,25 +43,25 @@ export function readStatements(message: string): Statement[] {
 
 /** The commands of a statement. @throws Refused */
 export function readCommands(statement: Statement): Command[] {
-  const whole = readOne(statement);
-  if (whole.command) return [whole.command];
-  const parts = maskedStatements(statement.spelled, statement.quotes, joint);
-  if (parts.length < 2) throw unclear(statement, whole.unknown);
+  const result = readOne(statement);
+  if (result.command) return [result.command];
+  const parts = maskedStatements(statement.original, statement.quotes, joint);
+  if (parts.length < 2) throw notUnderstoodError(statement, result.unknown);
   const commands: Command[] = [];
   let previous: Wish | undefined;
   for (const part of parts) {
     const { command, unknown } = readOne(part);
-    if (command === undefined) throw unclear(part, unknown);
+    if (command === undefined) throw notUnderstoodError(part, unknown);
     // "runs by status and by agent": the second wish repeats the subject and the filters of the first.
     const repeatsSubject = command.do === 'change' && command.reference === undefined && previous !== undefined;
-    const read: Command = repeatsSubject ? { do: 'add', wish: { ...sameThing(previous), ...command.wish }, statement: part } : command;
+    const read: Command = repeatsSubject ? { do: 'add', wish: { ...filtersOf(previous), ...command.wish }, statement: part } : command;
     previous = read.do === 'add' ? read.wish : undefined;
     commands.push(read);
   }
   return commands;
 }
 
-const sameThing = ({ subject, type, period, statuses, agent, queue }: Wish = {}): Wish => ({
+const filtersOf = ({ subject, type, period, statuses, agent, queue }: Wish = {}): Wish => ({
   ...(subject && { subject }),
   ...(type && { type }),
   ...(period && { period }),
@@ -71,32 +71,38 @@ const sameThing = ({ subject, type, period, statuses, agent, queue }: Wish = {})
 });
 
 function readOne(statement: Statement): { command?: Command; unknown: string[] } {
-  const { spelled } = statement;
-  const understood = (command: Command) => ({ command, unknown: [] });
-  const titled = title.exec(spelled)?.[1];
-  if (titled !== undefined && isOneText(titled)) return understood({ do: 'title', title: textOf(statement, titled) });
-  const written = text.exec(spelled)?.[1];
-  if (written !== undefined && isOneText(written)) return understood({ do: 'text', text: textOf(statement, written) });
-  if (clear.test(spelled)) return understood({ do: 'clear' });
-  const moved = move.exec(spelled);
-  if (moved)
-    return understood({ do: 'move', reference: moved[1] as string, to: places[(moved[2] as string).toLowerCase()] ?? 'last', statement });
-  const removed = remove.exec(spelled)?.[1];
-  if (removed !== undefined && !/\s(?:and|plus)\s|,/.test(removed)) return understood({ do: 'remove', reference: removed, statement });
-  const changed = change.exec(spelled);
-  if (changed) {
-    const last = changed.at(-1) as string;
-    const words = (changed[1] ?? changed.at(-2)) as string;
+  const { original } = statement;
+  const result = (command: Command) => ({ command, unknown: [] });
+  const titleText = title.exec(original)?.[1];
+  if (titleText !== undefined && isOneText(titleText)) return result({ do: 'title', title: textOf(statement, titleText) });
+  const partText = text.exec(original)?.[1];
+  if (partText !== undefined && isOneText(partText)) return result({ do: 'text', text: textOf(statement, partText) });
+  if (clear.test(original)) return result({ do: 'clear' });
+  const moveMatch = move.exec(original);
+  if (moveMatch)
+    return result({
+      do: 'move',
+      reference: moveMatch[1] as string,
+      to: places[(moveMatch[2] as string).toLowerCase()] ?? 'last',
+      statement,
+    });
+  const removedPart = remove.exec(original)?.[1];
+  if (removedPart !== undefined && !/\s(?:and|plus)\s|,/.test(removedPart))
+    return result({ do: 'remove', reference: removedPart, statement });
+  const changeMatch = change.exec(original);
+  if (changeMatch) {
+    const last = changeMatch.at(-1) as string;
+    const words = (changeMatch[1] ?? changeMatch.at(-2)) as string;
     const target = /^(?:it|this|that|these|(?:the )?selected\b.*)$/i.test(words) ? undefined : words;
     const { wish, unknown } = readWish(statement, last.toLowerCase());
     if (unknown.length === 0 && wish.subject === undefined && hasWish(wish))
-      return understood({ do: 'change', reference: target, wish, statement });
+      return result({ do: 'change', reference: target, wish, statement });
   }
-  const instead = /\s+instead$/i.test(spelled);
+  const isReplacement = /\s+instead$/i.test(original);
   const { wish, unknown } = readWish(statement, statement.words.replace(/\s+instead$/, ''));
   if (unknown.length > 0 || !hasWish(wish)) return { unknown };
-  if (wish.subject === undefined || instead) return understood({ do: 'change', reference: undefined, wish, statement });
-  return understood({ do: 'add', wish, statement });
+  if (wish.subject === undefined || isReplacement) return result({ do: 'change', reference: undefined, wish, statement });
+  return result({ do: 'add', wish, statement });
 }
 
 const places: Record<string, 'up' | 'down' | 'first' | 'last'> = {

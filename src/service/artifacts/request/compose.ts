@@ -5,13 +5,13 @@
  */
 import type { SelectedElement } from '../../../interface/types.ts';
 import { Asker } from '../../words/asking.ts';
-import { limitParts, type Outcome, Refused, unfinished } from '../../words/outcome.ts';
+import { limitParts, type Outcome, RefusalError, unfinishedOutcome } from '../../words/outcome.ts';
 import { type Block, type DataBlock, maxBlocks, type PageSpec } from '../page.ts';
 import { titleOf } from '../subjects.ts';
-import { blockFrom, type KnownNames } from './blocks.ts';
+import { blockFrom, type TeamNames } from './blocks.ts';
 import { type Command, readCommands, readStatements } from './commands.ts';
 import { nothingRequested } from './help.ts';
-import { nameOf, type Place, referred } from './references.ts';
+import { nameOf, type Place, resolveReference } from './references.ts';
 
 export interface Request {
   message: string;
@@ -19,7 +19,7 @@ export interface Request {
   /** The answers by question text. */
   answers: Readonly<Record<string, string>>;
   selected: SelectedElement | undefined;
-  known: KnownNames;
+  names: TeamNames;
 }
 
 export type Composed = Outcome<{ status: 'composed'; page: PageSpec; changes: string[] }>;
@@ -39,7 +39,7 @@ export function compose(request: Request): Composed {
     for (const command of commands) work.carryOut(command);
     return { status: 'composed', page: work.page(), changes: work.changes };
   } catch (error) {
-    return unfinished(error);
+    return unfinishedOutcome(error);
   }
 }
 
@@ -49,7 +49,7 @@ class Work {
   readonly #asker: Asker;
   #blocks: Block[];
   #title: string;
-  #titled: boolean;
+  #hasOwnTitle: boolean;
   #next: number;
 
   constructor(request: Request) {
@@ -58,14 +58,14 @@ class Work {
     this.#asker = new Asker(request.answers);
     this.#blocks = [...blocks];
     this.#title = title;
-    this.#titled = titled;
+    this.#hasOwnTitle = titled;
     this.#next = next;
   }
 
   page(): PageSpec {
     const first = this.#blocks.find((block): block is DataBlock => block.kind === 'data');
-    const title = this.#titled || first === undefined ? this.#title : titleOf(first).slice(0, maxTitleLength);
-    return { title, titled: this.#titled, blocks: this.#blocks, next: this.#next };
+    const title = this.#hasOwnTitle || first === undefined ? this.#title : titleOf(first).slice(0, maxTitleLength);
+    return { title, titled: this.#hasOwnTitle, blocks: this.#blocks, next: this.#next };
   }
 
   carryOut(command: Command): void {
@@ -84,47 +84,47 @@ class Work {
         this.#add({ kind: 'data', ...blockFrom(command.wish, undefined, { ...this.#tools(), statement: command.statement }) });
         return;
       case 'change': {
-        const old = referred(this.#place(), command.statement, command.reference);
+        const old = resolveReference(this.#place(), command.statement, command.reference);
         if (old.kind === 'text')
-          throw new Refused(`"${command.statement.text}" refers to a text, which has no figures to show in another form.`);
+          throw new RefusalError(`"${command.statement.text}" refers to a text, which has no figures to show in another form.`);
         const tools = { ...this.#tools(), statement: command.statement };
-        const changed: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.wish, old, tools) };
-        this.#blocks = this.#blocks.map((block) => (block === old ? changed : block));
-        const same = titleOf(old) === titleOf(changed);
-        this.changes.push(`Changed "${titleOf(old)}" to ${same ? formNames[changed.form] : described(changed)}.`);
+        const newBlock: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.wish, old, tools) };
+        this.#blocks = this.#blocks.map((block) => (block === old ? newBlock : block));
+        const hasSameTitle = titleOf(old) === titleOf(newBlock);
+        this.changes.push(`Changed "${titleOf(old)}" to ${hasSameTitle ? formNames[newBlock.form] : describeBlock(newBlock)}.`);
         return;
       }
       case 'remove': {
-        const old = referred(this.#place(), command.statement, command.reference);
+        const old = resolveReference(this.#place(), command.statement, command.reference);
         this.#blocks = this.#blocks.filter((block) => block !== old);
         this.changes.push(`Removed ${phraseFor(old)}.`);
         return;
       }
       case 'move':
-        this.#move(referred(this.#place(), command.statement, command.reference), command.to);
+        this.#move(resolveReference(this.#place(), command.statement, command.reference), command.to);
     }
   }
 
   #setTitle(title: string): void {
-    if (title === '' || [...title].length > maxTitleLength) throw new Refused(`A title must have 1 to ${maxTitleLength} characters.`);
+    if (title === '' || [...title].length > maxTitleLength) throw new RefusalError(`A title must have 1 to ${maxTitleLength} characters.`);
     this.#title = title;
-    this.#titled = true;
+    this.#hasOwnTitle = true;
     this.changes.push(`The title is "${title}".`);
   }
 
   #add(block: Omit<DataBlock, 'id'> | { kind: 'text'; text: string }): void {
-    if (this.#blocks.length >= maxBlocks) throw new Refused(`A page can have at most ${maxBlocks} parts. Remove some first.`);
-    const added = { id: `part-${this.#next}`, ...block } as Block;
+    if (this.#blocks.length >= maxBlocks) throw new RefusalError(`A page can have at most ${maxBlocks} parts. Remove some first.`);
+    const newBlock = { id: `part-${this.#next}`, ...block } as Block;
     this.#next += 1;
-    this.#blocks.push(added);
-    this.changes.push(`Added ${added.kind === 'data' ? described(added) : phraseFor(added)}.`);
+    this.#blocks.push(newBlock);
+    this.changes.push(`Added ${newBlock.kind === 'data' ? describeBlock(newBlock) : phraseFor(newBlock)}.`);
   }
 
   #move(block: Block, to: 'up' | 'down' | 'first' | 'last'): void {
     const from = this.#blocks.indexOf(block);
     const blocks = this.#blocks.filter((other) => other !== block);
-    const at = { up: Math.max(0, from - 1), down: from + 1, first: 0, last: blocks.length }[to];
-    blocks.splice(at, 0, block);
+    const index = { up: Math.max(0, from - 1), down: from + 1, first: 0, last: blocks.length }[to];
+    blocks.splice(index, 0, block);
     this.#blocks = blocks;
     this.changes.push(`Moved ${phraseFor(block)}.`);
   }
@@ -134,20 +134,20 @@ class Work {
   }
 
   #tools() {
-    return { asker: this.#asker, known: this.#request.known };
+    return { asker: this.#asker, names: this.#request.names };
   }
 }
 
-const quoted = (name: string): string => (name.includes('"') ? name : `"${name}"`);
+const quote = (name: string): string => (name.includes('"') ? name : `"${name}"`);
 
 /** A part as it appears within a sentence: `the text "Dear all"`. */
 const phraseFor = (block: Block): string => {
   const name = nameOf(block);
-  return block.kind === 'text' ? `the ${name.charAt(0).toLowerCase()}${name.slice(1)}` : quoted(name);
+  return block.kind === 'text' ? `the ${name.charAt(0).toLowerCase()}${name.slice(1)}` : quote(name);
 };
 
 const formNames = { table: 'a table', bars: 'a bar chart', line: 'a line chart', number: 'a number' } as const;
 
 /** `"Runs by status" as a bar chart` */
-const described = (block: DataBlock): string =>
+const describeBlock = (block: DataBlock): string =>
   `"${titleOf(block)}"${block.query.subject === 'usage' ? '' : ` as ${formNames[block.form]}`}`;

@@ -4,7 +4,7 @@ import { shorten } from '../../../base/values.ts';
 import type { SelectedElement } from '../../../interface/types.ts';
 import type { Asker } from '../../words/asking.ts';
 import { ordinalPattern, positionOf } from '../../words/ordinals.ts';
-import { Refused } from '../../words/outcome.ts';
+import { RefusalError } from '../../words/outcome.ts';
 import { type Statement, textOf } from '../../words/statements.ts';
 import { type Block, timeFields } from '../page.ts';
 import { titleOf } from '../subjects.ts';
@@ -23,43 +23,43 @@ const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one
 export const nameOf = (block: Block): string => (block.kind === 'data' ? titleOf(block) : `Text "${shorten(block.text, 40)}"`);
 
 /** The block that words refer to; without words, the selected or the only block. @throws Open, Refused */
-export function referred(place: Place, statement: Statement, reference: string | undefined): Block {
+export function resolveReference(place: Place, statement: Statement, reference: string | undefined): Block {
   const { blocks } = place;
-  if (blocks.length === 0) throw new Refused(`The page is still empty, so "${statement.text}" does not refer to anything.`);
+  if (blocks.length === 0) throw new RefusalError(`The page is still empty, so "${statement.text}" does not refer to anything.`);
   const words = (reference ?? 'it').toLowerCase().trim();
-  if (/^(?:it|this|that|these|(?:the )?selected\b.*)$/.test(words)) return pointedAt(place, statement, reference);
+  if (/^(?:it|this|that|these|(?:the )?selected\b.*)$/.test(words)) return blockInFocus(place, statement, reference);
   const ordinal = nth.exec(words)?.[1];
   const position = ordinal === undefined ? numbered.exec(words)?.[1] : positionOf(ordinal);
   if (position !== undefined) {
-    const found = blocks[position === -1 ? blocks.length - 1 : Number(position) - 1];
-    if (found) return found;
-    throw new Refused(`The page has ${pluralize(blocks.length, 'part')}; there is no number ${position}.`);
+    const block = blocks[position === -1 ? blocks.length - 1 : Number(position) - 1];
+    if (block) return block;
+    throw new RefusalError(`The page has ${pluralize(blocks.length, 'part')}; there is no number ${position}.`);
   }
   const terms = textOf(statement, reference as string)
     .toLowerCase()
     .split(/[^\p{L}\p{N}-]+/u)
     .filter((word) => word !== '' && !filler.has(word));
-  const found = blocks.filter((block) => terms.every((word) => describes(block, word)));
-  return oneOf(place, statement, found);
+  const matches = blocks.filter((block) => terms.every((word) => describes(block, word)));
+  return chooseBlock(place, statement, matches);
 }
 
-function pointedAt(place: Place, statement: Statement, reference: string | undefined): Block {
+function blockInFocus(place: Place, statement: Statement, reference: string | undefined): Block {
   const { blocks, selected } = place;
-  const found = selected === undefined ? undefined : selectedBlock(blocks, selected);
+  const block = selected === undefined ? undefined : selectedBlock(blocks, selected);
   // A change that does not name a part can only concern figures.
-  return found ?? oneOf(place, statement, reference === undefined ? blocks.filter(({ kind }) => kind === 'data') : blocks);
+  return block ?? chooseBlock(place, statement, reference === undefined ? blocks.filter(({ kind }) => kind === 'data') : blocks);
 }
 
-function oneOf({ blocks, asker }: Place, statement: Statement, found: readonly Block[]): Block {
-  if (found.length === 1) return found[0] as Block;
-  if (found.length === 0) {
-    throw new Refused(
-      `No part of the page matches "${statement.text}". Its parts are: ${blocks.map((block, at) => `${at + 1}. ${nameOf(block)}`).join('; ')}.`,
+function chooseBlock({ blocks, asker }: Place, statement: Statement, matches: readonly Block[]): Block {
+  if (matches.length === 1) return matches[0] as Block;
+  if (matches.length === 0) {
+    throw new RefusalError(
+      `No part of the page matches "${statement.text}". Its parts are: ${blocks.map((block, index) => `${index + 1}. ${nameOf(block)}`).join('; ')}.`,
     );
   }
   return asker.choose(
     { question: `"${statement.text}": which part of the page do you mean?`, header: 'Part' },
-    found.map((block) => ({ label: `${blocks.indexOf(block) + 1}. ${nameOf(block)}`, value: block })),
+    matches.map((block) => ({ label: `${blocks.indexOf(block) + 1}. ${nameOf(block)}`, value: block })),
   );
 }
 

@@ -77,18 +77,18 @@ class Reader {
   }
 
   /** Removes the first match of a phrase. An invalid phrase is not removed, so that its words are reported as unknown. */
-  take(pattern: RegExp, isValid: (found: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
-    const found = pattern.exec(this.#rest);
-    if (found === null || !isValid(found)) return undefined;
-    this.#rest = `${this.#rest.slice(0, found.index)} ${this.#rest.slice(found.index + found[0].length)}`;
-    return found;
+  take(pattern: RegExp, isValid: (match: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
+    const match = pattern.exec(this.#rest);
+    if (match === null || !isValid(match)) return undefined;
+    this.#rest = `${this.#rest.slice(0, match.index)} ${this.#rest.slice(match.index + match[0].length)}`;
+    return match;
   }
 
   /** Removes `of agent "X"`. */
   name(kind: 'agent' | 'queue', use: (text: string) => void): void {
-    const found =
+    const match =
       this.take(new RegExp(`\\b(?:of|for|from|in) (?:the )?${kind} ${name}`)) ?? this.take(new RegExp(`\\b${kind} (${markPattern})`));
-    if (found) use(originalText(this.#statement, found[1] as string));
+    if (match) use(originalText(this.#statement, match[1] as string));
   }
 
   unknownWords(): string[] {
@@ -102,10 +102,10 @@ class Reader {
 }
 
 function readField(reader: Reader, wish: Wish): void {
-  const by = reader.take(
+  const field = reader.take(
     /\b(?:(?:grouped|broken down|split|counted) )?(?:by|per|for each|for every|each) (?:the )?(status|agent|source|type|kind|event|priority|queue|hour|day|week|month)(?:e?s)?\b/,
   );
-  if (by) wish.by = (by[1] === 'kind' ? 'type' : by[1]) as Field;
+  if (field) wish.by = (field[1] === 'kind' ? 'type' : field[1]) as Field;
   else if (reader.take(/\bover time\b/)) wish.by = 'day';
   else {
     const adverb = reader.take(/\b(hourly|daily|weekly|monthly)\b/)?.[1];

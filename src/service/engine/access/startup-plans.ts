@@ -12,9 +12,9 @@ export interface StartupPlans {
 }
 
 /** Stores the plans. Throws AopsError `team_not_found`, and then stores none of them. */
-export async function savePlans(store: Store, options: StartupPlans, own: { teamId: string; now: string }): Promise<void> {
+export async function savePlans(store: Store, options: StartupPlans, service: { teamId: string; now: string }): Promise<void> {
   await store.transaction().execute(async (trx) => {
-    if (options.plan !== undefined) await savePlan(trx, own.teamId, options.plan, own.now);
+    if (options.plan !== undefined) await savePlan(trx, service.teamId, options.plan, service.now);
     for (const [word, plan] of options.teamPlans ?? []) {
       const team = (await findTeamNamed(trx, word)) ?? (await findTeam(trx, word));
       if (team === undefined)
@@ -23,7 +23,7 @@ export async function savePlans(store: Store, options: StartupPlans, own: { team
           exit: exitCodes.notFound,
           hint: 'Start the service without that plan, and create the team with `aops local team create`.',
         });
-      await savePlan(trx, team.id, plan, own.now);
+      await savePlan(trx, team.id, plan, service.now);
     }
   });
 }

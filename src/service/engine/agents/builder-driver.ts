@@ -132,7 +132,7 @@ async function write(
 }
 
 async function change(trx: Queries, run: BuilderRunRow, changes: Partial<Omit<BuilderRunsTable, 'id'>>): Promise<BuilderRunRow> {
-  const changed = await changeBuilderRun(trx, run.id, ['running'], changes as never);
-  if (changed === undefined) throw new BuildLostError();
-  return changed;
+  const changedRow = await changeBuilderRun(trx, run.id, ['running'], changes as never);
+  if (changedRow === undefined) throw new BuildLostError();
+  return changedRow;
 }

@@ -45,7 +45,7 @@ export async function generateRevision(
   { teamId, buildId }: Revision,
   prompt: string,
 ): Promise<BuilderRunRow> {
-  const started = await engine.store.transaction().execute(async (trx) => {
+  const startedRun = await engine.store.transaction().execute(async (trx) => {
     const build = await findBuild(trx, teamId, buildId);
     if (build === undefined) throw notFound('revision', buildId);
     await requireNoBuilderRun(trx, build.id);
@@ -78,19 +78,19 @@ export async function generateRevision(
     return run;
   });
   engine.worker.wake();
-  return started;
+  return startedRun;
 }
 
 /** Throws 409 `builder_run_active` if a builder run has not ended, because its proposal is for the revision in its current state. */
 export async function requireNoBuilderRun(db: Queries, buildId: string): Promise<void> {
-  const active = await activeBuilderRun(db, buildId);
-  if (active === undefined) return;
+  const activeRun = await activeBuilderRun(db, buildId);
+  if (activeRun === undefined) return;
   const advice =
-    active.status === 'waiting_for_approve' ? 'Accept, decline, or discard it first.' : 'Wait until it ends, or discard it first.';
+    activeRun.status === 'waiting_for_approve' ? 'Accept, decline, or discard it first.' : 'Wait until it ends, or discard it first.';
   throw new ServiceError(
     409,
     'builder_run_active',
-    `A builder run is active on this revision: ${active.id} is ${active.status}. ${advice}`,
+    `A builder run is active on this revision: ${activeRun.id} is ${activeRun.status}. ${advice}`,
   );
 }
 
@@ -115,7 +115,7 @@ export async function answerBuilderRun(
   { teamId, builderRunId }: { teamId: string; builderRunId: string },
   body: { answers: Record<string, string>; request_id?: string },
 ): Promise<BuilderRunRow> {
-  const answered = await engine.store.transaction().execute(async (trx) => {
+  const answeredRun = await engine.store.transaction().execute(async (trx) => {
     const run = await findBuilderRun(trx, teamId, builderRunId);
     if (run === undefined) throw notFound('builder run', builderRunId);
     const request = run.questions === null ? undefined : (JSON.parse(run.questions) as HumanRequest);
@@ -134,7 +134,7 @@ export async function answerBuilderRun(
     const answers = { ...(JSON.parse(run.answers) as object), ...(answer.type === 'question' ? answer.answers : {}) };
     const now = engine.clock.now();
     await enqueueJob(trx, { kind: jobKinds.builderRun, subjectId: run.id, dueAt: now });
-    return settled(
+    return requireRow(
       await changeBuilderRun(trx, run.id, ['waiting_for_input'], {
         status: 'running',
         phase: null,
@@ -147,7 +147,7 @@ export async function answerBuilderRun(
     );
   });
   engine.worker.wake();
-  return answered;
+  return answeredRun;
 }
 
 /**
@@ -160,7 +160,7 @@ export async function acceptRevision(
   guard: ReviewGuard,
 ): Promise<BuilderRunRow> {
   return engine.store.transaction().execute(async (trx) => {
-    const run = await reviewed(trx, revision, guard);
+    const run = await requireReviewable(trx, revision, guard);
     const config = run.proposed_config as string;
     procedureOf(engine.runtimes, JSON.parse(config) as RevisionConfig);
     const now = isoTime(engine.clock.now());
@@ -172,14 +172,14 @@ export async function acceptRevision(
 /** Leaves the revision unchanged. Throws like `acceptRevision`. */
 export async function declineRevision(engine: HasStore & HasClock, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
   return engine.store.transaction().execute(async (trx) => {
-    const run = await reviewed(trx, revision, guard);
+    const run = await requireReviewable(trx, revision, guard);
     return end(trx, run, { status: 'cancelled', resolution: 'declined', now: isoTime(engine.clock.now()) });
   });
 }
 
 /** Cancels a builder run, whatever it is doing. Throws 404, 409 `builder_run_not_active`. */
 export async function discardRevision(engine: HasStore & HasClock & HasWorker, revision: Revision): Promise<BuilderRunRow> {
-  const discarded = await engine.store.transaction().execute(async (trx) => {
+  const discardedRun = await engine.store.transaction().execute(async (trx) => {
     const run = await latestOf(trx, revision);
     if (!(activeBuilderStatuses as readonly string[]).includes(run.status)) {
       throw new ServiceError(
@@ -191,8 +191,8 @@ export async function discardRevision(engine: HasStore & HasClock & HasWorker, r
     await revokeJob(trx, jobKinds.builderRun, run.id);
     return end(trx, run, { status: 'cancelled', resolution: 'discarded', now: isoTime(engine.clock.now()) });
   });
-  engine.worker.abort(jobKinds.builderRun, discarded.id, 'stopped');
-  return discarded;
+  engine.worker.abort(jobKinds.builderRun, discardedRun.id, 'stopped');
+  return discardedRun;
 }
 
 /** Removes the builder runs of an agent within a transaction. Pass the IDs to `abortBuilders` after the commit. */
@@ -216,18 +216,18 @@ export async function latestOf(db: Queries, { teamId, buildId }: Revision): Prom
   throw new ServiceError(404, 'builder_run_not_found', 'This revision has never had a builder run.');
 }
 
-async function reviewed(trx: Queries, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
+async function requireReviewable(trx: Queries, revision: Revision, guard: ReviewGuard): Promise<BuilderRunRow> {
   const run = await latestOf(trx, revision);
   checkGuard(run, guard);
   if (run.status === 'waiting_for_approve') return run;
-  const why = {
+  const state = {
     running: 'has not proposed anything yet',
     waiting_for_input: 'is waiting for answers to its questions',
     completed: 'was already accepted',
     cancelled: `was ${run.resolution ?? 'cancelled'}`,
     failed: 'failed, so there is no proposal',
   }[run.status];
-  throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run ${why}.`);
+  throw new ServiceError(409, 'builder_run_not_waiting_for_approve', `The builder run ${state}.`);
 }
 
 /** Refuses a review of an outdated builder run, and reports what has changed. */
@@ -239,8 +239,8 @@ function checkGuard(run: BuilderRunRow, { builder_run_id: id, expected_started_a
     details.push({ path: 'expected_started_at', message: `is now ${run.started_at ?? 'null'}: the builder run has started over` });
   }
   if (details.length === 0) return;
-  const what = details[0]?.path === 'builder_run_id' ? 'another builder run has taken its place' : 'it was answered and has started over';
-  throw new ServiceError(409, 'builder_run_changed', `The builder run is not the one that was reviewed: ${what}.`, { details });
+  const reason = details[0]?.path === 'builder_run_id' ? 'another builder run has taken its place' : 'it was answered and has started over';
+  throw new ServiceError(409, 'builder_run_changed', `The builder run is not the one that was reviewed: ${reason}.`, { details });
 }
 
 const instant = (text: string | null): number | null => (text === null ? null : Date.parse(text));
@@ -250,13 +250,13 @@ async function end(
   run: BuilderRunRow,
   { now, ...changes }: { status: 'completed' | 'cancelled'; resolution: 'accepted' | 'declined' | 'discarded'; now: string },
 ): Promise<BuilderRunRow> {
-  return settled(
+  return requireRow(
     await changeBuilderRun(trx, run.id, [run.status], { ...changes, phase: null, questions: null, completed_at: now, updated_at: now }),
   );
 }
 
 /** A row that was read in the same transaction cannot have changed in the meantime. */
-function settled(row: BuilderRunRow | undefined): BuilderRunRow {
+function requireRow(row: BuilderRunRow | undefined): BuilderRunRow {
   if (row === undefined) throw new Error('the builder run has changed within the transaction');
   return row;
 }

@@ -16,18 +16,22 @@ export interface RubricDraft {
 
 /** Adds a rubric. Throws 409 `rubric_exists` if another one has the title, 400 `too_many_rubrics`. */
 export async function createRubric(trx: Queries, scope: RubricScope, draft: RubricDraft, now: string): Promise<RubricRow> {
-  const existing = await listRubrics(trx, scope);
-  requireFreeTitle(existing, draft.title);
-  if (existing.length >= maxRubrics) throw tooMany();
-  return insert(trx, scope, draft, { slug: freeSlug(draft.title, existing), sortOrder: (existing.at(-1)?.sort_order ?? 0) + 1, now });
+  const existingRubrics = await listRubrics(trx, scope);
+  requireFreeTitle(existingRubrics, draft.title);
+  if (existingRubrics.length >= maxRubrics) throw tooMany();
+  return insert(trx, scope, draft, {
+    slug: freeSlug(draft.title, existingRubrics),
+    sortOrder: (existingRubrics.at(-1)?.sort_order ?? 0) + 1,
+    now,
+  });
 }
 
 /** Changes a rubric. It keeps its slug, which results refer to. Throws 409 `rubric_exists` if another one has the title. */
 export async function updateRubric(trx: Queries, rubric: RubricRow, changes: Partial<RubricDraft>, now: string): Promise<RubricRow> {
   const { title = rubric.title, description = rubric.description } = changes;
   if (titleKey(title) !== titleKey(rubric.title)) {
-    const all = await listRubrics(trx, { agentId: rubric.agent_id, buildId: rubric.build_id });
-    requireFreeTitle(all, title);
+    const allRubrics = await listRubrics(trx, { agentId: rubric.agent_id, buildId: rubric.build_id });
+    requireFreeTitle(allRubrics, title);
   }
   return updateRubricRow(trx, rubric.id, { title, description, updated_at: now });
 }
@@ -36,10 +40,10 @@ export async function updateRubric(trx: Queries, rubric: RubricRow, changes: Par
 export async function replaceRubrics(trx: Queries, scope: RubricScope, drafts: readonly RubricDraft[], now: string): Promise<RubricRow[]> {
   if (drafts.length > maxRubrics) throw tooMany();
   const keys = drafts.map(({ title }) => titleKey(title));
-  const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index);
-  if (repeated >= 0) {
-    throw new ServiceError(400, 'rubric_repeated', `Two rubrics have the title "${drafts[repeated]?.title}".`, {
-      details: [{ path: `rubrics.${repeated}.title`, message: 'appears twice' }],
+  const repeatedIndex = keys.findIndex((key, index) => keys.indexOf(key) < index);
+  if (repeatedIndex >= 0) {
+    throw new ServiceError(400, 'rubric_repeated', `Two rubrics have the title "${drafts[repeatedIndex]?.title}".`, {
+      details: [{ path: `rubrics.${repeatedIndex}.title`, message: 'appears twice' }],
     });
   }
   const byKey = new Map<string, RubricRow>();
@@ -58,9 +62,9 @@ export async function replaceRubrics(trx: Queries, scope: RubricScope, drafts: r
   return listRubrics(trx, scope);
 }
 
-function requireFreeTitle(existing: readonly RubricRow[], title: string): void {
-  const same = existing.find((other) => titleKey(other.title) === titleKey(title));
-  if (same !== undefined) throw new ServiceError(409, 'rubric_exists', `There is already a rubric "${same.title}" (${same.id}).`);
+function requireFreeTitle(existingRubrics: readonly RubricRow[], title: string): void {
+  const match = existingRubrics.find((rubric) => titleKey(rubric.title) === titleKey(title));
+  if (match !== undefined) throw new ServiceError(409, 'rubric_exists', `There is already a rubric "${match.title}" (${match.id}).`);
 }
 
 const insert = (
@@ -95,9 +99,9 @@ function titleKey(title: string): string {
 }
 
 /** The slug of a new rubric. Renamed rubrics still occupy their first one. */
-function freeSlug(title: string, existing: readonly RubricRow[]): string {
-  const [first, taken] = [titleKey(title), new Set(existing.map(({ slug }) => slug))];
+function freeSlug(title: string, existingRubrics: readonly RubricRow[]): string {
+  const [first, slugs] = [titleKey(title), new Set(existingRubrics.map(({ slug }) => slug))];
   let slug = first;
-  for (let number = 2; taken.has(slug); number += 1) slug = `${first}-${number}`;
+  for (let number = 2; slugs.has(slug); number += 1) slug = `${first}-${number}`;
   return slug;
 }

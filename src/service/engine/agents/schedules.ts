@@ -57,7 +57,7 @@ export async function createSchedule(
     enabled: body.enabled ? 1 : 0,
     ...times,
     source: 'api',
-    task: filled(body.task),
+    task: textOrNull(body.task),
     recurring: flag(body.recurring),
     next_at: null,
     last_run_at: null,
@@ -80,20 +80,20 @@ export async function createSchedule(
 export async function updateSchedule(
   engine: HasClock,
   trx: Queries,
-  at: { agentId: string; scheduleId: string },
+  ids: { agentId: string; scheduleId: string },
   body: Body<'updateSchedule'>,
 ): Promise<ListedSchedule> {
-  const schedule = await findSchedule(trx, at.agentId, at.scheduleId);
-  if (schedule === undefined) throw notFound('schedule', at.scheduleId);
-  const stays = body.frequency === undefined || body.frequency === schedule.frequency;
+  const schedule = await findSchedule(trx, ids.agentId, ids.scheduleId);
+  if (schedule === undefined) throw notFound('schedule', ids.scheduleId);
+  const keepsFrequency = body.frequency === undefined || body.frequency === schedule.frequency;
   const { frequency, timezone } = schedule;
-  const times = checkedTimes({ ...(stays ? timesOf(schedule) : { ...noTimes, frequency, timezone }), ...defined(body) });
+  const times = checkedTimes({ ...(keepsFrequency ? timesOf(schedule) : { ...noTimes, frequency, timezone }), ...defined(body) });
   const enabled = body.enabled ?? schedule.enabled === 1;
   const now = engine.clock.now();
   await updateScheduleRow(trx, schedule.id, {
     ...times,
     enabled: enabled ? 1 : 0,
-    task: body.task === undefined ? schedule.task : filled(body.task),
+    task: body.task === undefined ? schedule.task : textOrNull(body.task),
     recurring: body.recurring === undefined ? schedule.recurring : flag(body.recurring),
     ...(body.enabled === true ? { ...cleanRecord, auto_disabled_at: null, auto_disabled_reason: null } : {}),
     updated_at: isoTime(now),
@@ -103,7 +103,7 @@ export async function updateSchedule(
     await updateScheduleRow(trx, schedule.id, { next_at: null });
     await revokeJob(trx, jobKinds.schedule, schedule.id);
   } else if (!sameTimes || schedule.next_at === null) await plan(trx, schedule.id, times, now);
-  return (await findSchedule(trx, at.agentId, schedule.id)) as ListedSchedule;
+  return (await findSchedule(trx, ids.agentId, schedule.id)) as ListedSchedule;
 }
 
 /** Removes all schedules of an agent, or one of them, within a transaction. Throws 404 `schedule_not_found` for an unknown one. */
@@ -125,8 +125,8 @@ async function fireSchedule(engine: HasStore & HasClock & HasLog & HasRuntimes &
     if (schedule === undefined || instant === undefined) return void (await releaseJob(trx, job, { status: 'done' }));
     // The clock has been set back since then.
     if (instant > now) return void (await releaseJob(trx, job, { status: 'queued', dueAt: instant }));
-    const once = schedule.recurring === 0;
-    const next = once ? null : (nextTime(timesOf(schedule), now) ?? null);
+    const isOnce = schedule.recurring === 0;
+    const next = isOnce ? null : (nextTime(timesOf(schedule), now) ?? null);
     await updateScheduleRow(trx, schedule.id, { next_at: next });
     const enabled = await start(engine, trx, schedule, next === null);
     await releaseJob(trx, job, enabled && next !== null ? { status: 'queued', dueAt: next } : { status: 'done' });
@@ -226,6 +226,6 @@ function checkedTimes(fields: ScheduleTimes): ScheduleTimes {
 
 const defined = <T extends object>(values: T): T =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
-const filled = (text: string | null | undefined): string | null =>
+const textOrNull = (text: string | null | undefined): string | null =>
   text === undefined || text === null || text.trim() === '' ? null : text;
 const flag = (value: boolean | null | undefined): Flag | null => (value === undefined || value === null ? null : value ? 1 : 0);

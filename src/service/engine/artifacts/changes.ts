@@ -14,7 +14,7 @@ import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 import { type Reader, requireArtifact } from './access.ts';
 import { maxRevisions } from './driver.ts';
-import { artifactEmpty, requireIdle, settled } from './generation.ts';
+import { artifactEmpty, requireIdle, requireRow } from './generation.ts';
 import { planRefresh } from './schedule.ts';
 
 /** Renames an artifact, or changes how often it is refreshed. Throws 404, 403. */
@@ -29,7 +29,7 @@ export async function updateArtifact(
     const now = engine.clock.now();
     const { title, refresh_frequency: frequency } = body;
     const next = frequency === undefined ? artifact.next_refresh_at : await planRefresh(trx, artifact.id, frequency, now);
-    return settled(
+    return requireRow(
       await changeArtifact(trx, artifact.id, {
         title: title ?? artifact.title,
         refresh_frequency: frequency === undefined ? artifact.refresh_frequency : frequency,
@@ -51,7 +51,7 @@ export async function publishArtifact(
 ): Promise<ArtifactRow> {
   return engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'manage');
-    return settled(
+    return requireRow(
       await changeArtifact(trx, artifact.id, {
         visibility: body.visibility,
         publish_permission: body.permission ?? artifact.publish_permission,
@@ -88,7 +88,7 @@ export async function duplicateArtifact(engine: HasStore & HasClock, reader: Rea
       ...freshArtifact(now),
     });
     const revision = await keep(trx, copy, { spec: current.spec, content: current.content, created_at: now });
-    return settled(await changeArtifact(trx, copy.id, { current_revision_id: revision.id }));
+    return requireRow(await changeArtifact(trx, copy.id, { current_revision_id: revision.id }));
   });
 }
 
@@ -102,11 +102,11 @@ export async function restoreRevision(
   return engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     requireIdle(artifact);
-    const earlier = await findArtifactRevision(trx, artifact.id, revisionId);
-    if (earlier === undefined) throw notFound('revision', revisionId);
-    if (earlier.id === artifact.current_revision_id) return earlier;
+    const sourceRevision = await findArtifactRevision(trx, artifact.id, revisionId);
+    if (sourceRevision === undefined) throw notFound('revision', revisionId);
+    if (sourceRevision.id === artifact.current_revision_id) return sourceRevision;
     const now = isoTime(engine.clock.now());
-    const { spec, content, version } = earlier;
+    const { spec, content, version } = sourceRevision;
     const revision = await keep(trx, artifact, { spec, content, created_at: now }, version);
     const { title } = JSON.parse(spec) as PageSpec;
     await changeArtifact(trx, artifact.id, { current_revision_id: revision.id, title, status: 'completed', updated_at: now });

@@ -22,7 +22,7 @@ import { jobKinds } from '../../store/jobs/kinds.ts';
 import type { HasClock, HasLog, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 import { leaveJob } from '../jobs/leave.ts';
-import { type Generation, type Question, settled } from './generation.ts';
+import { type Generation, type Question, requireRow } from './generation.ts';
 
 /** How many of the newest revisions of an artifact are retained. */
 export const maxRevisions = 200;
@@ -31,15 +31,15 @@ export const maxRevisions = 200;
 export const artifactJob = defineJob({ kind: jobKinds.artifact, concurrency: 2, run: generateArtifact });
 
 async function generateArtifact(engine: HasStore & HasClock & HasLog, job: JobRow, signal: AbortSignal): Promise<void> {
-  const begun = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
-  if (begun === undefined) return leaveJob(engine.store, job, signal, engine.clock.now());
-  const done = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {
+  const startedRow = await write(engine, job, signal, (trx, row) => change(engine, trx, row, { status: 'running' }));
+  if (startedRow === undefined) return leaveJob(engine.store, job, signal, engine.clock.now());
+  const endedRow = await write(engine, job, signal, (trx, row) => generate(engine, trx, job, row)).catch((error: unknown) => {
     if (hostTrouble(error) !== undefined) throw error;
-    engine.log('error', 'an artifact could not be generated', { artifact: begun.id, ...errorFields(error) });
+    engine.log('error', 'an artifact could not be generated', { artifact: startedRow.id, ...errorFields(error) });
     return write(engine, job, signal, (trx, row) => fail(engine, trx, job, row));
   });
-  if (done === undefined) return leaveJob(engine.store, job, signal, engine.clock.now());
-  engine.log('info', 'artifact generated', { artifact: done.id, status: done.status, waits: done.question !== null });
+  if (endedRow === undefined) return leaveJob(engine.store, job, signal, engine.clock.now());
+  engine.log('info', 'artifact generated', { artifact: endedRow.id, status: endedRow.status, waits: endedRow.question !== null });
 }
 
 /** Generates in one transaction, so that the data is consistent, and a generation that was stopped leaves nothing behind. */
@@ -48,7 +48,7 @@ async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: A
   const baseId = generation.kind === 'message' ? generation.from : artifact.current_revision_id;
   const base = baseId === null ? undefined : await findArtifactRevision(trx, artifact.id, baseId);
   const page = base === undefined ? emptyPage : (JSON.parse(base.spec) as PageSpec);
-  const outcome = await composed(trx, artifact, generation, page);
+  const outcome = await composePage(trx, artifact, generation, page);
   await releaseJob(trx, job, { status: outcome.status === 'asking' ? 'parked' : 'done' });
   const reply = (content: string, extras?: MessageExtras) => answer(engine, trx, artifact, content, extras);
   switch (outcome.status) {
@@ -57,7 +57,7 @@ async function generate(engine: HasClock, trx: Queries, job: JobRow, artifact: A
       return change(engine, trx, artifact, { status: 'failed', generation: null });
     case 'asking': {
       const question: Question = { toolCallId: newId(), questions: outcome.questions };
-      await reply(outcome.questions.map((one) => one.question).join('\n'), { message: { type: 'question', ...question } });
+      await reply(outcome.questions.map((question) => question.question).join('\n'), { message: { type: 'question', ...question } });
       return change(engine, trx, artifact, { question: JSON.stringify(question) });
     }
     case 'composed': {
@@ -107,10 +107,10 @@ async function answer(
   });
 }
 
-async function composed(trx: Queries, artifact: ArtifactRow, generation: Generation, base: PageSpec): Promise<Composed> {
+async function composePage(trx: Queries, artifact: ArtifactRow, generation: Generation, base: PageSpec): Promise<Composed> {
   // Renaming an artifact also applies to its page, but a revision that was requested brings its own title.
-  const renamed = artifact.title !== null && artifact.title !== base.title && !(generation.kind === 'message' && generation.asked);
-  const page = renamed ? { ...base, title: artifact.title as string, titled: true } : base;
+  const isRenamed = artifact.title !== null && artifact.title !== base.title && !(generation.kind === 'message' && generation.asked);
+  const page = isRenamed ? { ...base, title: artifact.title as string, titled: true } : base;
   if (generation.kind === 'refresh') return { status: 'composed', page, changes: [] };
   const { rows: agents } = await listAgentRows(trx, { teamId: artifact.team_id, automationId: undefined, limit: 1_000, offset: 0 });
   const { rows: queues } = await listQueueRows(trx, { teamId: artifact.team_id, automationId: undefined, limit: 1_000, offset: 0 });
@@ -119,7 +119,7 @@ async function composed(trx: Queries, artifact: ArtifactRow, generation: Generat
     page,
     answers: generation.answers,
     selected: generation.selected,
-    known: { agents: byName(agents), queues: byName(queues) },
+    names: { agents: byName(agents), queues: byName(queues) },
   });
 }
 
@@ -130,7 +130,7 @@ async function keepRevision(
   engine: HasClock,
   trx: Queries,
   artifact: ArtifactRow,
-  generated: { page: PageSpec; content: PageContent; parentId: string | null },
+  result: { page: PageSpec; content: PageContent; parentId: string | null },
 ): Promise<string> {
   const id = newId();
   await insertArtifactRevision(
@@ -138,10 +138,10 @@ async function keepRevision(
     {
       id,
       artifact_id: artifact.id,
-      parent_revision_id: generated.parentId,
+      parent_revision_id: result.parentId,
       restored_from_version: null,
-      spec: JSON.stringify(generated.page),
-      content: JSON.stringify(generated.content),
+      spec: JSON.stringify(result.page),
+      content: JSON.stringify(result.content),
       created_at: isoTime(engine.clock.now()),
     },
     maxRevisions,
@@ -165,5 +165,5 @@ async function write(
 }
 
 async function change(engine: HasClock, trx: Queries, row: ArtifactRow, changes: Updateable<ArtifactsTable>): Promise<ArtifactRow> {
-  return settled(await changeArtifact(trx, row.id, { ...changes, updated_at: isoTime(engine.clock.now()) }, generatingStatuses));
+  return requireRow(await changeArtifact(trx, row.id, { ...changes, updated_at: isoTime(engine.clock.now()) }, generatingStatuses));
 }

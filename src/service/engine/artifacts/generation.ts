@@ -89,10 +89,10 @@ export async function messageArtifact(
 }
 
 async function startFromMessage(engine: HasClock, trx: Queries, artifact: ArtifactRow, reader: Reader, input: NewMessage) {
-  const { message: text, from_revision_id: requested, selected_element: selected } = input;
-  const from = requested === undefined ? artifact.current_revision_id : requested;
-  if (requested !== undefined && (await findArtifactRevision(trx, artifact.id, requested)) === undefined)
-    throw notFound('revision', requested);
+  const { message: text, from_revision_id: requestedId, selected_element: selectedElement } = input;
+  const from = requestedId === undefined ? artifact.current_revision_id : requestedId;
+  if (requestedId !== undefined && (await findArtifactRevision(trx, artifact.id, requestedId)) === undefined)
+    throw notFound('revision', requestedId);
   const message = await insertArtifactMessage(trx, {
     id: newId(),
     artifact_id: artifact.id,
@@ -101,15 +101,15 @@ async function startFromMessage(engine: HasClock, trx: Queries, artifact: Artifa
     content: text,
     message: null,
     revision_id: from,
-    selected_element: selected === undefined ? null : JSON.stringify(selected),
+    selected_element: selectedElement === undefined ? null : JSON.stringify(selectedElement),
     created_at: isoTime(engine.clock.now()),
   });
   const generation: Generation = {
     kind: 'message',
     text,
     from,
-    asked: requested !== undefined,
-    ...(selected && { selected }),
+    asked: requestedId !== undefined,
+    ...(selectedElement && { selected: selectedElement }),
     answers: {},
   };
   return { artifact: await start(engine, trx, artifact, generation), message };
@@ -117,21 +117,21 @@ async function startFromMessage(engine: HasClock, trx: Queries, artifact: Artifa
 
 /** Generates the page again from the current data. Throws 404, 403, 409 `artifact_empty`, 409 `artifact_generating`. */
 export async function refreshArtifact(engine: HasStore & HasClock & HasWorker, reader: Reader, id: string): Promise<ArtifactRow> {
-  const started = await engine.store.transaction().execute(async (trx) => {
+  const startedRow = await engine.store.transaction().execute(async (trx) => {
     const artifact = await requireArtifact(trx, reader, id, 'edit');
     requireIdle(artifact);
     if (artifact.current_revision_id === null) throw artifactEmpty('refresh');
     return start(engine, trx, artifact, { kind: 'refresh' });
   });
   engine.worker.wake();
-  return started;
+  return startedRow;
 }
 
 /** Queues a generation. Call it in a transaction, and wake the worker afterwards. */
 export async function start(engine: HasClock, trx: Queries, artifact: ArtifactRow, generation: Generation): Promise<ArtifactRow> {
   const now = engine.clock.now();
   await enqueueJob(trx, { kind: jobKinds.artifact, subjectId: artifact.id, dueAt: now });
-  return settled(
+  return requireRow(
     await changeArtifact(trx, artifact.id, {
       status: 'pending',
       generation: JSON.stringify(generation),
@@ -204,7 +204,7 @@ export async function stopArtifact(
       });
     }
     const changes = { status: 'interrupted', generation: null, question: null, updated_at: now } as const;
-    return settled(await changeArtifact(trx, artifact.id, changes, generatingStatuses));
+    return requireRow(await changeArtifact(trx, artifact.id, changes, generatingStatuses));
   });
   engine.worker.abort(jobKinds.artifact, stopped.id, 'stopped');
   return stopped;
@@ -230,7 +230,7 @@ function requireText(text: string): void {
 }
 
 /** A row that was read in the same transaction cannot have changed in the meantime. */
-export function settled(row: ArtifactRow | undefined): ArtifactRow {
+export function requireRow(row: ArtifactRow | undefined): ArtifactRow {
   if (row === undefined) throw new Error('the artifact has changed within the transaction');
   return row;
 }

@@ -44,7 +44,7 @@ export async function planRefresh(
 export const refreshArtifactJob = defineJob({ kind: jobKinds.refreshArtifact, concurrency: 1, run: refreshDue });
 
 async function refreshDue(engine: HasStore & HasClock & HasWorker, job: JobRow): Promise<void> {
-  const started = await engine.store.transaction().execute(async (trx) => {
+  const hasStarted = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return false;
     const artifact = await artifactById(trx, job.subject_id);
     const team = artifact && (await findTeam(trx, artifact.team_id));
@@ -58,10 +58,10 @@ async function refreshDue(engine: HasStore & HasClock & HasWorker, job: JobRow):
     // Kept in step with the first one, however late this refresh is.
     const next = due + interval * (Math.floor((now - due) / interval) + 1);
     await releaseJob(trx, job, { status: 'queued', dueAt: next });
-    const planned = await changeArtifact(trx, artifact.id, { next_refresh_at: isoTime(next) });
-    if (planned === undefined || planned.current_revision_id === null || isGenerating(planned)) return false;
-    await start(engine, trx, planned, { kind: 'refresh' });
+    const plannedRow = await changeArtifact(trx, artifact.id, { next_refresh_at: isoTime(next) });
+    if (plannedRow === undefined || plannedRow.current_revision_id === null || isGenerating(plannedRow)) return false;
+    await start(engine, trx, plannedRow, { kind: 'refresh' });
     return true;
   });
-  if (started) engine.worker.wake();
+  if (hasStarted) engine.worker.wake();
 }

@@ -34,11 +34,11 @@ export class BackupHolds {
   /** Passed by everything that removes rows together with their files. */
   readonly removals = new Gate();
   readonly #parts: { copies: DatabaseCopies; clock: Clock; log: Log };
-  readonly #ended = new AbortController();
-  #taking = false;
+  readonly #closing = new AbortController();
+  #isCreating = false;
   #hold: Hold | undefined;
-  #over = new AbortController();
-  #letGo: Promise<void> = Promise.resolve();
+  #timerAbort = new AbortController();
+  #release: Promise<void> = Promise.resolve();
 
   constructor(parts: { copies: DatabaseCopies; clock: Clock; log: Log }) {
     this.#parts = parts;
@@ -46,9 +46,9 @@ export class BackupHolds {
 
   /** Starts a hold. Throws 409 `backup_running`. */
   async take(): Promise<Hold> {
-    if (this.#hold !== undefined || this.#taking)
+    if (this.#hold !== undefined || this.#isCreating)
       throw new ServiceError(409, 'backup_running', 'The data directory is already being backed up; wait until that backup has finished.');
-    this.#taking = true;
+    this.#isCreating = true;
     try {
       // Removals can take a while, and runs need not wait for them.
       await this.removals.close();
@@ -58,12 +58,12 @@ export class BackupHolds {
       this.#open();
       throw error;
     } finally {
-      this.#taking = false;
+      this.#isCreating = false;
     }
     const now = this.#parts.clock.now();
     const hold: Hold = { id: randomUUID(), createdAt: now, expiresAt: now + lease, holds: 'everything', runsWaited: true };
     this.#hold = hold;
-    this.#over = new AbortController();
+    this.#timerAbort = new AbortController();
     void this.#watch(hold);
     this.#parts.log('info', 'backup started', { hold: hold.id });
     return hold;
@@ -85,7 +85,7 @@ export class BackupHolds {
 
   /** Stops the timer of the current hold, because the service is ending. */
   close(): void {
-    this.#ended.abort();
+    this.#closing.abort();
   }
 
   #require(id: string): Hold {
@@ -96,17 +96,17 @@ export class BackupHolds {
   async #holdFilesOnly(hold: Hold): Promise<void> {
     hold.holds = 'files';
     this.runs.open();
-    this.#letGo = this.#parts.copies.letGo();
-    await this.#letGo;
+    this.#release = this.#parts.copies.release();
+    await this.#release;
   }
 
   async #end(hold: Hold): Promise<void> {
     // The timer is stopped before anything is awaited, so that it is never that of the next hold.
-    this.#over.abort();
+    this.#timerAbort.abort();
     try {
       if (hold.holds === 'everything') await this.#holdFilesOnly(hold);
       // The gates might be about to be closed at this moment.
-      else await this.#letGo;
+      else await this.#release;
     } finally {
       this.#hold = undefined;
       this.#open();
@@ -121,17 +121,17 @@ export class BackupHolds {
   /** Ends a hold that is not extended, and lets runs continue when they have waited long enough. */
   async #watch(hold: Hold): Promise<void> {
     const { clock, log } = this.#parts;
-    const over = AbortSignal.any([this.#over.signal, this.#ended.signal]);
-    const lasts = async (until: number): Promise<boolean> => {
-      await clock.sleep(until - clock.now(), over).catch(() => undefined);
-      return !over.aborted;
+    const signal = AbortSignal.any([this.#timerAbort.signal, this.#closing.signal]);
+    const isStillHeld = async (until: number): Promise<boolean> => {
+      await clock.sleep(until - clock.now(), signal).catch(() => undefined);
+      return !signal.aborted;
     };
-    if (!(await lasts(hold.createdAt + runsWait))) return;
+    if (!(await isStillHeld(hold.createdAt + runsWait))) return;
     if (hold.holds === 'everything') {
       hold.runsWaited = false;
       this.runs.open();
     }
-    while (clock.now() < hold.expiresAt) if (!(await lasts(hold.expiresAt))) return;
+    while (clock.now() < hold.expiresAt) if (!(await isStillHeld(hold.expiresAt))) return;
     log('warn', 'a backup was abandoned: its hold was not extended', { hold: hold.id });
     try {
       await this.#end(hold);

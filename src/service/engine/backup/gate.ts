@@ -7,33 +7,33 @@ type Deferred = ReturnType<typeof deferred>;
 export class Gate {
   #inside = 0;
   /** Resolves when the gate is opened again; undefined while it is open. */
-  #closed: Deferred | undefined;
+  #opening: Deferred | undefined;
   /** Resolves when no work is inside. */
-  #emptied: Deferred | undefined;
+  #drain: Deferred | undefined;
 
   /** Does work inside the gate. A signal ends the wait for the gate, but not the work. @throws the reason of the signal */
   async pass<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
-    while (this.#closed !== undefined) await (signal === undefined ? this.#closed.promise : orAborted(this.#closed.promise, signal));
+    while (this.#opening !== undefined) await (signal === undefined ? this.#opening.promise : orAborted(this.#opening.promise, signal));
     this.#inside += 1;
     try {
       return await work();
     } finally {
       this.#inside -= 1;
-      if (this.#inside === 0) this.#emptied?.resolve();
+      if (this.#inside === 0) this.#drain?.resolve();
     }
   }
 
   /** Closes the gate, and resolves when no work is inside. */
   async close(): Promise<void> {
-    this.#closed ??= deferred();
+    this.#opening ??= deferred();
     if (this.#inside === 0) return;
-    this.#emptied ??= deferred();
-    await this.#emptied.promise;
-    this.#emptied = undefined;
+    this.#drain ??= deferred();
+    await this.#drain.promise;
+    this.#drain = undefined;
   }
 
   open(): void {
-    this.#closed?.resolve();
-    this.#closed = undefined;
+    this.#opening?.resolve();
+    this.#opening = undefined;
   }
 }

@@ -5,14 +5,14 @@ import { findLabelNamed, insertLabel } from '../../store/cases/labels.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { QueueLabelRow } from '../../store/database/schema.ts';
 
-export interface GivenLabel {
+export interface LabelInput {
   key?: string | undefined;
   value: string;
   color_hue?: number | undefined;
 }
 
 /** The label of a queue with this key and value, created if it does not exist. An existing label keeps its colour. */
-export async function ensureLabel(trx: Queries, queueId: string, label: GivenLabel, now: string): Promise<QueueLabelRow> {
+export async function ensureLabel(trx: Queries, queueId: string, label: LabelInput, now: string): Promise<QueueLabelRow> {
   const key = label.key ?? '';
   return (
     (await findLabelNamed(trx, queueId, key, label.value)) ??

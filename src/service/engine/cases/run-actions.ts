@@ -35,11 +35,11 @@ export async function carryOut(engine: HasClock, trx: Queries, run: RunRow, acti
   const row = await ownCase(trx, run);
   const end = endOf(action);
   if (row.status !== 'pending') {
-    if (row.status === end.how) return { case_id: row.id, status: row.status };
+    if (row.status === end.outcome) return { case_id: row.id, status: row.status };
     throw new ServiceError(409, 'case_is_done', `The case is already ${row.status}.`);
   }
   const releasedCase = await leaveCase(engine, trx, run, row, end);
-  return end.how === 'postponed'
+  return end.outcome === 'postponed'
     ? { case_id: row.id, postponed_to: releasedCase.postponed_to }
     : { case_id: row.id, status: releasedCase.status };
 }
@@ -47,11 +47,11 @@ export async function carryOut(engine: HasClock, trx: Queries, run: RunRow, acti
 function endOf(action: Exclude<CaseAction, { do: 'create' }>): CaseEnd {
   switch (action.do) {
     case 'complete':
-      return { how: 'completed', reason: action.reason };
+      return { outcome: 'completed', reason: action.reason };
     case 'fail':
-      return { how: 'failed', reason: action.reason };
+      return { outcome: 'failed', reason: action.reason };
     case 'postpone':
-      return { how: 'postponed', until: action.until, reason: action.reason };
+      return { outcome: 'postponed', until: action.until, reason: action.reason };
   }
 }
 

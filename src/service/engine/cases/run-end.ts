@@ -13,10 +13,10 @@ import { recordEvents } from '../webhooks/events.ts';
 import { nudgeDispatch } from './nudge.ts';
 /** How a run leaves its case. `released` means that the case goes back into the queue. */
 export type CaseEnd =
-  | { how: 'completed'; reason?: string | undefined }
-  | { how: 'failed'; reason: string }
-  | { how: 'postponed'; until: number; reason?: string | undefined }
-  | { how: 'released'; reason: string };
+  | { outcome: 'completed'; reason?: string | undefined }
+  | { outcome: 'failed'; reason: string }
+  | { outcome: 'postponed'; until: number; reason?: string | undefined }
+  | { outcome: 'released'; reason: string };
 
 /** The case that a run has claimed and not settled; undefined if it has none, or has lost it. */
 export async function heldCase(trx: Queries, run: RunRow): Promise<CaseRow | undefined> {
@@ -27,19 +27,19 @@ export async function heldCase(trx: Queries, run: RunRow): Promise<CaseRow | und
 /** Ends the work of a run on the case that it has claimed. Wake the worker after the commit. */
 export async function leaveCase(engine: HasClock, trx: Queries, run: RunRow, row: CaseRow, end: CaseEnd): Promise<CaseRow> {
   const now = isoTime(engine.clock.now());
-  const left = await changeCase(trx, row.id, { status: 'pending', runId: run.id }, { ...changes(end, now), updated_at: now });
-  if (left === undefined) throw new Error('the case has changed within the transaction');
-  await record(trx, row, run, { type: end.how, reason: end.reason }, now);
-  if (end.how === 'completed') {
+  const changedRow = await changeCase(trx, row.id, { status: 'pending', runId: run.id }, { ...changes(end, now), updated_at: now });
+  if (changedRow === undefined) throw new Error('the case has changed within the transaction');
+  await record(trx, row, run, { type: end.outcome, reason: end.reason }, now);
+  if (end.outcome === 'completed') {
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', row.queue_id).executeTakeFirstOrThrow();
-    await recordEvents(engine.clock, trx, { teamId: run.team_id }, [caseEvent(trx, 'queue.case.completed', queue, left, now)]);
+    await recordEvents(engine.clock, trx, { teamId: run.team_id }, [caseEvent(trx, 'queue.case.completed', queue, changedRow, now)]);
   }
   await nudgeDispatch(trx, row.queue_id, engine.clock.now());
-  return left;
+  return changedRow;
 }
 
 function changes(end: CaseEnd, now: string): Partial<CasesTable> {
-  switch (end.how) {
+  switch (end.outcome) {
     case 'completed':
       return { status: 'completed', completed_at: now, delegated_agent_id: null };
     case 'failed':
@@ -54,33 +54,34 @@ function changes(end: CaseEnd, now: string): Partial<CasesTable> {
 /** Settles the case of a run, in the transaction in which the run ends. A case that the run has settled itself is left unchanged. */
 export async function caseRunEnded(engine: HasClock, trx: Queries, run: RunRow, end: CaseEnd): Promise<void> {
   if (run.case_id === null) return;
-  const held = await heldCase(trx, run);
-  if (held !== undefined) await leaveCase(engine, trx, run, held, end);
+  const claimedCase = await heldCase(trx, run);
+  if (claimedCase !== undefined) await leaveCase(engine, trx, run, claimedCase, end);
   else await freeSlot(engine, trx, run);
 }
 
 /** Records that the case needs input, in the transaction in which its run starts to wait for a person. */
 export async function caseRunAsked(engine: HasClock, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
-  const held = await heldCase(trx, run);
-  if (held !== undefined) await record(trx, held, run, { type: 'needs_input', requestId: request.id }, isoTime(engine.clock.now()));
+  const claimedCase = await heldCase(trx, run);
+  if (claimedCase !== undefined)
+    await record(trx, claimedCase, run, { type: 'needs_input', requestId: request.id }, isoTime(engine.clock.now()));
   // Even if the run has already settled its case: it is no longer being executed.
   await freeSlot(engine, trx, run);
 }
 
 /** Records that the case received input, in the transaction in which a person answers its run. */
 export async function caseRunAnswered(engine: HasClock, trx: Queries, run: RunRow, request: HumanRequestRow): Promise<void> {
-  const held = await heldCase(trx, run);
-  if (held === undefined) return;
+  const claimedCase = await heldCase(trx, run);
+  if (claimedCase === undefined) return;
   const reason = request.response ?? undefined;
-  await record(trx, held, run, { type: 'input_received', requestId: request.id, reason }, isoTime(engine.clock.now()));
+  await record(trx, claimedCase, run, { type: 'input_received', requestId: request.id, reason }, isoTime(engine.clock.now()));
 }
 
 /** Gives an interrupted run its case back, unless another run has it by now, in the transaction in which a message continues the run. */
 export async function caseRunResumed(engine: HasClock, trx: Queries, run: RunRow): Promise<void> {
   if (run.case_id === null || run.status !== 'interrupted') return;
   const now = isoTime(engine.clock.now());
-  const changed = await changeCase(trx, run.case_id, { status: 'failed', runId: run.id }, { status: 'pending', updated_at: now });
-  if (changed !== undefined) await record(trx, changed, run, { type: 'resumed' }, now);
+  const changedRow = await changeCase(trx, run.case_id, { status: 'failed', runId: run.id }, { status: 'pending', updated_at: now });
+  if (changedRow !== undefined) await record(trx, changedRow, run, { type: 'resumed' }, now);
 }
 
 async function record(trx: Queries, row: CaseRow, run: RunRow, event: NewCaseEvent, now: string): Promise<void> {

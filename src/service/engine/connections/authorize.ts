@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/client';
 import { firstLine } from '../../../base/values.ts';
-import { foundWrong } from '../../connections/problems.ts';
+import { firstProblem } from '../../connections/problems.ts';
 import { openOAuth, type StoredOAuth, sealedOAuth } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
@@ -17,8 +17,8 @@ import { forgetExpiredFlows, insertFlow, takeFlow } from '../../store/connection
 import type { ConnectionRow, OAuthFlowRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import type { HasClock, HasConnections, HasLog, HasStore, HasWorker } from '../engine.ts';
-import { changing, checkServerUrl, defaultType, insertNewConnection, requireConnection } from './connections.ts';
-import { type Discovered, discoverOAuth } from './discovery.ts';
+import { changeConnection, checkServerUrl, defaultType, insertNewConnection, requireConnection } from './connections.ts';
+import { discoverOAuth, type OAuthDiscovery } from './discovery.ts';
 import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
 import { withTokens } from './tokens.ts';
 
@@ -59,15 +59,15 @@ export async function startAuthorization(
   if (fields.custom_integration_id !== undefined) throw notFound('custom integration', fields.custom_integration_id);
   const returnUrl = fields.return_url === undefined ? null : checkReturnUrl(fields.return_url);
   const url = await checkServerUrl(engine, fields.mcp_server_url, 'mcp_server_url');
-  const again = fields.reconnect_instance_id;
-  const connection = again === undefined ? undefined : await requireConnection(engine.store, teamId, again);
+  const reconnectId = fields.reconnect_instance_id;
+  const connection = reconnectId === undefined ? undefined : await requireConnection(engine.store, teamId, reconnectId);
   if (connection !== undefined && new URL(connection.server_url).origin !== new URL(url).origin)
     throw invalid('mcp_server_url', `must be on the same host as the connection ${connection.name}`);
   const discovery = await discoverOAuth(engine, url);
   if (discovery === undefined)
     throw unsupported('oauth_not_supported', `${url} does not say how to authorize it; it might need a header instead.`);
   const state = randomBytes(32).toString('base64url');
-  const begun = await begin(engine, { url, state, callback, found: discovery, before: connection && storedOAuth(engine, connection) });
+  const flow = await begin(engine, { url, state, callback, discovery, before: connection && storedOAuth(engine, connection) });
   const hash = secretHash(state);
   const now = engine.clock.now();
   await engine.store.transaction().execute(async (trx) => {
@@ -80,29 +80,29 @@ export async function startAuthorization(
       type: fields.integration_type ?? defaultType,
       server_url: url,
       return_url: returnUrl,
-      details: engine.connections.box.seal(JSON.stringify(begun.details), hash),
+      details: engine.connections.box.seal(JSON.stringify(flow.details), hash),
       expires_at: now + flowLife,
     });
   });
-  return begun.url;
+  return flow.url;
 }
 
-interface Beginning {
+interface FlowStart {
   url: string;
   state: string;
   callback: string;
-  found: Discovered;
+  discovery: OAuthDiscovery;
   before: StoredOAuth | undefined;
 }
 
 async function begin(
   engine: HasClock & HasConnections,
-  { url, state, callback, found, before }: Beginning,
+  { url, state, callback, discovery, before }: FlowStart,
 ): Promise<{ url: string; details: Details }> {
-  const { server, metadata } = found;
+  const { server, metadata } = discovery;
   return withOAuthLibrary(engine, async (sdk, fetchFn) => {
-    const resource = resourceOf(sdk, url, found);
-    const scopes = scopesOf(found);
+    const resource = resourceOf(sdk, url, discovery);
+    const scopes = scopesOf(discovery);
     const scope = scopes.length === 0 ? {} : { scope: scopes.join(' ') };
     const registered = before?.server === server && redirects(before.client).includes(callback) ? before.client : undefined;
     if (registered === undefined && metadata.registration_endpoint === undefined)
@@ -121,20 +121,20 @@ async function begin(
     return { url: authorizationUrl.href, details };
   }).catch((error: unknown) => {
     if (error instanceof ServiceError) throw error;
-    const reason = error instanceof Error ? firstLine(foundWrong(error.message)).slice(0, 300) : 'it failed';
+    const reason = error instanceof Error ? firstLine(firstProblem(error.message)).slice(0, 300) : 'it failed';
     throw unsupported('oauth_failed', `The authorization at ${server} could not be started: ${reason.replace(/\.$/, '')}.`);
   });
 }
 
 /** The name of the server in token requests. It must not name another server (RFC 9728, section 3.3). */
-function resourceOf(sdk: OAuthLibrary, url: string, { resource }: Discovered): string | undefined {
+function resourceOf(sdk: OAuthLibrary, url: string, { resource }: OAuthDiscovery): string | undefined {
   if (resource === undefined) return undefined;
   if (sdk.checkResourceAllowed({ requestedResource: url, configuredResource: resource.resource })) return resource.resource;
   throw unsupported('oauth_failed', `${url} identifies itself as ${resource.resource}, which is another server.`);
 }
 
 /** The scopes that the server requires or, failing that, those that it supports, plus the one for renewing tokens if there is one. */
-function scopesOf({ scope, resource, metadata }: Discovered): string[] {
+function scopesOf({ scope, resource, metadata }: OAuthDiscovery): string[] {
   const required = scope?.split(' ').filter((word) => word !== '') ?? resource?.scopes_supported ?? [];
   const offline = metadata.scopes_supported?.includes('offline_access') ? ['offline_access'] : [];
   return [...new Set([...required, ...offline])];
@@ -142,14 +142,14 @@ function scopesOf({ scope, resource, metadata }: Discovered): string[] {
 
 /** A client without a secret, if the server allows one: it is protected by PKCE. */
 function clientMetadata({ token_endpoint_auth_methods_supported: methods }: AuthorizationServerMetadata, callback: string) {
-  const wanted =
+  const authMethod =
     methods === undefined || methods.includes('none') ? 'none' : methods.find((method) => /^client_secret_(basic|post)$/.test(method));
   return {
     client_name: 'aops',
     redirect_uris: [callback],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    ...(wanted === undefined ? {} : { token_endpoint_auth_method: wanted }),
+    ...(authMethod === undefined ? {} : { token_endpoint_auth_method: authMethod }),
   };
 }
 
@@ -165,7 +165,7 @@ function storedOAuth({ connections: { box } }: HasConnections, row: ConnectionRo
 }
 
 /** The query of the callback URL. */
-export interface Returned {
+export interface CallbackQuery {
   state: string;
   code?: string | undefined;
   iss?: string | undefined;
@@ -186,16 +186,16 @@ export class AuthorizationFailure extends Error {
 /** Completes an authorization, which works only once. Throws AuthorizationFailure. */
 export async function finishAuthorization(
   engine: HasStore & HasClock & HasLog & HasWorker & HasConnections,
-  returned: Returned,
+  query: CallbackQuery,
 ): Promise<{ row: ConnectionRow; returnUrl: string | null }> {
-  const flow = await takeFlow(engine.store, secretHash(returned.state), engine.clock.now());
+  const flow = await takeFlow(engine.store, secretHash(query.state), engine.clock.now());
   if (flow === undefined)
     throw new AuthorizationFailure('This authorization is unknown, has already been used, or has expired. Start it again.');
   const { return_url: returnUrl } = flow;
-  if (returned.code === undefined)
-    throw new AuthorizationFailure(`The authorization failed: ${returned.error ?? 'there is no code'}.`, returnUrl);
+  if (query.code === undefined)
+    throw new AuthorizationFailure(`The authorization failed: ${query.error ?? 'there is no code'}.`, returnUrl);
   const details = JSON.parse(engine.connections.box.open(flow.details, flow.state_hash)) as Details;
-  const tokens = await exchange(engine, details, { code: returned.code, iss: returned.iss }).catch((error: unknown) => {
+  const tokens = await exchange(engine, details, { code: query.code, iss: query.iss }).catch((error: unknown) => {
     engine.log('warn', 'a code could not be exchanged for tokens', { server: details.server, reason: (error as Error).message });
     const reason = error instanceof OutboundError ? error.message : 'the authorization server refused it';
     throw new AuthorizationFailure(`The authorization could not be completed: ${reason}.`, returnUrl);
@@ -237,15 +237,15 @@ async function keep(
     oauth: sealedOAuth(engine.connections.box, id, secrets),
     oauth_scopes: JSON.stringify(scopes),
   };
-  return changing(engine, async (trx) => {
+  return changeConnection(engine, async (trx) => {
     if (flow.connection_id === null)
       return insertNewConnection(trx, engine, { id, teamId: flow.team_id, name: flow.name, type: flow.type, ...authorized });
     const row = await findConnection(trx, flow.team_id, id);
     const updated_at = isoTime(engine.clock.now());
     const healthy = { broken_at: null, broken_reason: null };
-    const changed = row && (await updateConnectionRow(trx, id, { ...authorized, ...healthy, revision: row.revision + 1, updated_at }));
-    if (changed === undefined) throw new AuthorizationFailure('The connection was deleted in the meantime.', flow.return_url);
-    return changed;
+    const changedRow = row && (await updateConnectionRow(trx, id, { ...authorized, ...healthy, revision: row.revision + 1, updated_at }));
+    if (changedRow === undefined) throw new AuthorizationFailure('The connection was deleted in the meantime.', flow.return_url);
+    return changedRow;
   });
 }
 

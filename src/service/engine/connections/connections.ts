@@ -1,7 +1,7 @@
 /** Creates, changes, and deletes connections. Each change is one transaction, and an event for webhooks. */
 
 import { changedHeaders, type HeaderInput, type StoredHeaders } from '../../connections/headers.ts';
-import { keptHeaders, sealedHeaders } from '../../connections/secrets.ts';
+import { readableHeaders, sealedHeaders } from '../../connections/secrets.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { checkOutboundUrl } from '../../outbound/check-url.ts';
@@ -50,7 +50,9 @@ export async function createConnection(
   const id = newId();
   const headers = sealedHeaders(engine.connections.box, id, changedHeaders({ plain: {}, secret: {} }, fields.headers));
   const { name, type = defaultType, auth_method } = fields;
-  return changing(engine, async (trx) => insertNewConnection(trx, engine, { id, teamId, name, type, server_url, auth_method, ...headers }));
+  return changeConnection(engine, async (trx) =>
+    insertNewConnection(trx, engine, { id, teamId, name, type, server_url, auth_method, ...headers }),
+  );
 }
 
 /** Inserts a complete connection. Throws 409 `too_many_connections`. */
@@ -96,17 +98,17 @@ export async function updateConnection(
   fields: ConnectionFields,
 ): Promise<ConnectionRow> {
   const server_url = fields.server_url === undefined ? undefined : await checkServerUrl(engine, fields.server_url);
-  return changing(engine, async (trx) => {
+  return changeConnection(engine, async (trx) => {
     const row = await requireConnection(trx, teamId, id);
     const moves = server_url !== undefined && new URL(server_url).origin !== new URL(row.server_url).origin;
-    const before = keptHeaders(engine.connections.box, row);
-    if (moves && wouldKeepSecrets(before, fields.headers)) {
+    const before = readableHeaders(engine.connections.box, row);
+    if (moves && keepsSecrets(before, fields.headers)) {
       const message = 'is on another host; enter the secret headers again, because they were stored for the previous one';
       throw new ServiceError(400, 'invalid_request', `server_url ${message}.`, { details: [{ path: 'server_url', message }] });
     }
     const headers = fields.headers === undefined ? {} : sealedHeaders(engine.connections.box, id, changedHeaders(before, fields.headers));
     const reached = server_url !== undefined || fields.auth_method !== undefined || fields.headers !== undefined;
-    const changed = await updateConnectionRow(trx, id, {
+    const changedRow = await updateConnectionRow(trx, id, {
       ...(fields.name === undefined ? {} : { name: fields.name }),
       ...(server_url === undefined ? {} : { server_url }),
       ...(fields.auth_method === undefined ? {} : { auth_method: fields.auth_method }),
@@ -116,7 +118,7 @@ export async function updateConnection(
       ...(reached ? { revision: row.revision + 1, broken_at: null, broken_reason: null } : {}),
       updated_at: isoTime(engine.clock.now()),
     });
-    return changed ?? row;
+    return changedRow ?? row;
   });
 }
 
@@ -143,26 +145,26 @@ export const checkServerUrl = (engine: HasConnections, text: string, field = 'se
   checkOutboundUrl(engine.connections.agent, text, {
     field,
     code: 'connection_host_not_allowed',
-    refused: (host) =>
+    refusalMessage: (host) =>
       `names ${host}, to which this service may not connect; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
   });
 
 /** Whether a change would keep stored secrets. */
-function wouldKeepSecrets(before: StoredHeaders, input: HeaderInput | null | undefined): boolean {
+function keepsSecrets(before: StoredHeaders, input: HeaderInput | null | undefined): boolean {
   if (Object.keys(before.secret).length === 0 || input === null) return false;
   return input?.secret === undefined || Object.values(input.secret).includes('');
 }
 
 /** Makes a change in a transaction, and records an event for webhooks. */
-export async function changing(
+export async function changeConnection(
   engine: HasStore & HasClock & HasWorker & HasConnections,
   change: (trx: Queries) => Promise<ConnectionRow>,
 ): Promise<ConnectionRow> {
   let shouldWake = false;
   const row = await engine.store.transaction().execute(async (trx) => {
-    const changed = await change(trx);
-    shouldWake = await recordEvents(engine.clock, trx, { teamId: changed.team_id }, [updatedEvent(engine, changed)]);
-    return changed;
+    const changedRow = await change(trx);
+    shouldWake = await recordEvents(engine.clock, trx, { teamId: changedRow.team_id }, [updatedEvent(engine, changedRow)]);
+    return changedRow;
   });
   if (shouldWake) engine.worker.wake();
   return row;

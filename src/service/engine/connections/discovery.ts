@@ -5,7 +5,7 @@ import { type Fetch, OutboundError } from '../../outbound/guarded-fetch.ts';
 import type { HasClock, HasConnections } from '../engine.ts';
 import { type OAuthLibrary, withOAuthLibrary } from './oauth-library.ts';
 
-export interface Discovered {
+export interface OAuthDiscovery {
   /** URL of the authorization server. */
   server: string;
   metadata: AuthorizationServerMetadata;
@@ -15,7 +15,7 @@ export interface Discovered {
 }
 
 /** Returns undefined if the server does not say how to authorize it. Throws 400 `mcp_server_unreachable`. */
-export const discoverOAuth = (engine: HasClock & HasConnections, url: string): Promise<Discovered | undefined> =>
+export const discoverOAuth = (engine: HasClock & HasConnections, url: string): Promise<OAuthDiscovery | undefined> =>
   withOAuthLibrary(engine, async (sdk, fetch) => {
     const challenge = await challengeOf(sdk, fetch, url);
     const { resourceMetadataUrl } = challenge;

@@ -15,10 +15,10 @@ export async function namedConnections(
   teamId: string,
   configs: (string | null)[],
 ): Promise<ConnectionRow[][]> {
-  const named = configs.map((config) => namesIn(engine, config));
-  const allNames = named.flat().map(({ name }) => name);
+  const namesByConfig = configs.map((config) => namesIn(engine, config));
+  const allNames = namesByConfig.flat().map(({ name }) => name);
   const rows = allNames.length === 0 ? [] : await connectionsOfTeam(db, teamId, allNames);
-  return named.map((names) => [...new Set(names.flatMap(({ name }) => rows.filter((row) => isCalled(row, name))))]);
+  return namesByConfig.map((names) => [...new Set(names.flatMap(({ name }) => rows.filter((row) => isCalled(row, name))))]);
 }
 
 /** Throws 400 `connection_missing` if a revision needs a connection that the team does not have. */
@@ -26,12 +26,12 @@ export async function requireConnections(engine: HasRuntimes, db: Queries, teamI
   const needed = namesIn(engine, config).flatMap(({ name, needed }) => (needed ? [name] : []));
   if (needed.length === 0) return;
   const rows = await connectionsOfTeam(db, teamId, needed);
-  const missing = needed.find((name) => !rows.some((row) => isCalled(row, name)));
-  if (missing === undefined) return;
+  const missingName = needed.find((name) => !rows.some((row) => isCalled(row, name)));
+  if (missingName === undefined) return;
   throw new ServiceError(
     400,
     'connection_missing',
-    `There is no connection ${missing}, which the agent needs; add it, or promote a revision without it.`,
+    `There is no connection ${missingName}, which the agent needs; add it, or promote a revision without it.`,
   );
 }
 

@@ -15,8 +15,8 @@ export async function withOAuthLibrary<T>(
   use: (sdk: OAuthLibrary, fetch: Fetch) => Promise<T>,
 ): Promise<T> {
   const sdk = await import('@modelcontextprotocol/client');
-  const late = (): Error => new OutboundError(`there was no response within ${probeLimit / 1_000} s`);
-  return withinTime(clock, { limit: probeLimit, late, signal: new AbortController().signal }, (signal) =>
+  const timeoutError = (): Error => new OutboundError(`there was no response within ${probeLimit / 1_000} s`);
+  return withinTime(clock, { limit: probeLimit, timeoutError, signal: new AbortController().signal }, (signal) =>
     use(sdk, guardedFetch(connections.agent, { bytes: maxBytes, signal })),
   );
 }

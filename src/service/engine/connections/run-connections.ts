@@ -30,10 +30,10 @@ export const runConnections = (engine: ConnectionUser, run: Pick<RunRow, 'id' | 
 });
 
 async function connectionOf({ store }: HasStore, teamId: string, idOrName: string): Promise<ConnectionRow> {
-  const named = await findConnectionsNamed(store, teamId, idOrName);
-  const [first] = named;
-  if (named.length > 1)
-    throw new ServiceError(409, 'connection_ambiguous', `${named.length} connections are called ${idOrName}; use an ID instead.`);
+  const matches = await findConnectionsNamed(store, teamId, idOrName);
+  const [first] = matches;
+  if (matches.length > 1)
+    throw new ServiceError(409, 'connection_ambiguous', `${matches.length} connections are called ${idOrName}; use an ID instead.`);
   const connection = first ?? (await findConnection(store, teamId, idOrName));
   if (connection === undefined) throw notFound('connection', idOrName);
   return connection;
@@ -68,6 +68,6 @@ function shownBlock(block: Record<string, unknown>): Record<string, unknown> {
   const { data, resource, ...rest } = block;
   if (typeof data === 'string') return { ...rest, size: Buffer.byteLength(data, 'base64') };
   if (resource === undefined) return block;
-  const { blob, ...described } = resource as Record<string, unknown>;
-  return typeof blob === 'string' ? { ...rest, resource: { ...described, size: Buffer.byteLength(blob, 'base64') } } : block;
+  const { blob, ...fields } = resource as Record<string, unknown>;
+  return typeof blob === 'string' ? { ...rest, resource: { ...fields, size: Buffer.byteLength(blob, 'base64') } } : block;
 }

@@ -14,17 +14,17 @@ const margin = 30_000;
 
 /** The tokens of a connection. Rejects with AuthorizationNeededError if a person has to authorize it again. */
 export function tokenSource(engine: HasStore & HasClock & HasConnections, { id, revision }: ConnectionRow): TokenSource {
-  let used: string | undefined;
+  let usedToken: string | undefined;
   return {
     async token() {
-      const stored = await current(engine, id);
-      const isOver = stored.expiresAt !== undefined && stored.expiresAt - margin <= engine.clock.now();
-      const valid = isOver && stored.refreshToken !== undefined ? await renewed(engine, { id, revision }, stored.accessToken) : stored;
-      used = valid.accessToken;
-      return used;
+      const oauth = await current(engine, id);
+      const isOver = oauth.expiresAt !== undefined && oauth.expiresAt - margin <= engine.clock.now();
+      const valid = isOver && oauth.refreshToken !== undefined ? await renewed(engine, { id, revision }, oauth.accessToken) : oauth;
+      usedToken = valid.accessToken;
+      return usedToken;
     },
     async onUnauthorized() {
-      await renewed(engine, { id, revision }, used);
+      await renewed(engine, { id, revision }, usedToken);
     },
   };
 }
@@ -40,28 +40,28 @@ async function current(engine: HasStore & HasConnections, id: string): Promise<S
 function renewed(
   engine: HasStore & HasClock & HasConnections,
   connection: { id: string; revision: number },
-  refused: string | undefined,
+  refusedToken: string | undefined,
 ): Promise<StoredOAuth> {
-  return engine.connections.renewals.run(connection.id, () => renew(engine, connection, refused));
+  return engine.connections.renewals.run(connection.id, () => renew(engine, connection, refusedToken));
 }
 
 async function renew(
   engine: HasStore & HasClock & HasConnections,
   { id, revision }: { id: string; revision: number },
-  refused: string | undefined,
+  refusedToken: string | undefined,
 ): Promise<StoredOAuth> {
   const oauth = await current(engine, id);
   // Another caller has already renewed it.
-  if (oauth.accessToken !== refused) return oauth;
-  if (oauth.refreshToken === undefined) throw new AuthorizationNeededError(ended);
+  if (oauth.accessToken !== refusedToken) return oauth;
+  if (oauth.refreshToken === undefined) throw new AuthorizationNeededError(endedMessage);
   const tokens = await refresh(engine, oauth, oauth.refreshToken);
-  const fresh = withTokens(oauth, tokens, engine.clock.now());
+  const refreshedOAuth = withTokens(oauth, tokens, engine.clock.now());
   // Not recorded as a change, because it is the same authorization.
-  await updateConnectionRow(engine.store, id, { oauth: sealedOAuth(engine.connections.box, id, fresh) }, revision);
-  return fresh;
+  await updateConnectionRow(engine.store, id, { oauth: sealedOAuth(engine.connections.box, id, refreshedOAuth) }, revision);
+  return refreshedOAuth;
 }
 
-const ended = 'its authorization has ended; a person has to authorize it again';
+const endedMessage = 'its authorization has ended; a person has to authorize it again';
 
 async function refresh(
   engine: HasClock & HasConnections,
@@ -81,7 +81,7 @@ async function refresh(
       if (error instanceof OutboundError) throw new ServerProblem('server', `its access token could not be renewed: ${error.message}`);
       if (error instanceof sdk.OAuthError && error.code === 'temporarily_unavailable')
         throw new ServerProblem('server', 'its access token could not be renewed at the moment');
-      throw new AuthorizationNeededError(ended);
+      throw new AuthorizationNeededError(endedMessage);
     }
   });
 }

@@ -23,7 +23,7 @@ export interface UseOptions {
 
 /** The tools of a connection. Rejects with ServerProblem. */
 export const connectionTools = (engine: ConnectionUser, row: ConnectionRow, options: UseOptions): Promise<ServerTool[]> =>
-  used(engine, row, (server) => serverTools(server, { ...options, ...session(engine) }));
+  useServer(engine, row, (server) => serverTools(server, { ...options, ...session(engine) }));
 
 /** Calls a tool of a connection. Rejects with ServerProblem. */
 export const callConnectionTool = (
@@ -31,7 +31,7 @@ export const callConnectionTool = (
   row: ConnectionRow,
   call: { name: string; arguments: Record<string, unknown> },
   options: UseOptions,
-): Promise<CallToolResult> => used(engine, row, (server) => callServerTool(server, call, { ...options, ...session(engine) }));
+): Promise<CallToolResult> => useServer(engine, row, (server) => callServerTool(server, call, { ...options, ...session(engine) }));
 
 /** The tools of a server that is not a connection. Rejects with ServerProblem. */
 export const probedTools = (engine: HasClock & HasConnections, server: Server, options: UseOptions): Promise<ServerTool[]> =>
@@ -39,7 +39,7 @@ export const probedTools = (engine: HasClock & HasConnections, server: Server, o
 
 const session = ({ connections, clock }: HasClock & HasConnections) => ({ agent: connections.agent, clock });
 
-async function used<T>(engine: ConnectionUser, row: ConnectionRow, use: (server: Server) => Promise<T>): Promise<T> {
+async function useServer<T>(engine: ConnectionUser, row: ConnectionRow, use: (server: Server) => Promise<T>): Promise<T> {
   try {
     const result = await use(serverOf(engine, row));
     await noteHealth(engine, row, null);

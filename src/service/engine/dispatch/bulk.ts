@@ -22,9 +22,9 @@ const idsOf = (rows: readonly CaseRow[]): string[] => rows.map(({ id }) => id);
 export async function deleteCases(engine: HasClock, trx: Queries, queueId: string, ids: readonly string[]): Promise<string[]> {
   // The cases are deleted before their runs end, so that the end of a run has nothing to settle.
   await deleteCaseRows(trx, ids);
-  const interrupted = await interruptCaseRuns(engine, trx, ids);
+  const interruptedIds = await interruptCaseRuns(engine, trx, ids);
   await nudgeDispatch(trx, queueId, engine.clock.now());
-  return interrupted;
+  return interruptedIds;
 }
 
 /** Sets the status. `pending` re-opens the case: it waits to be claimed again, even if a run has it. */
@@ -34,14 +34,14 @@ export async function setStatus(
   queue: QueueRow,
   rows: readonly CaseRow[],
   status: CaseStatus,
-): Promise<{ changed: CaseRow[]; interrupted: string[] }> {
+): Promise<{ changedRows: CaseRow[]; interruptedIds: string[] }> {
   if (status === 'pending') {
-    const changed = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id !== null || row.postponed_to !== null);
-    return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
+    const changedRows = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id !== null || row.postponed_to !== null);
+    return { changedRows, interruptedIds: await putBack(engine, trx, queue, changedRows, { type: 'reopened' }) };
   }
-  const changed = rows.filter((row) => row.status !== status);
+  const changedRows = rows.filter((row) => row.status !== status);
   const now = isoTime(engine.clock.now());
-  const ids = idsOf(changed);
+  const ids = idsOf(changedRows);
   await updateCases(trx, ids, {
     status,
     completed_at: status === 'completed' ? now : null,
@@ -51,14 +51,14 @@ export async function setStatus(
   });
   await insertCaseEvents(trx, ids, { type: status, reason: 'Set by a person.' }, now);
   if (status === 'completed') {
-    const events = changed.map((row) =>
+    const events = changedRows.map((row) =>
       caseEvent(trx, 'queue.case.completed', queue, { ...row, status, completed_at: now, postponed_to: null, updated_at: now }, now),
     );
     await recordEvents(engine.clock, trx, { teamId: queue.team_id }, events);
   }
   // A run that waits for a person no longer occupies a slot of its agent.
   await nudgeDispatch(trx, queue.id, engine.clock.now());
-  return { changed, interrupted: [] };
+  return { changedRows, interruptedIds: [] };
 }
 
 /** Puts cases that no run is working on back into the line of the queue, or of one agent. The others are left unchanged. */
@@ -68,46 +68,46 @@ export async function reprocess(
   queue: QueueRow,
   rows: readonly CaseRow[],
   agentId: string | undefined,
-): Promise<{ changed: CaseRow[]; interrupted: string[] }> {
-  const idle = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id === null);
+): Promise<{ changedRows: CaseRow[]; interruptedIds: string[] }> {
+  const idleRows = rows.filter((row) => row.status !== 'pending' || row.claimed_by_run_id === null);
   if (agentId !== undefined) {
-    return { changed: idle, interrupted: await putBack(engine, trx, queue, idle, { type: 'delegated', agentId }) };
+    return { changedRows: idleRows, interruptedIds: await putBack(engine, trx, queue, idleRows, { type: 'delegated', agentId }) };
   }
-  const changed = idle.filter((row) => row.status !== 'pending' || row.postponed_to !== null || row.delegated_agent_id !== null);
-  return { changed, interrupted: await putBack(engine, trx, queue, changed, { type: 'reopened' }) };
+  const changedRows = idleRows.filter((row) => row.status !== 'pending' || row.postponed_to !== null || row.delegated_agent_id !== null);
+  return { changedRows, interruptedIds: await putBack(engine, trx, queue, changedRows, { type: 'reopened' }) };
 }
 
 /** Changes the priority, including that of work in progress, which is not interrupted. */
 export async function setPriority(engine: HasClock, trx: Queries, rows: readonly CaseRow[], priority: CasePriority): Promise<CaseRow[]> {
   const rank = priorityRank(priority);
-  const changed = rows.filter((row) => row.priority !== rank);
+  const changedRows = rows.filter((row) => row.priority !== rank);
   const now = isoTime(engine.clock.now());
-  await updateCases(trx, idsOf(changed), { priority: rank, updated_at: now });
-  await insertCaseEvents(trx, idsOf(changed), { type: 'priority_changed', reason: priority }, now);
-  return changed;
+  await updateCases(trx, idsOf(changedRows), { priority: rank, updated_at: now });
+  await insertCaseEvents(trx, idsOf(changedRows), { type: 'priority_changed', reason: priority }, now);
+  return changedRows;
 }
 
-const waiting = { status: 'pending', claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null } as const;
+const pendingState = { status: 'pending', claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null } as const;
 
 /** Puts cases back into the line, or into that of the agent in the event, and interrupts the runs that are being executed for them. */
 async function putBack(engine: HasClock, trx: Queries, queue: QueueRow, rows: readonly CaseRow[], event: NewCaseEvent): Promise<string[]> {
   const now = isoTime(engine.clock.now());
   // The cases are released before their runs end, which would otherwise settle them.
-  await updateCases(trx, idsOf(rows), { ...waiting, delegated_agent_id: event.agentId ?? null, updated_at: now });
+  await updateCases(trx, idsOf(rows), { ...pendingState, delegated_agent_id: event.agentId ?? null, updated_at: now });
   // Including a run that has settled its case and continues: a case has one run at a time.
-  const interrupted = await interruptCaseRuns(engine, trx, idsOf(rows));
+  const interruptedIds = await interruptCaseRuns(engine, trx, idsOf(rows));
   await insertCaseEvents(trx, idsOf(rows), event, now);
   await nudgeDispatch(trx, queue.id, engine.clock.now());
-  return interrupted;
+  return interruptedIds;
 }
 
 async function interruptCaseRuns(engine: HasClock, trx: Queries, caseIds: readonly string[]): Promise<string[]> {
-  const interrupted: string[] = [];
+  const interruptedIds: string[] = [];
   for (const chunk of inChunks(caseIds)) {
     for (const id of await executingCaseRuns(trx, chunk)) {
       await interruptRun(engine, trx, id);
-      interrupted.push(id);
+      interruptedIds.push(id);
     }
   }
-  return interrupted;
+  return interruptedIds;
 }

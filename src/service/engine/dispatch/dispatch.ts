@@ -25,7 +25,7 @@ const turnLength = 20;
 const retryAfter = 60_000;
 
 /** An agent that may take cases of the queue, and how many it may take now. */
-interface Taker {
+interface Consumer {
   agentId: string;
   /** Whether it may only take cases that were delegated to it. */
   ownOnly: boolean;
@@ -36,35 +36,35 @@ interface Taker {
 export const dispatchCasesJob = defineJob({ kind: jobKinds.dispatchCases, concurrency: 2, run: dispatchCases });
 
 async function dispatchCases(engine: HasStore & HasClock & HasLog & HasRuntimes, job: JobRow): Promise<void> {
-  const begun = await engine.store.transaction().execute(async (trx) => {
+  const startedCount = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return 0;
     const queue = await trx.selectFrom('queues').selectAll().where('id', '=', job.subject_id).executeTakeFirst();
-    const takers = queue === undefined ? [] : await takersOf(trx, queue);
+    const consumers = queue === undefined ? [] : await consumersOf(trx, queue);
     // One timestamp for both: a case that came due in between would be neither served nor waited for.
     const now = engine.clock.now();
-    const turn = queue === undefined ? { begun: 0, blocked: false } : await takeTurn(engine, trx, queue, takers, now);
+    const turn = queue === undefined ? { startedCount: 0, isBlocked: false } : await takeTurn(engine, trx, queue, consumers, now);
     // Released in the same transaction, so that whatever is added later finds a job that is not running, and makes it due.
-    const dueAt = takers.length === 0 ? undefined : await nextDispatch(trx, job.subject_id, turn, now);
+    const dueAt = consumers.length === 0 ? undefined : await nextDispatch(trx, job.subject_id, turn, now);
     await releaseJob(trx, job, dueAt === undefined ? { status: 'done' } : { status: 'queued', dueAt });
-    return turn.begun;
+    return turn.startedCount;
   });
-  if (begun > 0) engine.log('info', 'cases dispatched', { queue: job.subject_id, cases: begun });
+  if (startedCount > 0) engine.log('info', 'cases dispatched', { queue: job.subject_id, cases: startedCount });
 }
 
-async function takersOf(trx: Queries, queue: QueueRow): Promise<Taker[]> {
+async function consumersOf(trx: Queries, queue: QueueRow): Promise<Consumer[]> {
   const triggers = await triggersOnQueues(trx, [queue.id]);
-  const delegated = await delegatedAgents(trx, queue.id);
-  const working = triggers.filter(({ enabled }) => enabled === 1).map(({ agent_id }) => agent_id);
+  const delegatedIds = await delegatedAgents(trx, queue.id);
+  const workingIds = triggers.filter(({ enabled }) => enabled === 1).map(({ agent_id }) => agent_id);
   const { maxConcurrentRuns } = await planOf(trx, queue.team_id);
-  const takers: Taker[] = [];
-  for (const agentId of new Set([...working, ...delegated])) {
+  const consumers: Consumer[] = [];
+  for (const agentId of new Set([...workingIds, ...delegatedIds])) {
     const { concurrency = null } = triggers.find((trigger) => trigger.agent_id === agentId) ?? {};
     const { executing, waiting } = await runsForCases(trx, queue.id, agentId);
     // With a limit of one, the next case waits for the person, too. Without a limit, a waiting run does not occupy a slot.
     const capacity = concurrency === null ? maxConcurrentRuns - executing : concurrency - executing - waiting;
-    takers.push({ agentId, ownOnly: !working.includes(agentId), capacity });
+    consumers.push({ agentId, ownOnly: !workingIds.includes(agentId), capacity });
   }
-  return takers;
+  return consumers;
 }
 
 /** Gives one case to each agent in turn, as long as there is capacity and work. */
@@ -72,39 +72,39 @@ async function takeTurn(
   engine: HasClock & HasLog & HasRuntimes,
   trx: Queries,
   queue: QueueRow,
-  takers: readonly Taker[],
+  consumers: readonly Consumer[],
   time: number,
-): Promise<{ begun: number; blocked: boolean }> {
+): Promise<{ startedCount: number; isBlocked: boolean }> {
   const now = isoTime(time);
   await admitDueCases(trx, queue.id, now);
-  let begun = 0;
-  let blocked = false;
-  let free = takers.filter(({ capacity }) => capacity > 0);
-  while (free.length > 0 && begun < turnLength) {
-    const served = new Set<Taker>();
-    for (const taker of free) {
-      const row = await nextCase(trx, { queueId: queue.id, ...taker });
+  let startedCount = 0;
+  let isBlocked = false;
+  let available = consumers.filter(({ capacity }) => capacity > 0);
+  while (available.length > 0 && startedCount < turnLength) {
+    const remaining = new Set<Consumer>();
+    for (const consumer of available) {
+      const row = await nextCase(trx, { queueId: queue.id, ...consumer });
       if (row === undefined) continue;
       try {
-        await begin(engine, trx, queue, row, taker.agentId);
+        await begin(engine, trx, queue, row, consumer.agentId);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        blocked = true;
+        isBlocked = true;
         engine.log('warn', 'a case could not be started', {
           queue: queue.id,
-          agent: taker.agentId,
+          agent: consumer.agentId,
           error: error.error,
           message: error.message,
         });
         continue;
       }
-      begun += 1;
-      taker.capacity -= 1;
-      if (taker.capacity > 0) served.add(taker);
+      startedCount += 1;
+      consumer.capacity -= 1;
+      if (consumer.capacity > 0) remaining.add(consumer);
     }
-    free = free.filter((taker) => served.has(taker));
+    available = available.filter((consumer) => remaining.has(consumer));
   }
-  return { begun, blocked };
+  return { startedCount, isBlocked };
 }
 
 /** Starts the run of a case, and claims the case for it. */
@@ -128,11 +128,11 @@ async function begin(engine: HasClock & HasRuntimes, trx: Queries, queue: QueueR
 async function nextDispatch(
   trx: Queries,
   queueId: string,
-  { begun, blocked }: { begun: number; blocked: boolean },
+  { startedCount, isBlocked }: { startedCount: number; isBlocked: boolean },
   now: number,
 ): Promise<number | undefined> {
-  if (begun >= turnLength) return now;
-  const postponed = await nextPostponed(trx, queueId, isoTime(now));
-  const times = [...(blocked ? [now + retryAfter] : []), ...(postponed === undefined ? [] : [Date.parse(postponed)])];
+  if (startedCount >= turnLength) return now;
+  const postponedUntil = await nextPostponed(trx, queueId, isoTime(now));
+  const times = [...(isBlocked ? [now + retryAfter] : []), ...(postponedUntil === undefined ? [] : [Date.parse(postponedUntil)])];
   return times.length === 0 ? undefined : Math.min(...times);
 }

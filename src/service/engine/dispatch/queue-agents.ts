@@ -24,20 +24,22 @@ export async function queueAgents(engine: HasStore & HasRuntimes, queue: QueueRo
     store,
     agents.map(({ id }) => id),
   );
-  const on = (agent: LiveAgent): ListedTrigger | undefined => {
+  const triggerOf = (agent: LiveAgent): ListedTrigger | undefined => {
     const trigger = triggers.get(agent.id);
     return trigger?.queue_id === queue.id ? trigger : undefined;
   };
-  const producing = new Set(agents.filter((agent) => queuesOf(engine, agent).includes(queue.name)).map(({ id }) => id));
+  const producerIds = new Set(agents.filter((agent) => queuesOf(engine, agent).includes(queue.name)).map(({ id }) => id));
   // The agents that those working here may hand a case to.
-  const handedTo = new Set(agents.filter((agent) => on(agent) !== undefined || producing.has(agent.id)).flatMap(handoverTargets));
-  const several = agents.filter((agent) => on(agent)?.enabled === 1).length > 1;
+  const handoverIds = new Set(
+    agents.filter((agent) => triggerOf(agent) !== undefined || producerIds.has(agent.id)).flatMap(handoverTargets),
+  );
+  const hasMultipleTriggers = agents.filter((agent) => triggerOf(agent)?.enabled === 1).length > 1;
   const problems = (agent: LiveAgent, trigger: ListedTrigger | undefined): QueueConsumer['problems'] => [
-    ...(several && trigger?.enabled === 1 ? (['multiple_triggers'] as const) : []),
-    ...(producing.has(agent.id) && trigger !== undefined ? (['producer_consumer_mix'] as const) : []),
+    ...(hasMultipleTriggers && trigger?.enabled === 1 ? (['multiple_triggers'] as const) : []),
+    ...(producerIds.has(agent.id) && trigger !== undefined ? (['producer_consumer_mix'] as const) : []),
   ];
   const producers = agents
-    .filter(({ id }) => producing.has(id))
+    .filter(({ id }) => producerIds.has(id))
     .map((agent): QueueProducer => {
       const trigger = triggers.get(agent.id);
       return {
@@ -45,21 +47,21 @@ export async function queueAgents(engine: HasStore & HasRuntimes, queue: QueueRo
         agent_name: agent.name,
         case_trigger_enabled: trigger?.enabled === 1,
         case_trigger_queue_name: trigger?.queue_name ?? null,
-        problems: problems(agent, on(agent)),
+        problems: problems(agent, triggerOf(agent)),
       };
     });
   const { maxConcurrentRuns } = await planOf(store, queue.team_id);
   const consumers: QueueConsumer[] = [];
   for (const agent of agents) {
-    const trigger = on(agent);
-    if (trigger === undefined && !handedTo.has(agent.id)) continue;
+    const trigger = triggerOf(agent);
+    if (trigger === undefined && !handoverIds.has(agent.id)) continue;
     const { executing, waiting } = await runsForCases(store, queue.id, agent.id);
     const limit = trigger?.concurrency ?? maxConcurrentRuns;
     consumers.push({
       agent_id: agent.id,
       agent_name: agent.name,
       case_trigger_enabled: trigger?.enabled === 1,
-      is_handover_target: handedTo.has(agent.id),
+      is_handover_target: handoverIds.has(agent.id),
       problems: problems(agent, trigger),
       concurrency_limit: limit,
       at_concurrency_limit: executing + (trigger?.concurrency == null ? 0 : waiting) >= limit,

@@ -39,12 +39,12 @@ const conflictsAmong = (rows: readonly ListedTrigger[], agentId: string): Confli
 
 /** The triggers of several agents, by agent. */
 export async function caseTriggerSummaries(db: Queries, agentIds: readonly string[]): Promise<Map<string, CaseTriggerSummary>> {
-  const own = await triggersOfAgents(db, agentIds);
-  const rivals = await triggersOnQueues(db, [...new Set([...own.values()].map(({ queue_id }) => queue_id))]);
+  const ownTriggers = await triggersOfAgents(db, agentIds);
+  const queueTriggers = await triggersOnQueues(db, [...new Set([...ownTriggers.values()].map(({ queue_id }) => queue_id))]);
   return new Map(
-    [...own].map(([agentId, row]) => {
+    [...ownTriggers].map(([agentId, row]) => {
       const conflicts = conflictsAmong(
-        rivals.filter(({ queue_id }) => queue_id === row.queue_id),
+        queueTriggers.filter(({ queue_id }) => queue_id === row.queue_id),
         agentId,
       );
       return [agentId, { enabled: row.enabled === 1, queueName: row.queue_name, conflicts }];
@@ -73,26 +73,26 @@ const withConflicts = async (db: Queries, row: ListedTrigger): Promise<Trigger> 
 /** Makes an agent work on a queue. Throws 404, 409 `agent_has_case_trigger`. */
 export async function createTrigger(
   engine: HasStore & HasClock & HasWorker,
-  by: { teamId: string; credentialId: string; agentId: string },
+  caller: { teamId: string; credentialId: string; agentId: string },
   wishes: Wishes & { case_queue_id: string; enabled: boolean },
 ): Promise<Trigger> {
-  return changing(engine, async (trx, now) => {
-    const agent = await requiredAgent(trx, by.teamId, by.agentId);
-    const queueId = await requiredQueue(trx, by.teamId, wishes.case_queue_id);
-    const own = await triggerOfAgent(trx, agent.id);
-    if (own !== undefined) {
-      const queueText = own.queue_id === queueId ? 'this queue' : `the queue "${own.queue_name}"`;
+  return changeTrigger(engine, async (trx, now) => {
+    const agent = await requiredAgent(trx, caller.teamId, caller.agentId);
+    const queueId = await requiredQueue(trx, caller.teamId, wishes.case_queue_id);
+    const existingTrigger = await triggerOfAgent(trx, agent.id);
+    if (existingTrigger !== undefined) {
+      const queueText = existingTrigger.queue_id === queueId ? 'this queue' : `the queue "${existingTrigger.queue_name}"`;
       throw new ServiceError(
         409,
         'agent_has_case_trigger',
-        `The agent ${agent.name} already has a case trigger, on ${queueText} (${own.id}).`,
+        `The agent ${agent.name} already has a case trigger, on ${queueText} (${existingTrigger.id}).`,
       );
     }
     await insertTrigger(trx, {
       id: newId(),
       agent_id: agent.id,
       queue_id: queueId,
-      credential_id: by.credentialId,
+      credential_id: caller.credentialId,
       enabled: wishes.enabled ? 1 : 0,
       concurrency: wishes.concurrency ?? null,
       created_at: now,
@@ -106,13 +106,13 @@ export async function createTrigger(
 /** Changes a trigger. Active runs continue. Throws 404. */
 export async function updateTrigger(
   engine: HasStore & HasClock & HasWorker,
-  at: { teamId: string; agentId: string; triggerId: string },
+  ids: { teamId: string; agentId: string; triggerId: string },
   wishes: Wishes,
 ): Promise<Trigger> {
-  return changing(engine, async (trx, now) => {
-    const agent = await requiredAgent(trx, at.teamId, at.agentId);
-    const { row } = await requireTrigger(trx, agent.id, at.triggerId);
-    const queueId = wishes.case_queue_id === undefined ? row.queue_id : await requiredQueue(trx, at.teamId, wishes.case_queue_id);
+  return changeTrigger(engine, async (trx, now) => {
+    const agent = await requiredAgent(trx, ids.teamId, ids.agentId);
+    const { row } = await requireTrigger(trx, agent.id, ids.triggerId);
+    const queueId = wishes.case_queue_id === undefined ? row.queue_id : await requiredQueue(trx, ids.teamId, wishes.case_queue_id);
     await updateTriggerRow(trx, row.id, {
       queue_id: queueId,
       enabled: wishes.enabled === undefined ? row.enabled : wishes.enabled ? 1 : 0,
@@ -127,11 +127,11 @@ export async function updateTrigger(
 /** Takes an agent off its queue. Active runs continue. Throws 404. */
 export async function deleteTrigger(
   engine: HasStore & HasClock & HasWorker,
-  at: { teamId: string; agentId: string; triggerId: string },
+  ids: { teamId: string; agentId: string; triggerId: string },
 ): Promise<void> {
-  await changing(engine, async (trx) => {
-    const agent = await requiredAgent(trx, at.teamId, at.agentId);
-    await deleteTriggerRow(trx, (await requireTrigger(trx, agent.id, at.triggerId)).row.id);
+  await changeTrigger(engine, async (trx) => {
+    const agent = await requiredAgent(trx, ids.teamId, ids.agentId);
+    await deleteTriggerRow(trx, (await requireTrigger(trx, agent.id, ids.triggerId)).row.id);
   });
 }
 
@@ -140,13 +140,13 @@ export async function leaveQueues(engine: HasClock, trx: Queries, agentId: strin
   const row = await triggerOfAgent(trx, agentId);
   if (row !== undefined) await deleteTriggerRow(trx, row.id);
   const now = isoTime(engine.clock.now());
-  const delegated = await trx
+  const delegatedRows = await trx
     .updateTable('cases')
     .set({ delegated_agent_id: null, updated_at: now })
     .where('delegated_agent_id', '=', agentId)
     .returning('queue_id')
     .execute();
-  for (const queueId of new Set(delegated.map(({ queue_id }) => queue_id))) await nudgeDispatch(trx, queueId, engine.clock.now());
+  for (const queueId of new Set(delegatedRows.map(({ queue_id }) => queue_id))) await nudgeDispatch(trx, queueId, engine.clock.now());
 }
 
 /** Dispatches the queue of an agent, because one of its revisions went live and it might be able to do more than before. */
@@ -155,7 +155,7 @@ export async function agentIsReady(engine: HasClock, trx: Queries, agentId: stri
   if (row !== undefined) await nudgeDispatch(trx, row.queue_id, engine.clock.now());
 }
 
-async function changing<T>(engine: HasStore & HasClock & HasWorker, change: (trx: Queries, now: string) => Promise<T>): Promise<T> {
+async function changeTrigger<T>(engine: HasStore & HasClock & HasWorker, change: (trx: Queries, now: string) => Promise<T>): Promise<T> {
   const result = await engine.store.transaction().execute((trx) => change(trx, isoTime(engine.clock.now())));
   engine.worker.wake();
   return result;

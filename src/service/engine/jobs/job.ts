@@ -1,9 +1,9 @@
 /** A kind of job, as the worker sees it. Each folder of the engine defines its own jobs next to the functions that run them. */
 import type { Store } from '../../store/database/database.ts';
-import type { ClaimBy, ClaimedJob } from '../../store/jobs/jobs.ts';
+import type { Claimant, ClaimedJob } from '../../store/jobs/jobs.ts';
 
 /** Takes the next job of a kind as part of a transaction, or returns undefined if none can be claimed. */
-export type JobClaim = (store: Store, kind: string, by: ClaimBy) => Promise<ClaimedJob | undefined>;
+export type JobClaim = (store: Store, kind: string, claimant: Claimant) => Promise<ClaimedJob | undefined>;
 
 /** A kind of job and how to run it, given the parts of the engine that it uses. */
 export interface Job<in Parts> {

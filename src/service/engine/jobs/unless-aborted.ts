@@ -16,8 +16,8 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
     const first = await Promise.race([work.then((value) => ({ value })), aborted]);
     if (first !== undefined) return first.value;
     const grace = new AbortController();
-    const over = systemClock.sleep(abortGrace, grace.signal).catch(() => undefined);
-    await Promise.race([work.catch(() => undefined), over]);
+    const timeout = systemClock.sleep(abortGrace, grace.signal).catch(() => undefined);
+    await Promise.race([work.catch(() => undefined), timeout]);
     grace.abort();
     throw signal.reason;
   } finally {

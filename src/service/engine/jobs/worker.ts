@@ -48,17 +48,17 @@ interface Slots {
   concurrency: number;
   run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
   claim: JobClaim;
-  busy: number;
+  busyCount: number;
 }
 
 /** Tables that, besides the time, decide whether a job may be claimed. */
 const claimTables = ['jobs', 'teams', 'plans'];
 
-interface Active {
+interface ActiveJob {
   claim: Claim;
   controller: AbortController;
   leaseUntil: number;
-  done: Promise<void>;
+  end: Promise<void>;
 }
 
 const retryDelays = [1_000, 5_000, 30_000, 120_000, 600_000];
@@ -68,18 +68,18 @@ const troubleDelays = [1_000, 2_000, 5_000, 10_000];
 const troublePause = 1_000;
 
 /** What handlers and requests need of the worker. */
-export type JobSignals = Pick<Worker, 'wake' | 'woken' | 'abort' | 'isWaitedFor'>;
+export type JobSignals = Pick<Worker, 'wake' | 'nextWake' | 'abort' | 'isWaitedFor'>;
 
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #lease: number;
   readonly #kinds = new Map<string, Slots>();
   /** By kind and subject. */
-  readonly #active = new Map<string, Active>();
+  readonly #active = new Map<string, ActiveJob>();
   #sleep = new AbortController();
-  #woken = deferred();
+  #nextWake = deferred();
   #loop: Promise<void> | undefined;
-  #closing = false;
+  #isClosing = false;
   /** Steady time of the last poll for work. */
   #polledAt = Number.NEGATIVE_INFINITY;
   /** Wall-clock time of the last poll, which can be later than the current one if the clock was set back. */
@@ -100,7 +100,7 @@ export class Worker {
   start<Parts>(jobs: readonly Job<Parts>[], parts: Parts): void {
     for (const { kind, concurrency, run, claim = claimJob } of jobs) {
       const slots = typeof concurrency === 'number' ? concurrency : concurrency(parts);
-      this.#kinds.set(kind, { concurrency: slots, run: (job, signal) => run(parts, job, signal), claim, busy: 0 });
+      this.#kinds.set(kind, { concurrency: slots, run: (job, signal) => run(parts, job, signal), claim, busyCount: 0 });
     }
     this.#polledAt = steadyTime(this.#options.clock);
     this.#loop = this.#run();
@@ -108,28 +108,28 @@ export class Worker {
 
   /** Whether the worker polls for work, as it does several times during a lease. */
   isAlive(): boolean {
-    return this.#loop !== undefined && !this.#closing && steadyTime(this.#options.clock) - this.#polledAt <= 2 * this.#lease;
+    return this.#loop !== undefined && !this.#isClosing && steadyTime(this.#options.clock) - this.#polledAt <= 2 * this.#lease;
   }
 
   /** Polls for due work now. */
   wake(): void {
     this.#sleep.abort(wakeReason);
-    const { resolve } = this.#woken;
-    this.#woken = deferred();
+    const { resolve } = this.#nextWake;
+    this.#nextWake = deferred();
     resolve();
   }
 
   /** Whether due jobs of a kind are waiting for a running one to end. */
   async isWaitedFor(kind: string): Promise<boolean> {
-    const { busy, concurrency } = this.#kinds.get(kind) as Slots;
-    if (busy < concurrency) return false;
-    const { queued } = (await firstDueTimes(this.#options.store, [kind])).get(kind) ?? {};
-    return queued !== undefined && queued <= this.#options.clock.now();
+    const { busyCount, concurrency } = this.#kinds.get(kind) as Slots;
+    if (busyCount < concurrency) return false;
+    const { queuedDueAt } = (await firstDueTimes(this.#options.store, [kind])).get(kind) ?? {};
+    return queuedDueAt !== undefined && queuedDueAt <= this.#options.clock.now();
   }
 
   /** Resolves when the worker is next woken, for handlers that might find more to do while they wait. */
-  woken(): Promise<void> {
-    return this.#woken.promise;
+  nextWake(): Promise<void> {
+    return this.#nextWake.promise;
   }
 
   /** Aborts a job that this process is working on; does nothing for any other. */
@@ -139,19 +139,19 @@ export class Worker {
 
   /** Stops claiming, aborts the running jobs, and waits for them, but not longer than `milliseconds`. */
   async close(milliseconds: number): Promise<void> {
-    this.#closing = true;
+    this.#isClosing = true;
     this.wake();
-    for (const active of this.#active.values()) active.controller.abort(new JobAborted('shutdown'));
+    for (const job of this.#active.values()) job.controller.abort(new JobAborted('shutdown'));
     // A job that was just being claimed still starts, and ends like the others.
-    const settled = Promise.resolve(this.#loop).then(() => Promise.all([...this.#active.values()].map((active) => active.done)));
+    const end = Promise.resolve(this.#loop).then(() => Promise.all([...this.#active.values()].map((job) => job.end)));
     const limit = new AbortController();
     // The limit is real time, whichever clock the jobs use.
-    await Promise.race([settled, systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
+    await Promise.race([end, systemClock.sleep(milliseconds, limit.signal).catch(() => undefined)]);
     limit.abort();
   }
 
   async #run(): Promise<void> {
-    while (!this.#closing) {
+    while (!this.#isClosing) {
       this.#sleep = new AbortController();
       let pause = this.#lease / 3;
       try {
@@ -164,7 +164,7 @@ export class Worker {
         pause = Math.min(pause, remainingPause > 0 ? remainingPause : await this.#claimDue(now));
         this.#polledAt = steadyTime(this.#options.clock);
       } catch (error) {
-        if (this.#closing) return;
+        if (this.#isClosing) return;
         this.#options.log('error', 'polling for jobs failed', errorFields(error));
         pause = Math.min(pause, 1_000);
         this.#noteTrouble(error);
@@ -174,23 +174,23 @@ export class Worker {
   }
 
   /** Starts the jobs that were due at a moment. Returns the milliseconds until the next ones are due. */
-  async #claimDue(began: number): Promise<number> {
+  async #claimDue(now: number): Promise<number> {
     const { store, clock } = this.#options;
-    const version = store.changes.of(claimTables) + this.#endedJobs;
+    const version = store.changes.versionOf(claimTables) + this.#endedJobs;
     // Most wake-ups bring no work.
-    if (this.#idle.version === version && began < this.#idle.until) return this.#idle.until - began;
+    if (this.#idle.version === version && now < this.#idle.until) return this.#idle.until - now;
     const first = await firstDueTimes(store, [...this.#kinds.keys()]);
     const claimed: ClaimedJob[] = [];
-    let next = began + this.#lease / 3;
+    let next = now + this.#lease / 3;
     // All claims are one commit.
     await store.atomically(async (unit) => {
       for (const [kind, slots] of this.#kinds) {
-        const { queued = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
-        const isDue = Math.min(queued, leaseEnd) <= began;
-        next = Math.min(next, isDue ? await this.#claimAll(unit.store, { kind, slots, now: began }, claimed) : queued);
+        const { queuedDueAt = Number.POSITIVE_INFINITY, leaseEnd = Number.POSITIVE_INFINITY } = first.get(kind) ?? {};
+        const isDue = Math.min(queuedDueAt, leaseEnd) <= now;
+        next = Math.min(next, isDue ? await this.#claimAll(unit.store, { kind, slots, now }, claimed) : queuedDueAt);
       }
     });
-    for (const job of claimed) this.#begin(job, began + this.#lease);
+    for (const job of claimed) this.#begin(job, now + this.#lease);
     this.#idle = { version, until: next };
     return Math.max(0, next - clock.now());
   }
@@ -198,7 +198,7 @@ export class Worker {
   /** Claims the due jobs of a kind, up to its concurrency. Returns when the next one is due. */
   async #claimAll(store: Store, { kind, slots, now }: { kind: string; slots: Slots; now: number }, claimed: ClaimedJob[]): Promise<number> {
     const { owner } = this.#options;
-    for (let free = slots.concurrency - slots.busy; free > 0 && !this.#closing; free--) {
+    for (let free = slots.concurrency - slots.busyCount; free > 0 && !this.#isClosing; free--) {
       const job = await slots.claim(store, kind, { owner, now, lease: this.#lease });
       // A job that is due but may not be claimed yet waits for another one to end, which wakes this loop.
       if (job === undefined) return (await nextDueTime(store, kind, now)) ?? Number.POSITIVE_INFINITY;
@@ -213,21 +213,21 @@ export class Worker {
     const key = keyOf(job.kind, job.subject_id);
     const previous = this.#active.get(key);
     const controller = new AbortController();
-    if (this.#closing) controller.abort(new JobAborted('shutdown'));
-    slots.busy += 1;
-    const active: Active = { claim: { id: job.id, epoch: job.epoch }, controller, leaseUntil, done: Promise.resolve() };
+    if (this.#isClosing) controller.abort(new JobAborted('shutdown'));
+    slots.busyCount += 1;
+    const active: ActiveJob = { claim: { id: job.id, epoch: job.epoch }, controller, leaseUntil, end: Promise.resolve() };
     this.#active.set(key, active);
-    active.done = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
-      slots.busy -= 1;
+    active.end = this.#execute(job, slots.run, controller.signal, previous).finally(() => {
+      slots.busyCount -= 1;
       this.#endedJobs += 1;
       if (this.#active.get(key) === active) this.#active.delete(key);
       this.wake();
     });
   }
 
-  async #execute(job: ClaimedJob, run: Slots['run'], signal: AbortSignal, previous: Active | undefined): Promise<void> {
+  async #execute(job: ClaimedJob, run: Slots['run'], signal: AbortSignal, previous: ActiveJob | undefined): Promise<void> {
     // A stopped handler might still be ending when its subject is resumed; the two must not overlap.
-    await previous?.done;
+    await previous?.end;
     try {
       await run(job, signal);
     } catch (error) {

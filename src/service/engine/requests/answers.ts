@@ -41,10 +41,10 @@ function readApproval(request: RequestToAnswer, body: ResponseBody): CheckedAnsw
   if (body.answers !== undefined) problems.push({ path: 'answers', message: 'must be left out: this request is an approval' });
   if (body.approved === undefined || problems.length > 0) throw invalidAnswer(problems);
   const { approved, reason } = body;
-  const why = reason === undefined ? '' : `: ${reason}`;
+  const reasonText = reason === undefined ? '' : `: ${reason}`;
   return {
     answer: { type: 'approval', approved, ...(reason === undefined ? {} : { reason }) },
-    response: `${approved ? 'approved' : 'denied'}${why}`,
+    response: `${approved ? 'approved' : 'denied'}${reasonText}`,
     message: `${approved ? 'Approved' : 'Denied'}: ${request.title}${reason === undefined ? '' : `\n${reason}`}`,
   };
 }
@@ -57,7 +57,7 @@ function readAnswers(request: RequestToAnswer, body: ResponseBody): CheckedAnswe
     if (body[path] !== undefined) problems.push({ path, message: 'must be left out: this request asks questions' });
   for (const question of Object.keys(texts)) {
     if (!questions.has(question))
-      problems.push({ path: 'answers', message: `"${question}" is not one of the questions; they are: ${quoted(questions)}` });
+      problems.push({ path: 'answers', message: `"${question}" is not one of the questions; they are: ${quotedList(questions)}` });
   }
   const answers: [string, string | string[]][] = [];
   for (const question of request.questions) {
@@ -83,14 +83,14 @@ function readOne(
 ): { answer: string | string[]; problem?: undefined } | { problem: string } {
   const labels = question.options?.map(({ label }) => label) ?? [];
   const trimmed = text?.trim() ?? '';
-  if (trimmed === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quoted(labels)}` : 'needs an answer' };
+  if (trimmed === '') return { problem: labels.length > 0 ? `needs an answer; choose from: ${quotedList(labels)}` : 'needs an answer' };
   if (labels.length === 0) return { answer: trimmed };
-  const chosen = question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed);
-  if (chosen === undefined || chosen.length === 0) {
-    const how = question.multi_select === true ? 'must be one or more of these, separated by commas' : 'must be one of these';
-    return { problem: `${how}: ${quoted(labels)}` };
+  const choices = question.multi_select === true ? chosenLabels(trimmed, labels) : labels.filter((label) => label.trim() === trimmed);
+  if (choices === undefined || choices.length === 0) {
+    const rule = question.multi_select === true ? 'must be one or more of these, separated by commas' : 'must be one of these';
+    return { problem: `${rule}: ${quotedList(labels)}` };
   }
-  return { answer: question.multi_select === true ? chosen : (chosen[0] as string) };
+  return { answer: question.multi_select === true ? choices : (choices[0] as string) };
 }
 
 /** Reads labels separated by commas, including labels that contain commas. Returns undefined for any other text. */
@@ -117,7 +117,7 @@ export function chosenLabels(text: string, labels: readonly string[]): string[] 
 }
 
 const inWords = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
-const quoted = (words: Iterable<string>): string => [...words].map((word) => `"${word}"`).join(', ');
+const quotedList = (words: Iterable<string>): string => [...words].map((word) => `"${word}"`).join(', ');
 
 function invalidAnswer(problems: ErrorDetail[]): ServiceError {
   const message = `The answer does not fit the request: ${problems.map(({ path, message }) => (message.startsWith('"') ? message : `${path} ${message}`)).join('; ')}.`;

@@ -29,8 +29,8 @@ export async function remember(trx: Queries, run: RunRow, { path, content, appen
     );
   checkPath(path);
   const before = await findMemoryFile(trx, run.agent_id, path);
-  const whole = append && before !== undefined ? joined(before.content, content) : content;
-  const size = Buffer.byteLength(whole);
+  const newContent = append && before !== undefined ? appendText(before.content, content) : content;
+  const size = Buffer.byteLength(newContent);
   if (size > memoryLimits.fileBytes)
     throw new ServiceError(
       413,
@@ -40,12 +40,13 @@ export async function remember(trx: Queries, run: RunRow, { path, content, appen
   if (before === undefined && (await countMemoryFiles(trx, run.agent_id)) >= memoryLimits.files)
     throw new ServiceError(409, 'memory_full', `The agent already has ${memoryLimits.files} memory files, which is the limit.`);
   const source = { source_type: 'job', source_run_id: run.id, source_user_id: null } as const;
-  await putMemoryFile(trx, { agent_id: run.agent_id, path, content: whole, size, ...source, updated_at: now });
-  return whole;
+  await putMemoryFile(trx, { agent_id: run.agent_id, path, content: newContent, size, ...source, updated_at: now });
+  return newContent;
 }
 
 /** Appended text starts on a new line. */
-const joined = (before: string, more: string): string => (before === '' || before.endsWith('\n') ? before + more : `${before}\n${more}`);
+const appendText = (before: string, more: string): string =>
+  before === '' || before.endsWith('\n') ? before + more : `${before}\n${more}`;
 
 async function remembers(db: Queries, agentId: string): Promise<boolean> {
   const agent = await db.selectFrom('agents').select('agentic_memory_enabled').where('id', '=', agentId).executeTakeFirst();

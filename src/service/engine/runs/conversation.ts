@@ -27,7 +27,7 @@ export async function respond(
   to: { teamId: string; runId: string; requestId: string },
   body: { approved?: boolean; answers?: Record<string, string>; reason?: string },
 ): Promise<HumanRequestRow> {
-  const answered = await engine.store.transaction().execute(async (trx) => {
+  const answeredRequest = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
     const request = await findHumanRequest(trx, to.runId, to.requestId);
@@ -47,7 +47,7 @@ export async function respond(
     return row;
   });
   engine.worker.wake();
-  return answered;
+  return answeredRequest;
 }
 
 /** What a message is allowed to do to a waiting run. */
@@ -61,7 +61,7 @@ interface MessageRules {
 export interface PostedMessage {
   message: MessageRow;
   /** The request that the message answered, if any. */
-  answered: HumanRequestRow | undefined;
+  answeredRequest: HumanRequestRow | undefined;
 }
 
 /**
@@ -76,7 +76,7 @@ export async function postMessage(
   text: string,
   { mayAnswer, expectedRequest }: MessageRules,
 ): Promise<PostedMessage> {
-  const posted = await engine.store.transaction().execute(async (trx) => {
+  const result = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);
     if (run === undefined) throw notFound('run', to.runId);
     if (run.status === 'failed') throw new ServiceError(409, 'run_failed', 'The run has failed and cannot continue; start a new one.');
@@ -86,7 +86,7 @@ export async function postMessage(
     const request = run.status === 'waiting' ? await pendingRequest(trx, run.id) : undefined;
     if (expectedRequest !== undefined) requireExpected(run, request, expectedRequest);
     const now = engine.clock.now();
-    let answered: HumanRequestRow | undefined;
+    let answeredRequest: HumanRequestRow | undefined;
     const turn = run.status === 'completed' ? run.turn + 1 : run.turn;
     const messages = await appendMessages(trx, run.id, [postedMessage({ id: run.id, turn }, text, isoTime(now))]);
     const events = messageEvents(trx, run, messages);
@@ -94,9 +94,12 @@ export async function postMessage(
     if (run.status === 'waiting') {
       if (request !== undefined) {
         mayAnswer();
-        answered = await answerRequest(trx, request.id, { ...answerInWords(requestToAnswer(request), text), respondedAt: isoTime(now) });
-        events.push(respondedEvent(run, answered));
-        await caseRunAnswered(engine, trx, run, answered);
+        answeredRequest = await answerRequest(trx, request.id, {
+          ...answerInWords(requestToAnswer(request), text),
+          respondedAt: isoTime(now),
+        });
+        events.push(respondedEvent(run, answeredRequest));
+        await caseRunAnswered(engine, trx, run, answeredRequest);
       }
       await proceed(trx, run, now, counters);
     } else if (run.status === 'completed' || run.status === 'interrupted') {
@@ -108,10 +111,10 @@ export async function postMessage(
       await changeRun(trx, run.id, [run.status], { submitted_prompt_count: counters.submitted_prompt_count, updated_at: isoTime(now) });
     }
     await recordRunEvents(engine.clock, trx, run, events);
-    return { message: messages[0] as MessageRow, answered };
+    return { message: messages[0] as MessageRow, answeredRequest };
   });
   engine.worker.wake();
-  return posted;
+  return result;
 }
 
 /** Refuses a message that would answer a request that its sender does not know about. */

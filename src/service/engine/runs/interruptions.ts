@@ -20,7 +20,7 @@ interface Interruptions {
  * progress. If the job was released properly, by a service that was stopped or a run that waited, the result is 0.
  */
 export async function countInterruptions(trx: Queries, job: ClaimedJob, run: RunRow): Promise<number> {
-  if (!job.interrupted) return 0;
+  if (!job.wasInterrupted) return 0;
   const before = job.payload === null ? undefined : (JSON.parse(job.payload) as Interruptions);
   const done = await countCompletedSteps(trx, run.id, run.turn);
   const isSame = before?.turn === run.turn && before.done === done;

@@ -83,8 +83,8 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
     completed_at: null,
   });
   if (message !== undefined) {
-    const posted = await appendMessages(trx, run.id, [postedMessage(run, message, now)]);
-    await recordRunEvents(engine.clock, trx, run, messageEvents(trx, run, posted));
+    const messages = await appendMessages(trx, run.id, [postedMessage(run, message, now)]);
+    await recordRunEvents(engine.clock, trx, run, messageEvents(trx, run, messages));
   }
   return admitRun(engine, trx, run);
 }
@@ -118,7 +118,7 @@ export async function stopRun(
 /** Interrupts the runs of an agent within a transaction. Pass the IDs to `abortDrivers` after the commit. */
 export async function interruptRuns(engine: HasClock, trx: Queries, agentId: string): Promise<string[]> {
   const ids = await activeRunIds(trx, agentId);
-  for (const id of ids) await interruptRun(engine, trx, id, { how: 'released', reason: 'The agent was deleted.' });
+  for (const id of ids) await interruptRun(engine, trx, id, { outcome: 'released', reason: 'The agent was deleted.' });
   return ids;
 }
 
@@ -133,7 +133,7 @@ export async function interruptRun(
   engine: HasClock,
   trx: Queries,
   runId: string,
-  caseEnd: CaseEnd = { how: 'failed', reason: 'The run was stopped.' },
+  caseEnd: CaseEnd = { outcome: 'failed', reason: 'The run was stopped.' },
 ): Promise<RunRow | undefined> {
   const now = isoTime(engine.clock.now());
   const run = await changeRun(trx, runId, activeStatuses, { status: 'interrupted', completed_at: now, updated_at: now });

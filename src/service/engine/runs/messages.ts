@@ -13,7 +13,7 @@ export const responseMessage = (run: RunTurn, text: string, now: string): NewMes
 
 /** The message for an event. Screenshots become run files instead. */
 export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 'screenshot' }>, now: string): NewMessage {
-  const message = { ...blank(run, now), event_id: event.id };
+  const message = { ...emptyFields(run, now), event_id: event.id };
   switch (event.kind) {
     case 'text':
       return { ...message, type: 'message', role: 'assistant', text_content: event.text };
@@ -32,13 +32,13 @@ export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 
 const callId = (run: RunTurn, id: string): string => (run.turn === 1 ? id : `${id}.${run.turn}`);
 
 const spokenMessage = (run: RunTurn, type: string, text: string, now: string): NewMessage => ({
-  ...blank(run, now),
+  ...emptyFields(run, now),
   type,
   role: 'user',
   text_content: text,
 });
 
-const blank = (run: RunTurn, now: string) => ({
+const emptyFields = (run: RunTurn, now: string) => ({
   run_id: run.id,
   id: newId(),
   turn: run.turn,

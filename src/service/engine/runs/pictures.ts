@@ -18,7 +18,7 @@ export const isScreenshot = (event: RuntimeEvent): event is ScreenshotEvent => e
 
 /** Writes the new pictures of events to disk. */
 export async function storePictures(disk: FileStore, run: RunTurn, events: readonly ScreenshotEvent[]): Promise<StoredPicture[]> {
-  const stored: StoredPicture[] = [];
+  const storedPictures: StoredPicture[] = [];
   for (const event of events) {
     for (const [eventId, picture] of [
       [beforeOf(event), event.before],
@@ -27,7 +27,7 @@ export async function storePictures(disk: FileStore, run: RunTurn, events: reado
       if (picture === undefined || 'of' in picture) continue;
       const id = newId();
       await disk.write(run.id, id, picture.bytes);
-      stored.push({
+      storedPictures.push({
         id,
         run_id: run.id,
         turn: run.turn,
@@ -39,7 +39,7 @@ export async function storePictures(disk: FileStore, run: RunTurn, events: reado
       });
     }
   }
-  return stored;
+  return storedPictures;
 }
 
 /** Records executions with their pictures. Those that the turn already has are skipped, and their pictures are returned as `duplicates`. */
@@ -47,18 +47,18 @@ export async function insertExecutions(
   trx: Queries,
   run: RunTurn,
   events: readonly ScreenshotEvent[],
-  stored: readonly StoredPicture[],
+  storedPictures: readonly StoredPicture[],
   now: string,
 ): Promise<{ recorded: (StoredPicture & { created_at: string })[]; duplicates: StoredPicture[] }> {
   const recorded = [];
   const duplicates = [];
-  for (const picture of stored) {
+  for (const picture of storedPictures) {
     const file = { ...picture, created_at: now };
     if (await insertRunFile(trx, file)) recorded.push(file);
     else duplicates.push(picture);
   }
-  const named = events.flatMap((event) => [nameOf(beforeOf(event), event.before), nameOf(event.id, event.image)]);
-  const files = await filesOfEvents(trx, run.id, run.turn, [...new Set(named.filter((name) => name !== undefined))]);
+  const namedPictures = events.flatMap((event) => [nameOf(beforeOf(event), event.before), nameOf(event.id, event.image)]);
+  const files = await filesOfEvents(trx, run.id, run.turn, [...new Set(namedPictures.filter((name) => name !== undefined))]);
   const idOf = (name: string | undefined): string | null => files.find(({ event_id }) => event_id === name)?.id ?? null;
   for (const event of events) {
     await insertToolExecution(trx, {
@@ -84,12 +84,12 @@ export async function removePictures(disk: FileStore, pictures: readonly StoredP
 }
 
 /** Adds the run file of a picture to the result of the call that took it: its ID is needed for the download. */
-export function namingPicture<Event extends RuntimeEvent>(event: Event, stored: readonly StoredPicture[]): Event {
-  const file = event.kind === 'tool_result' ? stored.find(({ event_id }) => event_id === event.screenshot) : undefined;
+export function namingPicture<Event extends RuntimeEvent>(event: Event, storedPictures: readonly StoredPicture[]): Event {
+  const file = event.kind === 'tool_result' ? storedPictures.find(({ event_id }) => event_id === event.screenshot) : undefined;
   return file === undefined ? event : { ...event, result: { ...(event as { result?: object }).result, file_id: file.id, name: file.name } };
 }
 
 /** The event ID under which a picture's file is recorded. */
-const nameOf = (own: string, picture: RunPicture | undefined): string | undefined =>
-  picture === undefined ? undefined : 'of' in picture ? picture.of : own;
+const nameOf = (pictureId: string, picture: RunPicture | undefined): string | undefined =>
+  picture === undefined ? undefined : 'of' in picture ? picture.of : pictureId;
 const beforeOf = (event: ScreenshotEvent): string => `${event.id}:before`;

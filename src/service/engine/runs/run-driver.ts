@@ -22,9 +22,9 @@ import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
 type DriverEngine = SessionEngine & HasSandboxes & HasRuntimes;
 
 /** Takes the next run, which is `starting` from then on. */
-const claimRun: JobClaim = async (store, kind, by) => {
-  const job = await claimRunJob(store, kind, by);
-  const run = job && (await changeRun(store, job.subject_id, ['pending'], { status: 'starting', updated_at: isoTime(by.now) }));
+const claimRun: JobClaim = async (store, kind, claimant) => {
+  const job = await claimRunJob(store, kind, claimant);
+  const run = job && (await changeRun(store, job.subject_id, ['pending'], { status: 'starting', updated_at: isoTime(claimant.now) }));
   if (run !== undefined) await reviveSandbox(store, run.sandbox_id);
   return job;
 };
@@ -42,11 +42,11 @@ async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSign
     const session = await openSession(engine, job, signal);
     if (session === undefined) return;
     const outcome = await advance(engine, session, job, signal);
-    if (signal.aborted) return await giveBack(engine, job, signal);
+    if (signal.aborted) return await releaseRun(engine, job, signal);
     await session.finish(outcome);
     engine.log('info', 'run advanced', { run: job.subject_id, outcome: outcome.status });
   } catch (error) {
-    if (error instanceof RunLostError || signal.aborted) return await giveBack(engine, job, signal);
+    if (error instanceof RunLostError || signal.aborted) return await releaseRun(engine, job, signal);
     throw error;
   }
 }
@@ -56,9 +56,9 @@ async function openSession(engine: SessionEngine & HasSandboxes, job: ClaimedJob
   const starting = await runById(engine.store, job.subject_id);
   // Created before the run is `running`: the files of a run that has started can be listed.
   const created = isExecutable(starting) ? await engine.sandboxes.create(starting.sandbox_id) : undefined;
-  const entered = await enter(engine, job);
-  if (entered === undefined) return undefined;
-  const { run: running, interruptions } = entered;
+  const entry = await enter(engine, job);
+  if (entry === undefined) return undefined;
+  const { run: running, interruptions } = entry;
   const sandbox = created ?? (await engine.sandboxes.create(running.sandbox_id));
   const agent = await engine.store.selectFrom('agents').select('name').where('id', '=', running.agent_id).executeTakeFirstOrThrow();
   const procedure = await procedureText(engine.store, running.procedure_hash);
@@ -72,34 +72,34 @@ type ExecutableRun = RunRow & { status: 'not_started' | 'pending' | 'starting' |
 const isExecutable = (run: RunRow | undefined): run is ExecutableRun =>
   run !== undefined && !isTerminal(run.status) && run.status !== 'waiting';
 
-interface Entered {
+interface RunEntry {
   run: RunRow;
   /** How often the run has been interrupted since it last made progress. */
   interruptions: number;
 }
 
 /** Changes the status of a run to `running`. Returns undefined, with the job released, if there is nothing to execute. */
-async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): Promise<Entered | undefined> {
+async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): Promise<RunEntry | undefined> {
   let shouldWake = false;
-  const entered = await engine.store.transaction().execute(async (trx) => {
+  const entry = await engine.store.transaction().execute(async (trx) => {
     const run = (await holdsJob(trx, job)) ? await runById(trx, job.subject_id) : undefined;
     if (!isExecutable(run)) {
       await releaseJob(trx, job, { status: run?.status === 'waiting' ? 'parked' : 'done' });
       return undefined;
     }
     const now = isoTime(engine.clock.now());
-    const starts = run.started_at === null;
-    const changed = await changeRun(trx, run.id, ['pending', 'starting'], {
+    const isStart = run.started_at === null;
+    const changedRun = await changeRun(trx, run.id, ['pending', 'starting'], {
       status: 'running',
-      started_at: starts ? now : run.started_at,
+      started_at: isStart ? now : run.started_at,
       updated_at: now,
     });
-    if (starts && changed !== undefined)
-      shouldWake = await recordRunEvents(engine.clock, trx, changed, [runEvent(trx, 'run.started', changed)]);
-    return { run: changed ?? run, interruptions: await countInterruptions(trx, job, run) };
+    if (isStart && changedRun !== undefined)
+      shouldWake = await recordRunEvents(engine.clock, trx, changedRun, [runEvent(trx, 'run.started', changedRun)]);
+    return { run: changedRun ?? run, interruptions: await countInterruptions(trx, job, run) };
   });
   if (shouldWake) engine.worker.wake();
-  return entered;
+  return entry;
 }
 
 async function advance(
@@ -121,6 +121,6 @@ async function advance(
 }
 
 /** After an abort: at shutdown, the job is released so that the run continues at the next start. A stopped or lost job must not be touched. */
-async function giveBack(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
+async function releaseRun(engine: HasStore & HasClock, job: ClaimedJob, signal: AbortSignal): Promise<void> {
   if (isShutdown(signal)) await yieldJob(engine.store, job, engine.clock.now());
 }

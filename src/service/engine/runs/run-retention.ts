@@ -39,8 +39,8 @@ async function forgetRuns(
   await engine.files.sweep();
   let dueAt = now + interval;
   if (runRetention !== undefined) {
-    const removed = await removeEnded(engine, isoTime(Math.max(0, now - runRetention)), signal);
-    if (removed > 0) engine.log('info', 'runs removed', { runs: removed });
+    const removedCount = await removeEnded(engine, isoTime(Math.max(0, now - runRetention)), signal);
+    if (removedCount > 0) engine.log('info', 'runs removed', { runs: removedCount });
     const first = await firstRunEnd(store);
     // A run that should be gone already is still needed by a case; it is checked again with the next ones.
     if (first !== undefined && Date.parse(first) + runRetention > now) dueAt = Math.min(dueAt, Date.parse(first) + runRetention);
@@ -50,7 +50,7 @@ async function forgetRuns(
 
 async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBackups, before: string, signal: AbortSignal): Promise<number> {
   const { store, sandboxes, files } = engine;
-  let removed = 0;
+  let removedCount = 0;
   for (let ids = await endedRuns(store, before, batchSize); ids.length > 0; ids = await endedRuns(store, before, batchSize)) {
     if (signal.aborted) break;
     await engine.backups.removals.pass(signal, async () => {
@@ -60,12 +60,12 @@ async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBacku
         const { runs, sandboxIds } = await removeRuns(trx, ids, { before, jobKinds: [jobKinds.run, jobKinds.evaluate] });
         for (const id of sandboxIds) putAside.push(await sandboxes.putAside(id));
         for (const run of runs) putAside.push(await files.putAside(run.id));
-        removed += runs.length;
+        removedCount += runs.length;
       });
       for (const remove of putAside) await remove();
     });
     // Requests take precedence.
     await setImmediate();
   }
-  return removed;
+  return removedCount;
 }

@@ -34,7 +34,7 @@ export class RunLostError extends Error {
 }
 
 /** Statuses in which a driver may write. */
-const driven = ['pending', 'starting', 'running'] as const;
+const writableStatuses = ['pending', 'starting', 'running'] as const;
 
 /** The parts of the engine that an execution uses. */
 export type SessionEngine = ConnectionUser & HasFiles & HasRunPolicy & HasBackups;
@@ -69,7 +69,7 @@ export class RunSession implements RunHost {
   readonly #row: RunRow;
   #memory: Map<string, string> | undefined;
   /** Number of the last message that the runtime can see. */
-  #seen = 0;
+  #lastSeenSeq = 0;
   /** Whether the worker has to be woken after the commit, because there are webhooks to deliver or cases to dispatch. */
   #shouldWake = false;
 
@@ -94,7 +94,7 @@ export class RunSession implements RunHost {
     for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
     for (const [step, answer] of await turnAnswers(store, this.#row.id, this.#row.turn)) this.#answers.set(step, answer);
     this.case = await caseOfRun(store, this.#row);
-    await this.#readPosted(store);
+    await this.#readMessages(store);
   }
 
   answer(step: string): HumanAnswer | undefined {
@@ -112,12 +112,12 @@ export class RunSession implements RunHost {
 
   async commit(step: string, result: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite): Promise<void> {
     const { id: runId, turn } = this.#row;
-    let remembered: string | undefined;
+    let newContent: string | undefined;
     await this.#record(events, async (trx, now) => {
       await recordStep(trx, { runId, turn, step }, result, now);
-      if (memory !== undefined) remembered = await remember(trx, this.#row, memory, now);
+      if (memory !== undefined) newContent = await remember(trx, this.#row, memory, now);
     });
-    if (memory !== undefined && remembered !== undefined) this.#memory?.set(memory.path, remembered);
+    if (memory !== undefined && newContent !== undefined) this.#memory?.set(memory.path, newContent);
     // The value as it will be read after a restart, so that both cases behave alike.
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
   }
@@ -137,23 +137,23 @@ export class RunSession implements RunHost {
   /** Records how the execution ended, and releases the job. */
   async finish(outcome: Outcome): Promise<void> {
     await this.#write(async (trx, now) => {
-      const released = { status: 'done' as const };
+      const doneState = { status: 'done' as const };
       switch (outcome.status) {
         case 'completed':
           if (await this.#hasUnseenMessage(trx)) return this.#beginNextTurn(trx, now);
           await this.#recordEnd(trx, 'run.completed', await this.#change(trx, { status: 'completed', completed_at: now, updated_at: now }));
-          await caseRunEnded(this.#engine, trx, this.#row, { how: 'completed' });
+          await caseRunEnded(this.#engine, trx, this.#row, { outcome: 'completed' });
           await planEvaluation(this.#engine, trx, this.#row);
-          return void (await releaseJob(trx, this.#claim, released));
+          return void (await releaseJob(trx, this.#claim, doneState));
         case 'failed':
           await this.#recordEnd(
             trx,
             'run.failed',
             await this.#change(trx, { status: 'failed', error: outcome.error, completed_at: now, updated_at: now }),
           );
-          await caseRunEnded(this.#engine, trx, this.#row, { how: 'failed', reason: outcome.error });
+          await caseRunEnded(this.#engine, trx, this.#row, { outcome: 'failed', reason: outcome.error });
           await planEvaluation(this.#engine, trx, this.#row);
-          return void (await releaseJob(trx, this.#claim, released));
+          return void (await releaseJob(trx, this.#claim, doneState));
         case 'waiting':
           await this.#pause(trx, await this.#ask(trx, outcome, now), now);
           return void (await releaseJob(trx, this.#claim, { status: 'parked' }));
@@ -180,7 +180,7 @@ export class RunSession implements RunHost {
 
   /** Whether a message came too late for this turn; it counts as sent after it. */
   async #hasUnseenMessage(trx: Queries): Promise<boolean> {
-    return (await postedTexts(trx, this.#row.id, this.#seen)).length > 0;
+    return (await postedTexts(trx, this.#row.id, this.#lastSeenSeq)).length > 0;
   }
 
   async #beginNextTurn(trx: Queries, now: string): Promise<void> {
@@ -221,7 +221,7 @@ export class RunSession implements RunHost {
         const files = recorded.map((file) => fileEvent(this.#row, file));
         await this.#outbox(trx, this.#row, [...messageEvents(trx, this.#row, newMessages), ...files]);
         await alsoWrite(trx, now);
-        await this.#readPosted(trx);
+        await this.#readMessages(trx);
       });
     } catch (error) {
       await removePictures(disk, pictures);
@@ -241,7 +241,7 @@ export class RunSession implements RunHost {
   async #writeNow(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     await this.#engine.store.transaction().execute(async (trx) => {
       const run = (await holdsJob(trx, this.#claim)) ? await runById(trx, this.#row.id) : undefined;
-      if (run === undefined || !(driven as readonly string[]).includes(run.status)) throw new RunLostError();
+      if (run === undefined || !(writableStatuses as readonly string[]).includes(run.status)) throw new RunLostError();
       await change(trx, isoTime(this.#engine.clock.now()));
     });
   }
@@ -250,15 +250,15 @@ export class RunSession implements RunHost {
     trx: Queries,
     changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
   ): Promise<RunRow> {
-    const run = await changeRun(trx, this.#row.id, driven, changes);
+    const run = await changeRun(trx, this.#row.id, writableStatuses, changes);
     if (run === undefined) throw new RunLostError();
     return run;
   }
 
-  async #readPosted(db: Queries): Promise<void> {
-    for (const { seq, text } of await postedTexts(db, this.#row.id, this.#seen)) {
+  async #readMessages(db: Queries): Promise<void> {
+    for (const { seq, text } of await postedTexts(db, this.#row.id, this.#lastSeenSeq)) {
       this.userMessages.push(text);
-      this.#seen = seq;
+      this.#lastSeenSeq = seq;
     }
   }
 }

@@ -33,11 +33,11 @@ async function expireStagedSandbox(
   signal: AbortSignal,
 ): Promise<void> {
   const expired = await engine.backups.removals.pass(signal, async () => {
-    const marked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
-    if (marked) await engine.sandboxes.remove(job.subject_id);
-    return marked;
+    const isMarked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
+    if (isMarked) await engine.sandboxes.remove(job.subject_id);
+    return isMarked;
   });
-  const later = expired ? undefined : await expiryOf(engine.store, job.subject_id);
+  const laterExpiry = expired ? undefined : await expiryOf(engine.store, job.subject_id);
   // If the clock was set back a moment ago, the job was claimed too early.
-  await releaseJob(engine.store, job, later === undefined ? { status: 'done' } : { status: 'queued', dueAt: later });
+  await releaseJob(engine.store, job, laterExpiry === undefined ? { status: 'done' } : { status: 'queued', dueAt: laterExpiry });
 }

@@ -49,8 +49,8 @@ async function expireRunSandboxes(
       await engine.backups.removals.pass(signal, async () => {
         const putAside = await store.transaction().execute(async (trx) => {
           // A run that is being continued at this moment waits for the transaction, and then creates its sandbox again.
-          const removed = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
-          return removed ? sandboxes.putAside(id) : undefined;
+          const isRemoved = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));
+          return isRemoved ? sandboxes.putAside(id) : undefined;
         });
         await putAside?.();
       });

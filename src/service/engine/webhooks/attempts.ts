@@ -1,7 +1,7 @@
 /** What follows an attempt: the delivery has succeeded, is retried, or has failed, and its subscription might be disabled. */
 import { deliveryStatuses } from '../../../interface/webhook-events.ts';
 import { holdTime, isSustained, nextWait } from '../../outbound/attempt-times.ts';
-import type { Sent } from '../../outbound/sender.ts';
+import type { SendResult } from '../../outbound/sender.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { DeliveryRow, JobRow, WebhookRow } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
@@ -14,7 +14,7 @@ import { disableWebhook } from './subscriptions.ts';
 /** The parts of the engine that are needed to deliver webhooks. */
 export type DeliveringEngine = HasStore & HasClock & HasLog & HasWorker & HasWebhooks;
 
-export type Attempt = Sent & { url: string; at: number };
+export type Attempt = SendResult & { url: string; startedAt: number };
 
 /** Statuses with which a receiver reports that it is overloaded (Standard Webhooks 1.0). */
 const busyStatuses = [429, 502, 504];
@@ -33,32 +33,32 @@ export async function targetOf(engine: HasStore & HasClock, delivery: DeliveryRo
  * Records the outcome of an attempt, unless the job was lost meanwhile: whichever worker has it retries under the same ID. Returns
  * whether the job is still held.
  */
-export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, sent: Attempt): Promise<boolean> {
+export async function recordAttempt(engine: DeliveringEngine, job: JobRow, delivery: DeliveryRow, attempt: Attempt): Promise<boolean> {
   const shouldWake = await engine.store.transaction().execute(async (trx) => {
     if (!(await holdsJob(trx, job))) return undefined;
     const number = delivery.attempt_count + 1;
     await insertAttempt(trx, {
       delivery_id: delivery.id,
       number,
-      started_at: isoTime(sent.at),
-      duration_ms: sent.duration,
-      status_code: sent.status,
-      error: sent.error,
-      response_body: sent.body,
+      started_at: isoTime(attempt.startedAt),
+      duration_ms: attempt.duration,
+      status_code: attempt.status,
+      error: attempt.error,
+      response_body: attempt.body,
     });
     const now = engine.clock.now();
-    const log = { attempt_count: number, url: sent.url, last_status_code: sent.status, last_error: sent.error };
-    if (sent.error === null) return succeeded(trx, delivery, log, isoTime(now));
-    return failed(engine, trx, delivery, { ...sent, log }, now);
+    const log = { attempt_count: number, url: attempt.url, last_status_code: attempt.status, last_error: attempt.error };
+    if (attempt.error === null) return recordSuccess(trx, delivery, log, isoTime(now));
+    return recordFailure(engine, trx, delivery, { ...attempt, log }, now);
   });
-  const { status, error } = sent;
+  const { status, error } = attempt;
   engine.log(error === null ? 'debug' : 'info', 'webhook attempt', {
     delivery: delivery.id,
     kind: delivery.kind,
-    host: new URL(sent.url).host,
+    host: new URL(attempt.url).host,
     status,
     error,
-    ms: sent.duration,
+    ms: attempt.duration,
   });
   if (shouldWake) engine.worker.wake();
   return shouldWake !== undefined;
@@ -66,53 +66,55 @@ export async function recordAttempt(engine: DeliveringEngine, job: JobRow, deliv
 
 type Log = Pick<DeliveryRow, 'attempt_count' | 'url' | 'last_status_code' | 'last_error'>;
 
-async function succeeded(trx: Queries, delivery: DeliveryRow, log: Log, now: string): Promise<boolean> {
+async function recordSuccess(trx: Queries, delivery: DeliveryRow, log: Log, now: string): Promise<boolean> {
   // A delivery that was cancelled during the attempt has arrived anyway.
   await changeDelivery(trx, delivery.id, deliveryStatuses, { ...log, status: 'delivered', next_attempt_at: null, completed_at: now });
   if (delivery.subscription_id !== null) {
-    const cleared = { failures: 0, failing_since: null, held_until: null, last_delivered_at: now };
-    await updateWebhookRow(trx, delivery.subscription_id, cleared);
+    const changes = { failures: 0, failing_since: null, held_until: null, last_delivered_at: now };
+    await updateWebhookRow(trx, delivery.subscription_id, changes);
   }
   return false;
 }
 
 /** Records a failed attempt. Returns whether there is something new to deliver. */
-async function failed(
+async function recordFailure(
   engine: HasClock & HasLog & HasWebhooks,
   trx: Queries,
   delivery: DeliveryRow,
-  sent: Attempt & { log: Log },
+  attempt: Attempt & { log: Log },
   now: number,
 ): Promise<boolean> {
   const { timing } = engine.webhooks;
-  const gone = sent.status === 410;
-  const wishes = { retryAfter: sent.retryAfter, busy: busyStatuses.includes(sent.status ?? 0) };
+  const isGone = attempt.status === 410;
+  const wishes = { retryAfter: attempt.retryAfter, busy: busyStatuses.includes(attempt.status ?? 0) };
   const tries = delivery.tries + 1;
-  const wait = gone ? undefined : nextWait(tries, wishes, timing);
-  const ended = { status: 'failed' as const, next_attempt_at: null, completed_at: isoTime(now) };
-  await changeDelivery(trx, delivery.id, deliveryStatuses, sent.log);
-  await changeDelivery(trx, delivery.id, ['pending'], { tries, ...(wait === undefined ? ended : { next_attempt_at: now + wait }) });
-  const hold = gone ? undefined : holdTime(wishes, timing);
+  const wait = isGone ? undefined : nextWait(tries, wishes, timing);
+  const endedFields = { status: 'failed' as const, next_attempt_at: null, completed_at: isoTime(now) };
+  await changeDelivery(trx, delivery.id, deliveryStatuses, attempt.log);
+  await changeDelivery(trx, delivery.id, ['pending'], { tries, ...(wait === undefined ? endedFields : { next_attempt_at: now + wait }) });
+  const hold = isGone ? undefined : holdTime(wishes, timing);
   if (hold !== undefined) await holdDeliveries(trx, delivery.endpoint, now + hold);
   if (delivery.subscription_id === null) {
-    if (gone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
+    if (isGone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
     return false;
   }
   const row = await findWebhook(trx, delivery.team_id, delivery.subscription_id);
-  return row === undefined ? false : countFailure(engine, trx, row, { gone, heldUntil: hold === undefined ? null : now + hold, now });
+  return row === undefined
+    ? false
+    : countFailure(engine, trx, row, { gone: isGone, heldUntil: hold === undefined ? null : now + hold, now });
 }
 
 async function countFailure(
   engine: HasClock & HasLog & HasWebhooks,
   trx: Queries,
   row: WebhookRow,
-  { gone, heldUntil, now }: { gone: boolean; heldUntil: number | null; now: number },
+  { gone: isGone, heldUntil, now }: { gone: boolean; heldUntil: number | null; now: number },
 ): Promise<boolean> {
   const failures = row.failures + 1;
   const failingSince = row.failing_since === null ? now : Number(row.failing_since);
   await updateWebhookRow(trx, row.id, { failures, failing_since: failingSince, ...(heldUntil === null ? {} : { held_until: heldUntil }) });
   if (row.enabled === 0) return false;
-  if (gone) return disableWebhook(engine, trx, row, 'the receiver answered 410 (gone)');
+  if (isGone) return disableWebhook(engine, trx, row, 'the receiver answered 410 (gone)');
   if (!isSustained(failures, failingSince, now, engine.webhooks.timing)) return false;
   return disableWebhook(engine, trx, row, `no attempt has succeeded since ${isoTime(failingSince)}`);
 }

@@ -47,18 +47,18 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-  const newTurn = () => ({ end: engine.clock.now() + turnTime, begun: 0 });
+  const newTurn = () => ({ end: engine.clock.now() + turnTime, startedCount: 0 });
   let turn = newTurn();
   while (!signal.aborted && !isLost && failures.length === 0) {
     // Taken before polling, so that deliveries added after the poll do not go unnoticed.
-    const woken = engine.worker.woken();
+    const wake = engine.worker.nextWake();
     const now = engine.clock.now();
-    const isOver = now >= turn.end || turn.begun >= turnLength;
+    const isOver = now >= turn.end || turn.startedCount >= turnLength;
     if (isOver && !(await engine.worker.isWaitedFor(jobKinds.deliver))) turn = newTurn();
-    const capacity = now < turn.end ? Math.min(perEndpoint - inProgress.size, turnLength - turn.begun) : 0;
+    const capacity = now < turn.end ? Math.min(perEndpoint - inProgress.size, turnLength - turn.startedCount) : 0;
     const due = capacity > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...inProgress.keys()], limit: capacity }) : [];
     for (const delivery of due) {
-      turn.begun += 1;
+      turn.startedCount += 1;
       const work = attempt(engine, job, delivery, abortRequests.signal)
         .then((isHeld) => {
           isLost ||= !isHeld;
@@ -68,7 +68,7 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
       inProgress.set(delivery.id, work);
     }
     if (inProgress.size === 0) break;
-    await Promise.race([...inProgress.values(), aborted, woken]);
+    await Promise.race([...inProgress.values(), aborted, wake]);
   }
   await Promise.all(inProgress.values());
   abortRequests.abort();
@@ -94,8 +94,8 @@ async function attempt(engine: DeliveringEngine, job: JobRow, delivery: Delivery
   if (url === undefined) return true;
   const { payload } = await eventById(engine.store, delivery.event_id);
   const { current, previous } = await teamSecrets(engine, delivery.team_id);
-  const at = engine.clock.now();
+  const startedAt = engine.clock.now();
   const secrets = [current, ...(previous === undefined ? [] : [previous])].map((row) => row.secret);
-  const sent = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, at, payload), payload, signal);
-  return recordAttempt(engine, job, delivery, { ...sent, url, at });
+  const response = await engine.webhooks.sender.post(url, signedHeaders(secrets, delivery.event_id, startedAt, payload), payload, signal);
+  return recordAttempt(engine, job, delivery, { ...response, url, startedAt });
 }

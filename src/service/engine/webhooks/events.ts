@@ -84,7 +84,7 @@ async function recordEvent(trx: Queries, source: EventSource, event: NewEvent, r
 
 function recipientsOf(kind: WebhookEventKind, source: EventSource, subscriptions: readonly WebhookRow[], now: number): Recipient[] {
   const recipients = subscriptions
-    .filter((row) => wants(row, kind))
+    .filter((row) => isSubscribedTo(row, kind))
     .map(
       (row): Recipient => ({ subscriptionId: row.id, endpoint: row.id, url: row.url, dueAt: Math.max(now, Number(row.held_until ?? 0)) }),
     );
@@ -97,7 +97,7 @@ function recipientsOf(kind: WebhookEventKind, source: EventSource, subscriptions
 /** The events that a subscription has subscribed to, as they are stored. */
 export const subscribedEvents = (row: Pick<WebhookRow, 'events'>): string[] => JSON.parse(row.events) as string[];
 
-function wants(row: WebhookRow, kind: WebhookEventKind): boolean {
+function isSubscribedTo(row: WebhookRow, kind: WebhookEventKind): boolean {
   const events = subscribedEvents(row);
   return events.includes(allEvents) || events.includes(kind);
 }

@@ -13,7 +13,7 @@ import type { HasClock, HasStore, HasWorker } from '../engine.ts';
  */
 export async function resendDelivery(engine: HasStore & HasClock & HasWorker, teamId: string, id: string): Promise<DeliveryRow> {
   const now = engine.clock.now();
-  const changed = await engine.store.transaction().execute(async (trx) => {
+  const changedDelivery = await engine.store.transaction().execute(async (trx) => {
     const delivery = await findDelivery(trx, teamId, id);
     if (delivery === undefined) throw notFound('delivery', id);
     if (delivery.subscription_id !== null) {
@@ -22,11 +22,11 @@ export async function resendDelivery(engine: HasStore & HasClock & HasWorker, te
       if (webhook.enabled === 0)
         throw new ServiceError(409, 'webhook_disabled', 'The subscription of this delivery is disabled; enable it first.');
     }
-    const again = delivery.status === 'pending' ? {} : { tries: 0, completed_at: null };
-    const due = await changeDelivery(trx, id, [delivery.status], { ...again, status: 'pending', next_attempt_at: now });
+    const restart = delivery.status === 'pending' ? {} : { tries: 0, completed_at: null };
+    const due = await changeDelivery(trx, id, [delivery.status], { ...restart, status: 'pending', next_attempt_at: now });
     await nudgeJob(trx, { kind: jobKinds.deliver, subjectId: delivery.endpoint, dueAt: now });
     return due ?? delivery;
   });
   engine.worker.wake();
-  return changed;
+  return changedDelivery;
 }

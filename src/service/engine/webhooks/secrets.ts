@@ -24,9 +24,9 @@ export async function teamSecrets(engine: HasStore & HasClock, teamId: string): 
   if (current !== undefined && current.expires_at === null) return { current, previous };
   return engine.store.transaction().execute(async (trx) => {
     // A concurrent call might have created it in the meantime.
-    const [newest, older] = await validSecrets(trx, teamId, now);
-    if (newest !== undefined && newest.expires_at === null) return { current: newest, previous: older };
-    return { current: await newSecret(trx, teamId, now), previous: newest };
+    const [current, previous] = await validSecrets(trx, teamId, now);
+    if (current !== undefined && current.expires_at === null) return { current, previous };
+    return { current: await newSecret(trx, teamId, now), previous: current };
   });
 }
 
@@ -52,8 +52,8 @@ export async function rotateSecret(
     await dropExpiredSecrets(trx, teamId);
     if (overlapSeconds > 0) await expireCurrentSecret(trx, teamId, now + overlapSeconds * 1_000);
     else await expireAndDrop(trx, teamId, now);
-    const signsOn = overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
-    return { current: await newSecret(trx, teamId, now), previous: signsOn };
+    const rotated = overlapSeconds > 0 && current !== undefined ? { ...current, expires_at: now + overlapSeconds * 1_000 } : undefined;
+    return { current: await newSecret(trx, teamId, now), previous: rotated };
   });
 }
 

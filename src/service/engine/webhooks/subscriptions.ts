@@ -77,7 +77,7 @@ export async function updateWebhook(
     const enables = fields.enabled === true && row.enabled === 0;
     const disables = fields.enabled === false && row.enabled === 1;
     if (disables) await cancelDeliveries(trx, id, 'the subscription was disabled', now);
-    const changed = await updateWebhookRow(trx, id, {
+    const changedRow = await updateWebhookRow(trx, id, {
       ...(url === undefined ? {} : { url }),
       ...(fields.events === undefined ? {} : { events: JSON.stringify(eventList(fields.events)) }),
       ...(fields.description === undefined ? {} : { description: fields.description }),
@@ -86,7 +86,7 @@ export async function updateWebhook(
       ...(enables || (url !== undefined && url !== row.url) ? { failures: 0, failing_since: null, held_until: null } : {}),
       updated_at: now,
     });
-    return changed ?? row;
+    return changedRow ?? row;
   });
 }
 
@@ -103,10 +103,10 @@ export async function deleteWebhook(engine: HasStore & HasClock, teamId: string,
 /** Disables a subscription whose receiver keeps failing, and records an event for the others of the team. Returns what `recordEvents` returns. */
 export async function disableWebhook(engine: HasClock & HasLog, trx: Queries, row: WebhookRow, reason: string): Promise<boolean> {
   const now = isoTime(engine.clock.now());
-  const changed = await updateWebhookRow(trx, row.id, { enabled: 0, disabled_reason: reason, disabled_at: now, updated_at: now });
+  const changedRow = await updateWebhookRow(trx, row.id, { enabled: 0, disabled_reason: reason, disabled_at: now, updated_at: now });
   await cancelDeliveries(trx, row.id, 'the subscription was disabled', now);
   engine.log('warn', 'a webhook subscription was disabled', { subscription: row.id, reason });
-  const data = () => ({ webhook: webhookView(changed ?? row) });
+  const data = () => ({ webhook: webhookView(changedRow ?? row) });
   return recordEvents(engine.clock, trx, { teamId: row.team_id }, [{ kind: 'webhook.disabled', data }]);
 }
 
@@ -122,7 +122,7 @@ export const checkWebhookUrl = (engine: HasWebhooks, text: string, field: string
   checkOutboundUrl(engine.webhooks.sender, text, {
     field,
     code: 'webhook_host_not_allowed',
-    refused: (host) =>
+    refusalMessage: (host) =>
       `names ${host}, where this service may not send webhooks; to allow that, start it with --allow-webhook-host ${wordFor(host)}`,
   });
 

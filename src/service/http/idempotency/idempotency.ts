@@ -18,7 +18,7 @@ export async function answerOnce(
   request: KeyedRequest,
   execute: (unit: UnitOfWork) => Promise<Answer>,
 ): Promise<Answer> {
-  const key = await keys.once(request, execute, verdict);
+  const key = await keys.executeOnce(request, execute, verdict);
   switch (key.state) {
     case 'executed':
       return key.result;
@@ -27,7 +27,7 @@ export async function answerOnce(
     case 'in_progress':
       throw inProgress();
     case 'reused':
-      throw reused();
+      throw reusedKey();
     case 'full':
       throw storeFull(key.now, key.expiry);
   }
@@ -56,7 +56,7 @@ const inProgress = (): ServiceError =>
     headers: { 'Retry-After': '1' },
   });
 
-const reused = (): ServiceError =>
+const reusedKey = (): ServiceError =>
   new ServiceError(400, 'idempotency_key_reused', 'This Idempotency-Key was used for another request. Use a new key for a new request.');
 
 function storeFull(now: number, expiry: number | undefined): ServiceError {

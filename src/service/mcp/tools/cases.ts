@@ -74,11 +74,11 @@ export const caseTools = [
     async run({ call }, params) {
       const answer = await call('getCase', { params });
       const { title, display_status: status, claimed_by_run_id: run } = answer.case;
-      const asks = answer.case.pending_human_request_id === null ? '' : ' It is waiting for a person: see get_run.';
+      const requestNote = answer.case.pending_human_request_id === null ? '' : ' It is waiting for a person: see get_run.';
       const reason = answer.events.findLast((event) => event.reason !== null)?.reason;
       return {
         structured: answer,
-        text: `"${title}" is ${status}${run === null ? '' : ` (run ${run})`}.${asks}${reason == null ? '' : ` Latest reason: ${reason}`}`,
+        text: `"${title}" is ${status}${run === null ? '' : ` (run ${run})`}.${requestNote}${reason == null ? '' : ` Latest reason: ${reason}`}`,
       };
     },
   }),

@@ -12,7 +12,7 @@ const longestSeconds = 25;
 const firstPause = 50;
 const longestPause = 1_000;
 
-const settled: readonly string[] = ['completed', 'failed', 'interrupted', 'waiting'];
+const endStatuses: readonly string[] = ['completed', 'failed', 'interrupted', 'waiting'];
 
 export const waitForRun = defineTool({
   name: 'wait_for_run',
@@ -28,7 +28,7 @@ export const waitForRun = defineTool({
   readOnly: true,
   async run(call, { run_id, timeout_seconds: seconds = longestSeconds }) {
     const answer = await settledRun(call, run_id, steadyTime(call.clock) + seconds * 1_000);
-    const still_running = !settled.includes(answer.run.status);
+    const still_running = !endStatuses.includes(answer.run.status);
     const text = describeRun(answer.run, answer.pending_human_request);
     return {
       structured: { ...answer, still_running },
@@ -39,13 +39,13 @@ export const waitForRun = defineTool({
 
 /** The run when it has settled, or its state at `until`, a steady time. */
 async function settledRun({ call, clock, signal, report }: ToolCall, run_id: string, until: number): Promise<Response<'getRun'>> {
-  let reported = '';
+  let lastReport = '';
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     const answer = await call('getRun', { params: { run_id } });
     const remaining = until - steadyTime(clock);
-    if (settled.includes(answer.run.status) || remaining <= 0 || signal.aborted) return answer;
-    if (reported !== answer.run.status) await report(`The run is ${answer.run.status}.`);
-    reported = answer.run.status;
+    if (endStatuses.includes(answer.run.status) || remaining <= 0 || signal.aborted) return answer;
+    if (lastReport !== answer.run.status) await report(`The run is ${answer.run.status}.`);
+    lastReport = answer.run.status;
     // If the wait ends early, it returns the latest state.
     await clock.sleep(Math.min(pause, remaining), signal).catch(() => undefined);
   }

@@ -28,17 +28,17 @@ class TeamPage {
   /** @type {readonly import('./types.d.ts').RunListItem[]} */
   waiting = [];
   waitingCount = 0;
-  #waitingRead = 0;
+  #requestsReadAt = 0;
   /** The event stream of the team. @type {import('./events.js').Events | undefined} */
   #events;
-  #eventRead = 0;
+  #eventReadAt = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #soon;
+  #refreshTimer;
   #poller;
   #banner;
   #badge = el('span', { class: 'badge', hidden: true });
   #links = { runs: el('a', { href: '#/' }, 'Runs'), inbox: el('a', { href: '#/inbox' }, 'Inbox', this.#badge) };
-  #navigated = () => this.#show(true);
+  #onNavigate = () => this.#show(true);
   #clock = setInterval(refreshMoments, 10_000);
 
   /** @param {import('./session.js').Session} session */
@@ -55,7 +55,7 @@ class TeamPage {
     this.#view = this.#viewAt(location.hash);
     this.#banner = new Banner(bannerPlace, () => this.wake());
     this.#show(false);
-    addEventListener('hashchange', this.#navigated);
+    addEventListener('hashchange', this.#onNavigate);
     this.#poller = new Poller((signal) => this.#refresh(signal), {
       trouble: (trouble) => this.#banner.show(trouble),
       signedOut: () => this.#leave('You are signed out because the session has ended.'),
@@ -63,44 +63,44 @@ class TeamPage {
     });
     if (session.may('runs:read'))
       this.#events = session.api.events(`/v2/teams/${encodeURIComponent(session.teamId)}/events?include=runs`, () =>
-        this.#requestsChanged(),
+        this.#onRequestsChange(),
       );
   }
 
   /** Reads again, now. */
   wake() {
-    this.#waitingRead = 0;
+    this.#requestsReadAt = 0;
     this.#poller?.wake();
   }
 
   /** Reads again soon. */
   changed() {
-    this.#soon ??= setTimeout(
+    this.#refreshTimer ??= setTimeout(
       () => {
-        this.#soon = undefined;
-        this.#eventRead = Date.now();
+        this.#refreshTimer = undefined;
+        this.#eventReadAt = Date.now();
         this.#poller.wake();
       },
-      Math.max(0, this.#eventRead + eventPace - Date.now()),
+      Math.max(0, this.#eventReadAt + eventPace - Date.now()),
     );
   }
 
-  #requestsChanged() {
-    this.#waitingRead = 0;
+  #onRequestsChange() {
+    this.#requestsReadAt = 0;
     this.changed();
   }
 
   /** @param {AbortSignal} signal */
   async #refresh(signal) {
     const isInbox = this.#view instanceof InboxView;
-    if (this.session.may('runs:read') && (isInbox || Date.now() - this.#waitingRead >= inboxPace)) {
+    if (this.session.may('runs:read') && (isInbox || Date.now() - this.#requestsReadAt >= inboxPace)) {
       /** @type {{ data: import('./types.d.ts').RunListItem[], total: number }} */
       const { data, total } = await this.session.api.get(
         `/v2/teams/${this.session.teamId}/runs`,
         { status: 'waiting', sort_order: 'asc', limit: 100 },
         signal,
       );
-      this.#waitingRead = Date.now();
+      this.#requestsReadAt = Date.now();
       this.waiting = data;
       this.waitingCount = total;
       this.#showCount(total);
@@ -116,7 +116,7 @@ class TeamPage {
     const [first = '', id = '', panel = '', ...rest] = hash
       .replace(/^#?\/?/, '')
       .split('/')
-      .map(decoded);
+      .map(decodePart);
     if (first === 'inbox') return new InboxView(this);
     if (first !== 'runs' || id === '') return new RunsView(this);
     const kind = panel === 'screenshots' ? panel : panel === 'files' || panel === 'file' ? 'files' : 'timeline';
@@ -179,19 +179,19 @@ class TeamPage {
     begin('You are signed out.');
   }
 
-  /** @param {string} why */
-  #leave(why) {
+  /** @param {string} reason */
+  #leave(reason) {
     this.#close();
     forgetToken();
-    begin(why);
+    begin(reason);
   }
 
   #close() {
-    removeEventListener('hashchange', this.#navigated);
+    removeEventListener('hashchange', this.#onNavigate);
     clearInterval(this.#clock);
     this.#view.close?.();
     this.#events?.close();
-    clearTimeout(this.#soon);
+    clearTimeout(this.#refreshTimer);
     this.#poller.end();
     this.#banner.close();
     bar.hidden = true;
@@ -199,7 +199,7 @@ class TeamPage {
 }
 
 /** @param {string} part */
-function decoded(part) {
+function decodePart(part) {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -207,10 +207,10 @@ function decoded(part) {
   }
 }
 
-/** Asks for a token. @param {string} why */
-function begin(why) {
+/** Asks for a token. @param {string} reason */
+function begin(reason) {
   document.title = 'Sign in · aops';
-  fill(main, signIn({ why, signedIn: (session) => new TeamPage(session) }));
+  fill(main, signIn({ reason, signedIn: (session) => new TeamPage(session) }));
   main.querySelector('h1')?.focus({ preventScroll: true });
 }
 

@@ -16,11 +16,11 @@ export class Banner {
   #trouble;
   #timer;
 
-  /** @param {HTMLElement} place @param {() => void} again */
-  constructor(place, again) {
+  /** @param {HTMLElement} place @param {() => void} retry */
+  constructor(place, retry) {
     this.#place = place;
     this.#timer = setInterval(() => this.#count(), 1_000);
-    fill(place, this.#text, ' ', this.#countdown, ' ', el('button', { type: 'button', class: 'plain', click: again }, 'Try now'));
+    fill(place, this.#text, ' ', this.#countdown, ' ', el('button', { type: 'button', class: 'plain', click: retry }, 'Try now'));
   }
 
   /** @param {import('./poller.js').Trouble | undefined} trouble */

@@ -85,9 +85,9 @@ export function reconcile(list, rows, items, key, create) {
   /** @type {Element | null} */
   let next = list.firstElementChild;
   for (const item of items) {
-    const existing = rows.get(key(item));
-    const row = existing ?? create(item);
-    if (existing === undefined) rows.set(key(item), row);
+    const existingRow = rows.get(key(item));
+    const row = existingRow ?? create(item);
+    if (existingRow === undefined) rows.set(key(item), row);
     else row.update?.(item);
     if (row.element === next) next = next.nextElementSibling;
     else list.insertBefore(row.element, next);
@@ -95,16 +95,16 @@ export function reconcile(list, rows, items, key, create) {
 }
 
 /** Texts that are still to be announced. @type {string[]} */
-const news = [];
+const announcements = [];
 
 /** Announces a text to screen readers. Texts at the same time are announced together. @param {string} text */
 export function announce(text) {
-  news.push(text.slice(0, 300));
+  announcements.push(text.slice(0, 300));
   const live = document.getElementById('live');
-  if (live === null || news.length > 1) return;
+  if (live === null || announcements.length > 1) return;
   live.textContent = '';
   // After a moment, because setting the same text twice would not count as a change.
   setTimeout(() => {
-    live.textContent = news.splice(0).join('. ');
+    live.textContent = announcements.splice(0).join('. ');
   }, 60);
 }

@@ -13,8 +13,8 @@ const pauses = [1_000, 2_000, 5_000, 15_000, 30_000];
 export class Events {
   #token;
   #path;
-  #changed;
-  #closed = new AbortController();
+  #onChange;
+  #closing = new AbortController();
   #failures = 0;
   #lastId = '';
   /** Whether the stream is open, and therefore reports when there is something new. */
@@ -22,22 +22,22 @@ export class Events {
 
   /**
    * @param {string} token @param {string} path
-   * @param {() => void} changed called when there might be something new, or the stream was opened or has ended
+   * @param {() => void} onChange called when there might be something new, or the stream was opened or has ended
    */
-  constructor(token, path, changed) {
+  constructor(token, path, onChange) {
     this.#token = token;
     this.#path = path;
-    this.#changed = changed;
+    this.#onChange = onChange;
     void this.#follow();
   }
 
   close() {
     this.isOpen = false;
-    this.#closed.abort();
+    this.#closing.abort();
   }
 
   async #follow() {
-    const { signal } = this.#closed;
+    const { signal } = this.#closing;
     while (!signal.aborted) {
       await inView(signal);
       if (signal.aborted) return;
@@ -45,7 +45,7 @@ export class Events {
       if (signal.aborted) return;
       const wasOpen = this.isOpen;
       this.isOpen = false;
-      if (wasOpen) this.#changed();
+      if (wasOpen) this.#onChange();
       if (!isOffered) return;
       const pause = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30_000;
       await new Promise((resolve) => setTimeout(resolve, pause * (1 + Math.random() / 2)));
@@ -54,10 +54,10 @@ export class Events {
 
   /** Reads until the stream ends. @param {AbortSignal} signal @returns {Promise<boolean>} whether to try again */
   async #read(signal) {
-    const broken = new AbortController();
-    const alive = () => setTimeout(() => broken.abort(), patience);
+    const controller = new AbortController();
+    const alive = () => setTimeout(() => controller.abort(), patience);
     let timer = alive();
-    const hide = () => document.hidden && broken.abort();
+    const hide = () => document.hidden && controller.abort();
     document.addEventListener('visibilitychange', hide);
     try {
       const response = await fetch(this.#path, {
@@ -66,7 +66,7 @@ export class Events {
           Accept: 'text/event-stream',
           ...(this.#lastId === '' ? {} : { 'Last-Event-ID': this.#lastId }),
         },
-        signal: AbortSignal.any([signal, broken.signal]),
+        signal: AbortSignal.any([signal, controller.signal]),
         cache: 'no-store',
         credentials: 'omit',
         redirect: 'error',
@@ -75,7 +75,7 @@ export class Events {
       const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true;
       if (response.status !== 200 || !isStream || response.body === null) return response.status === 429 || response.status >= 500;
       this.isOpen = true;
-      this.#changed();
+      this.#onChange();
       const lines = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = '';
       for (;;) {
@@ -102,7 +102,7 @@ export class Events {
     }
     if (isNew) {
       this.#failures = 0;
-      this.#changed();
+      this.#onChange();
     }
     // A line of data can be long, and only its beginning matters.
     return rest.startsWith('data:') ? 'data:' : rest;

@@ -24,7 +24,7 @@ export class FilesPanel {
   /** @type {Map<string, ReturnType<typeof fileRow>>} */
   #rows = new Map();
   #isComplete = false;
-  #shown = '';
+  #signature = '';
 
   /** @param {import('./types.d.ts').App} app @param {string} id @param {{ path: string, isFile: boolean }} at */
   constructor(app, id, at) {
@@ -37,7 +37,8 @@ export class FilesPanel {
 
   /** @param {AbortSignal} signal @param {import('./types.d.ts').Run} run */
   async refresh(signal, run) {
-    if (!this.#app.session.may('files:read')) return this.#tell('Not permitted', 'Your token needs the scope files:read to show files.');
+    if (!this.#app.session.may('files:read'))
+      return this.#showEmpty('Not permitted', 'Your token needs the scope files:read to show files.');
     if (this.#isComplete && isFinal(run.status)) return;
     try {
       if (this.#at.isFile) await this.#readFile(signal);
@@ -46,7 +47,7 @@ export class FilesPanel {
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 401 || error.status === 429) throw error;
       this.#showTrail(this.#at.path);
-      this.#tell(error.status === 404 ? 'This file does not exist' : 'This cannot be shown', nameText(error.message));
+      this.#showEmpty(error.status === 404 ? 'This file does not exist' : 'This cannot be shown', nameText(error.message));
     }
   }
 
@@ -65,7 +66,7 @@ export class FilesPanel {
     const { data } = await this.#get('files', signal);
     this.#showTrail(data.path);
     const reason = reasons[data.sandboxStatus];
-    if (reason !== undefined) return this.#tell(...reason);
+    if (reason !== undefined) return this.#showEmpty(...reason);
     const entries = data.entries.toSorted((a, b) => (a.type === b.type ? a.name.localeCompare(b.name) : a.type === 'directory' ? -1 : 1));
     reconcile(
       this.#list,
@@ -76,7 +77,7 @@ export class FilesPanel {
     );
     this.#list.hidden = entries.length === 0;
     this.#empty.hidden = entries.length > 0;
-    if (entries.length === 0) this.#tell('No files', 'Files that the run writes appear here.');
+    if (entries.length === 0) this.#showEmpty('No files', 'Files that the run writes appear here.');
   }
 
   /** @param {AbortSignal} signal */
@@ -86,11 +87,11 @@ export class FilesPanel {
     const reason = reasons[data.sandboxStatus];
     if (reason !== undefined) {
       this.#showTrail(data.path);
-      return this.#tell(...reason);
+      return this.#showEmpty(...reason);
     }
     const signature = JSON.stringify({ ...data, sandboxStatus: '', download_url: '' });
-    if (signature === this.#shown) return;
-    this.#shown = signature;
+    if (signature === this.#signature) return;
+    this.#signature = signature;
     this.#empty.hidden = true;
     this.#showTrail(data.path);
     const isPicture = /^image\/(png|jpeg|gif|webp|avif)$/.test(data.mime_type ?? '') && data.download_url;
@@ -157,7 +158,7 @@ export class FilesPanel {
   }
 
   /** @param {string | undefined} title @param {string | undefined} text */
-  #tell(title, text) {
+  #showEmpty(title, text) {
     this.#list.hidden = true;
     this.#empty.hidden = false;
     if (this.#empty.dataset.text === `${title} ${text}`) return;

@@ -58,11 +58,11 @@ export class MessageBox {
     const message = this.#area.value.trim();
     if (this.#isBusy) return;
     if (message === '') {
-      this.#tell('Write a message.');
+      this.#showProblem('Write a message.');
       this.#area.focus();
       return;
     }
-    this.#busy(true);
+    this.#setBusy(true);
     try {
       // The run might have created a request that is not on the screen yet, and the message must not answer it.
       const body = { message, expected_human_request_id: null };
@@ -73,25 +73,27 @@ export class MessageBox {
         this.#area.value = '';
         dropDraft(`message.${this.#id}`);
       }
-      this.#tell('');
+      this.#showProblem('');
       announce('Your message was sent.');
     } catch (error) {
       if (error instanceof Unreachable)
-        this.#tell('No response arrived, so the message might not have been delivered. You can safely send it again: it counts once.');
-      else this.#tell(error instanceof Error ? proseText(error.message) : 'The message could not be sent.');
+        this.#showProblem(
+          'No response arrived, so the message might not have been delivered. You can safely send it again: it counts once.',
+        );
+      else this.#showProblem(error instanceof Error ? proseText(error.message) : 'The message could not be sent.');
     }
-    this.#busy(false);
+    this.#setBusy(false);
     this.#app.wake();
   }
 
   /** @param {boolean} busy */
-  #busy(busy) {
+  #setBusy(busy) {
     this.#isBusy = busy;
     this.#button.setAttribute('aria-disabled', String(busy));
   }
 
   /** @param {string} text */
-  #tell(text) {
+  #showProblem(text) {
     this.#problem.textContent = text;
     this.#problem.hidden = text === '';
   }

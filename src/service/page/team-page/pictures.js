@@ -19,8 +19,8 @@ export function picture({ label, alt, url, renew, open }) {
   let tries = 0;
   // A URL is valid for some minutes, and a page can be open for longer.
   image.addEventListener('error', async () => {
-    const fresh = tries++ === 0 ? await renew() : undefined;
-    if (fresh !== undefined) image.src = ownPath(fresh);
+    const newUrl = tries++ === 0 ? await renew() : undefined;
+    if (newUrl !== undefined) image.src = ownPath(newUrl);
     else {
       note.hidden = false;
       image.hidden = true;
@@ -75,18 +75,18 @@ export class PictureDialog {
 
   /** @param {HTMLElement} button */
   #show(button) {
-    const small = button.querySelector('img');
-    if (small === null) return;
+    const thumbnail = button.querySelector('img');
+    if (thumbnail === null) return;
     this.#from = button;
-    this.#image.src = small.src;
-    this.#image.alt = small.alt;
-    this.#caption.textContent = small.alt;
+    this.#image.src = thumbnail.src;
+    this.#image.alt = thumbnail.alt;
+    this.#caption.textContent = thumbnail.alt;
   }
 
   /** @param {number} by */
   #step(by) {
-    const all = [...document.querySelectorAll('button.picture')];
-    const next = all[this.#from === undefined ? -1 : all.indexOf(this.#from) + by];
+    const buttons = [...document.querySelectorAll('button.picture')];
+    const next = buttons[this.#from === undefined ? -1 : buttons.indexOf(this.#from) + by];
     if (next instanceof HTMLElement) this.#show(next);
   }
 }

@@ -14,29 +14,29 @@ const pauses = [1, 2, 4, 8, 15, 30];
 
 export class Poller {
   #work;
-  #tell;
+  #listener;
   #failures = 0;
-  #woken = false;
+  #isWoken = false;
   /** @type {(() => void) | undefined} */
   #wake;
-  #ended = new AbortController();
+  #end = new AbortController();
   #round = new AbortController();
 
   /**
    * @param {(signal: AbortSignal) => Promise<number>} work reads; resolves to the milliseconds until the next time
-   * @param {{ trouble: (trouble: Trouble | undefined) => void, signedOut: () => void, failed: (error: unknown) => void }} tell
+   * @param {{ trouble: (trouble: Trouble | undefined) => void, signedOut: () => void, failed: (error: unknown) => void }} listener
    */
-  constructor(work, tell) {
+  constructor(work, listener) {
     this.#work = work;
-    this.#tell = tell;
-    document.addEventListener('visibilitychange', () => !document.hidden && this.wake(), { signal: this.#ended.signal });
-    addEventListener('online', () => this.wake(), { signal: this.#ended.signal });
+    this.#listener = listener;
+    document.addEventListener('visibilitychange', () => !document.hidden && this.wake(), { signal: this.#end.signal });
+    addEventListener('online', () => this.wake(), { signal: this.#end.signal });
     void this.#loop();
   }
 
   /** Reads immediately, or as soon as the current read has ended. */
   wake() {
-    this.#woken = true;
+    this.#isWoken = true;
     this.#wake?.();
   }
 
@@ -47,58 +47,58 @@ export class Poller {
   }
 
   end() {
-    this.#ended.abort();
+    this.#end.abort();
     this.#round.abort();
     this.#wake?.();
   }
 
   async #loop() {
-    while (!this.#ended.signal.aborted) {
-      this.#woken = false;
+    while (!this.#end.signal.aborted) {
+      this.#isWoken = false;
       this.#round = new AbortController();
-      await this.#pause(await this.#once(this.#round.signal));
+      await this.#pause(await this.#poll(this.#round.signal));
     }
   }
 
   /** @param {AbortSignal} signal @returns {Promise<number>} milliseconds */
-  async #once(signal) {
+  async #poll(signal) {
     try {
       const pace = await this.#work(signal);
       this.#failures = 0;
-      this.#tell.trouble(undefined);
+      this.#listener.trouble(undefined);
       return document.hidden ? Math.max(pace, hiddenPace) : pace;
     } catch (error) {
       if (signal.aborted) return 0;
-      return this.#failed(error);
+      return this.#handleError(error);
     }
   }
 
   /** @param {unknown} error */
-  #failed(error) {
+  #handleError(error) {
     if (error instanceof ApiError && error.status === 401) {
       this.end();
-      this.#tell.signedOut();
+      this.#listener.signedOut();
       return 0;
     }
-    if (error instanceof ApiError && error.status === 429) return this.#trouble('pause', error.retryAfter * 1_000);
+    if (error instanceof ApiError && error.status === 429) return this.#reportTrouble('pause', error.retryAfter * 1_000);
     if (error instanceof Unreachable || (error instanceof ApiError && error.status >= 500)) {
       const seconds = pauses[Math.min(this.#failures++, pauses.length - 1)] ?? 30;
       const wait = Math.max(seconds * (1 + Math.random() / 5), error instanceof ApiError ? error.retryAfter : 0);
-      return this.#trouble(error instanceof Unreachable ? 'away' : 'failing', wait * 1_000);
+      return this.#reportTrouble(error instanceof Unreachable ? 'away' : 'failing', wait * 1_000);
     }
-    this.#tell.failed(error);
+    this.#listener.failed(error);
     return hiddenPace;
   }
 
   /** @param {Trouble['kind']} kind @param {number} milliseconds */
-  #trouble(kind, milliseconds) {
-    this.#tell.trouble({ kind, until: Date.now() + milliseconds });
+  #reportTrouble(kind, milliseconds) {
+    this.#listener.trouble({ kind, until: Date.now() + milliseconds });
     return milliseconds;
   }
 
   /** @param {number} milliseconds */
   #pause(milliseconds) {
-    if (this.#woken || this.#ended.signal.aborted) return Promise.resolve();
+    if (this.#isWoken || this.#end.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#wake?.(), milliseconds);
       this.#wake = () => {

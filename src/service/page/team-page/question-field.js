@@ -24,7 +24,7 @@ export function questionField(question, { id, title, draft, optional = false, ma
     : el('fieldset', { class: 'field', 'aria-describedby': problem.id }, el('legend', {}, ...caption), ...input.elements, problem);
 
   /** @param {string} text */
-  const tell = (text) => {
+  const showProblem = (text) => {
     problem.textContent = text;
     problem.hidden = text === '';
     for (const control of input.controls()) {
@@ -32,7 +32,7 @@ export function questionField(question, { id, title, draft, optional = false, ma
       else control.setAttribute('aria-invalid', 'true');
     }
   };
-  element.addEventListener('input', () => tell(''));
+  element.addEventListener('input', () => showProblem(''));
 
   return {
     element,
@@ -41,7 +41,7 @@ export function questionField(question, { id, title, draft, optional = false, ma
     focus: () => input.controls()[0]?.focus(),
     check() {
       const isFine = optional || input.value() !== '';
-      if (!isFine) tell(input.isText ? 'Write an answer.' : question.multi_select ? 'Choose one or more.' : 'Choose one.');
+      if (!isFine) showProblem(input.isText ? 'Write an answer.' : question.multi_select ? 'Choose one or more.' : 'Choose one.');
       return isFine;
     },
   };
@@ -59,11 +59,11 @@ function textInput(id, draft, maxlength, changed) {
 }
 
 /** @param {HumanQuestion} question @param {string} id @param {unknown} draft @param {() => void} changed */
-function choiceInput({ options = [], multi_select: several }, id, draft, changed) {
-  const chosen = new Set(Array.isArray(draft) ? draft : []);
+function choiceInput({ options = [], multi_select: isMultiple }, id, draft, changed) {
+  const selectedLabels = new Set(Array.isArray(draft) ? draft : []);
   const controls = options.map(({ label }, index) => {
-    const control = el('input', { type: several ? 'checkbox' : 'radio', name: id, id: `${id}-${index}`, input: changed });
-    control.checked = chosen.has(label);
+    const control = el('input', { type: isMultiple ? 'checkbox' : 'radio', name: id, id: `${id}-${index}`, input: changed });
+    control.checked = selectedLabels.has(label);
     return control;
   });
   const elements = options.map(({ label, description }, index) =>

@@ -26,7 +26,7 @@ export class RequestCard {
   #problem = el('p', { class: 'problem', role: 'alert', hidden: true });
   #sendButton = el('button', { class: 'primary' });
   /** Takes up space even while it is hidden, so that nothing moves when it appears. */
-  #moment = el('span', { class: 'moment quiet', 'aria-hidden': true }, 'Just a moment…');
+  #waitNote = el('span', { class: 'moment quiet', 'aria-hidden': true }, 'Just a moment…');
   /** Undefined if the request cannot be answered here. @type {Sight | undefined} */
   #sight;
   /** @type {'open' | 'sending' | 'sent' | 'settled'} */
@@ -70,7 +70,7 @@ export class RequestCard {
 
   /** Whether there is unsent text. */
   get hasUnsent() {
-    return this.#state === 'settled' && this.#unsent().length > 0;
+    return this.#state === 'settled' && this.#unsentTexts().length > 0;
   }
 
   /** Whether it can still be answered here. */
@@ -90,21 +90,26 @@ export class RequestCard {
   settle(answer, why = 'Somebody else answered this.') {
     if (!this.isOpen) return;
     this.#state = 'settled';
-    const written = this.#unsent();
+    const unsentTexts = this.#unsentTexts();
     this.#finish(
       'other',
       answer === undefined ? why : 'Somebody else answered:',
       answer,
-      written.length === 0
+      unsentTexts.length === 0
         ? null
-        : el('details', { open: true }, el('summary', {}, 'Your unsent text'), el('p', { class: 'prose' }, proseText(written.join('\n')))),
+        : el(
+            'details',
+            { open: true },
+            el('summary', {}, 'Your unsent text'),
+            el('p', { class: 'prose' }, proseText(unsentTexts.join('\n'))),
+          ),
     );
     announce(`${this.#request.title}: ${answer === undefined ? why : `somebody else answered ${answer}`}`);
   }
 
-  #unsent() {
-    const [decision, ...others] = this.#fields;
-    const fields = this.#isApproval || decision === undefined ? others : [decision, ...others];
+  #unsentTexts() {
+    const [decision, ...otherFields] = this.#fields;
+    const fields = this.#isApproval || decision === undefined ? otherFields : [decision, ...otherFields];
     return fields.map((field) => field.value()).filter((text) => text !== '');
   }
 
@@ -129,7 +134,7 @@ export class RequestCard {
         },
       },
       ...this.#fields.map(({ element }) => element),
-      el('div', { class: 'buttons' }, this.#sendButton, this.#moment),
+      el('div', { class: 'buttons' }, this.#sendButton, this.#waitNote),
     );
     fill(this.#controls, form);
     this.#sight = new Sight(form, () => this.#showReadiness());
@@ -156,26 +161,26 @@ export class RequestCard {
       title: this.#request.title,
       draft: draft[index],
       ...limits,
-      changed: () => this.#changed(),
+      changed: () => this.#onChange(),
     });
   }
 
-  #changed() {
+  #onChange() {
     keepDraft(
       this.id,
       this.#fields.map((field) => field.draft()),
     );
-    this.#tell('');
+    this.#showProblem('');
   }
 
   #submit() {
     if (this.#sight?.takePress() === false) {
-      this.#tell('Nothing was sent, because this had only just appeared here. Read it, then send again.');
+      this.#showProblem('Nothing was sent, because this had only just appeared here. Read it, then send again.');
       return;
     }
-    const wrong = this.#fields.filter((field) => !field.check());
-    if (wrong[0] !== undefined) {
-      wrong[0].focus();
+    const invalidFields = this.#fields.filter((field) => !field.check());
+    if (invalidFields[0] !== undefined) {
+      invalidFields[0].focus();
       return;
     }
     void this.#send(this.#isApproval ? this.#decision() : this.#answers());
@@ -208,13 +213,13 @@ export class RequestCard {
       else this.#finish('mine', 'You answered:', response);
       announce('Your answer was sent.');
     } catch (error) {
-      this.#failed(error);
+      this.#handleError(error);
     }
     this.#app.wake();
   }
 
   /** @param {unknown} error */
-  #failed(error) {
+  #handleError(error) {
     // Somebody else answered first; their answer is read now and settles the card.
     if (error instanceof ApiError && error.status === 409 && error.code.startsWith('human_request')) return;
     this.#setBusy(false);
@@ -223,10 +228,10 @@ export class RequestCard {
     }
     if (error instanceof ApiError && error.status === 404) return this.settle(undefined, 'This request no longer exists.');
     if (error instanceof Unreachable) {
-      this.#tell('No response arrived, so your answer might not have been delivered. You can safely send it again: it counts once.');
+      this.#showProblem('No response arrived, so your answer might not have been delivered. You can safely send it again: it counts once.');
     } else if (error instanceof ApiError && error.status === 429) {
-      this.#tell(`The service requested a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
-    } else this.#tell(error instanceof Error ? proseText(error.message) : 'The answer could not be sent.');
+      this.#showProblem(`The service requested a pause. Nothing was sent; try again in ${error.retryAfter} s.`);
+    } else this.#showProblem(error instanceof Error ? proseText(error.message) : 'The answer could not be sent.');
   }
 
   /** @param {boolean} busy */
@@ -234,7 +239,7 @@ export class RequestCard {
     this.#state = busy ? 'sending' : 'open';
     this.element.setAttribute('aria-busy', String(busy));
     this.#showReadiness();
-    if (busy) this.#tell('');
+    if (busy) this.#showProblem('');
   }
 
   /** Shows whether the button would send the form. */
@@ -242,11 +247,11 @@ export class RequestCard {
     const isSettled = this.#sight?.settled === true;
     // Not `disabled`, because that would lose the focus.
     this.#sendButton.setAttribute('aria-disabled', String(!isSettled || this.#state === 'sending'));
-    this.#moment.classList.toggle('over', isSettled);
+    this.#waitNote.classList.toggle('over', isSettled);
   }
 
   /** @param {string} text */
-  #tell(text) {
+  #showProblem(text) {
     this.#problem.hidden = text === '';
     this.#problem.textContent = text;
   }
@@ -257,7 +262,7 @@ export class RequestCard {
     this.#sight?.end();
     this.element.classList.add('answered', whose);
     this.element.removeAttribute('aria-busy');
-    this.#tell('');
+    this.#showProblem('');
     const outcome = el(
       'p',
       { class: 'outcome', tabindex: -1 },

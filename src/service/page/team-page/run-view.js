@@ -16,7 +16,7 @@ import { between, isFinal, moment, nameText, proseText, statusMark } from './wor
 
 const pageSize = 50;
 /** Number of messages that are read at first; earlier ones are read on demand. */
-const atFirst = 200;
+const initialMessages = 200;
 
 /** @implements {View} */
 export class RunView {
@@ -24,7 +24,7 @@ export class RunView {
   #id;
   #name = el('h1', { tabindex: -1 }, 'Run');
   #facts = el('p', { class: 'facts' });
-  #ending = el('div', { class: 'ending', hidden: true });
+  #endNote = el('div', { class: 'ending', hidden: true });
   #place = el('div', { class: 'asked', tabindex: -1 });
   #activity = el(
     'p',
@@ -38,11 +38,11 @@ export class RunView {
   /** @type {RequestCard | undefined} */
   #card;
   /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
-  #other;
-  #known = { name: '', signature: '', status: '' };
+  #panel;
+  #shown = { name: '', signature: '', status: '' };
   /** Offset from which messages are read; undefined before the first read. @type {number | undefined} */
   #offset;
-  #first = 0;
+  #firstOffset = 0;
   /** The event stream of the run, while it is in progress. @type {import('./events.js').Events | undefined} */
   #events;
 
@@ -56,8 +56,8 @@ export class RunView {
     this.#timeline = new Timeline(() => void this.#loadEarlier());
     this.#stop = new StopButton(app, id);
     this.#box = new MessageBox(app, id);
-    if (panel === 'screenshots') this.#other = new ShotsPanel(app, id);
-    if (panel === 'files') this.#other = new FilesPanel(app, id, at);
+    if (panel === 'screenshots') this.#panel = new ShotsPanel(app, id);
+    if (panel === 'files') this.#panel = new FilesPanel(app, id, at);
     const link = (/** @type {string} */ label, /** @type {string} */ to, /** @type {boolean} */ isHere) =>
       el('a', { href: `#/runs/${id}${to}`, 'aria-current': isHere ? 'page' : undefined }, label);
     this.element = el(
@@ -77,13 +77,13 @@ export class RunView {
           link('Files', '/files', panel === 'files'),
         ),
       ),
-      ...(this.#other === undefined
-        ? [this.#timeline.element, this.#place, this.#activity, this.#ending, this.#box.element]
-        : [this.#other.element]),
+      ...(this.#panel === undefined
+        ? [this.#timeline.element, this.#place, this.#activity, this.#endNote, this.#box.element]
+        : [this.#panel.element]),
     );
   }
 
-  title = () => this.#known.name || 'Run';
+  title = () => this.#shown.name || 'Run';
 
   isStreamed = () => this.#events?.isOpen === true;
 
@@ -100,11 +100,11 @@ export class RunView {
       // The run is read first, so that all messages of a run that has ended are read after its end.
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
-      if (this.#known.name === '') await this.#readName(run, signal);
+      if (this.#shown.name === '') await this.#readName(run, signal);
       this.#follow(run);
       this.#showHead(run);
-      if (this.#other === undefined) await this.#showTimeline(run, request, signal);
-      else await this.#other.refresh(signal, run);
+      if (this.#panel === undefined) await this.#showTimeline(run, request, signal);
+      else await this.#panel.refresh(signal, run);
       return run.status === 'waiting' ? 2_500 : isFinal(run.status) ? 10_000 : 1_000;
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 400)) throw error;
@@ -129,28 +129,32 @@ export class RunView {
     /** @type {{ run_number: number | null } | undefined} */
     let detail;
     /** @type {{ agent: { name: string } } | undefined} */
-    let found;
+    let agentDetail;
     try {
       const { api } = this.#app.session;
       const agent = encodeURIComponent(run.agent_id ?? '');
       detail = await api.get(`/v2/agent/${agent}/runs/${encodeURIComponent(run.id)}`, {}, signal);
-      found = await api.get(`/v2/agents/${agent}`, {}, signal);
+      agentDetail = await api.get(`/v2/agents/${agent}`, {}, signal);
     } catch (error) {
       // The agent was deleted; the run can still be read.
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     }
     const number = detail?.run_number == null ? '' : ` #${detail.run_number}`;
-    this.#known.name = `${nameText(found?.agent.name ?? 'Run')}${number}`;
-    fill(this.#name, el('bdi', {}, nameText(found?.agent.name ?? 'Run')), number === '' ? null : el('span', { class: 'number' }, number));
+    this.#shown.name = `${nameText(agentDetail?.agent.name ?? 'Run')}${number}`;
+    fill(
+      this.#name,
+      el('bdi', {}, nameText(agentDetail?.agent.name ?? 'Run')),
+      number === '' ? null : el('span', { class: 'number' }, number),
+    );
     this.#app.wake();
   }
 
   /** @param {Run} run */
   #showHead(run) {
     const signature = `${run.status} ${run.started_at} ${run.completed_at}`;
-    if (signature === this.#known.signature) return;
-    const changed = this.#known.status !== '' && this.#known.status !== run.status;
-    this.#known = { ...this.#known, signature, status: run.status };
+    if (signature === this.#shown.signature) return;
+    const changed = this.#shown.status !== '' && this.#shown.status !== run.status;
+    this.#shown = { ...this.#shown, signature, status: run.status };
     const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
     fill(
       this.#facts,
@@ -185,9 +189,9 @@ export class RunView {
     if (this.#offset === undefined) {
       /** @type {{ total: number }} */
       const { total } = await this.#app.session.api.get(path, { limit: 1 }, signal);
-      this.#first = Math.max(0, total - atFirst);
-      this.#offset = this.#first;
-      this.#timeline.setEarlier(this.#first);
+      this.#firstOffset = Math.max(0, total - initialMessages);
+      this.#offset = this.#firstOffset;
+      this.#timeline.setEarlier(this.#firstOffset);
     }
     /** @type {RunMessage[]} */
     const all = [];
@@ -203,23 +207,23 @@ export class RunView {
   }
 
   async #loadEarlier() {
-    const limit = Math.min(100, this.#first);
+    const limit = Math.min(100, this.#firstOffset);
     try {
       /** @type {RunMessage[]} */
       const all = [];
-      for (let offset = this.#first - limit; offset < this.#first; ) {
+      for (let offset = this.#firstOffset - limit; offset < this.#firstOffset; ) {
         /** @type {{ messages: RunMessage[] }} */
         const page = await this.#app.session.api.get(`/v2/runs/${encodeURIComponent(this.#id)}/messages`, {
           offset,
-          limit: Math.min(pageSize, this.#first - offset),
+          limit: Math.min(pageSize, this.#firstOffset - offset),
         });
         if (page.messages.length === 0) break;
         all.push(...page.messages);
         offset += page.messages.length;
       }
-      this.#first -= limit;
+      this.#firstOffset -= limit;
       this.#timeline.prepend(all);
-      this.#timeline.setEarlier(this.#first);
+      this.#timeline.setEarlier(this.#firstOffset);
     } catch {
       // The banner shows the problem, and the button stays.
       this.#app.wake();
@@ -256,17 +260,17 @@ export class RunView {
 
   /** @param {Run} run */
   #showEnding(run) {
-    this.#ending.hidden = !isFinal(run.status);
-    if (this.#ending.hidden) return;
+    this.#endNote.hidden = !isFinal(run.status);
+    if (this.#endNote.hidden) return;
     const text =
       run.status === 'failed'
         ? proseText(run.error ?? 'The run failed without a reason.')
         : run.status === 'interrupted'
           ? 'The run was stopped. A message continues it.'
           : '';
-    if (this.#ending.dataset.text === text) return;
-    this.#ending.dataset.text = text;
-    fill(this.#ending, statusMark(run.status), el('span', { class: 'prose', dir: 'auto' }, text));
+    if (this.#endNote.dataset.text === text) return;
+    this.#endNote.dataset.text = text;
+    fill(this.#endNote, statusMark(run.status), el('span', { class: 'prose', dir: 'auto' }, text));
   }
 
   /** @param {ApiError} error */

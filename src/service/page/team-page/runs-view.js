@@ -28,11 +28,11 @@ export class RunsView {
   #list = el('ul', { class: 'runs', 'aria-label': 'Runs' });
   #empty = el('div', { class: 'empty', hidden: true });
   #count = el('p', { class: 'quiet' });
-  #more = el('button', { type: 'button', class: 'plain', hidden: true }, 'Show more');
+  #moreButton = el('button', { type: 'button', class: 'plain', hidden: true }, 'Show more');
   /** @type {Map<string, ReturnType<typeof runRow>>} */
   #rows = new Map();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #typing;
+  #typingTimer;
 
   /** @param {import('./types.d.ts').App} app */
   constructor(app) {
@@ -46,10 +46,10 @@ export class RunsView {
     const search = el('input', { id: 'search', type: 'search', placeholder: 'Search', autocomplete: 'off' });
     search.value = query.search;
     search.addEventListener('input', () => {
-      clearTimeout(this.#typing);
-      this.#typing = setTimeout(() => this.#ask({ search: search.value }), 250);
+      clearTimeout(this.#typingTimer);
+      this.#typingTimer = setTimeout(() => this.#ask({ search: search.value }), 250);
     });
-    this.#more.addEventListener('click', () => {
+    this.#moreButton.addEventListener('click', () => {
       query.count += pageSize;
       app.wake();
     });
@@ -71,14 +71,14 @@ export class RunsView {
       ),
       this.#list,
       this.#empty,
-      el('div', { class: 'foot' }, this.#count, this.#more),
+      el('div', { class: 'foot' }, this.#count, this.#moreButton),
     );
   }
 
   title = () => 'Runs';
 
   close() {
-    clearTimeout(this.#typing);
+    clearTimeout(this.#typingTimer);
   }
 
   /** @param {AbortSignal} signal */
@@ -106,7 +106,7 @@ export class RunsView {
     this.#empty.hidden = total > 0;
     if (total === 0 && this.#empty.dataset.for !== `${status} ${search}`) this.#showEmpty(status, search);
     setText(this.#count, total === 0 ? '' : unique.length < total ? `${unique.length} of ${counted(total, 'run')}` : counted(total, 'run'));
-    this.#more.hidden = unique.length >= total;
+    this.#moreButton.hidden = unique.length >= total;
     return unique.some((run) => !isFinal(run.status) && run.status !== 'waiting') ? 2_000 : 4_000;
   }
 

@@ -113,11 +113,11 @@ function frame(first, number, dialog, renew) {
     problem.hidden = shot.error === undefined;
     problem.textContent = shot.error === undefined ? '' : proseText(`Failed: ${shot.error}`);
     /** @type {[label: string, which: 'beforeScreenshot' | 'afterScreenshot'][]} */
-    const both = [
+    const pictureKeys = [
       ['Before', 'beforeScreenshot'],
       ['After', 'afterScreenshot'],
     ];
-    const available = both.filter(([, which]) => shot[which] !== null);
+    const available = pictureKeys.filter(([, which]) => shot[which] !== null);
     fill(
       pictures,
       ...available.map(([label, which]) =>
@@ -137,10 +137,10 @@ function frame(first, number, dialog, renew) {
 }
 
 /** The most informative arguments of an action, in order of preference. */
-const telling = ['caption', 'selector', 'key', 'for', 'address', 'name', 'text', 'path'];
+const targetKeys = ['caption', 'selector', 'key', 'for', 'address', 'name', 'text', 'path'];
 
 /** `click #pay`: the action, and its target if known. @param {Shot} shot */
 function actionText({ toolName, action, input }) {
-  const object = telling.map((key) => input?.[key]).find((value) => typeof value === 'string' && value !== '');
+  const object = targetKeys.map((key) => input?.[key]).find((value) => typeof value === 'string' && value !== '');
   return [action ?? toolName, ...(typeof object === 'string' ? [object] : [])].join(' ');
 }

@@ -7,56 +7,56 @@
 export const graceMilliseconds = 700;
 
 /** Keys that press a button or send a form. */
-const pressing = new Set(['Enter', ' ']);
+const pressKeys = new Set(['Enter', ' ']);
 
 export class Sight {
   #element;
-  #changed;
+  #onChange;
   #isVisible = false;
   /** Its position in the document, in CSS pixels; scrolling does not change it. */
   #top = 0;
   /** When it was last hidden or moved, on the clock of `performance.now()`. */
-  #since = Number.POSITIVE_INFINITY;
+  #stableSince = Number.POSITIVE_INFINITY;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   /** Whether the press in progress began when the element was settled; undefined if there is no known press. @type {boolean | undefined} */
-  #pressed;
+  #isPressSettled;
   #observers;
   #onVisibility = () => this.#restart();
 
   /**
    * @param {HTMLElement} element the element to watch, with presses inside it
-   * @param {() => void} changed called when `settled` changes
+   * @param {() => void} onChange called when `settled` changes
    */
-  constructor(element, changed) {
+  constructor(element, onChange) {
     this.#element = element;
-    this.#changed = changed;
-    const visible = new IntersectionObserver(([entry]) => {
+    this.#onChange = onChange;
+    const visibilityObserver = new IntersectionObserver(([entry]) => {
       this.#isVisible = entry?.isIntersecting === true;
       this.#restart();
     });
-    visible.observe(element);
+    visibilityObserver.observe(element);
     // Anything that appears or disappears above it changes the height of the page.
-    const moved = new ResizeObserver(() => {
+    const resizeObserver = new ResizeObserver(() => {
       if (Math.abs(this.#place() - this.#top) > 4) this.#restart();
     });
-    moved.observe(document.body);
-    this.#observers = [visible, moved];
+    resizeObserver.observe(document.body);
+    this.#observers = [visibilityObserver, resizeObserver];
     document.addEventListener('visibilitychange', this.#onVisibility);
     element.addEventListener('pointerdown', () => this.#press(), true);
-    element.addEventListener('keydown', (event) => pressing.has(event.key) && this.#press(event.repeat), true);
+    element.addEventListener('keydown', (event) => pressKeys.has(event.key) && this.#press(event.repeat), true);
   }
 
   /** Whether it has been in view long enough. */
   get settled() {
-    return performance.now() - this.#since >= graceMilliseconds;
+    return performance.now() - this.#stableSince >= graceMilliseconds;
   }
 
   /** Whether the press that leads to this call also began after that. Each press counts once. */
   takePress() {
-    const began = this.#pressed ?? this.settled;
-    this.#pressed = undefined;
-    return began && this.settled;
+    const didPressSettled = this.#isPressSettled ?? this.settled;
+    this.#isPressSettled = undefined;
+    return didPressSettled && this.settled;
   }
 
   end() {
@@ -69,15 +69,15 @@ export class Sight {
 
   /** A key that is held down was pressed earlier, for something else. */
   #press(isRepeated = false) {
-    this.#pressed = this.settled && !isRepeated;
+    this.#isPressSettled = this.settled && !isRepeated;
   }
 
   #restart() {
     const isShown = this.#isVisible && document.visibilityState === 'visible';
     this.#top = this.#place();
-    this.#since = isShown ? performance.now() : Number.POSITIVE_INFINITY;
+    this.#stableSince = isShown ? performance.now() : Number.POSITIVE_INFINITY;
     clearTimeout(this.#timer);
-    if (isShown) this.#timer = setTimeout(() => this.#changed(), graceMilliseconds + 1);
-    this.#changed();
+    if (isShown) this.#timer = setTimeout(() => this.#onChange(), graceMilliseconds + 1);
+    this.#onChange();
   }
 }

@@ -4,9 +4,9 @@ import { el } from './dom.js';
 import { forgetToken, keepToken, openSession } from './session.js';
 import { proseText } from './words.js';
 
-/** @param {{ why: string, signedIn: (session: import('./session.js').Session) => void }} options */
-export function signIn({ why, signedIn }) {
-  const problem = el('p', { class: 'problem', role: 'alert', id: 'token-problem', hidden: why === '' }, why);
+/** @param {{ reason: string, signedIn: (session: import('./session.js').Session) => void }} options */
+export function signIn({ reason, signedIn }) {
+  const problem = el('p', { class: 'problem', role: 'alert', id: 'token-problem', hidden: reason === '' }, reason);
   const token = el('input', {
     id: 'token',
     type: 'password',
@@ -16,25 +16,25 @@ export function signIn({ why, signedIn }) {
     required: true,
   });
   /** @param {string} text */
-  const tell = (text) => {
+  const showProblem = (text) => {
     problem.textContent = text;
     problem.hidden = text === '';
   };
   const submit = async () => {
-    const pasted = token.value.trim();
-    if (pasted === '') {
-      tell('Paste a token.');
+    const tokenText = token.value.trim();
+    if (tokenText === '') {
+      showProblem('Paste a token.');
       token.focus();
       return;
     }
-    if (!/^[\x21-\x7e]+$/.test(pasted)) return tell('This is not a token: it contains characters that tokens do not have.');
-    keepToken(pasted);
+    if (!/^[\x21-\x7e]+$/.test(tokenText)) return showProblem('This is not a token: it contains characters that tokens do not have.');
+    keepToken(tokenText);
     try {
       const session = await openSession();
       if (session !== undefined) signedIn(session);
     } catch (error) {
       forgetToken();
-      tell(
+      showProblem(
         error instanceof ApiError && error.status === 401
           ? 'The service does not accept this token. It might have expired or been revoked.'
           : error instanceof Error

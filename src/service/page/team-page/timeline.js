@@ -14,24 +14,24 @@ const longText = 6_000;
 
 export class Timeline {
   #list = el('ol', { class: 'timeline' });
-  #earlier = el('button', { type: 'button', class: 'plain earlier', hidden: true });
+  #earlierButton = el('button', { type: 'button', class: 'plain earlier', hidden: true });
   #jump = el('button', { type: 'button', class: 'jump', hidden: true, click: () => this.#toEnd() });
   #ids = new Set();
   /** @type {Map<string, { item: HTMLElement, mark: HTMLElement, outcome: HTMLElement, body: HTMLElement, call: RunMessage }>} */
   #calls = new Map();
-  #unseen = 0;
-  #said = { text: '', timestamp: '' };
-  #scrolled = () => this.#isAtEnd() && this.#seen();
+  #unseenCount = 0;
+  #lastUserMessage = { text: '', timestamp: '' };
+  #onScroll = () => this.#isAtEnd() && this.#markSeen();
 
   /** @param {() => void} loadEarlier */
   constructor(loadEarlier) {
-    this.#earlier.addEventListener('click', loadEarlier);
-    this.element = el('div', { class: 'timeline-place' }, this.#earlier, this.#list, this.#jump);
-    addEventListener('scroll', this.#scrolled, { passive: true });
+    this.#earlierButton.addEventListener('click', loadEarlier);
+    this.element = el('div', { class: 'timeline-place' }, this.#earlierButton, this.#list, this.#jump);
+    addEventListener('scroll', this.#onScroll, { passive: true });
   }
 
   close() {
-    removeEventListener('scroll', this.#scrolled);
+    removeEventListener('scroll', this.#onScroll);
   }
 
   /** Whether it is still empty. */
@@ -41,14 +41,14 @@ export class Timeline {
 
   /** A person's last message after a certain time. @param {string} moment ISO 8601 */
   saidSince(moment) {
-    const { text, timestamp } = this.#said;
+    const { text, timestamp } = this.#lastUserMessage;
     return Date.parse(timestamp) >= Date.parse(moment) ? text : undefined;
   }
 
   /** @param {number} count number of messages before the first one shown */
   setEarlier(count) {
-    this.#earlier.hidden = count === 0;
-    fill(this.#earlier, `Show ${Math.min(count, 100).toLocaleString('en')} of ${count.toLocaleString('en')} earlier messages`);
+    this.#earlierButton.hidden = count === 0;
+    fill(this.#earlierButton, `Show ${Math.min(count, 100).toLocaleString('en')} of ${count.toLocaleString('en')} earlier messages`);
   }
 
   /**
@@ -56,23 +56,25 @@ export class Timeline {
    * @param {readonly RunMessage[]} messages @param {{ quiet: boolean, toEnd?: boolean }} how quiet: they are not announced
    */
   append(messages, { quiet, toEnd = false }) {
-    const fresh = messages.filter(({ id }) => !this.#ids.has(id));
-    if (fresh.length === 0) return;
-    const latest = fresh.findLast(({ role }) => role === 'user');
-    if (latest !== undefined) this.#said = { text: latest.text_content ?? '', timestamp: latest.timestamp };
+    const newMessages = messages.filter(({ id }) => !this.#ids.has(id));
+    if (newMessages.length === 0) return;
+    const latest = newMessages.findLast(({ role }) => role === 'user');
+    if (latest !== undefined) this.#lastUserMessage = { text: latest.text_content ?? '', timestamp: latest.timestamp };
     const follow = toEnd || (!quiet && this.#isAtEnd());
-    for (const message of fresh) {
+    for (const message of newMessages) {
       const entry = this.#entry(message);
       if (entry !== undefined) this.#list.append(entry);
     }
     if (follow) this.#toEnd();
     else if (!quiet) {
-      this.#unseen += fresh.length;
+      this.#unseenCount += newMessages.length;
       this.#showJump();
     }
-    const heard = fresh.filter(({ text_content: text, role }) => text && role === 'assistant');
-    if (!quiet && heard.length > 0)
-      announce(`${heard.length === 1 ? 'New message' : `${heard.length} new messages`}: ${heard.at(-1)?.text_content}`);
+    const agentMessages = newMessages.filter(({ text_content: text, role }) => text && role === 'assistant');
+    if (!quiet && agentMessages.length > 0)
+      announce(
+        `${agentMessages.length === 1 ? 'New message' : `${agentMessages.length} new messages`}: ${agentMessages.at(-1)?.text_content}`,
+      );
   }
 
   /** Adds earlier messages; the visible part stays in view. @param {readonly RunMessage[]} messages */
@@ -121,7 +123,7 @@ export class Timeline {
     const mark = el('span', { class: 'mark going' }, icon('dots'), el('span', { class: 'hidden' }, 'in progress'));
     const outcome = el('span', { class: 'outcome' });
     const body = el('div', { class: 'body' }, block('Arguments', call.arguments));
-    const telling = tellingOf(call.arguments ?? {});
+    const argumentText = argumentOf(call.arguments ?? {});
     const item = el(
       'li',
       { class: 'tool' },
@@ -136,7 +138,7 @@ export class Timeline {
             'span',
             { class: 'line' },
             name(call.name, 'tool-name'),
-            telling === '' ? null : el('bdi', { class: 'telling' }, telling),
+            argumentText === '' ? null : el('bdi', { class: 'telling' }, argumentText),
             outcome,
           ),
         ),
@@ -151,7 +153,7 @@ export class Timeline {
   #result(message, result) {
     const entry = this.#calls.get(result.tool_call_id);
     const hasFailed = result.error !== undefined;
-    const summary = hasFailed ? nameText(result.error ?? '') : brief(result.result);
+    const summary = hasFailed ? nameText(result.error ?? '') : oneLine(result.result);
     if (entry === undefined) {
       return el(
         'li',
@@ -182,18 +184,18 @@ export class Timeline {
   }
 
   #toEnd() {
-    this.#seen();
+    this.#markSeen();
     scrollTo({ top: document.documentElement.scrollHeight });
   }
 
-  #seen() {
-    this.#unseen = 0;
+  #markSeen() {
+    this.#unseenCount = 0;
     this.#showJump();
   }
 
   #showJump() {
-    this.#jump.hidden = this.#unseen === 0;
-    fill(this.#jump, icon('down'), this.#unseen === 1 ? '1 new' : `${this.#unseen} new`);
+    this.#jump.hidden = this.#unseenCount === 0;
+    fill(this.#jump, icon('down'), this.#unseenCount === 1 ? '1 new' : `${this.#unseenCount} new`);
   }
 }
 
@@ -204,13 +206,13 @@ function block(label, value) {
 }
 
 /** The most informative argument, on one line. @param {Record<string, unknown>} args */
-function tellingOf(args) {
+function argumentOf(args) {
   const value = args.command ?? args.run ?? args.path ?? args.url ?? args.query ?? Object.values(args)[0];
-  return value === undefined ? '' : brief(value);
+  return value === undefined ? '' : oneLine(value);
 }
 
 /** A value on one line. @param {unknown} value */
-function brief(value) {
+function oneLine(value) {
   if (value === undefined || value === null) return '';
   const output = typeof value === 'object' && 'stdout' in value && typeof value.stdout === 'string' ? value.stdout : value;
   const text = typeof output === 'string' ? output : JSON.stringify(output);

@@ -2,18 +2,18 @@
 import { el } from './dom.js';
 
 /** Characters that hide adjacent text or reverse its direction. */
-const deceptive = /(?![\t\n])\p{Cc}|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+const deceptiveCharacters = /(?![\t\n])\p{Cc}|[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
 /** Those of them that no language needs. */
-const overriding = /(?![\t\n])\p{Cc}|[\u202a-\u202e]/gu;
+const overrideCharacters = /(?![\t\n])\p{Cc}|[\u202a-\u202e]/gu;
 
 /** @param {string} character */
-const named = (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
+const escapeCharacter = (character) => `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
 /** The name of a file, a tool, or an option, on one line. It cannot imitate another name. @param {string} text */
-export const nameText = (text) => text.replace(deceptive, named).replaceAll('\n', '⏎');
+export const nameText = (text) => text.replace(deceptiveCharacters, escapeCharacter).replaceAll('\n', '⏎');
 
 /** Text by an agent or a person, at its full length. @param {string} text */
-export const proseText = (text) => text.replaceAll('\r\n', '\n').replace(overriding, named);
+export const proseText = (text) => text.replaceAll('\r\n', '\n').replace(overrideCharacters, escapeCharacter);
 
 /** A name whose text direction does not affect its surroundings. @param {string} text @param {string} [className] */
 export const name = (text, className) => el('bdi', { class: className }, nameText(text));

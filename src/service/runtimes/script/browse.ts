@@ -6,14 +6,14 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { parseDuration } from '../../../base/duration.ts';
 import { type ActionOutcome, type BrowserAction, isSecret, perform, publicUrl } from '../../browser/actions.ts';
-import { type BrowserSession, blank, defaultViewport } from '../../browser/session.ts';
+import { type BrowserSession, blankUrl, defaultViewport } from '../../browser/session.ts';
 import { ServiceError } from '../../errors.ts';
 import { hostTrouble } from '../../host-trouble.ts';
 import { mimeTypeOf } from '../../sandbox/file-kind.ts';
 import type { RunPicture, RuntimeEvent } from '../runtime.ts';
 import { texts } from './rendering/parts.ts';
 import { defaultBrowse, type Payload, type StepOf } from './schema.ts';
-import { type Done, nameOf, StepError, type Turn } from './turn.ts';
+import { nameOf, StepError, type StepOutcome, type Turn } from './turn.ts';
 
 /** The maximum size of a file that is uploaded or downloaded, in bytes. */
 const uploadLimit = 10 * 1024 * 1024;
@@ -36,7 +36,7 @@ interface Result {
   error: string | null;
 }
 
-export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<Done> {
+export async function browse(step: StepOf<'browse'>, turn: Turn): Promise<StepOutcome> {
   const { payload } = step;
   if (turn.host.browsing.policy === 'off') {
     throw new StepError(
@@ -88,11 +88,11 @@ class Browsing {
     const { host } = this.#turn;
     const id = `${this.#step.key}:${number}`;
     const [kind, payload] = Object.entries(action)[0] as [keyof Action, Action[keyof Action]];
-    const { refused, ...args } = await this.#describe(action, kind, payload);
+    const { refused: refusal, ...args } = await this.#describe(action, kind, payload);
     await host.emit([{ kind: 'tool_call', id: `${id}:call`, name: toolName, arguments: { action: kind, ...args } }]);
-    const before = await this.#before(id, number);
+    const before = await this.#pictureBefore(id, number);
     const startedAt = new Date(host.clock.now());
-    const { error, ...outcome } = await this.#attempt(action, kind, refused);
+    const { error, ...outcome } = await this.#attempt(action, kind, refusal);
     host.signal.throwIfAborted();
     const image = await this.#picture(id, `${this.#step.number}-${number}-${kind}.png`, kind === 'screenshot');
     const page = await this.#page();
@@ -132,10 +132,10 @@ class Browsing {
     return error;
   }
 
-  /** @param refused why it cannot be performed, if that is already clear */
-  async #attempt(action: Action, kind: keyof Action, refused: unknown): Promise<Record<string, unknown> & { error?: string }> {
+  /** @param refusal why it cannot be performed, if that is already clear */
+  async #attempt(action: Action, kind: keyof Action, refusal: unknown): Promise<Record<string, unknown> & { error?: string }> {
     try {
-      if (refused !== undefined) throw refused;
+      if (refusal !== undefined) throw refusal;
       const outcome = await perform(this.#session, await this.#ready(action), this.#timeoutMs);
       return await this.#note(action, outcome);
     } catch (error) {
@@ -158,12 +158,12 @@ class Browsing {
     }
     const { download } = outcome;
     if (download === undefined) return {};
-    await this.#session.downloaded(download, { timeoutMs: this.#timeoutMs, limit: downloadLimit });
+    await this.#session.waitForDownload(download, { timeoutMs: this.#timeoutMs, limit: downloadLimit });
     const target = action.download?.path ?? `downloads/${plainName(download.suggestedFilename())}`;
-    const saved = await this.#turn.host.sandbox.write(target, await download.createReadStream(), { limit: downloadLimit });
+    const file = await this.#turn.host.sandbox.write(target, await download.createReadStream(), { limit: downloadLimit });
     await download.delete();
-    this.#result.downloads.push(saved);
-    return saved;
+    this.#result.downloads.push(file);
+    return file;
   }
 
   /** An action in the form that the browser expects. */
@@ -207,19 +207,19 @@ class Browsing {
 
   async #page(): Promise<{ url: string; title: string } | object> {
     const { page } = this.#session;
-    if (page.url() === blank) return {};
+    if (page.url() === blankUrl) return {};
     return { url: publicUrl(page.url()), title: await this.#session.title() };
   }
 
   /** What was visible after the previous action, or a new picture for the first action of the step. */
-  async #before(id: string, number: number): Promise<RunPicture | undefined> {
+  async #pictureBefore(id: string, number: number): Promise<RunPicture | undefined> {
     const { lastPicture } = this.#session;
-    if (number > 1 && lastPicture !== undefined) return { of: lastPicture.of };
+    if (number > 1 && lastPicture !== undefined) return { of: lastPicture.eventId };
     return await this.#picture(`${id}:before`, `${this.#step.number}-${number}-before.png`);
   }
 
   /** A picture of the page: the previous one if nothing has changed since, unless the procedure requested a picture. */
-  async #picture(of: string, name: string, isRequested = false): Promise<RunPicture | undefined> {
+  async #picture(eventId: string, name: string, isRequested = false): Promise<RunPicture | undefined> {
     const isFullPage = isRequested && this.#step.payload.full_page === true;
     const bytes = await this.#session.picture(isFullPage);
     if (bytes === undefined) {
@@ -228,16 +228,16 @@ class Browsing {
     }
     const digest = createHash('sha256').update(bytes).digest('hex');
     const { lastPicture } = this.#session;
-    if (!isRequested && lastPicture?.digest === digest) return { of: lastPicture.of };
+    if (!isRequested && lastPicture?.digest === digest) return { of: lastPicture.eventId };
     // The next action starts with what is in view.
-    if (!isFullPage) this.#session.lastPicture = { digest, of };
+    if (!isFullPage) this.#session.lastPicture = { digest, eventId };
     return { name, mimeType: 'image/png', bytes };
   }
 }
 
 /** A safe version of the name that a page suggests for a file. */
-function plainName(suggested: string): string {
+function plainName(suggestedName: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they do not belong in a file name
-  const name = path.posix.basename(suggested.replaceAll('\\', '/')).replace(/[\x00-\x1f\x7f]/g, '_');
+  const name = path.posix.basename(suggestedName.replaceAll('\\', '/')).replace(/[\x00-\x1f\x7f]/g, '_');
   return ['', '.', '..'].includes(name) ? 'download' : name;
 }

@@ -7,7 +7,7 @@ import type { ExecResult } from '../../sandbox/sandbox.ts';
 import type { RuntimeEvent } from '../runtime.ts';
 import { command, text, value } from './rendering/parts.ts';
 import { defaultExec, type Step, type StepKind, type StepOf } from './schema.ts';
-import { asStepError, type Done, nameOf, type Pause, StepError, type Turn } from './turn.ts';
+import { asStepError, nameOf, type Pause, StepError, type StepOutcome, type Turn } from './turn.ts';
 
 /** The number of bytes that are kept of each output stream of a command. */
 const outputLimit = 64 * 1024;
@@ -23,14 +23,14 @@ interface ToolCall {
   error?: string;
 }
 
-export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<Done | Pause> {
+export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<StepOutcome | Pause> {
   const { payload } = step;
   // Rendered once: a message that arrives while the tool "works" must not change the arguments of the call.
-  const call = await turn.once<ToolCall>(step, 'until', async () => {
+  const call = await turn.computeOnce<ToolCall>(step, 'until', async () => {
     const until = turn.host.clock.now() + (parseDuration(payload.takes ?? '0') ?? 0);
     const outcome = payload.error === undefined ? { result: value(payload.result ?? null) } : { error: text(payload.error) };
-    const rendered = await turn.render(step, { name: text(payload.name), arguments: value(payload.arguments ?? {}), ...outcome });
-    return { until, ...rendered, arguments: rendered.arguments as Record<string, unknown> };
+    const values = await turn.render(step, { name: text(payload.name), arguments: value(payload.arguments ?? {}), ...outcome });
+    return { until, ...values, arguments: values.arguments as Record<string, unknown> };
   });
   await turn.host.emit([callEvent(step, call.name, call.arguments)]);
   if (turn.host.clock.now() < call.until) return { status: 'sleeping', until: call.until };
@@ -38,7 +38,7 @@ export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<Done | Pau
   return { entry: { result: call.result }, events: [resultEvent(step, { result: call.result })] };
 }
 
-export async function exec(step: StepOf<'exec'>, turn: Turn): Promise<Done> {
+export async function exec(step: StepOf<'exec'>, turn: Turn): Promise<StepOutcome> {
   const { host } = turn;
   if (host.exec === 'off') {
     throw new StepError(
@@ -69,18 +69,18 @@ function execError({ exitCode, signal, stderr, timedOut }: ExecResult, timeoutMs
   return last ? `the command ${reason}: ${last}` : `the command ${reason}.`;
 }
 
-export async function write(step: StepOf<'write'>, turn: Turn): Promise<Done> {
+export async function write(step: StepOf<'write'>, turn: Turn): Promise<StepOutcome> {
   const { payload } = step;
   const json = payload.content === undefined ? value(payload.json) : undefined;
-  const rendered = await turn.render(step, { path: text(payload.path), content: text(payload.content), json });
-  const content = rendered.content ?? `${JSON.stringify(rendered.json, null, 2)}\n`;
-  return await calling(step, turn, { name: 'write_file', arguments: { path: rendered.path } }, async () => {
-    const result = await turn.host.sandbox.write(rendered.path, Buffer.from(content));
+  const values = await turn.render(step, { path: text(payload.path), content: text(payload.content), json });
+  const content = values.content ?? `${JSON.stringify(values.json, null, 2)}\n`;
+  return await calling(step, turn, { name: 'write_file', arguments: { path: values.path } }, async () => {
+    const result = await turn.host.sandbox.write(values.path, Buffer.from(content));
     return { entry: { result }, events: [resultEvent(step, { result })] };
   });
 }
 
-export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promise<Done> {
+export async function screenshot(step: StepOf<'screenshot'>, turn: Turn): Promise<StepOutcome> {
   const { host } = turn;
   const { payload } = step;
   const { source, action, title, url } = await turn.render(step, {
@@ -121,8 +121,8 @@ export async function calling(
   step: Step,
   turn: Turn,
   call: { name: string; arguments: Record<string, unknown> },
-  make: () => Promise<Done>,
-): Promise<Done> {
+  make: () => Promise<StepOutcome>,
+): Promise<StepOutcome> {
   await turn.host.emit([callEvent(step, call.name, call.arguments)]);
   try {
     return await make();
@@ -134,7 +134,7 @@ export async function calling(
 }
 
 /** A call that fails the run. */
-export const failedCall = (step: StepOf<StepKind>, error: string): Done => ({
+export const failedCall = (step: StepOf<StepKind>, error: string): StepOutcome => ({
   entry: { ends: { status: 'failed', error } },
   events: [resultEvent(step, { error })],
 });

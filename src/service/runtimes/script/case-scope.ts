@@ -11,7 +11,7 @@ export function caseScope({ id, title, data, queue, priority, labels, createdAt 
     byKey[key] = before === undefined ? value : [before, value].flat();
   }
   const tags = labels.flatMap(({ key, value }) => (key === '' ? [value] : []));
-  return { id, title, data: parsed(data), queue, priority, labels: byKey, tags, created_at: createdAt };
+  return { id, title, data: parseData(data), queue, priority, labels: byKey, tags, created_at: createdAt };
 }
 
-const parsed = (data: string): unknown => (/^\s*[[{]/.test(data) ? (jsonValue(data) ?? data) : data);
+const parseData = (data: string): unknown => (/^\s*[[{]/.test(data) ? (jsonValue(data) ?? data) : data);

@@ -6,24 +6,24 @@ import type { CaseAction } from '../runtime.ts';
 import { calling, resultEvent } from './calls.ts';
 import { text, texts, value } from './rendering/parts.ts';
 import type { Procedure, Step, StepOf } from './schema.ts';
-import { type Done, nameOf, StepError, type Turn } from './turn.ts';
+import { nameOf, StepError, type StepOutcome, type Turn } from './turn.ts';
 
-export async function settleCase(step: StepOf<'complete_case'> | StepOf<'fail_case'>, turn: Turn): Promise<Done> {
+export async function settleCase(step: StepOf<'complete_case'> | StepOf<'fail_case'>, turn: Turn): Promise<StepOutcome> {
   const { reason } = await turn.render(step, { reason: text(step.payload) });
   const args = reason === '' ? {} : { reason };
   return acting(step, turn, args, step.kind === 'fail_case' ? { do: 'fail', reason } : { do: 'complete', ...args });
 }
 
-export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): Promise<Done> {
+export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): Promise<StepOutcome> {
   const { payload } = step;
-  const rendered = await turn.render(step, { until: text(payload.until), reason: text(payload.reason) });
-  const reason = rendered.reason === undefined ? {} : { reason: rendered.reason };
+  const values = await turn.render(step, { until: text(payload.until), reason: text(payload.reason) });
+  const reason = values.reason === undefined ? {} : { reason: values.reason };
   const now = turn.host.clock.now();
-  const until = rendered.until === undefined ? now + (parseDuration(payload.for ?? '') ?? 0) : readUntil(step, rendered.until, now);
+  const until = values.until === undefined ? now + (parseDuration(payload.for ?? '') ?? 0) : readUntil(step, values.until, now);
   const args = { until: new Date(until).toISOString(), ...reason };
-  const done = await acting(step, turn, args, { do: 'postpone', until, ...reason });
+  const outcome = await acting(step, turn, args, { do: 'postpone', until, ...reason });
   // Another run takes the case when it is due.
-  return done.entry.ends === undefined ? { ...done, entry: { ...done.entry, ends: { status: 'completed' } } } : done;
+  return outcome.entry.ends === undefined ? { ...outcome, entry: { ...outcome.entry, ends: { status: 'completed' } } } : outcome;
 }
 
 const dateForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
@@ -40,7 +40,7 @@ function readUntil(step: Step, text: string, now: number): number {
   return until;
 }
 
-export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promise<Done> {
+export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promise<StepOutcome> {
   const { queue, title, data, json, labels, priority, agent } = step.payload;
   const rendered = await turn.render(step, {
     fields: texts({ queue, title, data, agent, labels: labels ?? {} }),
@@ -59,7 +59,7 @@ export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promi
   return acting(step, turn, args, { do: 'create', queue: fields.queue, draft, ...to });
 }
 
-function acting(step: Step, turn: Turn, args: Record<string, unknown>, action: CaseAction): Promise<Done> {
+function acting(step: Step, turn: Turn, args: Record<string, unknown>, action: CaseAction): Promise<StepOutcome> {
   return calling(step, turn, { name: step.kind, arguments: args }, async () => {
     const result = await turn.act(step, action);
     return { entry: { result }, events: [resultEvent(step, { result })] };

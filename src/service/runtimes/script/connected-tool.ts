@@ -5,7 +5,7 @@ import type { ConnectionAnswer, NamedConnection, RunConnection } from '../runtim
 import { callEvent, resultEvent } from './calls.ts';
 import { text as textPart, value } from './rendering/parts.ts';
 import { defaultTool, type Procedure, type StepOf } from './schema.ts';
-import { type Done, nameOf, type Turn } from './turn.ts';
+import { nameOf, type StepOutcome, type Turn } from './turn.ts';
 
 interface Call {
   connection: string;
@@ -13,19 +13,19 @@ interface Call {
   arguments: Record<string, unknown>;
 }
 
-export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<Done> {
+export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<StepOutcome> {
   const { payload } = step;
   const { host } = turn;
   // Rendered once: a call that is repeated after a crash stays the same, whatever messages have arrived since.
-  const call = await turn.once<Call>(step, 'until', async () => {
-    const rendered = await turn.render(step, {
+  const call = await turn.computeOnce<Call>(step, 'until', async () => {
+    const values = await turn.render(step, {
       connection: textPart(payload.connection as string),
       tool: textPart(payload.name),
       arguments: value(payload.arguments ?? {}),
     });
-    return { ...rendered, arguments: rendered.arguments as Record<string, unknown> };
+    return { ...values, arguments: values.arguments as Record<string, unknown> };
   });
-  const connection = await opened(turn, call.connection);
+  const connection = await openConnection(turn, call.connection);
   await host.emit([callEvent(step, `${connection.name}.${call.tool}`, call.arguments)]);
   const timeoutMs = parseDuration(payload.timeout ?? '') ?? defaultTool;
   const { content, structured, text, error } = await connection.call(call.tool, call.arguments, { timeoutMs, signal: host.signal });
@@ -39,18 +39,18 @@ export async function connectedTool(step: StepOf<'tool'>, turn: Turn): Promise<D
 
 /** The connections that the steps name, each once, without names from templates, which only the run knows. */
 export function connectionsOf({ steps }: Procedure): NamedConnection[] {
-  const named = new Map<string, NamedConnection>();
+  const connections = new Map<string, NamedConnection>();
   for (const { kind, payload, condition } of steps) {
     if (kind !== 'tool' || payload.connection === undefined || payload.connection.includes('{')) continue;
     const { connection: name, on_error: onError } = payload;
     const needed = condition === undefined && onError !== 'continue';
-    named.set(name, { name, needed: needed || (named.get(name)?.needed ?? false) });
+    connections.set(name, { name, needed: needed || (connections.get(name)?.needed ?? false) });
   }
-  return [...named.values()];
+  return [...connections.values()];
 }
 
 /** The connection, or a substitute that reports that it does not exist: `on_error` covers that as well. */
-async function opened({ host }: Turn, word: string): Promise<RunConnection> {
+async function openConnection({ host }: Turn, word: string): Promise<RunConnection> {
   try {
     return await host.connections.open(word);
   } catch (error) {

@@ -18,16 +18,16 @@ export function parseProcedure(text: string): Procedure {
   const source = readSource(text);
   if (source.problems.length > 0) throw invalidProcedure(source.problems);
   const problems: Problem[] = [];
-  const reported = new Set<string>();
+  const reportedKeys = new Set<string>();
   const report: Report = (finding, line = 0) => {
-    const position = finding.onKey ? { ...source.keyAt(finding.path), block: false, literal: false } : source.at(finding.path);
+    const position = finding.onKey ? { ...source.keyAt(finding.path), block: false, literal: false } : source.locate(finding.path);
     // A block text begins on the line below its | or >. Only the lines of a | match lines of the document: others are folded or escaped.
-    const below = (position.block ? 1 : 0) + (position.literal ? line : 0);
-    const problem = { message: finding.message, line: position.line + below, column: below > 0 ? 1 : position.column };
+    const lineOffset = (position.block ? 1 : 0) + (position.literal ? line : 0);
+    const problem = { message: finding.message, line: position.line + lineOffset, column: lineOffset > 0 ? 1 : position.column };
     // A problem that an alias repeats is reported once.
     const key = JSON.stringify(problem);
-    if (!reported.has(key)) problems.push(problem);
-    reported.add(key);
+    if (!reportedKeys.has(key)) problems.push(problem);
+    reportedKeys.add(key);
   };
   const otherIds = new Set<string>();
   const steps = readTop(source, report).flatMap((value, index) => {
@@ -37,7 +37,7 @@ export function parseProcedure(text: string): Procedure {
   });
   checkIds(steps, report);
   for (const [step, findings] of checkTexts(steps, otherIds)) {
-    for (const finding of findings) report({ ...finding, path: below(step, finding.path) }, finding.line);
+    for (const finding of findings) report({ ...finding, path: pathIn(step, finding.path) }, finding.line);
   }
   if (problems.length > 0) throw invalidProcedure(problems);
   return { steps };
@@ -64,7 +64,7 @@ export function readProcedure(text: string): Procedure {
 
 type Report = (finding: Finding, line?: number) => void;
 
-const below = (step: Step, path: Path): Path => ['steps', step.number - 1, ...path];
+const pathIn = (step: Step, path: Path): Path => ['steps', step.number - 1, ...path];
 
 function readTop({ value }: Source, report: Report): unknown[] {
   if (!isObject(value)) {
@@ -99,10 +99,10 @@ function readStep(value: unknown, index: number, source: Source, report: Report)
   const keys = Object.keys(value);
   const kinds = keys.filter((key): key is StepKind => stepKinds.includes(key as StepKind));
   const [kind] = kinds;
-  let sound = kinds.length === 1;
+  let isValid = kinds.length === 1;
   for (const key of keys) {
     if (kinds.includes(key as StepKind) || key === conditionKey) continue;
-    sound = false;
+    isValid = false;
     const message = kind
       ? `unknown key \`${key}\` next to \`${kind}\`; ${suggestion(key, [conditionKey])}`
       : `unknown step \`${key}\`; ${suggestion(key, [...stepKinds, conditionKey])}`;
@@ -132,7 +132,7 @@ function readStep(value: unknown, index: number, source: Source, report: Report)
   } as Step;
   if (findings.length === 0) findings.push(...checkRules(step));
   for (const finding of findings) report({ ...finding, path: [...path, kind, ...finding.path] });
-  return sound && findings.length === 0 ? step : undefined;
+  return isValid && findings.length === 0 ? step : undefined;
 }
 
 function readCondition(value: unknown, path: Path, report: Report): string | undefined {
@@ -153,9 +153,12 @@ function checkIds(steps: readonly Step[], report: Report): void {
   for (const step of steps) {
     const id = idOf(step);
     if (id === undefined) continue;
-    const earlier = first.get(id);
-    if (earlier)
-      report({ message: `the ID \`${id}\` is already used by the step on line ${earlier.line}`, path: below(step, [step.kind, 'id']) });
+    const earlierStep = first.get(id);
+    if (earlierStep)
+      report({
+        message: `the ID \`${id}\` is already used by the step on line ${earlierStep.line}`,
+        path: pathIn(step, [step.kind, 'id']),
+      });
     else first.set(id, step);
   }
 }

@@ -24,18 +24,18 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
   const choicesAt = new Set<string>();
   const findings: Finding[] = [];
   for (const failure of failures) {
-    const at = failure.instancePath;
-    const path = pathOf(at);
+    const instancePath = failure.instancePath;
+    const path = pathOf(instancePath);
     const value = valueAt(payload, path);
     const name = nameOf(kind, path);
     if (!isOfChoice(failure)) findings.push(...describeFailure(kind, failure, { path, value, name }));
     // A mapping or list, where one of the choices is one, is judged by that choice.
     else if (
-      !choicesAt.has(at) &&
-      !(isContainer(value) && failures.some((other) => other.instancePath.startsWith(at) && !isOfChoice(other)))
+      !choicesAt.has(instancePath) &&
+      !(isContainer(value) && failures.some((other) => other.instancePath.startsWith(instancePath) && !isOfChoice(other)))
     ) {
-      choicesAt.add(at);
-      findings.push({ message: `${name} must be ${choices(failures, at)}`, path });
+      choicesAt.add(instancePath);
+      findings.push({ message: `${name} must be ${choices(failures, instancePath)}`, path });
     }
   }
   // The validator stops after many findings, before it names the unknown keys.
@@ -51,8 +51,8 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
 const isOfChoice = ({ keyword, schemaPath }: Failure): boolean =>
   keyword === 'anyOf' || (['const', 'type'].includes(keyword) && /\/anyOf\/\d+$/.test(schemaPath));
 
-function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; value: unknown; name: string }): Finding[] {
-  const { path, name } = at;
+function describeFailure(kind: StepKind, failure: Failure, position: { path: Path; value: unknown; name: string }): Finding[] {
+  const { path, name } = position;
   switch (failure.keyword) {
     case 'required':
       return (failure.params.requiredProperties as string[]).map((key) => ({ message: `${name} needs \`${key}\``, path, onKey: true }));
@@ -66,16 +66,16 @@ function describeFailure(kind: StepKind, failure: Failure, at: { path: Path; val
     }
     case 'type':
       // A number in place of a duration lacks its unit, so quotes would not help.
-      if (typeof at.value === 'number' && at.value !== 0 && schemaAt(kind, failure.schemaPath).pattern === durationPattern)
-        return [{ message: `${name} ${patternMessage(durationPattern, at.value)}`, path }];
+      if (typeof position.value === 'number' && position.value !== 0 && schemaAt(kind, failure.schemaPath).pattern === durationPattern)
+        return [{ message: `${name} ${patternMessage(durationPattern, position.value)}`, path }];
       return [
         {
-          message: `${name} must be ${typeNames[String(failure.params.type)] ?? failure.params.type}, not ${kindOf(at.value)}${hint(failure, at.value)}`,
+          message: `${name} must be ${typeNames[String(failure.params.type)] ?? failure.params.type}, not ${kindOf(position.value)}${hint(failure, position.value)}`,
           path,
         },
       ];
     case 'pattern':
-      return [{ message: `${name} ${patternMessage(String(failure.params.pattern), at.value)}`, path }];
+      return [{ message: `${name} ${patternMessage(String(failure.params.pattern), position.value)}`, path }];
     case 'minLength':
     case 'minItems':
       return [{ message: `${name} is empty`, path }];
@@ -117,9 +117,9 @@ const hint = (failure: Failure, value: unknown): string =>
   failure.params.type === 'string' && ['number', 'boolean'].includes(typeof value) ? '; put it in quotes' : '';
 
 function choices(failures: readonly Failure[], instancePath: string): string {
-  const here = failures.filter((failure) => failure.instancePath === instancePath);
-  const words = here.filter(({ keyword }) => keyword === 'const').map(({ params }) => `\`${String(params.allowedValue)}\``);
-  const types = here.filter(({ keyword }) => keyword === 'type').map(({ params }) => typeNames[String(params.type)] ?? '');
+  const matches = failures.filter((failure) => failure.instancePath === instancePath);
+  const words = matches.filter(({ keyword }) => keyword === 'const').map(({ params }) => `\`${String(params.allowedValue)}\``);
+  const types = matches.filter(({ keyword }) => keyword === 'type').map(({ params }) => typeNames[String(params.type)] ?? '');
   // Each `const` also fails by its type.
   return anyOf([...words, ...types.filter((type) => words.length === 0 || type !== typeNames.string)]);
 }
@@ -139,7 +139,8 @@ function pathOf(pointer: string): Path {
 
 function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
-    (inner, part) => (inner === null || inner === undefined ? undefined : (inner as Record<string | number, unknown>)[part]),
+    (container, part) =>
+      container === null || container === undefined ? undefined : (container as Record<string | number, unknown>)[part],
     value,
   );
 }

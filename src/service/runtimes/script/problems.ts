@@ -13,15 +13,15 @@ export interface Problem extends Position {
 }
 
 /** The number of problems that the message lists; the details contain all. */
-const listed = 10;
+const maxListed = 10;
 
 /** The error for problems, in the order of the text. Its first line is the first problem. */
 export function invalidProcedure(problems: readonly Problem[]): ServiceError {
   const details = problems
     .toSorted((a, b) => a.line - b.line || a.column - b.column)
     .map(({ message, line, column }) => ({ message, line, column }));
-  const lines = details.slice(0, listed).map(({ message, line, column }) => `line ${line}, column ${column}: ${message}`);
-  if (details.length > listed) lines.push(`and ${details.length - listed} more`);
+  const lines = details.slice(0, maxListed).map(({ message, line, column }) => `line ${line}, column ${column}: ${message}`);
+  if (details.length > maxListed) lines.push(`and ${details.length - maxListed} more`);
   return new ServiceError(400, 'invalid_procedure', lines.join('\n'), { details });
 }
 
@@ -34,7 +34,7 @@ export const anyOf = (words: readonly string[]): string =>
 
 /** A hint about an unknown word: the similar word that is allowed, or all allowed words. */
 export function suggestion(word: string, allowed: readonly string[]): string {
-  const similar = nearest(word, allowed);
-  if (similar !== undefined) return `did you mean \`${similar}\`?`;
+  const nearestWord = nearest(word, allowed);
+  if (nearestWord !== undefined) return `did you mean \`${nearestWord}\`?`;
   return allowed.length === 0 ? 'there is nothing to refer to here' : `allowed: ${oneOf(allowed)}`;
 }

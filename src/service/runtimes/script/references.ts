@@ -104,34 +104,34 @@ function textsOf(step: Step): [TextAt[], TextAt[]] {
   switch (step.kind) {
     case 'tool': {
       const { connection, name, error } = step.payload;
-      return [deep({ connection, name, error, arguments: step.payload.arguments, result: step.payload.result }), []];
+      return [textsIn({ connection, name, error, arguments: step.payload.arguments, result: step.payload.result }), []];
     }
     case 'exec':
       return [[{ path: ['run'], text: step.payload.run }], []];
     case 'ask':
-      return [deep({ title: step.payload.title, questions: step.payload.questions }), []];
+      return [textsIn({ title: step.payload.title, questions: step.payload.questions }), []];
     case 'approve': {
       const { title, description, on_deny } = step.payload;
-      return [deep({ title, description }), typeof on_deny === 'object' ? deep({ on_deny }) : []];
+      return [textsIn({ title, description }), typeof on_deny === 'object' ? textsIn({ on_deny }) : []];
     }
     case 'screenshot': {
       const { path, action, title, url } = step.payload;
-      return [deep({ path, action, title, url }), []];
+      return [textsIn({ path, action, title, url }), []];
     }
     case 'browse':
-      return [deep({ url: step.payload.url, actions: step.payload.actions }), []];
+      return [textsIn({ url: step.payload.url, actions: step.payload.actions }), []];
     case 'sleep':
       return [[], []];
     case 'postpone_case':
-      return [deep({ until: step.payload.until, reason: step.payload.reason }), []];
+      return [textsIn({ until: step.payload.until, reason: step.payload.reason }), []];
     default:
-      return [deep(step.payload), []];
+      return [textsIn(step.payload), []];
   }
 }
 
-function deep(value: unknown, path: Path = []): TextAt[] {
+function textsIn(value: unknown, path: Path = []): TextAt[] {
   if (typeof value === 'string') return [{ path, text: value }];
-  if (Array.isArray(value)) return value.flatMap((item, index) => deep(item, [...path, index]));
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));
   if (value === null || typeof value !== 'object') return [];
-  return Object.entries(value).flatMap(([key, item]) => deep(item, [...path, key]));
+  return Object.entries(value).flatMap(([key, item]) => textsIn(item, [...path, key]));
 }

@@ -2,14 +2,14 @@
 import { callEvent, resultEvent } from './calls.ts';
 import { text, value } from './rendering/parts.ts';
 import type { StepOf } from './schema.ts';
-import type { Done, Turn } from './turn.ts';
+import type { StepOutcome, Turn } from './turn.ts';
 
-export async function remember(step: StepOf<'remember'>, turn: Turn): Promise<Done> {
+export async function remember(step: StepOf<'remember'>, turn: Turn): Promise<StepOutcome> {
   const { payload } = step;
   const append = payload.append === true;
   const json = payload.content === undefined ? value(payload.json) : undefined;
-  const rendered = await turn.render(step, { path: text(payload.path), content: text(payload.content), json });
-  const { path, content = asJson(rendered.json, append) } = rendered;
+  const values = await turn.render(step, { path: text(payload.path), content: text(payload.content), json });
+  const { path, content = asJson(values.json, append) } = values;
   await turn.host.emit([callEvent(step, 'remember', { path, ...(append ? { append } : {}) })]);
   const result = { path, bytes: Buffer.byteLength(content) };
   return { entry: { result }, events: [resultEvent(step, { result })], remember: { path, content, append } };

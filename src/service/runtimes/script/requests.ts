@@ -3,13 +3,13 @@ import type { HumanQuestion } from '../../../interface/types.ts';
 import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
 import { text, texts } from './rendering/parts.ts';
 import type { StepOf } from './schema.ts';
-import { type Done, type Entry, nameOf, type Pause, StepError, type Turn } from './turn.ts';
+import { type Entry, nameOf, type Pause, StepError, type StepOutcome, type Turn } from './turn.ts';
 
-export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause> {
-  const request = await turn.once(step, 'request', async (): Promise<HumanRequestDraft> => {
+export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<StepOutcome | Pause> {
+  const request = await turn.computeOnce(step, 'request', async (): Promise<HumanRequestDraft> => {
     // Texts, not typed values: a question or option that consists of a single output stays a text.
-    const rendered = await turn.render(step, { questions: texts(step.payload.questions), title: text(step.payload.title) });
-    const questions = rendered.questions.map(
+    const values = await turn.render(step, { questions: texts(step.payload.questions), title: text(step.payload.title) });
+    const questions = values.questions.map(
       // An option that turns out to be empty cannot be chosen.
       ({ options, ...question }): HumanQuestion => ({
         ...question,
@@ -17,7 +17,7 @@ export async function ask(step: StepOf<'ask'>, turn: Turn): Promise<Done | Pause
       }),
     );
     requireAnswerable(step, questions);
-    return { type: 'question', title: rendered.title ?? titleOf(questions), questions };
+    return { type: 'question', title: values.title ?? titleOf(questions), questions };
   });
   const answer = turn.host.answer(step.key);
   if (answer === undefined) return { status: 'waiting', step: step.key, request };
@@ -40,27 +40,30 @@ function requireAnswerable(step: StepOf<'ask'>, questions: readonly HumanQuestio
 }
 
 function titleOf(questions: readonly HumanQuestion[]): string {
-  const [first, ...rest] = questions;
-  return rest.length === 0 ? (first?.question ?? '') : `${first?.question} (and ${rest.length} more)`;
+  const [first, ...remaining] = questions;
+  return remaining.length === 0 ? (first?.question ?? '') : `${first?.question} (and ${remaining.length} more)`;
 }
 
 /** For one question, its answer; for several, a mapping by question and by header, if any. */
 function answerOf(questions: readonly HumanQuestion[], { answers }: Extract<HumanAnswer, { type: 'question' }>): Entry['answer'] {
-  const answered = questions.map(({ question, header }) => {
+  const answeredQuestions = questions.map(({ question, header }) => {
     const answer = lookUp(answers, question) ?? (header === undefined ? undefined : lookUp(answers, header)) ?? '';
     return { question, header, answer: Array.isArray(answer) ? answer.join(', ') : answer };
   });
-  if (answered.length === 1) return answered[0]?.answer;
-  const byHeader = answered.flatMap(({ header, answer }) => (header === undefined ? [] : [[header, answer]]));
-  return Object.fromEntries([...byHeader, ...answered.map(({ question, answer }) => [question, answer])]) as Record<string, string>;
+  if (answeredQuestions.length === 1) return answeredQuestions[0]?.answer;
+  const byHeader = answeredQuestions.flatMap(({ header, answer }) => (header === undefined ? [] : [[header, answer]]));
+  return Object.fromEntries([...byHeader, ...answeredQuestions.map(({ question, answer }) => [question, answer])]) as Record<
+    string,
+    string
+  >;
 }
 
 const lookUp = (answers: Record<string, string | string[]>, key: string): string | string[] | undefined =>
   Object.hasOwn(answers, key) ? answers[key] : undefined;
 
-export async function approve(step: StepOf<'approve'>, turn: Turn): Promise<Done | Pause> {
+export async function approve(step: StepOf<'approve'>, turn: Turn): Promise<StepOutcome | Pause> {
   const { payload } = step;
-  const request = await turn.once(step, 'request', async (): Promise<HumanRequestDraft> => {
+  const request = await turn.computeOnce(step, 'request', async (): Promise<HumanRequestDraft> => {
     const { title, description } = await turn.render(step, { title: text(payload.title), description: text(payload.description) });
     return { type: 'approval', title, ...(description === undefined ? {} : { description }) };
   });
@@ -72,15 +75,15 @@ export async function approve(step: StepOf<'approve'>, turn: Turn): Promise<Done
   if (decision.approved) return { entry };
   // on_deny can contain the reason.
   turn.note(step, entry);
-  return denied(step, turn, entry, `"${request.title}" was denied${reason === '' ? '.' : `: ${reason}`}`);
+  return denyStep(step, turn, entry, `"${request.title}" was denied${reason === '' ? '.' : `: ${reason}`}`);
 }
 
-async function denied(step: StepOf<'approve'>, turn: Turn, entry: Entry, message: string): Promise<Done> {
-  const then = step.payload.on_deny ?? 'fail';
-  if (then === 'continue') return { entry };
-  if (then === 'stop') return { entry: { ...entry, ends: { status: 'completed' } } };
-  if (then === 'fail') return { entry: { ...entry, ends: { status: 'failed', error: message } } };
-  const { say, fail } = await turn.render(step, { say: text(then.say), fail: text(then.fail) });
+async function denyStep(step: StepOf<'approve'>, turn: Turn, entry: Entry, message: string): Promise<StepOutcome> {
+  const onDeny = step.payload.on_deny ?? 'fail';
+  if (onDeny === 'continue') return { entry };
+  if (onDeny === 'stop') return { entry: { ...entry, ends: { status: 'completed' } } };
+  if (onDeny === 'fail') return { entry: { ...entry, ends: { status: 'failed', error: message } } };
+  const { say, fail } = await turn.render(step, { say: text(onDeny.say), fail: text(onDeny.fail) });
   const events = say === undefined ? [] : [{ kind: 'text' as const, id: `${step.key}:denied`, text: say }];
   const ends: Entry['ends'] = fail === undefined ? { status: 'completed' } : { status: 'failed', error: fail };
   return { entry: { ...entry, ends }, events };

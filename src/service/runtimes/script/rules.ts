@@ -10,16 +10,16 @@ export function checkRules(step: Step): Finding[] {
     case 'exec':
       return duration(step.payload.timeout, ['timeout'], { longest: longestExec, positive: true });
     case 'browse':
-      return [...duration(step.payload.timeout, ['timeout'], { longest: longestBrowse, positive: true }), ...browsing(step.payload)];
+      return [...duration(step.payload.timeout, ['timeout'], { longest: longestBrowse, positive: true }), ...browseFindings(step.payload)];
     case 'sleep':
       return duration(step.payload, [], { longest: longestSleep });
     case 'tool': {
       if (step.payload.connection !== undefined) return calling(step.payload);
-      const both = step.payload.error !== undefined && step.payload.result !== undefined;
+      const hasBoth = step.payload.error !== undefined && step.payload.result !== undefined;
       const findings = duration(step.payload.takes, ['takes'], { longest: longestSleep });
       for (const key of ['timeout', 'on_error'] as const)
         if (step.payload[key] !== undefined) findings.push({ message: `\`${key}\` requires a \`connection\``, path: [key], onKey: true });
-      if (both) findings.push({ message: '`tool` has a `result` and an `error`; use one of them', path: ['error'], onKey: true });
+      if (hasBoth) findings.push({ message: '`tool` has a `result` and an `error`; use one of them', path: ['error'], onKey: true });
       return findings;
     }
     case 'write':
@@ -65,17 +65,17 @@ function calling(payload: Payload<'tool'>): Finding[] {
   return [...findings, ...duration(payload.timeout, ['timeout'], { longest: longestTool, positive: true })];
 }
 
-function browsing({ url, actions = [] }: Payload<'browse'>): Finding[] {
+function browseFindings({ url, actions = [] }: Payload<'browse'>): Finding[] {
   const findings: Finding[] = [];
   if (url === undefined && actions.length === 0)
     findings.push({ message: '`browse` needs `url`, `actions` or both', path: [], onKey: true });
   const read = new Set<string>();
   for (const [index, action] of actions.entries()) {
     const path = ['actions', index];
-    const { wait_for: awaited, extract } = action;
+    const { wait_for: waitFor, extract } = action;
     const kinds = Object.keys(action);
     if (kinds.length !== 1) findings.push({ message: severalActions(kinds), path });
-    if (awaited !== undefined && Object.keys(awaited).length !== 1)
+    if (waitFor !== undefined && Object.keys(waitFor).length !== 1)
       findings.push({ message: '`wait_for` needs one of `selector`, `text`, `url` or `gone`', path: [...path, 'wait_for'], onKey: true });
     if (extract !== undefined && read.has(extract.name))
       findings.push({ message: `\`${extract.name}\` is extracted twice`, path: [...path, 'extract', 'name'] });
@@ -95,15 +95,16 @@ function questions(list: Payload<'ask'>['questions']): Finding[] {
     const findings: Finding[] = [];
     if (question.multi_select && !question.options)
       findings.push({ message: '`multi_select` needs `options` to choose from', path: [...path, 'multi_select'], onKey: true });
-    if (list.findIndex((other) => other.question === question.question) < index) {
+    if (list.findIndex((candidate) => candidate.question === question.question) < index) {
       findings.push({
         message: 'this question is asked twice; each question must be different, because it identifies the answer',
         path: [...path, 'question'],
       });
     }
     const labels = question.options?.map((option) => option.label) ?? [];
-    const repeated = labels.findIndex((label, position) => labels.indexOf(label) < position);
-    if (repeated >= 0) findings.push({ message: `the option \`${labels[repeated]}\` appears twice`, path: [...path, 'options', repeated] });
+    const repeatedIndex = labels.findIndex((label, position) => labels.indexOf(label) < position);
+    if (repeatedIndex >= 0)
+      findings.push({ message: `the option \`${labels[repeatedIndex]}\` appears twice`, path: [...path, 'options', repeatedIndex] });
     return findings;
   });
 }

@@ -17,7 +17,7 @@ import { defaultLimits, PassRendering, type RenderLimits } from './rendering/pas
 import { RenderPool } from './rendering/pool.ts';
 import { approve, ask } from './requests.ts';
 import { type Procedure, type Step, stepDescription, stepKinds } from './schema.ts';
-import { asStepError, type Done, type Entry, nameOf, type Pause, StepError, Turn } from './turn.ts';
+import { asStepError, type Entry, nameOf, type Pause, StepError, type StepOutcome, Turn } from './turn.ts';
 
 export interface ScriptOptions {
   pool: RenderPool;
@@ -72,10 +72,10 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
     turn.host.signal.throwIfAborted();
     let entry = turn.entryOf(step);
     if (!entry) {
-      const done = interruptions < maxInterruptions ? await attempt(step, turn) : abandoned(step, interruptions);
+      const outcome = interruptions < maxInterruptions ? await attempt(step, turn) : abandonStep(step, interruptions);
       interruptions = 0;
-      if ('status' in done) return done;
-      entry = await complete(step, done, turn);
+      if ('status' in outcome) return outcome;
+      entry = await complete(step, outcome, turn);
     }
     turn.note(step, entry);
     if (entry.ends) return entry.ends;
@@ -83,13 +83,13 @@ async function follow(procedure: Procedure, turn: Turn): Promise<Outcome> {
   return { status: 'completed' };
 }
 
-const abandoned = (step: Step, interruptions: number): Done => {
+const abandonStep = (step: Step, interruptions: number): StepOutcome => {
   const error = `${nameOf(step)} was abandoned: the service ended ${interruptions} times in a row while the step was running.`;
   return { entry: { ends: { status: 'failed', error } } };
 };
 
 /** Executes a step if its condition is true. An error of the procedure fails the run; other errors are thrown, and the engine tries again. */
-async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
+async function attempt(step: Step, turn: Turn): Promise<StepOutcome | Pause> {
   try {
     if (step.condition !== undefined && !turn.isBegun(step)) {
       const { holds } = await turn.render(step, { holds: condition(step.condition) });
@@ -105,17 +105,17 @@ async function attempt(step: Step, turn: Turn): Promise<Done | Pause> {
 }
 
 /** Completes a step. The run fails if the memory rejects what it writes. */
-async function complete(step: Step, done: Done, turn: Turn): Promise<Entry> {
+async function complete(step: Step, outcome: StepOutcome, turn: Turn): Promise<Entry> {
   try {
-    return await turn.complete(step, done);
+    return await turn.complete(step, outcome);
   } catch (thrown) {
-    const error = done.remember && asStepError(step, thrown);
+    const error = outcome.remember && asStepError(step, thrown);
     if (!(error instanceof StepError)) throw thrown;
     return turn.complete(step, failedCall(step, error.message));
   }
 }
 
-async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
+async function perform(step: Step, turn: Turn): Promise<StepOutcome | Pause> {
   switch (step.kind) {
     case 'say': {
       const { message } = await turn.render(step, { message: text(step.payload) });
@@ -139,7 +139,7 @@ async function perform(step: Step, turn: Turn): Promise<Done | Pause> {
       return await browse(step, turn);
     case 'sleep': {
       const { clock } = turn.host;
-      const { until } = await turn.once(step, 'until', () => ({ until: clock.now() + (parseDuration(step.payload) ?? 0) }));
+      const { until } = await turn.computeOnce(step, 'until', () => ({ until: clock.now() + (parseDuration(step.payload) ?? 0) }));
       return clock.now() < until ? { status: 'sleeping', until } : { entry: {} };
     }
     case 'fail': {

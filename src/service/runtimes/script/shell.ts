@@ -5,7 +5,7 @@
  * are refused.
  */
 import { Output } from 'liquidjs';
-import { createEngine, guarded, type Scope, TemplateError, textOf } from './template.ts';
+import { createEngine, type Scope, TemplateError, textOf, withTemplateErrors } from './template.ts';
 
 export interface Command {
   /** The command for /bin/sh. */
@@ -26,26 +26,26 @@ export const quote = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? 
 export function renderCommand(template: string, scope: Scope): Command {
   const values: string[] = [];
   const engine = createEngine((value) => mark(values.push(textOf(value)) - 1));
-  const marked = guarded(() => String(engine.parseAndRenderSync(template, scope)));
+  const marked = withTemplateErrors(() => String(engine.parseAndRenderSync(template, scope)));
   const places = placesOf(marked);
-  const used = new Set<number>();
+  const usedIndexes = new Set<number>();
   const text = marked.replace(marks, (_, digits: string) => {
     const index = Number(digits);
     const place = places.get(index);
     if (place === undefined || place.refused !== undefined) throw misplaced(place?.refused ?? 'in an unclear place');
-    used.add(index);
-    return place.quoted ? `\${${variable(index)}}` : `"\${${variable(index)}}"`;
+    usedIndexes.add(index);
+    return place.isQuoted ? `\${${variable(index)}}` : `"\${${variable(index)}}"`;
   });
-  const assignments = values.map((value, index) => (used.has(index) ? `${variable(index)}=${quote(value) || "''"}; ` : ''));
+  const assignments = values.map((value, index) => (usedIndexes.has(index) ? `${variable(index)}=${quote(value) || "''"}; ` : ''));
   return { text: assignments.join('') + text, display: marked.replace(marks, (_, digits: string) => quote(values[Number(digits)] ?? '')) };
 }
 
 /** Throws a TemplateError when an output of a command without tags is in an unsafe place; with tags, only the run can tell. */
 export function checkCommand(template: string): void {
-  const parsed = guarded(() => createEngine(textOf).parse(template));
+  const templates = withTemplateErrors(() => createEngine(textOf).parse(template));
   let outputs = 0;
   let text = '';
-  for (const part of parsed) {
+  for (const part of templates) {
     if (part instanceof Output) text += /\|\s*raw\s*-?\}\}$/.test(part.token.getText()) ? 'x' : mark(outputs++);
     else if ('str' in part) text += String(part.str);
     else return;
@@ -53,14 +53,14 @@ export function checkCommand(template: string): void {
   for (const place of placesOf(text).values()) if (place.refused !== undefined) throw misplaced(place.refused);
 }
 
-const misplaced = (where: string): TemplateError =>
+const misplaced = (location: string): TemplateError =>
   new TemplateError(
-    `an output is ${where}; outputs are quoted for the shell automatically, so write it outside, as a separate word or inside double quotes`,
+    `an output is ${location}; outputs are quoted for the shell automatically, so write it outside, as a separate word or inside double quotes`,
   );
 
 interface Place {
   /** Inside double quotes. */
-  quoted: boolean;
+  isQuoted: boolean;
   /** Why an output is not allowed here. */
   refused?: string;
 }
@@ -84,7 +84,7 @@ function placesOf(text: string): Map<number, Place> {
       const end = text.indexOf('\0', i + 1);
       // Not one of our marks; a command with a NUL is refused when it is executed.
       if (end < 0) break;
-      places.set(Number(text.slice(i + 1, end)), { quoted: inDouble, ...refusal(generalRefusal ?? refusedIn(stack)) });
+      places.set(Number(text.slice(i + 1, end)), { isQuoted: inDouble, ...refusal(generalRefusal ?? refusalIn(stack)) });
       i = end;
     } else if (character === '\\') {
       if (next === '\0') generalRefusal ??= 'after a backslash';
@@ -109,12 +109,12 @@ function placesOf(text: string): Map<number, Place> {
       const end = text.indexOf("'", i + 1);
       const stop = end < 0 ? text.length : end;
       for (const match of text.slice(i, stop).matchAll(marks))
-        places.set(Number(match[1]), { quoted: false, refused: 'inside single quotes' });
+        places.set(Number(match[1]), { isQuoted: false, refused: 'inside single quotes' });
       i = stop;
     } else if (character === '#' && (i === 0 || /[\s;|&(]/.test(text[i - 1] as string))) {
       const end = text.indexOf('\n', i);
       const stop = end < 0 ? text.length : end;
-      for (const match of text.slice(i, stop).matchAll(marks)) places.set(Number(match[1]), { quoted: false });
+      for (const match of text.slice(i, stop).matchAll(marks)) places.set(Number(match[1]), { isQuoted: false });
       i = stop - 1;
     } else if (character === '<' && next === '<') generalRefusal ??= 'after a here-document (<<)';
     else if (character === '(') stack.push(context === 'arithmetic' ? 'arithmetic' : 'group');
@@ -127,9 +127,9 @@ function placesOf(text: string): Map<number, Place> {
   return places;
 }
 
-const refusal = (why: string | undefined): { refused?: string } => (why === undefined ? {} : { refused: why });
+const refusal = (reason: string | undefined): { refused?: string } => (reason === undefined ? {} : { refused: reason });
 
-function refusedIn(stack: readonly Context[]): string | undefined {
+function refusalIn(stack: readonly Context[]): string | undefined {
   if (stack.includes('backquote')) return 'inside backquotes; use $( ) instead';
   if (stack.includes('arithmetic')) return 'inside $(( ))';
   return stack.includes('parameter') ? 'inside a parameter in braces' : undefined;

@@ -34,7 +34,7 @@ export interface Source {
   value: unknown;
   problems: Problem[];
   /** The position of a value; if it does not exist, of the nearest part around it. */
-  at(path: Path): Located;
+  locate(path: Path): Located;
   /** The position of the key of a value. */
   keyAt(path: Path): Position;
 }
@@ -51,7 +51,7 @@ export function readSource(text: string): Source {
     message: `this is not valid YAML: ${firstLine(error.message)}`,
     ...position(error.pos[0]),
   }));
-  if (problems.length === 0) problems.push(...misread(document).map(({ message, offset }) => ({ message, ...position(offset) })));
+  if (problems.length === 0) problems.push(...findMisreadings(document).map(({ message, offset }) => ({ message, ...position(offset) })));
   let value: unknown;
   try {
     if (problems.length === 0) value = document.toJS({ maxAliasCount: 100 });
@@ -66,11 +66,11 @@ export function readSource(text: string): Source {
   return {
     value,
     problems,
-    at(path) {
-      const found = find(path);
-      const type = isScalar(found.node) ? found.node.type : undefined;
+    locate(path) {
+      const location = find(path);
+      const type = isScalar(location.node) ? location.node.type : undefined;
       const literal = type === Scalar.BLOCK_LITERAL;
-      return { ...position(found.value), block: literal || type === Scalar.BLOCK_FOLDED, literal };
+      return { ...position(location.value), block: literal || type === Scalar.BLOCK_FOLDED, literal };
     },
     keyAt: (path) => position(find(path).key),
   };
@@ -78,28 +78,28 @@ export function readSource(text: string): Source {
 
 /** The parser is recursive: thousands of nested brackets overflow its stack, which it throws or reports among its errors. */
 function parse(text: string, lineCounter: LineCounter): Document {
-  let at: [number, number] = [0, 0];
+  let range: [number, number] = [0, 0];
   try {
     const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
     const overflow = document.errors.find(({ message }) => message.includes('call stack'));
     if (overflow === undefined) return document;
-    at = overflow.pos;
+    range = overflow.pos;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
   const document = parseDocument('');
-  document.errors.push(new YAMLParseError(at, 'BAD_COLLECTION_TYPE', 'it is nested too deeply'));
+  document.errors.push(new YAMLParseError(range, 'BAD_COLLECTION_TYPE', 'it is nested too deeply'));
   return document;
 }
 
-interface Misread {
+interface Misreading {
   message: string;
   offset: number;
 }
 
 /** Problems of valid YAML that is not what the author meant, or that has no value. */
-function misread(document: Document): Misread[] {
-  const misreadings: Misread[] = [];
+function findMisreadings(document: Document): Misreading[] {
+  const misreadings: Misreading[] = [];
   const anchors = new Map<string, unknown>();
   visit(document, (_, node, path) => {
     if (isAlias(node)) misreadings.push(...misreadAlias(node, anchors.get(node.source), path));
@@ -109,15 +109,15 @@ function misread(document: Document): Misread[] {
   return misreadings;
 }
 
-function misreadAlias(alias: Alias, anchored: unknown, path: readonly unknown[]): Misread[] {
+function misreadAlias(alias: Alias, target: unknown, path: readonly unknown[]): Misreading[] {
   const offset = startOf(alias) ?? 0;
-  if (anchored === undefined) return [{ message: `there is no anchor \`&${alias.source}\` before this alias`, offset }];
-  return path.includes(anchored) ? [{ message: `the alias \`*${alias.source}\` is inside the value that it refers to`, offset }] : [];
+  if (target === undefined) return [{ message: `there is no anchor \`&${alias.source}\` before this alias`, offset }];
+  return path.includes(target) ? [{ message: `the alias \`*${alias.source}\` is inside the value that it refers to`, offset }] : [];
 }
 
 /** The library would compare every key with every other one. */
-function misreadKeys({ items }: YAMLMap): Misread[] {
-  const seen = new Set<unknown>();
+function misreadKeys({ items }: YAMLMap): Misreading[] {
+  const seenKeys = new Set<unknown>();
   return items.flatMap(({ key }) => {
     const offset = startOf(key) ?? 0;
     // {{ message }} without quotes is a mapping whose key is a mapping.
@@ -125,8 +125,8 @@ function misreadKeys({ items }: YAMLMap): Misread[] {
       return [{ message: 'a `{` at the beginning of a value is a mapping to YAML; put the template in quotes: "{{ … }}"', offset }];
     if (isCollection(key)) return [{ message: 'a key is a text, not a list or a mapping', offset }];
     if (!isScalar(key)) return [];
-    const isRepeated = seen.has(key.value);
-    seen.add(key.value);
+    const isRepeated = seenKeys.has(key.value);
+    seenKeys.add(key.value);
     return isRepeated ? [{ message: `the key \`${String(key.value)}\` appears twice`, offset }] : [];
   });
 }

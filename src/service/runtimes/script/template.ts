@@ -80,13 +80,16 @@ export function textOf(value: unknown): string {
 const engine = createEngine(textOf);
 
 /** Renders a text. Throws a TemplateError. */
-export const render = (template: string, scope: Scope): string => guarded(() => String(engine.parseAndRenderSync(template, scope)));
+export const render = (template: string, scope: Scope): string =>
+  withTemplateErrors(() => String(engine.parseAndRenderSync(template, scope)));
 
 /** Renders every text in a value. A text that consists of a single output keeps the type of its value. */
 export function renderDeep(value: unknown, scope: Scope): unknown {
   if (typeof value === 'string') {
     const expression = singleOutput(value);
-    return expression === undefined ? render(value, scope) : guarded(() => (engine.evalValueSync(expression, scope) as unknown) ?? null);
+    return expression === undefined
+      ? render(value, scope)
+      : withTemplateErrors(() => (engine.evalValueSync(expression, scope) as unknown) ?? null);
   }
   if (Array.isArray(value)) return value.map((item) => renderDeep(item, scope));
   if (value === null || typeof value !== 'object') return value;
@@ -103,7 +106,7 @@ export function renderTexts<T>(value: T, scope: Scope): T {
 
 /** Whether a condition is true: everything except false and nil is. Throws a TemplateError. */
 export function holds(condition: string, scope: Scope): boolean {
-  const value = guarded(() => engine.evalValueSync(condition, scope) as unknown);
+  const value = withTemplateErrors(() => engine.evalValueSync(condition, scope) as unknown);
   return value !== false && value !== null && value !== undefined;
 }
 
@@ -114,11 +117,11 @@ export interface Reference extends Position {
 
 /** Checks the syntax of a template and returns the variables that it reads. Throws a TemplateError. */
 export function templateReferences(template: string): Reference[] {
-  return guarded(() => {
+  return withTemplateErrors(() => {
     const references: Reference[] = [];
-    const parsed = engine.parse(template);
-    checkExpressions(parsed);
-    for (const variables of Object.values(engine.analyzeSync(parsed).globals)) {
+    const templates = engine.parse(template);
+    checkExpressions(templates);
+    for (const variables of Object.values(engine.analyzeSync(templates).globals)) {
       for (const { segments, location } of variables) {
         // A computed part, as in answers[message], ends the path.
         const end = segments.findIndex((segment) => typeof segment !== 'string');
@@ -141,19 +144,19 @@ function checkExpression({ postfix }: Expression): void {
   let wantsValue = true;
   for (const token of postfix.toSorted((a, b) => a.begin - b.begin)) {
     const text = token.getText();
-    const wrong = (message: string): TemplateError => {
+    const templateError = (message: string): TemplateError => {
       const [line, column] = token.getPosition() as [number, number];
       return new TemplateError(message, { line, column });
     };
     const isOperator = TypeGuards.isOperatorToken(token);
     const isNot = isOperator && token.operator === 'not';
     if (isOperator && !isNot) {
-      if (wantsValue) throw wrong(`a value is missing before \`${text}\``);
+      if (wantsValue) throw templateError(`a value is missing before \`${text}\``);
       wantsValue = true;
     } else {
-      if (!wantsValue) throw wrong(`\`${text}\` appears where an operator is expected, such as ==, and, or contains`);
+      if (!wantsValue) throw templateError(`\`${text}\` appears where an operator is expected, such as ==, and, or contains`);
       if (TypeGuards.isQuotedToken(token) && !(text.length > 1 && text.endsWith(text.charAt(0))))
-        throw wrong(`the text ${text} has no closing quote`);
+        throw templateError(`the text ${text} has no closing quote`);
       wantsValue = isNot;
     }
   }
@@ -172,8 +175,8 @@ export function conditionReferences(condition: string): Reference[] {
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     // Liquid's messages about =, &&, (, and the like.
-    const how = /^expected|^invalid/.test(error.message) ? `; conditions can use ${operators}, but no parentheses` : '';
-    throw new TemplateError(error.message + how);
+    const hint = /^expected|^invalid/.test(error.message) ? `; conditions can use ${operators}, but no parentheses` : '';
+    throw new TemplateError(error.message + hint);
   }
 }
 
@@ -181,12 +184,12 @@ const operators = '== != < > <= >= contains and or not';
 
 function singleOutput(template: string): string | undefined {
   if (!template.startsWith('{{') || !template.endsWith('}}')) return undefined;
-  const parsed = guarded(() => engine.parse(template));
-  return parsed.length === 1 && parsed[0] instanceof Output ? template.replace(/^\{\{-?|-?\}\}$/g, '') : undefined;
+  const templates = withTemplateErrors(() => engine.parse(template));
+  return templates.length === 1 && templates[0] instanceof Output ? template.replace(/^\{\{-?|-?\}\}$/g, '') : undefined;
 }
 
 /** Calls Liquid and turns its errors into a TemplateError. */
-export function guarded<T>(action: () => T): T {
+export function withTemplateErrors<T>(action: () => T): T {
   try {
     return action();
   } catch (error) {

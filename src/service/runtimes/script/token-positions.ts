@@ -4,15 +4,15 @@
  */
 import { Token } from 'liquidjs';
 
-let latest: { input: string; lineStarts: number[] } = { input: '', lineStarts: [0] };
+let cache: { input: string; lineStarts: number[] } = { input: '', lineStarts: [0] };
 
 function lineStartsOf(input: string): number[] {
-  if (latest.input !== input) {
+  if (cache.input !== input) {
     const lineStarts = [0];
-    for (let at = input.indexOf('\n'); at >= 0; at = input.indexOf('\n', at + 1)) lineStarts.push(at + 1);
-    latest = { input, lineStarts };
+    for (let index = input.indexOf('\n'); index >= 0; index = input.indexOf('\n', index + 1)) lineStarts.push(index + 1);
+    cache = { input, lineStarts };
   }
-  return latest.lineStarts;
+  return cache.lineStarts;
 }
 
 /** Line and column of an offset, both counted from 1. */

@@ -26,7 +26,7 @@ export interface Entry {
 }
 
 /** The step is complete, or the run has to pause in it. */
-export type Done = { entry: Entry; events?: RuntimeEvent[]; remember?: MemoryWrite };
+export type StepOutcome = { entry: Entry; events?: RuntimeEvent[]; remember?: MemoryWrite };
 export type Pause = Extract<Outcome, { status: 'waiting' | 'sleeping' }>;
 
 /** A step cannot be executed; the run fails with this message. */
@@ -43,7 +43,7 @@ export function asStepError(step: Step, error: unknown): unknown {
   if (error instanceof RenderTimeError) {
     const seconds = `${error.limit / 1_000} s`;
     return new StepError(
-      error.of === 'step'
+      error.limitName === 'step'
         ? `${nameOf(step)} took longer than ${seconds} to render its templates.`
         : `${nameOf(step)} was not executed: the steps before it took longer than ${seconds} to render their templates.`,
     );
@@ -116,7 +116,7 @@ export class Turn {
   }
 
   /** Decides something once: returns the journalled value, or the value of `make`, which is then journalled. */
-  async once<T>(step: Step, name: 'until' | 'request', make: () => T | Promise<T>): Promise<T> {
+  async computeOnce<T>(step: Step, name: 'until' | 'request', make: () => T | Promise<T>): Promise<T> {
     const key = `${step.key}:${name}`;
     if (this.#journal.has(key)) return this.#journal.get(key) as T;
     const value = await make();
@@ -132,7 +132,7 @@ export class Turn {
     return this.#journal.get(key) as T;
   }
 
-  async complete(step: Step, { entry, events = [], remember }: Done): Promise<Entry> {
+  async complete(step: Step, { entry, events = [], remember }: StepOutcome): Promise<Entry> {
     await this.host.commit(step.key, entry, events, remember);
     this.#journal.set(step.key, entry);
     return entry;

@@ -1,7 +1,7 @@
 /** Credentials and their tokens. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { CredentialKind, CredentialRow, CredentialsTable, TokenRow, TokensTable } from '../database/schema.ts';
 
 export async function insertCredential(db: Queries, credential: Insertable<CredentialsTable>): Promise<CredentialRow> {
@@ -35,7 +35,7 @@ export async function takeToken(db: Queries, hash: string, now: number): Promise
 
 /** A credential that has not been revoked; it may have expired. */
 export async function findCredential(db: Queries, kind: CredentialKind, id: string): Promise<CredentialRow | undefined> {
-  return active(db, kind).selectAll().where('id', '=', id).executeTakeFirst();
+  return activeCredentials(db, kind).selectAll().where('id', '=', id).executeTakeFirst();
 }
 
 /** The credentials of a kind, newest first, excluding revoked ones. */
@@ -44,7 +44,7 @@ export async function listCredentialRows(
   filter: { kind: CredentialKind; teamId: string | undefined; limit: number; offset: number },
 ): Promise<{ rows: CredentialRow[]; total: number }> {
   const { kind, teamId, limit, offset } = filter;
-  const query = teamId === undefined ? active(db, kind) : active(db, kind).where('team_id', '=', teamId);
+  const query = teamId === undefined ? activeCredentials(db, kind) : activeCredentials(db, kind).where('team_id', '=', teamId);
   const rows = await query.selectAll().orderBy('created_at', 'desc').orderBy('id').limit(limit).offset(offset).execute();
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return { rows, total: Number(total) };
@@ -78,10 +78,11 @@ export async function forgetExpiredTokens(db: Queries, now: number): Promise<voi
   await db.deleteFrom('tokens').where('expires_at', '<=', now).execute();
 }
 
-const active = (db: Queries, kind: CredentialKind) => db.selectFrom('credentials').where('kind', '=', kind).where('revoked_at', 'is', null);
+const activeCredentials = (db: Queries, kind: CredentialKind) =>
+  db.selectFrom('credentials').where('kind', '=', kind).where('revoked_at', 'is', null);
 
 /** A token and the credential it belongs to. */
-export interface FoundToken {
+export interface TokenRecord {
   hash: string;
   credentialId: string;
   teamId: string;
@@ -92,7 +93,7 @@ export interface FoundToken {
   expiresAt: number | null;
 }
 
-const byHash = prepared((db, { hash, now }: { hash: string; now: number }) =>
+const byHash = preparedQuery((db, { hash, now }: { hash: string; now: number }) =>
   db
     .selectFrom('tokens')
     .innerJoin('credentials', 'credentials.id', 'tokens.credential_id')
@@ -105,7 +106,7 @@ const byHash = prepared((db, { hash, now }: { hash: string; now: number }) =>
 );
 
 /** The token with this hash and its credential, unless one of them has expired or was revoked. */
-export async function findToken(db: Queries, hash: string, now: number): Promise<FoundToken | undefined> {
+export async function findToken(db: Queries, hash: string, now: number): Promise<TokenRecord | undefined> {
   const row = await byHash.first(db, { hash, now });
   if (row === undefined) return undefined;
   const ends = [row.expires_at, row.ends_at].filter((end) => end !== null).map(Number);

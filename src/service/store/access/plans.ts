@@ -1,16 +1,16 @@
 /** Plans of teams, and their usage. */
 
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { PlanRow } from '../database/schema.ts';
 import { defaultPlan, type Limit, type Period, type Plan, type RunCountingMode } from './plan.ts';
 
 export async function savePlan(db: Queries, teamId: string, plan: Plan, now: string): Promise<void> {
   const row = {
     name: plan.name,
-    agent_runs: stored(plan.limits.agentRuns),
-    assignments: stored(plan.limits.assignments),
-    clarity_interviews: stored(plan.limits.clarityInterviews),
+    agent_runs: storedLimit(plan.limits.agentRuns),
+    assignments: storedLimit(plan.limits.assignments),
+    clarity_interviews: storedLimit(plan.limits.clarityInterviews),
     max_concurrent_runs: plan.maxConcurrentRuns,
     run_counting_mode: plan.runCountingMode,
     features: plan.features === defaultPlan.features ? null : JSON.stringify(plan.features),
@@ -30,7 +30,7 @@ export async function planOf(db: Queries, teamId: string): Promise<Plan> {
   return row === undefined ? defaultPlan : planFrom(row);
 }
 
-const ofTeam = prepared((db, { teamId }: { teamId: string }) => db.selectFrom('plans').selectAll().where('team_id', '=', teamId));
+const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) => db.selectFrom('plans').selectAll().where('team_id', '=', teamId));
 
 /** How many runs a single team may execute at the same time, at most. */
 export async function largestConcurrency(db: Queries): Promise<number> {
@@ -49,16 +49,16 @@ export async function countRunsOf(db: Queries, teamId: string, period: Period, m
     .where('team_id', '=', teamId)
     .where('created_at', '>=', period.start)
     .where('created_at', '<', period.end);
-  let removed = db
+  let removedRuns = db
     .selectFrom('removed_runs')
     .select((select) => select.fn.sum<number | null>('runs').as('count'))
     .where('team_id', '=', teamId)
     .where('period', '=', period.start);
   if (mode === 'succeeded') {
     query = query.where('status', 'not in', ['failed', 'interrupted']);
-    removed = removed.where('status', 'not in', ['failed', 'interrupted']);
+    removedRuns = removedRuns.where('status', 'not in', ['failed', 'interrupted']);
   }
-  return Number((await query.executeTakeFirstOrThrow()).count) + Number((await removed.executeTakeFirstOrThrow()).count ?? 0);
+  return Number((await query.executeTakeFirstOrThrow()).count) + Number((await removedRuns.executeTakeFirstOrThrow()).count ?? 0);
 }
 
 /** Builder runs of the period that asked a question. */
@@ -87,7 +87,7 @@ export async function countAgentsOf(db: Queries, teamId: string): Promise<number
   return Number(count);
 }
 
-const stored = (limit: Limit): number | null => (limit === 'unlimited' ? null : limit);
+const storedLimit = (limit: Limit): number | null => (limit === 'unlimited' ? null : limit);
 const limitOf = (limit: number | null): Limit => limit ?? 'unlimited';
 
 const planFrom = (row: PlanRow): Plan => ({

@@ -1,23 +1,23 @@
 /** Agents. Deleted agents are kept for the runs that refer to them, but are no longer found. */
 import type { Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
 import type { AgentRow, AgentsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 
 export async function insertAgent(db: Queries, agent: AgentRow): Promise<AgentRow> {
-  await inserted.change(db, agent);
+  await insertQuery.change(db, agent);
   return asStored(agent);
 }
 
-const inserted = prepared(
+const insertQuery = preparedQuery(
   (db, agent: AgentRow, values) => db.insertInto('agents').values(columnsOf(agent, values)),
   (agent) => namesOf(agent).join(),
 );
 
 export const findAgent = (db: Queries, teamId: string, id: string): Promise<AgentRow | undefined> => byId.first(db, { teamId, id });
 
-const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
+const byId = preparedQuery((db, { teamId, id }: { teamId: string; id: string }) =>
   db.selectFrom('agents').selectAll().where('id', '=', id).where('team_id', '=', teamId).where('deleted_at', 'is', null),
 );
 
@@ -25,7 +25,7 @@ const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
 export const findAgentNamed = (db: Queries, teamId: string, name: string): Promise<AgentRow | undefined> =>
   byName.first(db, { teamId, name });
 
-const byName = prepared((db, { teamId, name }: { teamId: string; name: string }) =>
+const byName = preparedQuery((db, { teamId, name }: { teamId: string; name: string }) =>
   db.selectFrom('agents').selectAll().where('team_id', '=', teamId).where('name', '=', name).where('deleted_at', 'is', null),
 );
 

@@ -9,10 +9,10 @@ export const activeBuilderStatuses = ['running', 'waiting_for_input', 'waiting_f
 
 /** Inserts a builder run with the revision's next number. Call it in a transaction. */
 export async function insertBuilderRun(db: Queries, run: Omit<Insertable<BuilderRunsTable>, 'number'>): Promise<BuilderRunRow> {
-  const latest = await latestBuilderRun(db, run.build_id);
+  const latestRun = await latestBuilderRun(db, run.build_id);
   return db
     .insertInto('builder_runs')
-    .values({ ...run, number: (latest?.number ?? 0) + 1 })
+    .values({ ...run, number: (latestRun?.number ?? 0) + 1 })
     .returningAll()
     .executeTakeFirstOrThrow();
 }

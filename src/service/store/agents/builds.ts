@@ -1,8 +1,8 @@
 /** Revisions of agents; the interface's field names call them builds. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { bytesOf, fitting } from '../database/page-bytes.ts';
-import { prepared } from '../database/prepared.ts';
+import { bytesOf, fittingCount } from '../database/page-bytes.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { BuildRow, BuildsTable } from '../database/schema.ts';
 
 /** Inserts a revision with the agent's next number. Call it in a transaction. */
@@ -22,7 +22,7 @@ export async function insertBuild(db: Queries, build: Omit<Insertable<BuildsTabl
 /** A revision of an agent of the team, unless the agent has been deleted. */
 export const findBuild = (db: Queries, teamId: string, id: string): Promise<BuildRow | undefined> => byId.first(db, { teamId, id });
 
-const byId = prepared((db, { teamId, id }: { teamId: string; id: string }) =>
+const byId = preparedQuery((db, { teamId, id }: { teamId: string; id: string }) =>
   db
     .selectFrom('builds')
     .innerJoin('agents', 'agents.id', 'builds.agent_id')
@@ -36,18 +36,18 @@ export async function updateBuildRow(db: Queries, id: string, changes: Updateabl
   return db.updateTable('builds').set(changes).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 }
 
-/** Newest first; fewer than `limit` if they are large (see `fitting`). */
+/** Newest first; fewer than `limit` if they are large (see `fittingCount`). */
 export async function listBuildRows(
   db: Queries,
   agentId: string,
   page: { limit: number; offset: number },
 ): Promise<{ rows: BuildRow[]; total: number }> {
   const query = db.selectFrom('builds').where('agent_id', '=', agentId);
-  const ordered = query.orderBy('revision_number', 'desc').offset(page.offset);
-  const sizes = await ordered.select(bytesOf('config').as('bytes')).limit(page.limit).execute();
-  const rows = await ordered
+  const pageQuery = query.orderBy('revision_number', 'desc').offset(page.offset);
+  const sizes = await pageQuery.select(bytesOf('config').as('bytes')).limit(page.limit).execute();
+  const rows = await pageQuery
     .selectAll()
-    .limit(fitting(sizes.map(({ bytes }) => bytes)))
+    .limit(fittingCount(sizes.map(({ bytes }) => bytes)))
     .execute();
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return { rows, total: Number(total) };
@@ -85,7 +85,7 @@ export async function keepProcedure(db: Queries, hash: string, text: string): Pr
   await insertProcedure.change(db, { hash, text });
 }
 
-const insertProcedure = prepared((db, { hash, text }: { hash: string; text: string }) =>
+const insertProcedure = preparedQuery((db, { hash, text }: { hash: string; text: string }) =>
   db
     .insertInto('procedures')
     .values({ hash, text })
@@ -94,4 +94,4 @@ const insertProcedure = prepared((db, { hash, text }: { hash: string; text: stri
 
 export const procedureText = async (db: Queries, hash: string): Promise<string> => (await ofHash.only(db, { hash })).text;
 
-const ofHash = prepared((db, { hash }: { hash: string }) => db.selectFrom('procedures').select('text').where('hash', '=', hash));
+const ofHash = preparedQuery((db, { hash }: { hash: string }) => db.selectFrom('procedures').select('text').where('hash', '=', hash));

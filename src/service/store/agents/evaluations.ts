@@ -7,11 +7,11 @@ const emptyResult = { passed: 0, total: 0, critical: 0, medium: 0, low: 0, issue
 
 /** Marks the run as being evaluated, and removes previous results. */
 export async function beginEvaluation(db: Queries, runId: string, now: string): Promise<void> {
-  const fresh = { ...emptyResult, status: 'in_progress', updated_at: now } as const;
+  const initialValues = { ...emptyResult, status: 'in_progress', updated_at: now } as const;
   await db
     .insertInto('evaluations')
-    .values({ run_id: runId, ...fresh, created_at: now })
-    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(fresh))
+    .values({ run_id: runId, ...initialValues, created_at: now })
+    .onConflict((conflict) => conflict.column('run_id').doUpdateSet(initialValues))
     .execute();
 }
 

@@ -6,7 +6,7 @@ import type { MemoryFileRow, MemoryFilesTable } from '../database/schema.ts';
 /** A file without its content. */
 export type ListedMemoryFile = Omit<MemoryFileRow, 'content'>;
 
-const listed = [
+const listColumns = [
   'agent_id',
   'path',
   'size',
@@ -22,7 +22,7 @@ const listed = [
 export async function listMemoryFiles(db: Queries, agentId: string): Promise<ListedMemoryFile[]> {
   return db
     .selectFrom('memory_files')
-    .select([...listed])
+    .select([...listColumns])
     .where('agent_id', '=', agentId)
     .orderBy('path')
     .execute();

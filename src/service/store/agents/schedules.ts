@@ -12,7 +12,7 @@ export async function insertSchedule(db: Queries, schedule: Insertable<Schedules
 
 /** The schedule, if it belongs to the agent. */
 export async function findSchedule(db: Queries, agentId: string, id: string): Promise<ListedSchedule | undefined> {
-  return listed(db).where('schedules.id', '=', id).where('schedules.agent_id', '=', agentId).executeTakeFirst();
+  return listQuery(db).where('schedules.id', '=', id).where('schedules.agent_id', '=', agentId).executeTakeFirst();
 }
 
 export async function scheduleById(db: Queries, id: string): Promise<ScheduleRow | undefined> {
@@ -23,7 +23,7 @@ export async function scheduleById(db: Queries, id: string): Promise<ScheduleRow
 export async function schedulesOf(db: Queries, agentIds: string[]): Promise<Map<string, ListedSchedule[]>> {
   const byAgent = new Map<string, ListedSchedule[]>();
   if (agentIds.length === 0) return byAgent;
-  const rows = await listed(db)
+  const rows = await listQuery(db)
     .where('schedules.agent_id', 'in', agentIds)
     .orderBy('schedules.created_at')
     .orderBy('schedules.id')
@@ -43,7 +43,7 @@ export async function deleteSchedules(db: Queries, agentId: string, id?: string)
   return (await query.returning('id').execute()).map((row) => row.id);
 }
 
-const listed = (db: Queries) =>
+const listQuery = (db: Queries) =>
   db
     .selectFrom('schedules')
     .innerJoin('credentials', 'credentials.id', 'schedules.credential_id')

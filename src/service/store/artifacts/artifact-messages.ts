@@ -1,7 +1,7 @@
 /** The conversation between people and the generator about an artifact, in order. */
 import type { Insertable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { bytesOf, fitting } from '../database/page-bytes.ts';
+import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import type { ArtifactMessageRow, ArtifactMessagesTable } from '../database/schema.ts';
 
 /** Inserts a message at the end. Call it in a transaction. */
@@ -27,7 +27,7 @@ export async function findArtifactMessage(db: Queries, artifactId: string, id: s
 
 /**
  * The last messages before a position, the oldest of them first; `hasMore` is whether there are older ones. There are fewer than
- * `limit` if they are large (see `fitting`).
+ * `limit` if they are large (see `fittingCount`).
  */
 export async function listArtifactMessageRows(
   db: Queries,
@@ -36,13 +36,13 @@ export async function listArtifactMessageRows(
 ): Promise<{ rows: ArtifactMessageRow[]; total: number; hasMore: boolean }> {
   const query = db.selectFrom('artifact_messages').where('artifact_id', '=', artifactId);
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
-  const earlier = page.before === undefined ? query : query.where('seq', '<', page.before);
-  const latest = earlier.orderBy('seq', 'desc');
-  const sizes = await latest
+  const earlierMessages = page.before === undefined ? query : query.where('seq', '<', page.before);
+  const pageQuery = earlierMessages.orderBy('seq', 'desc');
+  const sizes = await pageQuery
     .select(bytesOf('content', 'message', 'selected_element').as('bytes'))
     .limit(page.limit + 1)
     .execute();
-  const count = fitting(sizes.slice(0, page.limit).map(({ bytes }) => bytes));
-  const rows = await latest.selectAll().limit(count).execute();
+  const count = fittingCount(sizes.slice(0, page.limit).map(({ bytes }) => bytes));
+  const rows = await pageQuery.selectAll().limit(count).execute();
   return { rows: rows.reverse(), total: Number(total), hasMore: sizes.length > count };
 }

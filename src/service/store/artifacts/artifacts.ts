@@ -54,13 +54,13 @@ export async function listArtifactRows(
   filter: ArtifactFilter,
   page: { limit: number; offset: number },
 ): Promise<{ rows: ArtifactRow[]; total: number }> {
-  const query = filtered(db, filter);
+  const query = filteredArtifacts(db, filter);
   const rows = await query.selectAll().orderBy('created_at', 'desc').orderBy('id').limit(page.limit).offset(page.offset).execute();
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return { rows, total: Number(total) };
 }
 
-function filtered(db: Queries, { teamId, userId, seesAll, scope }: ArtifactFilter) {
+function filteredArtifacts(db: Queries, { teamId, userId, seesAll, scope }: ArtifactFilter) {
   const query = db.selectFrom('artifacts').where('team_id', '=', teamId);
   switch (scope) {
     case 'created':

@@ -29,13 +29,13 @@ export interface NewCaseEvent {
 /** Records the same event for each of the cases. Call it in a transaction. */
 export async function insertCaseEvents(db: Queries, caseIds: readonly string[], event: NewCaseEvent, now: string): Promise<void> {
   for (const chunk of inChunks(caseIds)) {
-    const lasts = await db
+    const lastRows = await db
       .selectFrom('case_events')
       .select((select) => ['case_id', select.fn.max('seq').as('last')])
       .where('case_id', 'in', chunk)
       .groupBy('case_id')
       .execute();
-    const last = new Map(lasts.map((row) => [row.case_id, Number(row.last)]));
+    const last = new Map(lastRows.map((row) => [row.case_id, Number(row.last)]));
     const rows = chunk.map((case_id) => ({
       id: newId(),
       case_id,

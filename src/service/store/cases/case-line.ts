@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { CaseRow } from '../database/schema.ts';
 import { activeStatuses } from '../runs/runs.ts';
 
@@ -13,7 +13,7 @@ export const lineRanks = { due: 0, waiting: 1, postponed: 2 } as const;
 
 // Literals, because SQLite uses a partial index only if the statement itself, without its parameters, implies its condition.
 const inLine = sql<boolean>`status = 'pending' and claimed_by_run_id is null`;
-const stillPostponed = sql<boolean>`line_rank = 2 and status = 'pending' and claimed_by_run_id is null`;
+const isPostponed = sql<boolean>`line_rank = 2 and status = 'pending' and claimed_by_run_id is null`;
 
 /** Moves postponed cases that are due at `now` (ISO 8601) to the front. Call it in a transaction. */
 export async function admitDueCases(db: Queries, queueId: string, now: string): Promise<void> {
@@ -24,27 +24,27 @@ export async function admitDueCases(db: Queries, queueId: string, now: string): 
     .set({ line_rank: lineRanks.due })
     .where('queue_id', '=', queueId)
     .where('postponed_to', '<=', now)
-    .where(stillPostponed)
+    .where(isPostponed)
     .execute();
 }
 
-const firstDue = prepared((db, { queueId, now }: { queueId: string; now: string }) =>
-  db.selectFrom('cases').select('id').where('queue_id', '=', queueId).where('postponed_to', '<=', now).where(stillPostponed).limit(1),
+const firstDue = preparedQuery((db, { queueId, now }: { queueId: string; now: string }) =>
+  db.selectFrom('cases').select('id').where('queue_id', '=', queueId).where('postponed_to', '<=', now).where(isPostponed).limit(1),
 );
 
 /** The next case for an agent. `ownOnly` excludes those that any agent of the queue may take. */
 export async function nextCase(db: Queries, line: { queueId: string; agentId: string; ownOnly: boolean }): Promise<CaseRow | undefined> {
-  const own = await firstDelegated.first(db, line);
-  const open = line.ownOnly ? undefined : await firstOpen.first(db, line);
-  if (own === undefined || open === undefined) return own ?? open;
-  return isBefore(open, own) ? open : own;
+  const delegatedCase = await firstDelegated.first(db, line);
+  const openCase = line.ownOnly ? undefined : await firstOpen.first(db, line);
+  if (delegatedCase === undefined || openCase === undefined) return delegatedCase ?? openCase;
+  return isBefore(openCase, delegatedCase) ? openCase : delegatedCase;
 }
 
-const firstDelegated = prepared((db, { queueId, agentId }: { queueId: string; agentId: string }) =>
+const firstDelegated = preparedQuery((db, { queueId, agentId }: { queueId: string; agentId: string }) =>
   firstOf(db, queueId).where('delegated_agent_id', '=', agentId),
 );
 
-const firstOpen = prepared((db, { queueId }: { queueId: string }) => firstOf(db, queueId).where('delegated_agent_id', 'is', null));
+const firstOpen = preparedQuery((db, { queueId }: { queueId: string }) => firstOf(db, queueId).where('delegated_agent_id', 'is', null));
 
 const firstOf = (db: Queries, queueId: string) =>
   db
@@ -71,13 +71,13 @@ export async function nextPostponed(db: Queries, queueId: string, after: string)
   return (await earliestAfter.first(db, { queueId, after }))?.postponed_to ?? undefined;
 }
 
-const earliestAfter = prepared((db, { queueId, after }: { queueId: string; after: string }) =>
+const earliestAfter = preparedQuery((db, { queueId, after }: { queueId: string; after: string }) =>
   db
     .selectFrom('cases')
     .select('postponed_to')
     .where('queue_id', '=', queueId)
     .where('postponed_to', '>', after)
-    .where(stillPostponed)
+    .where(isPostponed)
     .orderBy('postponed_to')
     .limit(1),
 );
@@ -93,7 +93,7 @@ export async function delegatedAgents(db: Queries, queueId: string): Promise<str
   }
 }
 
-const delegatedAfter = prepared((db, { queueId, last }: { queueId: string; last: string }) =>
+const delegatedAfter = preparedQuery((db, { queueId, last }: { queueId: string; last: string }) =>
   db
     .selectFrom('cases')
     .select('delegated_agent_id')
@@ -121,7 +121,7 @@ export async function runsForCases(db: Queries, queueId: string, agentId: string
     )
     .groupBy('runs.status')
     .execute();
-  const count = (waits: boolean): number =>
-    rows.reduce((sum, row) => ((row.status === 'waiting') === waits ? sum + Number(row.count) : sum), 0);
+  const count = (isWaiting: boolean): number =>
+    rows.reduce((sum, row) => ((row.status === 'waiting') === isWaiting ? sum + Number(row.count) : sum), 0);
   return { executing: count(false), waiting: count(true) };
 }

@@ -6,9 +6,9 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { CaseStatusFilter } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
 import { escapeLike, idsWith } from '../database/like.ts';
-import { bytesOf, fitting } from '../database/page-bytes.ts';
+import { bytesOf, fittingCount } from '../database/page-bytes.ts';
 import type { CaseRow } from '../database/schema.ts';
-import { boundsOf, caseSlice, type Slice, slices, wholeList, within } from '../database/slices.ts';
+import { boundsOf, caseSlice, type Slice, slices, wholeList, withinSlice } from '../database/slices.ts';
 import { pendingRequestSizes } from '../runs/human-requests.ts';
 
 export interface CaseFilter {
@@ -35,20 +35,20 @@ export interface CasePage {
   order: 'asc' | 'desc';
 }
 
-/** The cases of a page; fewer than `found` if they are large (see `fitting`). */
-export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePage): Promise<{ rows: CaseRow[]; found: number }> {
+/** The cases of a page; fewer than `matchCount` if they are large (see `fittingCount`). */
+export async function listCaseRows(db: Queries, filter: CaseFilter, page: CasePage): Promise<{ rows: CaseRow[]; matchCount: number }> {
   const ids = await listCaseIds(db, filter, page);
-  const rows = await casesWithIds(db, ids.slice(0, fitting(await caseSizes(db, ids))));
-  return { rows, found: ids.length };
+  const rows = await casesWithIds(db, ids.slice(0, fittingCount(await caseSizes(db, ids))));
+  return { rows, matchCount: ids.length };
 }
 
 async function listCaseIds(db: Queries, filter: CaseFilter, page: CasePage): Promise<string[]> {
   const { sortBy, order, limit, offset } = page;
   if (!isIndexed(filter, sortBy) && (await isLong(db, filter)))
     return sortBy === 'created_at' ? idsInOrder(db, filter, page) : sortedIds(db, filter, page);
-  let query = filtered(db, filter).select('cases.id');
+  let query = filteredCases(db, filter).select('cases.id');
   // Cases that are not postponed come last in either order, because databases disagree on where null belongs.
-  if (sortBy === 'postponed_to') query = query.orderBy((by) => by.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
+  if (sortBy === 'postponed_to') query = query.orderBy((eb) => eb.case().when('cases.postponed_to', 'is', null).then(1).else(0).end());
   const rows = await query.orderBy(`cases.${sortBy}`, order).orderBy('cases.number', order).limit(limit).offset(offset).execute();
   return rows.map(({ id }) => id);
 }
@@ -107,25 +107,25 @@ const caseSlices = (db: Queries, { queueId, createdFrom }: CaseFilter, order: Ca
   slices((slice) => placeInQueue(db, queueId, slice, order, caseSlice - 1, createdFrom));
 
 /** The case after this many others of a slice. */
-const placeInQueue = (db: Queries, queueId: string, slice: Slice, order: CasePage['order'], skipped: number, createdFrom?: string) =>
+const placeInQueue = (db: Queries, queueId: string, slice: Slice, order: CasePage['order'], skipCount: number, createdFrom?: string) =>
   db
     .selectFrom('cases')
     .select(['created_at', 'number'])
     .where('queue_id', '=', queueId)
     .$if(createdFrom !== undefined && !boundsOf(slice, order).hasStart, (query) => query.where('created_at', '>=', createdFrom as string))
-    .where((where) => where.and(within(slice, { ...slice, order }, inOrder)))
+    .where((where) => where.and(withinSlice(slice, { ...slice, order }, inOrder)))
     .orderBy('created_at', order)
     .orderBy('number', order)
     .limit(1)
-    .offset(skipped)
+    .offset(skipCount)
     .executeTakeFirst();
 
 const inOrder = ['cases.created_at', 'cases.number'] as const;
 
 /** The cases of a slice that match. */
 const inSlice = (db: Queries, filter: CaseFilter, slice: Slice, order: CasePage['order']) =>
-  filtered(db, boundsOf(slice, order).hasStart ? { ...filter, createdFrom: undefined } : filter, true).where((where) =>
-    where.and(within(slice, { ...slice, order }, inOrder)),
+  filteredCases(db, boundsOf(slice, order).hasStart ? { ...filter, createdFrom: undefined } : filter, true).where((where) =>
+    where.and(withinSlice(slice, { ...slice, order }, inOrder)),
   );
 
 /** The size in bytes of what is shown of each case, in the order of the IDs. */
@@ -155,24 +155,24 @@ async function casesWithIds(db: Queries, ids: readonly string[]): Promise<CaseRo
 /** How many cases match. The result can be off by cases that change while they are counted. */
 export async function countCases(db: Queries, filter: CaseFilter): Promise<number> {
   if (isIndexed(filter, 'created_at') || isIndexed(filter, 'updated_at') || !(await isLong(db, filter)))
-    return countRows(filtered(db, filter));
+    return countRows(filteredCases(db, filter));
   let total = 0;
   for await (const slice of caseSlices(db, filter, 'asc')) total += await countRows(inSlice(db, filter, slice, 'asc'));
   return total;
 }
 
-async function countRows(query: ReturnType<typeof filtered>): Promise<number> {
+async function countRows(query: ReturnType<typeof filteredCases>): Promise<number> {
   const { total } = await query.select((select) => select.fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
   return Number(total);
 }
 
 /** All matching cases, oldest first. */
 export async function matchingCases(db: Queries, filter: CaseFilter): Promise<CaseRow[]> {
-  return filtered(db, filter).selectAll('cases').orderBy('cases.created_at').orderBy('cases.number').execute();
+  return filteredCases(db, filter).selectAll('cases').orderBy('cases.created_at').orderBy('cases.number').execute();
 }
 
 /** @param caseByCase whether to look up the labels of each case instead of the cases of each label: for slices, which contain few cases */
-function filtered(db: Queries, filter: CaseFilter, caseByCase = false) {
+function filteredCases(db: Queries, filter: CaseFilter, caseByCase = false) {
   let query = db.selectFrom('cases').where('cases.queue_id', '=', filter.queueId);
   const { statuses, priorities, search } = filter;
   if (statuses !== undefined) query = query.where((where) => where.or(statuses.map((status) => hasStatus(status, filter.now))));

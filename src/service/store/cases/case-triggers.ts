@@ -21,7 +21,7 @@ export interface Trigger {
   conflicts: Conflicts;
 }
 
-const listed = (db: Queries) =>
+const listQuery = (db: Queries) =>
   db
     .selectFrom('case_triggers')
     .innerJoin('queues', 'queues.id', 'case_triggers.queue_id')
@@ -44,13 +44,13 @@ export async function deleteTriggerRow(db: Queries, id: string): Promise<void> {
 
 /** The trigger of an agent, if it has one. */
 export async function triggerOfAgent(db: Queries, agentId: string): Promise<ListedTrigger | undefined> {
-  return listed(db).where('case_triggers.agent_id', '=', agentId).executeTakeFirst();
+  return listQuery(db).where('case_triggers.agent_id', '=', agentId).executeTakeFirst();
 }
 
 /** The triggers of several agents, by agent. */
 export async function triggersOfAgents(db: Queries, agentIds: readonly string[]): Promise<Map<string, ListedTrigger>> {
   if (agentIds.length === 0) return new Map();
-  const rows = await listed(db)
+  const rows = await listQuery(db)
     .where('case_triggers.agent_id', 'in', [...agentIds])
     .execute();
   return new Map(rows.map((row) => [row.agent_id, row]));
@@ -59,7 +59,7 @@ export async function triggersOfAgents(db: Queries, agentIds: readonly string[])
 /** The triggers on any of these queues, enabled or not, sorted by the names of their agents. */
 export async function triggersOnQueues(db: Queries, queueIds: readonly string[]): Promise<ListedTrigger[]> {
   if (queueIds.length === 0) return [];
-  return listed(db)
+  return listQuery(db)
     .where('case_triggers.queue_id', 'in', [...queueIds])
     .orderBy('agents.name')
     .execute();

@@ -10,7 +10,7 @@ const chunkSize = 500;
 
 export function inChunks<T>(values: readonly T[]): T[][] {
   const chunks: T[][] = [];
-  for (let at = 0; at < values.length; at += chunkSize) chunks.push(values.slice(at, at + chunkSize));
+  for (let start = 0; start < values.length; start += chunkSize) chunks.push(values.slice(start, start + chunkSize));
   return chunks;
 }
 

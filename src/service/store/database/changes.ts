@@ -8,14 +8,14 @@ export type ChangeListener = (table: string | undefined, values: readonly unknow
 export class Changes {
   readonly #counts = new Map<string, number>();
   readonly #listeners = new Set<ChangeListener>();
-  #everything = 0;
+  #unknownTableCount = 0;
 
   /**
    * Counts a change of a table, or of all tables if it is not known which one.
    * @param values the parameters of the statement, including the IDs of the changed rows
    */
   count(table: string | undefined, values: readonly unknown[] = []): void {
-    if (table === undefined) this.#everything += 1;
+    if (table === undefined) this.#unknownTableCount += 1;
     else this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     for (const listener of this.#listeners) listener(table, values);
   }
@@ -30,8 +30,8 @@ export class Changes {
   }
 
   /** A number that changes when one of the tables has changed. */
-  of(tables: readonly string[]): number {
-    let sum = this.#everything;
+  versionOf(tables: readonly string[]): number {
+    let sum = this.#unknownTableCount;
     for (const table of tables) sum += this.#counts.get(table) ?? 0;
     return sum;
   }

@@ -3,8 +3,8 @@
 export class DamagedDataError extends Error {
   readonly code = 'data_damaged';
 
-  constructor(what: string, options?: ErrorOptions) {
-    super(`Stored data is damaged: ${what}. Restore a backup with \`aops local restore\`.`, options);
+  constructor(problem: string, options?: ErrorOptions) {
+    super(`Stored data is damaged: ${problem}. Restore a backup with \`aops local restore\`.`, options);
     this.name = 'DamagedDataError';
   }
 }

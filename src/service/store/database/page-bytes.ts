@@ -8,7 +8,7 @@ import { type RawBuilder, sql } from 'kysely';
 export const pageBytes = 1024 * 1024;
 
 /** How many rows with these sizes in bytes, in this order, fit on a page: at least one, if there are any. */
-export function fitting(sizes: readonly number[], maxBytes = pageBytes): number {
+export function fittingCount(sizes: readonly number[], maxBytes = pageBytes): number {
   let bytes = 0;
   for (const [index, size] of sizes.entries()) {
     bytes += size;

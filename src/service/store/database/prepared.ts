@@ -35,7 +35,7 @@ export interface PreparedQuery<Values, Row> {
  * A query that differs only in its values. If it differs in more, such as the columns that are set, `shape` identifies each variant;
  * `build` is called once for each of them, and may use only those properties of `values` that the shape determines.
  */
-export function prepared<Values extends object, Row>(
+export function preparedQuery<Values extends object, Row>(
   build: (db: Queries, parameters: Values, values: Values) => Compilable<Row>,
   shape: (values: Values) => string = () => '',
 ): PreparedQuery<Values, Row> {
@@ -69,10 +69,10 @@ export const columnsOf = <Columns extends object>(parameters: Columns, values: P
 /** The names of the values that are not undefined, for the shape of a query. */
 export const namesOf = (values: object): string[] => Object.keys(values).filter((name) => values[name as never] !== undefined);
 
-function planOf(compiled: CompiledQuery): Plan {
-  const places = compiled.parameters;
+function planOf(query: CompiledQuery): Plan {
+  const places = query.parameters;
   return (values, firstRowOnly) => ({
-    ...compiled,
+    ...query,
     firstRowOnly,
     parameters: places.map((place) => (place instanceof Parameter ? values[place.name] : place)),
   });

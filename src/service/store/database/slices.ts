@@ -61,7 +61,7 @@ export async function* slices(nextPlace: (after: Slice) => Promise<Place | undef
 export type OrderColumns = readonly [created: string, number: string];
 
 /** The conditions of a slice, for a query in the order of the columns. `values` determines which of its bounds exist. */
-export function within(parameters: Slice, values: Slice & { order: 'asc' | 'desc' }, columns: OrderColumns) {
+export function withinSlice(parameters: Slice, values: Slice & { order: 'asc' | 'desc' }, columns: OrderColumns) {
   const place = (operator: '>' | '<' | '<=' | '>=', created: string, number: number) =>
     sql<boolean>`(${sql.ref(columns[0])}, ${sql.ref(columns[1])}) ${sql.raw(operator)} (${created}, ${number})`;
   const forwards = values.order === 'asc';

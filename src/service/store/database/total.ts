@@ -2,9 +2,9 @@
 
 /** The total, derived from the page if possible, as for the last page; otherwise counted, which can take longer than reading the page. */
 export async function totalOf(
-  { found, limit, offset }: { found: number; limit: number; offset: number },
+  { matchCount, limit, offset }: { matchCount: number; limit: number; offset: number },
   count: () => Promise<number>,
 ): Promise<number> {
-  const isLast = found < limit && (found > 0 || offset === 0);
-  return isLast ? offset + found : count();
+  const isLast = matchCount < limit && (matchCount > 0 || offset === 0);
+  return isLast ? offset + matchCount : count();
 }

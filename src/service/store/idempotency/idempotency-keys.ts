@@ -40,7 +40,7 @@ export type KeyState<Result> =
 
 export interface IdempotencyKeys {
   /** Executes a request, unless its key has been used. Rejects when what was done cannot be committed; then nothing was done. */
-  once<Result>(
+  executeOnce<Result>(
     request: KeyedRequest,
     execute: (unit: UnitOfWork) => Promise<Result>,
     judge: (result: Result) => Verdict,
@@ -63,7 +63,7 @@ export class LocalIdempotencyKeys implements IdempotencyKeys {
     this.#usage = new KeyUsage(parts.bounds);
   }
 
-  async once<Result>(
+  async executeOnce<Result>(
     request: KeyedRequest,
     execute: (unit: UnitOfWork) => Promise<Result>,
     judge: (result: Result) => Verdict,
@@ -109,10 +109,10 @@ export class LocalIdempotencyKeys implements IdempotencyKeys {
       const result = await this.#store.atomically(async (unit) => {
         const result = await execute(unit);
         const verdict = judge(result);
-        if (verdict === 'undo') throw new Undone(result);
+        if (verdict === 'undo') throw new RollbackSignal(result);
         if (isExpired) {
-          const removed = await removeKey(unit.store, request);
-          unit.afterCommit(() => this.#usage.remove(removed));
+          const removedKeys = await removeKey(unit.store, request);
+          unit.afterCommit(() => this.#usage.remove(removedKeys));
         }
         if (verdict === 'free') return result;
         await insertKey(unit.store, rowOf(request, verdict.store, now + life));
@@ -122,7 +122,7 @@ export class LocalIdempotencyKeys implements IdempotencyKeys {
       return { state: 'executed', result };
     } catch (error) {
       bytes = undefined;
-      if (error instanceof Undone) return { state: 'executed', result: error.result as Result };
+      if (error instanceof RollbackSignal) return { state: 'executed', result: error.result as Result };
       throw error;
     } finally {
       if (bytes === undefined) this.#usage.add(credentialId, -1, 0);
@@ -132,7 +132,7 @@ export class LocalIdempotencyKeys implements IdempotencyKeys {
 }
 
 /** Leaves the unit of work so that it is rolled back. */
-class Undone extends Error {
+class RollbackSignal extends Error {
   readonly result: unknown;
 
   constructor(result: unknown) {

@@ -2,7 +2,7 @@
 
 import type { Selectable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { IdempotencyKeysTable } from '../database/schema.ts';
 
 export type KeyRow = Selectable<IdempotencyKeysTable>;
@@ -20,21 +20,21 @@ export interface StoredUsage {
 }
 
 /** Removed rows: their credential and size. */
-export type Removed = { credential_id: string; size: number }[];
+export type RemovedKeys = { credential_id: string; size: number }[];
 
 /** The row of a key, which may have expired. */
 export const findKey = (db: Queries, { credentialId, key }: KeyId): Promise<KeyRow | undefined> => byKey.first(db, { credentialId, key });
 
-const byKey = prepared((db, id: KeyId) =>
+const byKey = preparedQuery((db, id: KeyId) =>
   db.selectFrom('idempotency_keys').selectAll().where('credential_id', '=', id.credentialId).where('key', '=', id.key),
 );
 
 /** Stores a key with its answer. Fails when the key is stored already. */
 export async function insertKey(db: Queries, row: KeyRow): Promise<void> {
-  await inserted.change(db, row);
+  await insertQuery.change(db, row);
 }
 
-const inserted = prepared((db, row: KeyRow) =>
+const insertQuery = preparedQuery((db, row: KeyRow) =>
   db.insertInto('idempotency_keys').values({
     credential_id: row.credential_id,
     key: row.key,
@@ -50,7 +50,7 @@ const inserted = prepared((db, row: KeyRow) =>
 );
 
 /** Removes the row of a key. */
-export async function removeKey(db: Queries, id: KeyId): Promise<Removed> {
+export async function removeKey(db: Queries, id: KeyId): Promise<RemovedKeys> {
   return db
     .deleteFrom('idempotency_keys')
     .where('credential_id', '=', id.credentialId)
@@ -60,7 +60,7 @@ export async function removeKey(db: Queries, id: KeyId): Promise<Removed> {
 }
 
 /** Removes what has expired by `now` (milliseconds). */
-export async function removeExpiredKeys(db: Queries, now: number): Promise<Removed> {
+export async function removeExpiredKeys(db: Queries, now: number): Promise<RemovedKeys> {
   return db.deleteFrom('idempotency_keys').where('expires_at', '<=', now).returning(['credential_id', 'size']).execute();
 }
 

@@ -1,6 +1,6 @@
 /** How much each credential has stored under idempotency keys, counted as it changes. */
 import type { Queries } from '../database/database.ts';
-import { type Removed, type StoredUsage, storedUsage } from './key-rows.ts';
+import { type RemovedKeys, type StoredUsage, storedUsage } from './key-rows.ts';
 
 /** What each credential may store. Nothing is removed before its time: a full store refuses new keys. */
 export interface IdempotencyBounds {
@@ -23,9 +23,9 @@ export class KeyUsage {
   /** Reads the figures from the database, the first time. */
   async load(db: Queries): Promise<void> {
     if (this.#usage !== undefined) return;
-    const stored = await storedUsage(db);
+    const usage = await storedUsage(db);
     // Another request may have been faster, and may have counted its record already.
-    this.#usage ??= stored;
+    this.#usage ??= usage;
   }
 
   /** Counts a record that is to be stored; false when there is no capacity for it. */
@@ -41,7 +41,7 @@ export class KeyUsage {
     this.#usage?.set(credentialId, { records: before.records + records, bytes: before.bytes + bytes });
   }
 
-  remove(removed: Removed): void {
-    for (const { credential_id: id, size } of removed) this.add(id, -1, -size);
+  remove(removedKeys: RemovedKeys): void {
+    for (const { credential_id: id, size } of removedKeys) this.add(id, -1, -size);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { newId } from '../../ids.ts';
 import type { Queries } from '../database/database.ts';
-import { namesOf, prepared } from '../database/prepared.ts';
+import { namesOf, preparedQuery } from '../database/prepared.ts';
 import type { JobRow, JobStatus } from '../database/schema.ts';
 
 /** The right to work on a job, as long as it has not been claimed again or revoked. */
@@ -25,10 +25,10 @@ export interface NewJob {
 /** Makes a new or existing job due. A worker that is working on it loses it. */
 export async function enqueueJob(db: Queries, { kind, subjectId, dueAt, ...job }: NewJob): Promise<void> {
   const payload = job.payload === undefined ? null : JSON.stringify(job.payload);
-  await enqueued.change(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
+  await enqueueQuery.change(db, { id: newId(), kind, subjectId, dueAt, payload, lane: job.lane ?? null });
 }
 
-interface Enqueued {
+interface EnqueueValues {
   id: string;
   kind: string;
   subjectId: string;
@@ -37,7 +37,7 @@ interface Enqueued {
   lane: string | null;
 }
 
-const enqueued = prepared((db, { id, kind, subjectId, dueAt, payload, lane }: Enqueued) =>
+const enqueueQuery = preparedQuery((db, { id, kind, subjectId, dueAt, payload, lane }: EnqueueValues) =>
   db
     .insertInto('jobs')
     .values({ id, kind, subject_id: subjectId, status: 'queued', due_at: dueAt, owner: null, payload, lane })
@@ -88,48 +88,48 @@ export async function nudgeJob(db: Queries, job: { kind: string; subjectId: stri
 }
 
 /** The worker that claims, when (milliseconds), and for how long. */
-export interface ClaimBy {
+export interface Claimant {
   owner: string;
   now: number;
   lease: number;
 }
 
 /** Claims the job of a kind that is due first. Expired leases come before queued work, which could otherwise starve them. */
-export async function claimJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
-  return (await takeFirst(db, { kind, status: 'running' }, by)) ?? takeFirst(db, { kind, status: 'queued' }, by);
+export async function claimJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
+  return (await takeFirst(db, { kind, status: 'running' }, claimant)) ?? takeFirst(db, { kind, status: 'queued' }, claimant);
 }
 
 /** Claims the job of a kind whose lease ended first. */
-export const takeAbandoned = (db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> =>
-  takeFirst(db, { kind, status: 'running' }, by);
+export const takeAbandoned = (db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> =>
+  takeFirst(db, { kind, status: 'running' }, claimant);
 
 /** Reads before it writes: usually no job is due, and an update without effect costs as much as one with an effect. */
-async function takeFirst(db: Queries, of: { kind: string; status: JobStatus }, by: ClaimBy): Promise<ClaimedJob | undefined> {
+async function takeFirst(db: Queries, state: { kind: string; status: JobStatus }, claimant: Claimant): Promise<ClaimedJob | undefined> {
   for (;;) {
-    const dueJob = await firstDue.first(db, { ...of, now: by.now });
-    const job = dueJob === undefined ? undefined : await takeJob(db, dueJob, by);
+    const dueJob = await firstDue.first(db, { ...state, now: claimant.now });
+    const job = dueJob === undefined ? undefined : await takeJob(db, dueJob, claimant);
     // Otherwise another worker was faster, and there may be another job.
     if (dueJob === undefined || job !== undefined) return job;
   }
 }
 
 /** Claims a job in the state in which it was found; undefined if another worker was faster. */
-export async function takeJob(db: Queries, found: Found, { owner, now, lease }: ClaimBy): Promise<ClaimedJob | undefined> {
-  const { id, epoch, status } = found;
-  const job = await taken.first(db, { id, epoch, status, owner, until: now + lease });
-  return job && { ...job, interrupted: status === 'running' && found.owner != null && found.owner !== owner };
+export async function takeJob(db: Queries, candidate: ClaimableJob, { owner, now, lease }: Claimant): Promise<ClaimedJob | undefined> {
+  const { id, epoch, status } = candidate;
+  const job = await takeQuery.first(db, { id, epoch, status, owner, until: now + lease });
+  return job && { ...job, wasInterrupted: status === 'running' && candidate.owner != null && candidate.owner !== owner };
 }
 
 /** A claimed job. */
 export type ClaimedJob = JobRow & {
   /** Whether a process ended while it was working on the job, without releasing it. */
-  readonly interrupted: boolean;
+  readonly wasInterrupted: boolean;
 };
 
-type Found = Pick<JobRow, 'id' | 'epoch' | 'status'> & Partial<Pick<JobRow, 'owner'>>;
-type Taking = Pick<JobRow, 'id' | 'epoch' | 'status'> & { owner: string; until: number };
+type ClaimableJob = Pick<JobRow, 'id' | 'epoch' | 'status'> & Partial<Pick<JobRow, 'owner'>>;
+type TakeValues = Pick<JobRow, 'id' | 'epoch' | 'status'> & { owner: string; until: number };
 
-const taken = prepared((db, { id, epoch, status, owner, until }: Taking) =>
+const takeQuery = preparedQuery((db, { id, epoch, status, owner, until }: TakeValues) =>
   db
     .updateTable('jobs')
     .set((set) => ({ status: 'running', owner, due_at: until, epoch: set('epoch', '+', 1), attempts: set('attempts', '+', 1) }))
@@ -139,7 +139,7 @@ const taken = prepared((db, { id, epoch, status, owner, until }: Taking) =>
     .returningAll(),
 );
 
-const firstDue = prepared((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) =>
+const firstDue = preparedQuery((db, { kind, status, now }: { kind: string; status: JobStatus; now: number }) =>
   db
     .selectFrom('jobs')
     .select(['id', 'epoch', 'status', 'owner'])
@@ -152,7 +152,7 @@ const firstDue = prepared((db, { kind, status, now }: { kind: string; status: Jo
 
 /** Extends a lease; false if the job was lost. */
 export async function prolongLease(db: Queries, claim: Claim, until: number): Promise<boolean> {
-  const result = await held(db, claim).set({ due_at: until }).executeTakeFirst();
+  const result = await updateHeldJob(db, claim).set({ due_at: until }).executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
 
@@ -162,29 +162,29 @@ export async function holdsJob(db: Queries, claim: Claim): Promise<boolean> {
   return row?.epoch === claim.epoch && row.status === 'running';
 }
 
-const stateOf = prepared((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
+const stateOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('jobs').select(['epoch', 'status']).where('id', '=', id));
 
 /** Releases a claimed job: done, parked, or queued for later. False if it was lost. */
 export async function releaseJob(db: Queries, claim: Claim, to: { status: JobStatus; dueAt?: number }): Promise<boolean> {
-  return (await released.change(db, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt })) > 0;
+  return (await releaseQuery.change(db, { id: claim.id, epoch: claim.epoch, status: to.status, dueAt: to.dueAt })) > 0;
 }
 
-const released = prepared(
+const releaseQuery = preparedQuery(
   (db, { id, epoch, status, dueAt }: Claim & { status: JobStatus; dueAt: number | undefined }, values) =>
-    held(db, { id, epoch }).set({ status, owner: null, ...(values.dueAt === undefined ? {} : { due_at: dueAt as number }) }),
+    updateHeldJob(db, { id, epoch }).set({ status, owner: null, ...(values.dueAt === undefined ? {} : { due_at: dueAt as number }) }),
   (values) => namesOf(values).join(),
 );
 
 /** Data that is stored with a claimed job, as JSON, until it is made due again. */
 export async function noteOnJob(db: Queries, claim: Claim, payload: unknown): Promise<void> {
-  await held(db, claim)
+  await updateHeldJob(db, claim)
     .set({ payload: JSON.stringify(payload) })
     .execute();
 }
 
 /** Gives up a claimed job in its current state: the next worker continues it, before any queued job. */
 export async function yieldJob(db: Queries, claim: Claim, now: number): Promise<void> {
-  await held(db, claim)
+  await updateHeldJob(db, claim)
     .set((set) => ({ owner: null, due_at: now, epoch: set('epoch', '+', 1) }))
     .execute();
 }
@@ -221,19 +221,19 @@ export async function keepDue(db: Queries, { now, until }: { now: number; until:
 
 /** When the next job of a kind can be claimed, in milliseconds: when its first queued job is due, or its first lease ends. */
 export interface FirstDue {
-  queued: number | undefined;
+  queuedDueAt: number | undefined;
   leaseEnd: number | undefined;
 }
 
 /** The same for many kinds in one query, which reads one index entry for each, because workers call it all the time. */
 export async function firstDueTimes(db: Queries, kinds: readonly string[]): Promise<Map<string, FirstDue>> {
   if (kinds.length === 0) return new Map();
-  const row = await firsts.only(db, { kinds });
-  const at = (name: string): number | undefined => (row[name] == null ? undefined : Number(row[name]));
-  return new Map(kinds.map((kind) => [kind, { queued: at(`queued ${kind}`), leaseEnd: at(`running ${kind}`) }]));
+  const row = await firstDueQuery.only(db, { kinds });
+  const timeOf = (name: string): number | undefined => (row[name] == null ? undefined : Number(row[name]));
+  return new Map(kinds.map((kind) => [kind, { queuedDueAt: timeOf(`queued ${kind}`), leaseEnd: timeOf(`running ${kind}`) }]));
 }
 
-const firsts = prepared<{ kinds: readonly string[] }, Record<string, number | null>>(
+const firstDueQuery = preparedQuery<{ kinds: readonly string[] }, Record<string, number | null>>(
   (db, _, { kinds }) =>
     db.selectNoFrom((select) =>
       kinds.flatMap((kind) =>
@@ -256,7 +256,7 @@ export async function nextDueTime(db: Queries, kind: string, after: number): Pro
   return row === undefined ? undefined : Number(row.due_at);
 }
 
-const nextDue = prepared((db, { kind, after }: { kind: string; after: number }) =>
+const nextDue = preparedQuery((db, { kind, after }: { kind: string; after: number }) =>
   db
     .selectFrom('jobs')
     .select('due_at')
@@ -267,5 +267,5 @@ const nextDue = prepared((db, { kind, after }: { kind: string; after: number }) 
     .limit(1),
 );
 
-const held = (db: Queries, claim: Claim) =>
+const updateHeldJob = (db: Queries, claim: Claim) =>
   db.updateTable('jobs').where('id', '=', claim.id).where('epoch', '=', claim.epoch).where('status', '=', 'running');

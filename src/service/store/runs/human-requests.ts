@@ -3,7 +3,7 @@ import type { Insertable } from 'kysely';
 import type { HumanAnswer } from '../../runtimes/runtime.ts';
 import type { Queries } from '../database/database.ts';
 import { bytesOf } from '../database/page-bytes.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { HumanRequestRow, HumanRequestsTable } from '../database/schema.ts';
 import { noteRequestChange } from './request-events.ts';
 
@@ -18,7 +18,7 @@ export async function findHumanRequest(db: Queries, runId: string, id: string): 
   return db.selectFrom('human_requests').selectAll().where('id', '=', id).where('run_id', '=', runId).executeTakeFirst();
 }
 
-const pending = prepared((db, { runId }: { runId: string }) =>
+const pending = preparedQuery((db, { runId }: { runId: string }) =>
   db.selectFrom('human_requests').selectAll().where('run_id', '=', runId).where('status', '=', 'pending'),
 );
 
@@ -78,7 +78,7 @@ export async function turnAnswers(db: Queries, runId: string, turn: number): Pro
   return new Map(rows.map((row) => [row.step, JSON.parse(row.answer as string) as HumanAnswer]));
 }
 
-const answersOfTurn = prepared((db, { runId, turn }: { runId: string; turn: number }) =>
+const answersOfTurn = preparedQuery((db, { runId, turn }: { runId: string; turn: number }) =>
   db
     .selectFrom('human_requests')
     .select(['step', 'answer'])

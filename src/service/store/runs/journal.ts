@@ -1,6 +1,6 @@
 /** The journal: the completed steps of a run's turn, and their results. */
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 
 export interface StepKey {
   runId: string;
@@ -11,17 +11,17 @@ export interface StepKey {
 /** Records a completed step. A step that was recorded already keeps its first result. */
 export async function recordStep(db: Queries, key: StepKey, result: unknown, now: string): Promise<void> {
   // A step without a result has completed too, but JSON has no undefined.
-  await recorded.change(db, { ...key, result: JSON.stringify(result ?? null), now });
+  await recordQuery.change(db, { ...key, result: JSON.stringify(result ?? null), now });
 }
 
-const recorded = prepared((db, { runId, turn, step, result, now }: StepKey & { result: string; now: string }) =>
+const recordQuery = preparedQuery((db, { runId, turn, step, result, now }: StepKey & { result: string; now: string }) =>
   db
     .insertInto('journal')
     .values({ run_id: runId, turn, step, result, created_at: now })
     .onConflict((conflict) => conflict.columns(['run_id', 'turn', 'step']).doNothing()),
 );
 
-const ofTurn = prepared((db, { runId, turn }: { runId: string; turn: number }) =>
+const ofTurn = preparedQuery((db, { runId, turn }: { runId: string; turn: number }) =>
   db.selectFrom('journal').select(['step', 'result']).where('run_id', '=', runId).where('turn', '=', turn),
 );
 

@@ -1,24 +1,24 @@
 /** Messages of runs, in the order in which they were written. */
 import type { Queries } from '../database/database.ts';
-import { bytesOf, fitting } from '../database/page-bytes.ts';
-import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import { bytesOf, fittingCount } from '../database/page-bytes.ts';
+import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
 import type { MessageRow, NewMessage } from '../database/schema.ts';
 
 /** Appends messages, except those whose event the run's turn already contains. Call it in a transaction. */
 export async function appendMessages(db: Queries, runId: string, messages: NewMessage[]): Promise<MessageRow[]> {
   if (messages.length === 0) return [];
-  const seen = await seenEvents(db, runId, messages);
+  const seenIds = await seenEvents(db, runId, messages);
   let seq = await countMessages(db, runId);
   const rows = messages
-    .filter((message) => message.event_id === null || message.event_id === undefined || !seen.has(message.event_id))
+    .filter((message) => message.event_id === null || message.event_id === undefined || !seenIds.has(message.event_id))
     .map((message) => ({ ...message, seq: ++seq }));
   if (rows.length === 0) return [];
-  const written: MessageRow[] = [];
-  for (const row of rows) written.push(await inserted.only(db, row));
-  return written;
+  const appendedRows: MessageRow[] = [];
+  for (const row of rows) appendedRows.push(await insertQuery.only(db, row));
+  return appendedRows;
 }
 
-const inserted = prepared(
+const insertQuery = preparedQuery(
   (db, row: NewMessage & { seq: number }, values) => db.insertInto('messages').values(columnsOf(row, values)).returningAll(),
   (row) => namesOf(row).join(),
 );
@@ -42,14 +42,14 @@ export async function countMessages(db: Queries, runId: string): Promise<number>
   return Number((await lastNumber.only(db, { runId })).last ?? 0);
 }
 
-const lastNumber = prepared((db, { runId }: { runId: string }) =>
+const lastNumber = preparedQuery((db, { runId }: { runId: string }) =>
   db
     .selectFrom('messages')
     .select((select) => select.fn.max('seq').as('last'))
     .where('run_id', '=', runId),
 );
 
-/** The messages of a page, oldest first; fewer than `limit` if they are large (see `fitting`). */
+/** The messages of a page, oldest first; fewer than `limit` if they are large (see `fittingCount`). */
 export async function listMessageRows(
   db: Queries,
   runId: string,
@@ -57,18 +57,18 @@ export async function listMessageRows(
 ): Promise<MessageRow[]> {
   // Numbers have no gaps, so an offset is a number to start after.
   const sizes = (await sizesAfter.all(db, { runId, limit, offset })).map(({ bytes }) => bytes);
-  return sizes.length === 0 ? [] : after.all(db, { runId, limit: fitting(sizes), offset });
+  return sizes.length === 0 ? [] : after.all(db, { runId, limit: fittingCount(sizes), offset });
 }
 
 /** The latest messages, the oldest of them first, and the number of all messages; fewer than `limit` if they are large. */
 export async function latestMessageRows(db: Queries, runId: string, limit: number): Promise<{ rows: MessageRow[]; total: number }> {
   const total = await countMessages(db, runId);
   const sizes = (await sizesAfter.all(db, { runId, limit, offset: Math.max(0, total - limit) })).map(({ bytes }) => bytes);
-  const count = fitting(sizes.reverse());
+  const count = fittingCount(sizes.reverse());
   return { rows: count === 0 ? [] : await after.all(db, { runId, limit: count, offset: total - count }), total };
 }
 
-const sizesAfter = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
+const sizesAfter = preparedQuery((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
   db
     .selectFrom('messages')
     .select(bytesOf('text_content', 'tool_call', 'tool_result').as('bytes'))
@@ -78,7 +78,7 @@ const sizesAfter = prepared((db, { runId, limit, offset }: { runId: string; limi
     .limit(limit),
 );
 
-const after = prepared((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
+const after = preparedQuery((db, { runId, limit, offset }: { runId: string; limit: number; offset: number }) =>
   db.selectFrom('messages').selectAll().where('run_id', '=', runId).where('seq', '>', offset).orderBy('seq').limit(limit),
 );
 
@@ -86,17 +86,17 @@ const after = prepared((db, { runId, limit, offset }: { runId: string; limit: nu
 export const messageIdAt = async (db: Queries, runId: string, seq: number): Promise<string | undefined> =>
   (await idAt.first(db, { runId, seq }))?.id;
 
-const idAt = prepared((db, { runId, seq }: { runId: string; seq: number }) =>
+const idAt = preparedQuery((db, { runId, seq }: { runId: string; seq: number }) =>
   db.selectFrom('messages').select('id').where('run_id', '=', runId).where('seq', '=', seq),
 );
 
 /** The messages that people sent to a run after a message number, oldest first. */
 export async function postedTexts(db: Queries, runId: string, after: number): Promise<{ seq: number; text: string }[]> {
-  const rows = await posted.all(db, { runId, after });
+  const rows = await postedAfter.all(db, { runId, after });
   return rows.map((row) => ({ seq: row.seq, text: row.text_content ?? '' }));
 }
 
-const posted = prepared((db, { runId, after: last }: { runId: string; after: number }) =>
+const postedAfter = preparedQuery((db, { runId, after: last }: { runId: string; after: number }) =>
   db
     .selectFrom('messages')
     .select(['seq', 'text_content'])

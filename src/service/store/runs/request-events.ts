@@ -1,8 +1,8 @@
 /** New and settled human requests, numbered 1, 2, 3 ... in each team. */
 import { sql } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { bytesOf, fitting } from '../database/page-bytes.ts';
-import { prepared } from '../database/prepared.ts';
+import { bytesOf, fittingCount } from '../database/page-bytes.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { HumanRequestRow } from '../database/schema.ts';
 
 /** A change of a request, with its current state and the parts of its run that a list shows. */
@@ -13,7 +13,7 @@ export interface RequestChange {
 }
 
 /** How many changes are read at a time; fewer if they are large. */
-const mostRows = 100;
+const maxRows = 100;
 
 /** Records a change, in the transaction that makes it. The team's row is locked until its end, so numbers are committed in order. */
 export async function noteRequestChange(
@@ -37,19 +37,19 @@ export async function noteRequestChange(
 export const lastRequestEvent = async (db: Queries, teamId: string): Promise<number> =>
   Number((await last.first(db, { teamId }))?.number ?? 0);
 
-const last = prepared((db, { teamId }: { teamId: string }) =>
+const last = preparedQuery((db, { teamId }: { teamId: string }) =>
   db.selectFrom('teams').select('last_request_event as number').where('id', '=', teamId),
 );
 
-/** Changes of a team after a number, oldest first: as many as fit on a page (see `fitting`). */
+/** Changes of a team after a number, oldest first: as many as fit on a page (see `fittingCount`). */
 export async function requestChanges(db: Queries, teamId: string, after: number): Promise<RequestChange[]> {
-  const sizes = await changeSizes.all(db, { teamId, after, limit: mostRows });
+  const sizes = await changeSizes.all(db, { teamId, after, limit: maxRows });
   return sizes.length === 0 ? [] : (await changeRows.all(db, { teamId, after, limit: pageOf(sizes) })).map(asChange);
 }
 
 /** Pending requests whose number is in a range, oldest first: as many as fit on a page. */
 export async function pendingAfter(db: Queries, teamId: string, range: { after: number; upTo: number }): Promise<RequestChange[]> {
-  const sizes = await pendingSizes.all(db, { teamId, ...range, limit: mostRows });
+  const sizes = await pendingSizes.all(db, { teamId, ...range, limit: maxRows });
   return sizes.length === 0 ? [] : (await pendingRows.all(db, { teamId, ...range, limit: pageOf(sizes) })).map(asChange);
 }
 
@@ -58,7 +58,7 @@ const asChange = ({ number, change, ...row }: RequestChange['row'] & Pick<Reques
   change,
   row,
 });
-const pageOf = (sizes: readonly { bytes: number }[]): number => fitting(sizes.map(({ bytes }) => bytes));
+const pageOf = (sizes: readonly { bytes: number }[]): number => fittingCount(sizes.map(({ bytes }) => bytes));
 
 interface Range {
   teamId: string;
@@ -107,7 +107,7 @@ const columns = [
   'agents.name as agent_name',
 ] as const;
 
-const changeSizes = prepared((db, range: Range) => changes(db, range).select(bytes()));
-const changeRows = prepared((db, range: Range) => changes(db, range).selectAll('human_requests').select(columns));
-const pendingSizes = prepared((db, range: Range & { upTo: number }) => pending(db, range).select(bytes()));
-const pendingRows = prepared((db, range: Range & { upTo: number }) => pending(db, range).selectAll('human_requests').select(columns));
+const changeSizes = preparedQuery((db, range: Range) => changes(db, range).select(bytes()));
+const changeRows = preparedQuery((db, range: Range) => changes(db, range).selectAll('human_requests').select(columns));
+const pendingSizes = preparedQuery((db, range: Range & { upTo: number }) => pending(db, range).select(bytes()));
+const pendingRows = preparedQuery((db, range: Range & { upTo: number }) => pending(db, range).selectAll('human_requests').select(columns));

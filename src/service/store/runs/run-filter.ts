@@ -93,7 +93,7 @@ export function valuesOf({
   };
 }
 
-export function filtered(db: Queries, parameters: Values, values: Values) {
+export function filteredRuns(db: Queries, parameters: Values, values: Values) {
   const { teamId } = parameters;
   // The plus prevents SQLite from using an index of the column: it does not know how few issues there are.
   const column = <Name extends keyof Database['runs'] & string>(name: Name) =>

@@ -2,10 +2,20 @@
 import { setImmediate } from 'node:timers/promises';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
-import { namesOf, prepared } from '../database/prepared.ts';
+import { namesOf, preparedQuery } from '../database/prepared.ts';
 import type { EvaluationStatus, RunRow } from '../database/schema.ts';
-import { boundsOf, type Place, type Slice, searchSlice, skippedSlice, sliceAfter, slices, wholeList, within } from '../database/slices.ts';
-import { filtered, indexedOnly, type RunFilter, type Values, valuesOf } from './run-filter.ts';
+import {
+  boundsOf,
+  type Place,
+  type Slice,
+  searchSlice,
+  skippedSlice,
+  sliceAfter,
+  slices,
+  wholeList,
+  withinSlice,
+} from '../database/slices.ts';
+import { filteredRuns, indexedOnly, type RunFilter, type Values, valuesOf } from './run-filter.ts';
 import { sumTotals } from './run-totals.ts';
 
 export interface RunPage {
@@ -55,8 +65,8 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
   if (statuses === undefined || statuses.length === 1) return listOfOne(db, filter, page);
   // The index is in order for one status, but not for several: a page of each status is read, and these are merged.
   const { limit, offset, order } = page;
-  const of = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
-  const rows = (await Promise.all(statuses.map(of))).flat();
+  const listStatus = (status: RunStatus) => listRunRows(db, { ...filter, statuses: [status] }, { limit: offset + limit, offset: 0, order });
+  const rows = (await Promise.all(statuses.map(listStatus))).flat();
   const direction = order === 'asc' ? 1 : -1;
   rows.sort((a, b) => direction * (a.created_at === b.created_at ? a.run_number - b.run_number : a.created_at < b.created_at ? -1 : 1));
   return rows.slice(offset, offset + limit);
@@ -65,35 +75,35 @@ export async function listRunRows(db: Queries, filter: RunFilter, page: RunPage)
 /** The list of runs with one status, or with any. */
 async function listOfOne(db: Queries, filter: RunFilter, page: RunPage): Promise<ListedRun[]> {
   const values = valuesOf(filter);
-  const way = await wayOfSearch(db, filter);
-  if (way === 'slices') return searched(db, { ...values, runByRun: true }, page);
-  if (way === 'issues') return listed.all(db, { ...values, ...wholeList, ...page, byIssue: true });
+  const strategy = await searchStrategy(db, filter);
+  if (strategy === 'slices') return searchRuns(db, { ...values, runByRun: true }, page);
+  if (strategy === 'issues') return listQuery.all(db, { ...values, ...wholeList, ...page, byIssue: true });
   let { offset } = page;
   let last: Place | undefined;
   if (isIndexed(filter)) {
     for (; offset > skippedSlice; offset -= skippedSlice) {
       const slice = sliceAfter(last, undefined);
-      last = await lastOfSlice.first(db, { ...values, ...slice, order: page.order, skipped: skippedSlice - 1 });
+      last = await lastOfSlice.first(db, { ...values, ...slice, order: page.order, skipCount: skippedSlice - 1 });
       if (last === undefined) return [];
       await setImmediate();
     }
   }
-  return listed.all(db, { ...values, ...sliceAfter(last, undefined), ...page, offset });
+  return listQuery.all(db, { ...values, ...sliceAfter(last, undefined), ...page, offset });
 }
 
 /** A page of the runs that match a search. */
-async function searched(db: Queries, values: Values, { limit, offset, order }: RunPage): Promise<ListedRun[]> {
+async function searchRuns(db: Queries, values: Values, { limit, offset, order }: RunPage): Promise<ListedRun[]> {
   const rows: ListedRun[] = [];
   let skip = offset;
   for await (const slice of slicesOf(db, values, order, searchSlice)) {
     if (skip > 0) {
-      const found = Number((await count.only(db, { ...inTimes(values, slice, order), order })).total);
-      if (found <= skip) {
-        skip -= found;
+      const matchCount = Number((await count.only(db, { ...inTimes(values, slice, order), order })).total);
+      if (matchCount <= skip) {
+        skip -= matchCount;
         continue;
       }
     }
-    rows.push(...(await listed.all(db, { ...inTimes(values, slice, order), order, limit: limit - rows.length, offset: skip })));
+    rows.push(...(await listQuery.all(db, { ...inTimes(values, slice, order), order, limit: limit - rows.length, offset: skip })));
     skip = 0;
     if (rows.length >= limit) break;
   }
@@ -102,7 +112,7 @@ async function searched(db: Queries, values: Values, { limit, offset, order }: R
 
 /** The slices of the runs that match the filters with an index, each of this many runs. */
 const slicesOf = (db: Queries, values: Values, order: RunPage['order'], size: number): AsyncGenerator<Slice, void, undefined> =>
-  slices((slice) => lastOfSlice.first(db, { ...inTimes(indexedOnly(values), slice, order), order, skipped: size - 1 }));
+  slices((slice) => lastOfSlice.first(db, { ...inTimes(indexedOnly(values), slice, order), order, skipCount: size - 1 }));
 
 /**
  * The values for a slice. Where the slice has a bound, the bound of the filter is left out: if there are two, SQLite may use the
@@ -114,11 +124,11 @@ function inTimes(values: Values, slice: Slice, order: RunPage['order']): Values 
 }
 
 /** How to find runs without an index: by their issues if these are few, in slices if the runs are many, otherwise with one query. */
-async function wayOfSearch(db: Queries, filter: RunFilter): Promise<'issues' | 'slices' | 'at once'> {
+async function searchStrategy(db: Queries, filter: RunFilter): Promise<'issues' | 'slices' | 'at once'> {
   if (isIndexed(filter) || filter.number !== undefined) return 'at once';
   // No index contains the runs of an agent by source.
-  const lookedAt = filter.agentId === undefined ? filter : { ...filter, source: undefined };
-  if ((await sumTotals(db, lookedAt)) <= searchSlice) return 'at once';
+  const indexedFilter = filter.agentId === undefined ? filter : { ...filter, source: undefined };
+  if ((await sumTotals(db, indexedFilter)) <= searchSlice) return 'at once';
   const { hasIssues, issueSeverity } = filter;
   if (hasIssues !== true && issueSeverity === undefined) return 'slices';
   return (await placeInIssues.first(db, { offset: searchSlice })) === undefined ? 'issues' : 'slices';
@@ -142,14 +152,14 @@ export async function countRuns(db: Queries, filter: RunFilter): Promise<number>
   }
   // Most runs have no issues, so counting the others is faster.
   if (hasIssues === false && issueSeverity === undefined) {
-    const all = await countRuns(db, { ...filter, hasIssues: undefined });
-    return Math.max(0, all - (await countRuns(db, { ...filter, hasIssues: true })));
+    const allCount = await countRuns(db, { ...filter, hasIssues: undefined });
+    return Math.max(0, allCount - (await countRuns(db, { ...filter, hasIssues: true })));
   }
   const values = valuesOf(filter);
-  const way = await wayOfSearch(db, filter);
-  if (way === 'slices') return countOf(db, { ...values, runByRun: true }, searchSlice);
+  const strategy = await searchStrategy(db, filter);
+  if (strategy === 'slices') return countOf(db, { ...values, runByRun: true }, searchSlice);
   if (isIndexed(filter) && number === undefined) return countOf(db, values, skippedSlice);
-  const byIssue = way === 'issues' ? true : undefined;
+  const byIssue = strategy === 'issues' ? true : undefined;
   return Number((await count.only(db, { ...values, ...wholeList, order: 'desc', byIssue })).total);
 }
 
@@ -163,18 +173,18 @@ async function countOf(db: Queries, values: Values, size: number): Promise<numbe
 }
 
 /** The issue after this many others, in no particular order. */
-const placeInIssues = prepared((db, parameters: { offset: number }) =>
+const placeInIssues = preparedQuery((db, parameters: { offset: number }) =>
   db.selectFrom('evaluations').select('run_id').where('issues', '>', 0).limit(1).offset(parameters.offset),
 );
 
 /** What the list is sorted by. */
 const inOrder = ['runs.created_at', 'runs.run_number'] as const;
 
-const listed = prepared(
+const listQuery = preparedQuery(
   (db, parameters: Values & RunPage & Slice, values) => {
     // Only the index is read to find the page, even far down the list, and then the runs of the page.
-    const page = filtered(db, parameters, values)
-      .where((where) => where.and(within(parameters, values, inOrder)))
+    const page = filteredRuns(db, parameters, values)
+      .where((where) => where.and(withinSlice(parameters, values, inOrder)))
       .select('runs.id')
       .orderBy('runs.created_at', values.order)
       .orderBy('runs.run_number', values.order)
@@ -208,23 +218,23 @@ const listed = prepared(
   (values) => `${values.order} ${namesOf(values).join()}`,
 );
 
-const count = prepared(
+const count = preparedQuery(
   (db, parameters: Values & Slice & Pick<RunPage, 'order'>, values) =>
-    filtered(db, parameters, values)
-      .where((where) => where.and(within(parameters, values, inOrder)))
+    filteredRuns(db, parameters, values)
+      .where((where) => where.and(withinSlice(parameters, values, inOrder)))
       .select((select) => select.fn.countAll<number>().as('total')),
   (values) => `${values.order} ${namesOf(values).join()}`,
 );
 
 /** The run after this many others in a slice whose end is not determined yet. */
-const lastOfSlice = prepared(
-  (db, parameters: Values & Slice & Pick<RunPage, 'order'> & { skipped: number }, values) =>
-    filtered(db, parameters, values)
-      .where((where) => where.and(within(parameters, values, inOrder)))
+const lastOfSlice = preparedQuery(
+  (db, parameters: Values & Slice & Pick<RunPage, 'order'> & { skipCount: number }, values) =>
+    filteredRuns(db, parameters, values)
+      .where((where) => where.and(withinSlice(parameters, values, inOrder)))
       .select(['runs.created_at', 'runs.run_number as number'])
       .orderBy('runs.created_at', values.order)
       .orderBy('runs.run_number', values.order)
       .limit(1)
-      .offset(parameters.skipped),
+      .offset(parameters.skipCount),
   (values) => `${values.order} ${namesOf(values).join()}`,
 );

@@ -7,25 +7,25 @@ import type { ExpressionBuilder } from 'kysely';
 import { defaultPlan } from '../access/plan.ts';
 import { lockTeam } from '../access/teams.ts';
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { Database } from '../database/schema.ts';
-import { type ClaimBy, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
+import { type Claimant, type ClaimedJob, takeAbandoned, takeJob } from '../jobs/jobs.ts';
 
 /**
  * Claims the run job that has been due for longest among the teams with a free slot. A job whose worker has stopped sending
  * heartbeats comes first; it still has its slot.
  */
-export async function claimRunJob(db: Queries, kind: string, by: ClaimBy): Promise<ClaimedJob | undefined> {
-  const abandoned = await takeAbandoned(db, kind, by);
+export async function claimRunJob(db: Queries, kind: string, claimant: Claimant): Promise<ClaimedJob | undefined> {
+  const abandoned = await takeAbandoned(db, kind, claimant);
   if (abandoned !== undefined) return abandoned;
   for (;;) {
-    const next = await nextInLine(db, kind, by.now);
+    const next = await nextInLine(db, kind, claimant.now);
     if (next === undefined) return undefined;
     const job = await db.transaction().execute(async (trx) => {
       // Otherwise two workers, on two nodes, could both take the last free slot of a team.
       await lockTeam(trx, next.lane);
-      if ((await countExecuting(trx, kind, next.lane)) >= (await roomOf(trx, next.lane))) return undefined;
-      return takeJob(trx, { ...next, status: 'queued' }, by);
+      if ((await countExecuting(trx, kind, next.lane)) >= (await capacityOf(trx, next.lane))) return undefined;
+      return takeJob(trx, { ...next, status: 'queued' }, claimant);
     });
     // Otherwise another worker was faster, and there may be another job.
     if (job !== undefined) return job;
@@ -37,7 +37,7 @@ export async function countExecuting(db: Queries, kind: string, teamId: string):
   return Number((await executing.only(db, { kind, teamId })).count);
 }
 
-const executing = prepared((db, { kind, teamId }: { kind: string; teamId: string }) =>
+const executing = preparedQuery((db, { kind, teamId }: { kind: string; teamId: string }) =>
   db
     .selectFrom('jobs')
     .select((select) => select.fn.countAll().as('count'))
@@ -46,10 +46,10 @@ const executing = prepared((db, { kind, teamId }: { kind: string; teamId: string
     .where('status', '=', 'running'),
 );
 
-const roomOf = async (db: Queries, teamId: string): Promise<number> =>
+const capacityOf = async (db: Queries, teamId: string): Promise<number> =>
   (await concurrency.first(db, { teamId }))?.max_concurrent_runs ?? defaultPlan.maxConcurrentRuns;
 
-const concurrency = prepared((db, { teamId }: { teamId: string }) =>
+const concurrency = preparedQuery((db, { teamId }: { teamId: string }) =>
   db.selectFrom('plans').select('max_concurrent_runs').where('team_id', '=', teamId),
 );
 
@@ -57,7 +57,7 @@ const concurrency = prepared((db, { teamId }: { teamId: string }) =>
 const nextInLine = (db: Queries, kind: string, now: number): Promise<{ id: string; epoch: number; lane: string } | undefined> =>
   inLine.first(db, { kind, now });
 
-const inLine = prepared((db, { kind, now }: { kind: string; now: number }) => {
+const inLine = preparedQuery((db, { kind, now }: { kind: string; now: number }) => {
   const first = (where: ExpressionBuilder<Database, 'teams'>) =>
     where
       .selectFrom('jobs as waiting')

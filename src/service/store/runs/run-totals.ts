@@ -4,12 +4,12 @@
  */
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
-import { namesOf, prepared } from '../database/prepared.ts';
+import { namesOf, preparedQuery } from '../database/prepared.ts';
 import type { RunRow } from '../database/schema.ts';
 
-type Counted = Pick<RunRow, 'team_id' | 'agent_id' | 'source'> & { status: RunStatus };
+type RunGroup = Pick<RunRow, 'team_id' | 'agent_id' | 'source'> & { status: RunStatus };
 
-const add = prepared((db, row: Counted & { runs: number }) =>
+const add = preparedQuery((db, row: RunGroup & { runs: number }) =>
   db
     .insertInto('run_totals')
     .values({ team_id: row.team_id, agent_id: row.agent_id, source: row.source, status: row.status, runs: row.runs })
@@ -19,12 +19,12 @@ const add = prepared((db, row: Counted & { runs: number }) =>
 );
 
 /** Counts new runs, or with a negative number removed ones. Call it in the transaction of the change. */
-export async function addToTotals(trx: Queries, { team_id, agent_id, source, status }: Counted, runs: number): Promise<void> {
+export async function addToTotals(trx: Queries, { team_id, agent_id, source, status }: RunGroup, runs: number): Promise<void> {
   await add.change(trx, { team_id, agent_id, source, status, runs });
 }
 
 /** Counts a run whose status has changed. Call it in the transaction of the change. */
-export async function moveInTotals(trx: Queries, run: Counted, from: RunStatus): Promise<void> {
+export async function moveInTotals(trx: Queries, run: RunGroup, from: RunStatus): Promise<void> {
   if (from === run.status) return;
   await addToTotals(trx, { ...run, status: from }, -1);
   await addToTotals(trx, run, 1);
@@ -41,7 +41,7 @@ export async function sumTotals(
   return sum;
 }
 
-const totals = prepared(
+const totals = preparedQuery(
   (db, { teamId, agentId, source }: { teamId: string; agentId: string | undefined; source: string | undefined }, values) => {
     let query = db.selectFrom('run_totals').where('team_id', '=', teamId);
     if (values.agentId !== undefined) query = query.where('agent_id', '=', agentId as string);
@@ -56,7 +56,7 @@ export async function totalsOfTeam(db: Queries, teamId: string): Promise<string>
   return JSON.stringify(await ofTeam.all(db, { teamId }));
 }
 
-const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
+const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) =>
   db
     .selectFrom('run_totals')
     .select(['agent_id', 'status', 'source', 'runs'])

@@ -2,7 +2,7 @@
 import type { Updateable } from 'kysely';
 import type { RunStatus } from '../../../interface/types.ts';
 import type { Queries } from '../database/database.ts';
-import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
 import type { RunRow, RunsTable } from '../database/schema.ts';
 import { asStored } from '../database/stored-values.ts';
 import { addToTotals, moveInTotals } from './run-totals.ts';
@@ -21,7 +21,7 @@ export async function nextRunNumber(db: Queries, teamId: string): Promise<number
   return Math.max(Number(last ?? 0), Number(removed)) + 1;
 }
 
-const lastNumber = prepared((db, { teamId }: { teamId: string }) =>
+const lastNumber = preparedQuery((db, { teamId }: { teamId: string }) =>
   db
     .selectFrom('teams')
     .select((select) => [
@@ -35,31 +35,31 @@ const lastNumber = prepared((db, { teamId }: { teamId: string }) =>
     .where('id', '=', teamId),
 );
 
-const inserted = prepared(
+const insertQuery = preparedQuery(
   (db, run: RunRow, values) => db.insertInto('runs').values(columnsOf(run, values)),
   (run) => namesOf(run).join(),
 );
 
 /** Call it in a transaction. */
 export async function insertRun(trx: Queries, run: RunRow): Promise<RunRow> {
-  await inserted.change(trx, run);
+  await insertQuery.change(trx, run);
   await addToTotals(trx, run, 1);
   return asStored(run);
 }
 
-const byId = prepared((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));
+const byId = preparedQuery((db, { id }: { id: string }) => db.selectFrom('runs').selectAll().where('id', '=', id));
 
 export const runById = (db: Queries, id: string): Promise<RunRow | undefined> => byId.first(db, { id });
 
-const ofTeam = prepared((db, { id, teamId }: { id: string; teamId: string }) =>
+const ofTeam = preparedQuery((db, { id, teamId }: { id: string; teamId: string }) =>
   db.selectFrom('runs').selectAll().where('id', '=', id).where('team_id', '=', teamId),
 );
 
 export const findRun = (db: Queries, teamId: string, id: string): Promise<RunRow | undefined> => ofTeam.first(db, { id, teamId });
 
-const statusOf = prepared((db, { id }: { id: string }) => db.selectFrom('runs').select('status').where('id', '=', id));
+const statusOf = preparedQuery((db, { id }: { id: string }) => db.selectFrom('runs').select('status').where('id', '=', id));
 
-const changed = prepared(
+const changeQuery = preparedQuery(
   (db, parameters: Updateable<RunsTable> & { changedId: string; from: RunStatus }, { changedId: _, from: __, ...columns }) =>
     db
       .updateTable('runs')
@@ -83,7 +83,7 @@ export async function changeRun(
   for (;;) {
     const before = (await statusOf.first(trx, { id }))?.status;
     if (before === undefined || !from.includes(before)) return undefined;
-    const row = await changed.first(trx, { ...changes, changedId: id, from: before });
+    const row = await changeQuery.first(trx, { ...changes, changedId: id, from: before });
     // Otherwise another node was faster, and the run has a different status now.
     if (row === undefined) continue;
     await moveInTotals(trx, row, before);

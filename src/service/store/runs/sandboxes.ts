@@ -1,14 +1,14 @@
 /** Sandboxes. Their files are in the data directory. */
 import type { Insertable, SelectQueryBuilder } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { columnsOf, namesOf, prepared } from '../database/prepared.ts';
+import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
 import type { Database, SandboxesTable, SandboxRow } from '../database/schema.ts';
 
 export async function insertSandbox(db: Queries, sandbox: Insertable<SandboxesTable>): Promise<void> {
-  await inserted.change(db, sandbox);
+  await insertQuery.change(db, sandbox);
 }
 
-const inserted = prepared(
+const insertQuery = preparedQuery(
   (db, sandbox: Insertable<SandboxesTable>, values) => db.insertInto('sandboxes').values(columnsOf(sandbox, values)),
   (sandbox) => namesOf(sandbox).join(),
 );
@@ -48,7 +48,7 @@ export async function expiryOf(db: Queries, id: string): Promise<number | undefi
 
 /** Sandboxes whose runs all ended at this time (ISO 8601) or before. */
 export async function endedSandboxes(db: Queries, before: string, limit: number): Promise<string[]> {
-  const rows = await ended(db.selectFrom('sandboxes').select('sandboxes.id'), before).limit(limit).execute();
+  const rows = await withoutActiveRuns(db.selectFrom('sandboxes').select('sandboxes.id'), before).limit(limit).execute();
   return rows.map((row) => row.id);
 }
 
@@ -58,7 +58,7 @@ export async function removeEndedSandbox(trx: Queries, id: string, before: strin
     .updateTable('sandboxes')
     .set({ removed_at: now })
     .where('id', '=', id)
-    .where('id', 'in', (where) => ended(where.selectFrom('sandboxes').select('sandboxes.id'), before))
+    .where('id', 'in', (where) => withoutActiveRuns(where.selectFrom('sandboxes').select('sandboxes.id'), before))
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
 }
@@ -82,15 +82,15 @@ export async function firstEnd(db: Queries): Promise<string | undefined> {
 
 /** A run that continues has a sandbox, even if it is empty. */
 export async function reviveSandbox(trx: Queries, id: string): Promise<void> {
-  await revived.change(trx, { id });
+  await reviveQuery.change(trx, { id });
 }
 
-const revived = prepared((db, { id }: { id: string }) =>
+const reviveQuery = preparedQuery((db, { id }: { id: string }) =>
   db.updateTable('sandboxes').set({ removed_at: null }).where('id', '=', id).where('removed_at', 'is not', null),
 );
 
 /** Restricts a query to sandboxes that runs have used and that have no active runs. */
-const ended = <Row>(query: SelectQueryBuilder<Database, 'sandboxes', Row>, before: string) =>
+const withoutActiveRuns = <Row>(query: SelectQueryBuilder<Database, 'sandboxes', Row>, before: string) =>
   query
     .where('sandboxes.removed_at', 'is', null)
     .where('sandboxes.expires_at', 'is', null)

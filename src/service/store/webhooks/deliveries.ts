@@ -31,16 +31,16 @@ export async function insertDeliveries(db: Queries, teamId: string, deliveries: 
 export async function dueDeliveries(
   db: Queries,
   endpoint: string,
-  by: { now: number; except: string[]; limit: number },
+  options: { now: number; except: string[]; limit: number },
 ): Promise<DeliveryRow[]> {
   let query = db
     .selectFrom('deliveries')
     .selectAll()
     .where('endpoint', '=', endpoint)
     .where('status', '=', 'pending')
-    .where('next_attempt_at', '<=', by.now);
-  if (by.except.length > 0) query = query.where('id', 'not in', by.except);
-  return query.orderBy('next_attempt_at').orderBy('seq').limit(by.limit).execute();
+    .where('next_attempt_at', '<=', options.now);
+  if (options.except.length > 0) query = query.where('id', 'not in', options.except);
+  return query.orderBy('next_attempt_at').orderBy('seq').limit(options.limit).execute();
 }
 
 /** When the next delivery to an endpoint is due, in milliseconds. */
@@ -120,14 +120,14 @@ export async function listDeliveryRows(
   filter: DeliveryFilter,
   page: { limit: number; offset: number },
 ): Promise<{ rows: DeliveryRow[]; total: number }> {
-  const rows = await filtered(db, filter).selectAll().orderBy('seq', 'desc').limit(page.limit).offset(page.offset).execute();
-  const { total } = await filtered(db, filter)
+  const rows = await filteredDeliveries(db, filter).selectAll().orderBy('seq', 'desc').limit(page.limit).offset(page.offset).execute();
+  const { total } = await filteredDeliveries(db, filter)
     .select((select) => select.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return { rows, total: Number(total) };
 }
 
-function filtered(db: Queries, { teamId, subscriptionId, runId, kind, status }: DeliveryFilter) {
+function filteredDeliveries(db: Queries, { teamId, subscriptionId, runId, kind, status }: DeliveryFilter) {
   let query = db.selectFrom('deliveries').where('team_id', '=', teamId);
   if (subscriptionId !== undefined) query = query.where('subscription_id', '=', subscriptionId);
   if (runId !== undefined) query = query.where('run_id', '=', runId);

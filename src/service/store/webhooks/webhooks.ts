@@ -1,7 +1,7 @@
 /** Webhook subscriptions, and the secrets that sign their deliveries. */
 import type { Insertable, Updateable } from 'kysely';
 import type { Queries } from '../database/database.ts';
-import { prepared } from '../database/prepared.ts';
+import { preparedQuery } from '../database/prepared.ts';
 import type { WebhookRow, WebhookSecretRow, WebhookSecretsTable, WebhookSubscriptionsTable } from '../database/schema.ts';
 
 export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubscriptionsTable>): Promise<WebhookRow> {
@@ -11,7 +11,7 @@ export async function insertWebhook(db: Queries, webhook: Insertable<WebhookSubs
 /** Oldest first, excluding deleted ones. */
 export const listWebhookRows = (db: Queries, teamId: string): Promise<WebhookRow[]> => ofTeam.all(db, { teamId });
 
-const ofTeam = prepared((db, { teamId }: { teamId: string }) =>
+const ofTeam = preparedQuery((db, { teamId }: { teamId: string }) =>
   db
     .selectFrom('webhook_subscriptions')
     .selectAll()

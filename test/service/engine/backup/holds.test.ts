@@ -26,17 +26,17 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await setImmediate();
 };
 
-/** Holds with a clock that stands still. Letting the database file go waits for `letGo`, if it is set. */
+/** Holds with a clock that stands still. Letting the database file go waits for `release`, if it is set. */
 function timed() {
   const clock = new ManualClock();
   const logged: string[] = [];
-  const file = { isHeld: false, letGo: undefined as (() => Promise<void>) | undefined };
+  const file = { isHeld: false, release: undefined as (() => Promise<void>) | undefined };
   const copies = {
     hold: async () => {
       file.isHeld = true;
     },
-    letGo: async () => {
-      await file.letGo?.();
+    release: async () => {
+      await file.release?.();
       file.isHeld = false;
     },
   };
@@ -131,7 +131,7 @@ describe('a backup hold', () => {
   it('of files that was released once lets the database go once', async () => {
     const { holds, file } = timed();
     let calls = 0;
-    file.letGo = async () => void calls++;
+    file.release = async () => void calls++;
     const { id } = await holds.take();
     await holds.prolong(id, 'files');
     await holds.prolong(id, 'files');
@@ -142,7 +142,7 @@ describe('a backup hold', () => {
   it('ends only when the database has been let go', async () => {
     const { holds, file, open } = timed();
     const [letGo, { id }] = [new Signal(), await holds.take()];
-    file.letGo = () => letGo.opened;
+    file.release = () => letGo.opened;
     const prolonged = holds.prolong(id, 'files');
     let isReleased = false;
     const released = holds.release(id).then(() => {
@@ -158,10 +158,10 @@ describe('a backup hold', () => {
   it('that cannot let the database go ends nevertheless', async () => {
     const { holds, file, open } = timed();
     const { id } = await holds.take();
-    file.letGo = () => Promise.reject(new Error('EIO'));
+    file.release = () => Promise.reject(new Error('EIO'));
     await expect(holds.release(id)).rejects.toThrow('EIO');
     expect(await open()).toEqual(['runs', 'removals']);
-    file.letGo = undefined;
+    file.release = undefined;
     await holds.take();
   });
 });
@@ -197,7 +197,7 @@ describe('a backup hold that is not extended', () => {
   it('reports that the database could not be let go', async () => {
     const { holds, file, logged, open, elapse } = timed();
     await holds.take();
-    file.letGo = () => Promise.reject(new Error('EIO'));
+    file.release = () => Promise.reject(new Error('EIO'));
     await elapse(30_000);
     expect(logged.at(-1)).toBe('error: a backup could not be ended');
     expect(await open()).toEqual(['runs', 'removals']);

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scriptBuilder } from '../../../../src/service/runtimes/script/builder/builder.ts';
-import { understood } from '../../../../src/service/runtimes/script/builder/help.ts';
+import { grammarLines } from '../../../../src/service/runtimes/script/builder/help.ts';
 import { parseProcedure } from '../../../../src/service/runtimes/script/parse.ts';
 import { renderDiff } from '../../../../src/terminal/diff.ts';
 
@@ -310,7 +310,7 @@ describe('a failure', () => {
       status: 'failed',
       error: expect.stringContaining('Not understood: "remvoe step 2". Did you mean "remove"?'),
     });
-    if (outcome.status === 'failed') for (const line of understood) expect(outcome.error).toContain(`\n- ${line}`);
+    if (outcome.status === 'failed') for (const line of grammarLines) expect(outcome.error).toContain(`\n- ${line}`);
   });
 
   it.each<[string, string]>([

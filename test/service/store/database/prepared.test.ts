@@ -1,6 +1,6 @@
 import { NoResultError, type Updateable } from 'kysely';
 import { expect, it } from 'vitest';
-import { columnsOf, namesOf, prepared } from '../../../../src/service/store/database/prepared.ts';
+import { columnsOf, namesOf, preparedQuery } from '../../../../src/service/store/database/prepared.ts';
 import type { Database } from '../../../../src/service/store/database/schema.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
@@ -14,7 +14,7 @@ async function opened() {
 it('a prepared query is built once, and executed with new values each time', async () => {
   const db = await opened();
   let built = 0;
-  const insert = prepared((db, { name, value }: { name: string; value: string }) => {
+  const insert = preparedQuery((db, { name, value }: { name: string; value: string }) => {
     built += 1;
     return db.insertInto('settings').values({ name, value });
   });
@@ -31,7 +31,7 @@ it('a prepared query is built once, and executed with new values each time', asy
 it('a prepared query contains its constant values, and has a plan for each shape', async () => {
   const db = await opened();
   const shapes: string[] = [];
-  const find = prepared(
+  const find = preparedQuery(
     (db, parameters: { name?: string | undefined; value?: string | undefined }, values) => {
       shapes.push(namesOf(values).join());
       let query = db.selectFrom('settings').select(['name', 'value']).where('name', '!=', 'url_signing_key');
@@ -56,7 +56,7 @@ it('a prepared query contains its constant values, and has a plan for each shape
 
 it('columns without a value are not changed', async () => {
   const db = await opened();
-  const change = prepared(
+  const change = preparedQuery(
     (db, parameters: { of: string; name?: string; value?: string | undefined }, { of: _, ...columns }) =>
       db.updateTable('settings').set(columnsOf<Updateable<Database['settings']>>(parameters, columns)).where('name', '=', parameters.of),
     (values) => namesOf(values).join(),

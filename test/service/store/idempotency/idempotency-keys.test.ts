@@ -35,7 +35,7 @@ async function opened(bounds?: { records: number; bytes: number }) {
   const keys = new LocalIdempotencyKeys({ store, clock, bounds });
   /** Executes a request whose answer is its verdict. */
   const once = (given: Partial<KeyedRequest>, execute: (unit: UnitOfWork) => Promise<Verdict>) =>
-    keys.once({ ...request, ...given }, execute, (verdict) => verdict);
+    keys.executeOnce({ ...request, ...given }, execute, (verdict) => verdict);
   return { once, store, commits, disk, clock };
 }
 

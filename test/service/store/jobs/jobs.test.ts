@@ -70,8 +70,8 @@ describe('a job', () => {
     await revokeJob(db, 'other', 's');
     await claimed(db, 10);
     expect(Object.fromEntries(await firstDueTimes(db, ['k', 'other']))).toEqual({
-      k: { queued: 20, leaseEnd: 110 },
-      other: { queued: undefined, leaseEnd: undefined },
+      k: { queuedDueAt: 20, leaseEnd: 110 },
+      other: { queuedDueAt: undefined, leaseEnd: undefined },
     });
   });
 
@@ -117,20 +117,20 @@ describe('a job', () => {
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
     await claimJob(db, 'k', by(0));
     expect(await reclaimJobs(db, 5)).toBe(1);
-    expect(await claimJob(db, 'k', { ...by(5), owner: 'next' })).toMatchObject({ interrupted: true });
+    expect(await claimJob(db, 'k', { ...by(5), owner: 'next' })).toMatchObject({ wasInterrupted: true });
   });
 
   it('reports whether a process ended in the middle of it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
     const first = await claimJob(db, 'k', by(0));
-    expect(first).toMatchObject({ interrupted: false });
+    expect(first).toMatchObject({ wasInterrupted: false });
     // Claimed again by the same process, after a pause.
     const own = await claimJob(db, 'k', by(1_000_000));
-    expect(own).toMatchObject({ interrupted: false });
+    expect(own).toMatchObject({ wasInterrupted: false });
     await yieldJob(db, own as JobRow, 1_000_000);
-    expect(await claimJob(db, 'k', { ...by(1_000_000), owner: 'next' })).toMatchObject({ interrupted: false });
-    expect(await claimJob(db, 'k', { ...by(2_000_000), owner: 'third' })).toMatchObject({ interrupted: true });
+    expect(await claimJob(db, 'k', { ...by(1_000_000), owner: 'next' })).toMatchObject({ wasInterrupted: false });
+    expect(await claimJob(db, 'k', { ...by(2_000_000), owner: 'third' })).toMatchObject({ wasInterrupted: true });
   });
 });
 

@@ -1,6 +1,6 @@
 /** Carries out one command on a draft and describes what it changed. */
 import { isMap, isScalar, isSeq, YAMLMap } from 'yaml';
-import { Refused } from '../../../words/outcome.ts';
+import { RefusalError } from '../../../words/outcome.ts';
 import { idPattern, stepKinds } from '../schema.ts';
 import type { Path } from '../source.ts';
 import type { Command, Place } from './commands.ts';
@@ -35,20 +35,20 @@ export function applyCommand(search: Search, command: Command): string[] {
       return [change];
     }
     case 'swap': {
-      const [one, other] = command.steps.map((reference) => findStep(search, reference)) as [never, never];
-      const [a, b] = [draft.steps.indexOf(one), draft.steps.indexOf(other)];
-      [draft.steps[a], draft.steps[b]] = [other, one];
-      return [`Swapped ${stepLabel(draft, one)} and ${stepLabel(draft, other)}`];
+      const [first, second] = command.steps.map((reference) => findStep(search, reference)) as [never, never];
+      const [a, b] = [draft.steps.indexOf(first), draft.steps.indexOf(second)];
+      [draft.steps[a], draft.steps[b]] = [second, first];
+      return [`Swapped ${stepLabel(draft, first)} and ${stepLabel(draft, second)}`];
     }
     case 'replace step': {
       const step = findStep(search, command.step);
-      const replaced = stepLabel(draft, step);
-      const other = command.with;
-      const made = other instanceof YAMLMap ? other : other && makeStep(search, other);
-      if (made === undefined) return [];
-      const scratch = made instanceof YAMLMap ? made : nodeOf(search, made);
+      const oldLabel = stepLabel(draft, step);
+      const replacement = command.with;
+      const newStep = replacement instanceof YAMLMap ? replacement : replacement && makeStep(search, replacement);
+      if (newStep === undefined) return [];
+      const scratch = newStep instanceof YAMLMap ? newStep : nodeOf(search, newStep);
       draft.replace(step, scratch);
-      return [`Replaced ${replaced} with ${stepLabel(draft, step)}`];
+      return [`Replaced ${oldLabel} with ${stepLabel(draft, step)}`];
     }
     case 'replace text':
       return replaceText(search, command);
@@ -57,7 +57,7 @@ export function applyCommand(search: Search, command: Command): string[] {
     case 'unset': {
       const step = findStep(search, command.step);
       const path = keyOf(search, step, command.key);
-      if (!draft.unset(step, path)) throw new Refused(`${stepLabel(draft, step)} has no ${command.key} to remove.`);
+      if (!draft.unset(step, path)) throw new RefusalError(`${stepLabel(draft, step)} has no ${command.key} to remove.`);
       return [`Removed ${command.key} from ${stepLabel(draft, step)}`];
     }
     case 'add option':
@@ -77,11 +77,11 @@ function add(search: Search, { steps, place }: Of<'add'>): string[] {
   const { draft } = search;
   // Every question is asked before anything changes.
   let index = indexOf(search, place);
-  const made = steps.map((step) => (step instanceof YAMLMap ? step : makeStep(search, step)));
-  return made.map((step) => {
-    const added = draft.insert(index, step);
+  const newSteps = steps.map((step) => (step instanceof YAMLMap ? step : makeStep(search, step)));
+  return newSteps.map((step) => {
+    const addedStep = draft.insert(index, step);
     index += 1;
-    return `Added ${stepLabel(draft, added).replace(/^New step /, 'a step ')}`;
+    return `Added ${stepLabel(draft, addedStep).replace(/^New step /, 'a step ')}`;
   });
 }
 
@@ -97,35 +97,37 @@ function indexOf(search: Search, place: Place): number {
 
 function requestedPlace({ asker, statement, draft }: Search): Place {
   const places = ['At the start', 'At the end', ...draft.steps.map((step) => `After ${stepLabel(draft, step)}`)];
-  const chosen = asker.choose(
+  const choice = asker.choose(
     statement,
     'where should it go?',
     places.map((label) => ({ label })),
   );
-  if (chosen < 2) return chosen === 0 ? 'start' : 'end';
-  const number = draft.steps[chosen - 2]?.number;
+  if (choice < 2) return choice === 0 ? 'start' : 'end';
+  const number = draft.steps[choice - 2]?.number;
   return number === undefined ? 'end' : { after: { by: 'number', number } };
 }
 
 function nodeOf({ draft }: Search, step: Record<string, unknown>): YAMLMap {
-  const added = draft.insert(draft.steps.length, step);
-  draft.remove(added);
-  return added.node;
+  const addedStep = draft.insert(draft.steps.length, step);
+  draft.remove(addedStep);
+  return addedStep.node;
 }
 
-function replaceText(search: Search, { from, to, in: where }: Of<'replace text'>): string[] {
+function replaceText(search: Search, { from, to, in: references }: Of<'replace text'>): string[] {
   const { draft, asker, statement } = search;
-  const steps = where === undefined ? draft.steps : findSteps(search, where);
-  const places = where === undefined ? 'in the procedure' : 'there';
+  const steps = references === undefined ? draft.steps : findSteps(search, references);
+  const places = references === undefined ? 'in the procedure' : 'there';
   const appears = (text: string): boolean =>
     text !== '' &&
     (steps.some((step) => draft.textsOf(step).some((value) => value.includes(text))) ||
-      (where === undefined && (draft.description ?? '').includes(text)));
-  const found = appears(from) ? from : asker.text(statement, `"${from}" does not appear ${places}. Which text should be replaced?`, false);
-  if (!appears(found)) throw new Refused(`"${found}" does not appear ${places}.`);
-  const next = to ?? asker.text(statement, `what should "${found}" be replaced with?`);
-  const count = draft.rewrite((text) => text.replaceAll(found, () => next), steps, where === undefined);
-  return [`Replaced "${found}" with "${next}" in ${count === 1 ? 'one text' : `${count} texts`}`];
+      (references === undefined && (draft.description ?? '').includes(text)));
+  const searchText = appears(from)
+    ? from
+    : asker.text(statement, `"${from}" does not appear ${places}. Which text should be replaced?`, false);
+  if (!appears(searchText)) throw new RefusalError(`"${searchText}" does not appear ${places}.`);
+  const next = to ?? asker.text(statement, `what should "${searchText}" be replaced with?`);
+  const count = draft.rewrite((text) => text.replaceAll(searchText, () => next), steps, references === undefined);
+  return [`Replaced "${searchText}" with "${next}" in ${count === 1 ? 'one text' : `${count} texts`}`];
 }
 
 function set(search: Search, { step: reference, key, value }: Of<'set'>): string[] {
@@ -144,24 +146,24 @@ function set(search: Search, { step: reference, key, value }: Of<'set'>): string
 function keyOf(search: Search, step: Parameters<typeof stepLabel>[1], key: string): Path {
   const { draft, asker, statement } = search;
   const kind = draft.kindOf(step);
-  if (kind === undefined) throw new Refused(`${stepLabel(draft, step)} is of an unknown kind.`);
+  if (kind === undefined) throw new RefusalError(`${stepLabel(draft, step)} is of an unknown kind.`);
   const path = pathOf(kind, key);
   if (path !== undefined) return path;
   const keys = [...keysOf(kind), 'if'];
-  const chosen = asker.choose(
+  const choice = asker.choose(
     statement,
     `${stepLabel(draft, step)} has no "${key}". Which key do you mean?`,
     keys.map((label) => ({ label })),
   );
-  return pathOf(kind, keys[chosen] as string) as Path;
+  return pathOf(kind, keys[choice] as string) as Path;
 }
 
-function changeOptions(search: Search, { do: what, option, step: reference }: Of<'add option' | 'remove option'>): string[] {
+function changeOptions(search: Search, { do: action, option, step: reference }: Of<'add option' | 'remove option'>): string[] {
   const { draft } = search;
   const step = findStep(search, reference);
   const options: unknown = step.node.getIn(['ask', 'questions', 0, 'options'], true);
-  if (what === 'add option') {
-    if (draft.kindOf(step) !== 'ask') throw new Refused(`${stepLabel(draft, step)} is not a question, so it has no options.`);
+  if (action === 'add option') {
+    if (draft.kindOf(step) !== 'ask') throw new RefusalError(`${stepLabel(draft, step)} is not a question, so it has no options.`);
     if (isSeq(options)) {
       const before = options.items.at(-1);
       options.add(Object.assign(new YAMLMap(), { flow: isMap(before) ? before.flow === true : true }));
@@ -171,7 +173,7 @@ function changeOptions(search: Search, { do: what, option, step: reference }: Of
   }
   const items = isSeq(options) ? options.items : [];
   const index = items.findIndex((item) => isMap(item) && item.get('label') === option);
-  if (index < 0) throw new Refused(`${stepLabel(draft, step)} has no option "${option}".`);
+  if (index < 0) throw new RefusalError(`${stepLabel(draft, step)} has no option "${option}".`);
   draft.unset(step, ['ask', 'questions', 0, 'options', index]);
   return [`Removed the option "${option}" from ${stepLabel(draft, step)}`];
 }
@@ -185,11 +187,11 @@ function rename(search: Search, { step: reference, id }: Of<'rename'>): string[]
 /** Changes the ID of a step, and every template and condition that refers to it. */
 function changeId({ draft }: Search, step: Parameters<typeof stepLabel>[1], id: string): string[] {
   if (!new RegExp(idPattern).test(id))
-    throw new Refused(`"${id}" is not a valid ID: an ID starts with a letter, followed by letters, digits, and underscores.`);
+    throw new RefusalError(`"${id}" is not a valid ID: an ID starts with a letter, followed by letters, digits, and underscores.`);
   const kind = stepKinds.find((word) => step.node.has(word));
   const before = draft.idOf(step);
   const payload: unknown = kind === undefined ? undefined : step.node.get(kind, true);
-  if (kind === undefined || !isMap(payload)) throw new Refused(`${stepLabel(draft, step)} cannot have an ID.`);
+  if (kind === undefined || !isMap(payload)) throw new RefusalError(`${stepLabel(draft, step)} cannot have an ID.`);
   if (before === undefined) payload.items.unshift(...idPair(id));
   else {
     draft.set(step, [kind, 'id'], id);

@@ -8,7 +8,7 @@ import type { Statement } from '../../../words/statements.ts';
 const leaveOut = 'Leave it out';
 
 /** The person has dropped this part of the request. */
-export class LeftOut extends Error {}
+export class PartDropped extends Error {}
 
 export class StatementAsker {
   readonly #asker: Asker;
@@ -21,26 +21,26 @@ export class StatementAsker {
   }
 
   /** The index of the chosen option. @throws Open, LeftOut */
-  choose(statement: Statement, why: string, options: readonly { label: string; description?: string }[]): number {
+  choose(statement: Statement, reason: string, options: readonly { label: string; description?: string }[]): number {
     const choices = [
       ...options.map((option, index) => ({ ...option, value: index })),
       { label: leaveOut, description: 'Continue without this part of the request', value: undefined },
     ];
     // The options are steps, which earlier parts of the request can change.
-    const chosen = this.#asker.choose(this.#question(statement, why), choices, false);
-    if (chosen === undefined) throw new LeftOut();
-    return chosen;
+    const choice = this.#asker.choose(this.#question(statement, reason), choices, false);
+    if (choice === undefined) throw new PartDropped();
+    return choice;
   }
 
   /** A text. @throws Open, LeftOut */
-  text(statement: Statement, why: string, certain = true): string {
-    const answer = this.#asker.answer(this.#question(statement, `${why} (or: ${leaveOut.toLowerCase()})`), certain);
-    if (isSameAnswer(leaveOut, answer)) throw new LeftOut();
+  text(statement: Statement, reason: string, isCertain = true): string {
+    const answer = this.#asker.answer(this.#question(statement, `${reason} (or: ${leaveOut.toLowerCase()})`), isCertain);
+    if (isSameAnswer(leaveOut, answer)) throw new PartDropped();
     return answer;
   }
 
-  #question({ text }: Statement, why: string): HumanQuestion {
+  #question({ text }: Statement, reason: string): HumanQuestion {
     const part = shorten(text.replaceAll(/\s+/g, ' '), 80);
-    return { question: `Request ${this.#number}, "${part}": ${why}`, header: `Request ${this.#number}` };
+    return { question: `Request ${this.#number}, "${part}": ${reason}`, header: `Request ${this.#number}` };
   }
 }

@@ -5,13 +5,13 @@
  */
 import type { HumanQuestion } from '../../../../interface/types.ts';
 import { ServiceError } from '../../../errors.ts';
-import { Asker, Open } from '../../../words/asking.ts';
-import { limitParts, Refused, unfinished } from '../../../words/outcome.ts';
+import { Asker, OpenQuestion } from '../../../words/asking.ts';
+import { limitParts, RefusalError, unfinishedOutcome } from '../../../words/outcome.ts';
 import type { Builder, BuildOutcome, BuildRequest } from '../../runtime.ts';
 import { parseProcedure } from '../parse.ts';
 import type { Procedure } from '../schema.ts';
 import { applyCommand } from './apply.ts';
-import { LeftOut, StatementAsker } from './asking.ts';
+import { PartDropped, StatementAsker } from './asking.ts';
 import { readCommand } from './commands.ts';
 import { Draft } from './draft.ts';
 import { nothingUnderstood } from './help.ts';
@@ -29,7 +29,7 @@ export const scriptBuilder: Builder = {
       await enter('understanding');
       const statements = readStatements(request.prompt);
       limitParts('request', statements, maxStatements);
-      if (!statements.some(readCommand)) throw new Refused(nothingUnderstood(statements));
+      if (!statements.some(readCommand)) throw new RefusalError(nothingUnderstood(statements));
       await enter('editing');
       const work = new Work(request);
       for (const [index, statement] of statements.entries()) work.carryOut(statement, index + 1);
@@ -37,7 +37,7 @@ export const scriptBuilder: Builder = {
       await enter('checking');
       return work.propose();
     } catch (error) {
-      return unfinished(error);
+      return unfinishedOutcome(error);
     }
   },
 };
@@ -61,26 +61,26 @@ class Work {
     try {
       this.#apply(statement, new StatementAsker(this.#asker, number));
     } catch (thrown) {
-      if (thrown instanceof LeftOut) return;
-      if (!(thrown instanceof Open)) throw thrown;
+      if (thrown instanceof PartDropped) return;
+      if (!(thrown instanceof OpenQuestion)) throw thrown;
       // A question that depends on an earlier part waits until that part is settled.
-      if (thrown.certain || this.questions.length === 0) this.questions.push(thrown.question);
+      if (thrown.isCertain || this.questions.length === 0) this.questions.push(thrown.question);
     }
   }
 
   #apply(statement: BuilderStatement, asker: StatementAsker): void {
     const command = readCommand(statement);
     if (command === undefined) {
-      const rephrased = readStatements(asker.text(statement, 'this was not understood. How would you rephrase it?'));
-      if (rephrased.length === 0 || !rephrased.every(readCommand)) throw new Refused(nothingUnderstood(rephrased));
-      for (const part of rephrased) this.#apply(part, asker);
+      const newStatements = readStatements(asker.text(statement, 'this was not understood. How would you rephrase it?'));
+      if (newStatements.length === 0 || !newStatements.every(readCommand)) throw new RefusalError(nothingUnderstood(newStatements));
+      for (const part of newStatements) this.#apply(part, asker);
       return;
     }
     try {
       this.#changes.push(...applyCommand({ draft: this.#draft, statement, asker }, command));
     } catch (error) {
       // The answers to questions of earlier parts might still make it possible.
-      if (!(error instanceof Refused) || this.questions.length === 0) throw error;
+      if (!(error instanceof RefusalError) || this.questions.length === 0) throw error;
       return;
     }
     if (command.do === 'schedule') this.#schedules.push(command.schedule);
@@ -89,9 +89,9 @@ class Work {
   propose(): BuildOutcome {
     const { procedure: before } = this.#request;
     const procedure = this.#draft.toText();
-    if (procedure === before && this.#schedules.length === 0) throw new Refused('The request would not change the procedure.');
+    if (procedure === before && this.#schedules.length === 0) throw new RefusalError('The request would not change the procedure.');
     const after = checked(procedure);
-    const setup = setupChanges(before === null ? undefined : readable(before), after, this.#request, this.#schedules);
+    const setup = setupChanges(before === null ? undefined : parseOrUndefined(before), after, this.#request, this.#schedules);
     return { status: 'proposed', procedure, changes: this.#changes, setupChanges: setup, scheduleSuggested: this.#schedules.length > 0 };
   }
 }
@@ -106,14 +106,14 @@ function checked(procedure: string): Procedure {
     const problems = (error.details ?? [])
       .slice(0, maxProblems)
       .map(({ message, line }) => `- ${message} (in: ${lines[(line ?? 1) - 1]?.trim()})`);
-    throw new Refused(
+    throw new RefusalError(
       ['The changed procedure would not be valid:', ...problems, 'Describe in the request how to change these parts as well.'].join('\n'),
     );
   }
 }
 
 /** Undefined for a procedure that was valid only for another version. */
-function readable(text: string): Procedure | undefined {
+function parseOrUndefined(text: string): Procedure | undefined {
   try {
     return parseProcedure(text);
   } catch {

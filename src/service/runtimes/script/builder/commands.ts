@@ -25,7 +25,7 @@ export type Command =
   | { do: 'describe'; text: string | undefined }
   | { do: 'schedule'; schedule: Schedule };
 
-type Reader = (found: RegExpExecArray, statement: BuilderStatement) => Command | undefined;
+type Reader = (match: RegExpExecArray, statement: BuilderStatement) => Command | undefined;
 
 const value = `(?:\\s+(?:to|as|=|with)\\s+(.+))?`;
 const keyWord = '([a-z][a-z_ ]*?)';
@@ -39,62 +39,84 @@ const forms: readonly (readonly [RegExp, Reader])[] = [
     new RegExp(
       `^(?:set|change|update|make)\\s+(?:the\\s+)?(?:procedure(?:'s)?\\s+)?description(?:\\s+of (?:the|this) procedure)?${value}$`,
     ),
-    (found, s) => ({ do: 'describe', text: textOf(found[1], s) }),
+    (match, statement) => ({ do: 'describe', text: textOf(match[1], statement) }),
   ],
-  [/^describe (?:it|the procedure|this procedure|this) as\s+(.+)$/, (found, s) => ({ do: 'describe', text: textOf(found[1], s) })],
+  [
+    /^describe (?:it|the procedure|this procedure|this) as\s+(.+)$/,
+    (match, statement) => ({ do: 'describe', text: textOf(match[1], statement) }),
+  ],
   [
     new RegExp(`^(?:remove|delete|drop)\\s+(?:the\\s+)?option\\s+(${markPattern}|[^\\s]+)\\s+(?:from|of|in)\\s+(.+)$`),
-    (found, s) => ({ do: 'remove option', option: originalText(s, found[1] as string), step: step(found[3], s) }),
+    (match, statement) => ({ do: 'remove option', option: originalText(statement, match[1] as string), step: step(match[3], statement) }),
   ],
   [
     new RegExp(`^(?:add|append)\\s+(?:the\\s+|an\\s+)?option\\s+(${markPattern}|[^\\s]+)\\s+(?:to|in)\\s+(.+)$`),
-    (found, s) => ({ do: 'add option', option: originalText(s, found[1] as string), step: step(found[3], s) }),
+    (match, statement) => ({ do: 'add option', option: originalText(statement, match[1] as string), step: step(match[3], statement) }),
   ],
   [
     new RegExp(`^(?:remove|delete|drop|unset|clear)\\s+(?:the\\s+)?${keyWord}\\s+(?:of|from|in)\\s+(.+)$`),
-    (found, s) => ({ do: 'unset', key: found[1] as string, step: step(found[2], s) }),
+    (match, statement) => ({ do: 'unset', key: match[1] as string, step: step(match[2], statement) }),
   ],
-  [/^always (?:do|run|execute)\s+(.+)$/, (found, s) => ({ do: 'unset', key: 'condition', step: step(found[1], s) })],
-  [/^(?:remove|delete|drop|cut|take out)\s+(.+)$/, (found, s) => ({ do: 'remove', steps: readReferences(found[1] as string, s) })],
+  [/^always (?:do|run|execute)\s+(.+)$/, (match, statement) => ({ do: 'unset', key: 'condition', step: step(match[1], statement) })],
+  [
+    /^(?:remove|delete|drop|cut|take out)\s+(.+)$/,
+    (match, statement) => ({ do: 'remove', steps: readReferences(match[1] as string, statement) }),
+  ],
   [
     /^(?:swap|exchange|switch)\s+(?:steps\s+)?(.+?)\s+(?:and|with)\s+(.+)$/,
-    (found, s) => ({ do: 'swap', steps: [step(found[1], s), step(found[2], s)] }),
+    (match, statement) => ({ do: 'swap', steps: [step(match[1], statement), step(match[2], statement)] }),
   ],
   [
     /^move\s+(.+)$/,
-    (found, s) =>
-      placed(found[1] as string, s, (rest, place) => ({ do: 'move', step: step(rest.replace(/\s+to$/, ''), s), place }), undefined),
+    (match, statement) =>
+      withPlace(
+        match[1] as string,
+        statement,
+        (remaining, place) => ({ do: 'move', step: step(remaining.replace(/\s+to$/, ''), statement), place }),
+        undefined,
+      ),
   ],
-  [/^rename\s+(.+?)(?:\s+(?:to|as|into)\s+(.+))?$/, (found, s) => ({ do: 'rename', step: step(found[1], s), id: textOf(found[2], s) })],
+  [
+    /^rename\s+(.+?)(?:\s+(?:to|as|into)\s+(.+))?$/,
+    (match, statement) => ({ do: 'rename', step: step(match[1], statement), id: textOf(match[2], statement) }),
+  ],
   [
     new RegExp(
       `^(?:replace|change)\\s+(?:the text\\s+)?(${markPattern})(?:\\s+(?:with|by|to|into)\\s+(${markPattern}))?(?:\\s+(?:in|of)\\s+(.+)|\\s+everywhere)?$`,
     ),
-    (found, s) => replaceText(found, s),
+    (match, statement) => replaceText(match, statement),
   ],
   [
     /^(?:only (?:do|run|execute)\s+(.+?)|(?:do|run|execute)\s+(.+?) only|make\s+(.+?) conditional)\s+(?:if|when|on)\s+(.+)$/,
-    (found, s) => ({ do: 'set', key: 'condition', step: step(found[1] ?? found[2] ?? found[3], s), value: textOf(found[4], s) }),
+    (match, statement) => ({
+      do: 'set',
+      key: 'condition',
+      step: step(match[1] ?? match[2] ?? match[3], statement),
+      value: textOf(match[4], statement),
+    }),
   ],
-  [/^(?:replace|change|turn)\s+(.+?)\s+(?:with|by|to|into)\s+(?:a step (?:that|which)\s+)?(.+)$/, (found, s) => replaceStep(found, s)],
+  [
+    /^(?:replace|change|turn)\s+(.+?)\s+(?:with|by|to|into)\s+(?:a step (?:that|which)\s+)?(.+)$/,
+    (match, statement) => replaceStep(match, statement),
+  ],
   [
     /^(?:replace|change)\s+(.+)$/,
-    (found, s) =>
-      s.yaml?.[0]
-        ? { do: 'replace step', step: step((found[1] as string).replace(/\s+(?:with|by|to)$/, ''), s), with: s.yaml[0] }
+    (match, statement) =>
+      statement.yaml?.[0]
+        ? { do: 'replace step', step: step((match[1] as string).replace(/\s+(?:with|by|to)$/, ''), statement), with: statement.yaml[0] }
         : undefined,
   ],
   [
     new RegExp(`^(?:set|change|update|make|give)\\s+(?:the\\s+)?${keyWord}\\s+(?:of|in|for|on)\\s+(.+?)${value}$`),
-    (found, s) => ({ do: 'set', key: found[1] as string, step: step(found[2], s), value: textOf(found[3], s) }),
+    (match, statement) => ({ do: 'set', key: match[1] as string, step: step(match[2], statement), value: textOf(match[3], statement) }),
   ],
   [
     new RegExp(`^(?:set|change|update|make)\\s+(.+?)'s\\s+${keyWord}${value}$`),
-    (found, s) => ({ do: 'set', key: found[2] as string, step: step(found[1], s), value: textOf(found[3], s) }),
+    (match, statement) => ({ do: 'set', key: match[2] as string, step: step(match[1], statement), value: textOf(match[3], statement) }),
   ],
   [
     /^give\s+(.+?)\s+(?:a|an|the)\s+([a-z][a-z_ ]*?)(?:\s+of)?\s+(\uE000.+|\d.+|continue|stop|fail)$/,
-    (found, s) => ({ do: 'set', key: found[2] as string, step: step(found[1], s), value: textOf(found[3], s) }),
+    (match, statement) => ({ do: 'set', key: match[2] as string, step: step(match[1], statement), value: textOf(match[3], statement) }),
   ],
 ];
 
@@ -110,25 +132,27 @@ export function readCommand(statement: BuilderStatement): Command | undefined {
   return readAdd(statement);
 }
 
-const adding = /^(?:add|insert|put|append|create|include)\b\s*/;
-const aStep = /^(?:(?:a|an|another|one|the|this|these|following)\s+)*(?:new\s+)?(?:steps?\b(?:\s+(?:that|which|to))?|(?=\uE000))?\s*:?\s*/;
+const addPattern = /^(?:add|insert|put|append|create|include)\b\s*/;
+const stepArticle =
+  /^(?:(?:a|an|another|one|the|this|these|following)\s+)*(?:new\s+)?(?:steps?\b(?:\s+(?:that|which|to))?|(?=\uE000))?\s*:?\s*/;
 
 function readAdd(statement: BuilderStatement): Command | undefined {
-  const explicit = adding.test(statement.words);
-  const front =
+  const hasVerb = addPattern.test(statement.words);
+  const leadingPlace =
     /^((?:right |directly |immediately |just )?(?:before|after|at|in)\b[^,\uE000]*(?:\uE000\d+\uE001)?[^,\uE000]*),\s*(.+)$/.exec(
       statement.words,
     );
-  const words = front ? `${front[2]} ${front[1]}` : statement.words;
-  return placed(
+  const words = leadingPlace ? `${leadingPlace[2]} ${leadingPlace[1]}` : statement.words;
+  return withPlace(
     words,
     statement,
-    (rest, place) => {
-      const description = rest
-        .replace(adding, '')
-        .replace(explicit || adding.test(rest) ? aStep : /^/, '')
+    (remaining, place) => {
+      const description = remaining
+        .replace(addPattern, '')
+        .replace(hasVerb || addPattern.test(remaining) ? stepArticle : /^/, '')
         .replace(/^(?:a|an|another)\s+/, '');
-      if (statement.yaml && (description === '' || adding.test(rest))) return { do: 'add', steps: statement.yaml, place: place ?? 'end' };
+      if (statement.yaml && (description === '' || addPattern.test(remaining)))
+        return { do: 'add', steps: statement.yaml, place: place ?? 'end' };
       const quote = quoteAt(description, statement.quotes);
       const yaml = quote?.code ? stepsIn(quote.text) : undefined;
       if (yaml) return { do: 'add', steps: yaml, place: place ?? 'end' };
@@ -146,42 +170,47 @@ const asStep = /[,\s]+(?:as|at)\s+(?:the\s+)?(?:step\s+(\d+)|(first|last)(?:\s+s
 const laterEnding = /[,\s]+(?:as|if|when|with|only|on)\s.*$/;
 
 /** Removes the place from words, wherever it appears among the endings, and passes on the rest. */
-function placed(
+function withPlace(
   words: string,
   statement: BuilderStatement,
-  make: (rest: string, place: Place | undefined) => Command | undefined,
+  make: (remaining: string, place: Place | undefined) => Command | undefined,
   fallback: Place | undefined,
 ): Command | undefined {
-  const at = atPlace.exec(words);
-  if (at) {
-    const rest = words.slice(0, at.index) + words.slice(at.index + at[0].length);
-    return make(rest, /end|bottom/.test(at[1] as string) ? 'end' : 'start');
+  const placeMatch = atPlace.exec(words);
+  if (placeMatch) {
+    const remaining = words.slice(0, placeMatch.index) + words.slice(placeMatch.index + placeMatch[0].length);
+    return make(remaining, /end|bottom/.test(placeMatch[1] as string) ? 'end' : 'start');
   }
-  const as = asStep.exec(words);
-  if (as) {
-    const place: Place = as[2] === 'first' ? 'start' : as[2] === 'last' ? 'end' : { before: { by: 'number', number: Number(as[1]) } };
-    return make(words.slice(0, as.index), place);
+  const numberMatch = asStep.exec(words);
+  if (numberMatch) {
+    const place: Place =
+      numberMatch[2] === 'first'
+        ? 'start'
+        : numberMatch[2] === 'last'
+          ? 'end'
+          : { before: { by: 'number', number: Number(numberMatch[1]) } };
+    return make(words.slice(0, numberMatch.index), place);
   }
-  const by = byStep.exec(words);
-  if (!by) return make(words, fallback);
+  const stepMatch = byStep.exec(words);
+  if (!stepMatch) return make(words, fallback);
   // `add ... after step 2 as pay`: what follows the reference belongs to the step.
-  const reference = by[2] as string;
+  const reference = stepMatch[2] as string;
   const colon = /\s*:\s*(.+)$/.exec(reference);
   const ending = colon ?? laterEnding.exec(reference);
-  const named = ending === null ? reference : reference.slice(0, ending.index);
-  const rest = words.slice(0, by.index) + (colon ? ` ${colon[1]}` : (ending?.[0] ?? ''));
-  const place = step(named, statement);
-  return make(rest, by[1] === 'before' ? { before: place } : { after: place });
+  const name = ending === null ? reference : reference.slice(0, ending.index);
+  const remaining = words.slice(0, stepMatch.index) + (colon ? ` ${colon[1]}` : (ending?.[0] ?? ''));
+  const place = step(name, statement);
+  return make(remaining, stepMatch[1] === 'before' ? { before: place } : { after: place });
 }
 
 function replaceText(match: RegExpExecArray, statement: BuilderStatement): Command | undefined {
   const from = unmask(match[1] as string, statement.quotes);
   const to = match[3] === undefined ? undefined : unmask(match[3], statement.quotes);
-  const where =
+  const references =
     match[5] === undefined || /^(?:all steps|every step|the (?:whole )?procedure|everything)$/.test(match[5])
       ? undefined
       : readReferences(match[5], statement);
-  return { do: 'replace text', from, to, in: where };
+  return { do: 'replace text', from, to, in: references };
 }
 
 function replaceStep(match: RegExpExecArray, statement: BuilderStatement): Command | undefined {
@@ -192,6 +221,6 @@ function replaceStep(match: RegExpExecArray, statement: BuilderStatement): Comma
   const words = (match[2] as string).replace(/^(?:a|an)\s+/, '');
   const quote = quoteAt(words, statement.quotes);
   const yaml = quote?.code ? stepsIn(quote.text)?.[0] : statement.yaml?.[0];
-  const other = yaml ?? readNewStep(words, statement);
-  return other && { do: 'replace step', step: target, with: other };
+  const replacement = yaml ?? readNewStep(words, statement);
+  return replacement && { do: 'replace step', step: target, with: replacement };
 }

@@ -2,7 +2,7 @@
 
 import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit, YAMLMap, YAMLSeq } from 'yaml';
 import { firstLine } from '../../../../base/values.ts';
-import { Refused } from '../../../words/outcome.ts';
+import { RefusalError } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepKinds } from '../schema.ts';
 import type { Path } from '../source.ts';
 import { joinSteps, type Layout, layoutOf, writeDocument, writeStep } from './layout.ts';
@@ -12,7 +12,7 @@ export interface DraftStep {
   readonly node: YAMLMap;
   /** Its number in the original procedure, counted from 1; undefined for a new step. */
   readonly number: number | undefined;
-  changed: boolean;
+  isChanged: boolean;
 }
 
 const emptyProcedure = 'version: 1\nsteps: []\n';
@@ -31,10 +31,10 @@ export class Draft {
     this.#text = text ?? emptyProcedure;
     this.#document = parseDocument(this.#text);
     const [problem] = this.#document.errors;
-    if (problem) throw new Refused(`The procedure is not valid YAML: ${firstLine(problem.message)}`);
+    if (problem) throw new RefusalError(`The procedure is not valid YAML: ${firstLine(problem.message)}`);
     const nodes = this.#list().items;
-    if (!nodes.every((node) => isMap(node))) throw new Refused('A step of the procedure is not a mapping.');
-    this.steps = nodes.map((node, index) => ({ node: node as YAMLMap, number: index + 1, changed: false }));
+    if (!nodes.every((node) => isMap(node))) throw new RefusalError('A step of the procedure is not a mapping.');
+    this.steps = nodes.map((node, index) => ({ node: node as YAMLMap, number: index + 1, isChanged: false }));
     this.#layout = text === null ? undefined : layoutOf(this.#text, this.#document);
   }
 
@@ -77,10 +77,10 @@ export class Draft {
     visit(node, {
       Pair: (_, { key, value }) => void (isScalar(key) && key.value === 'options' && isSeq(value) && value.items.forEach(onOneLine)),
     });
-    const added: DraftStep = { node, number: undefined, changed: true };
-    this.steps.splice(index, 0, added);
-    this.last = added;
-    return added;
+    const newStep: DraftStep = { node, number: undefined, isChanged: true };
+    this.steps.splice(index, 0, newStep);
+    this.last = newStep;
+    return newStep;
   }
 
   remove(step: DraftStep): void {
@@ -107,14 +107,14 @@ export class Draft {
   }
 
   /** Replaces what a step does. It keeps its position and the comments above it. */
-  replace(step: DraftStep, other: YAMLMap): void {
-    step.node.items = other.items;
-    step.node.flow = other.flow ?? false;
+  replace(step: DraftStep, replacement: YAMLMap): void {
+    step.node.items = replacement.items;
+    step.node.flow = replacement.flow ?? false;
     this.touch(step);
   }
 
   touch(step: DraftStep): void {
-    step.changed = true;
+    step.isChanged = true;
     this.last = step;
   }
 
@@ -157,55 +157,55 @@ export class Draft {
     const list = this.#list();
     list.items = this.steps.map(({ node }) => node);
     if (list.items.length > 0) list.flow = this.#layout === undefined && this.#text !== emptyProcedure ? (list.flow ?? false) : false;
-    const spliced = this.#spliced();
+    const spliced = this.#splice();
     if (spliced !== undefined) return spliced;
     try {
       return writeDocument(this.#document);
     } catch (error) {
       // An alias whose anchor was removed.
-      throw new Refused(`The changed procedure cannot be written as YAML: ${(error as Error).message}.`);
+      throw new RefusalError(`The changed procedure cannot be written as YAML: ${(error as Error).message}.`);
     }
   }
 
   /** The original text in which only the changed steps are rewritten, provided that it has the same content as the document. */
-  #spliced(tidy = true): string | undefined {
+  #splice(tidy = true): string | undefined {
     const layout = this.#layout;
     const head = layout && this.#head(layout);
     if (layout === undefined || head === undefined) return undefined;
     try {
-      const steps = this.steps.map(({ node, number, changed }) => {
+      const steps = this.steps.map(({ node, number, isChanged }) => {
         const index = number === undefined ? undefined : number - 1;
         const lines = index === undefined ? { lead: '', body: '' } : (layout.steps[index] as Layout['steps'][number]);
-        return { index, lines: changed ? { lead: lines.lead, body: writeStep(node, layout, tidy ? lines.body : '') } : lines };
+        return { index, lines: isChanged ? { lead: lines.lead, body: writeStep(node, layout, tidy ? lines.body : '') } : lines };
       });
       const text = joinSteps(layout, head, steps);
-      const same = JSON.stringify(parseDocument(text).toJS()) === JSON.stringify(this.#document.toJS());
-      if (same || !tidy) return same ? text : undefined;
+      const isSame = JSON.stringify(parseDocument(text).toJS()) === JSON.stringify(this.#document.toJS());
+      if (isSame || !tidy) return isSame ? text : undefined;
     } catch {
       // A step that refers to an anchor elsewhere cannot be written alone.
       return undefined;
     }
-    return this.#spliced(false);
+    return this.#splice(false);
   }
 
   /** The text before the steps, with the new description if it was changed. */
   #head({ head, lineBreak }: Layout): string | undefined {
     if (this.#description === undefined) return head;
     const before = parseDocument(head);
-    const written = `description: ${JSON.stringify(this.#description)}`;
+    const descriptionLine = `description: ${JSON.stringify(this.#description)}`;
     const pair = isMap(before.contents) ? before.contents.items.find(({ key }) => isScalar(key) && key.value === 'description') : undefined;
     const [from, to] = [(pair?.key as Node | undefined)?.range?.[0], (pair?.value as Node | undefined)?.range?.[1]];
     if (from !== undefined && to !== undefined) {
-      return head.slice(0, from) + written + (head[to - 1] === '\n' ? lineBreak : '') + head.slice(to);
+      return head.slice(0, from) + descriptionLine + (head[to - 1] === '\n' ? lineBreak : '') + head.slice(to);
     }
     const line = head.lastIndexOf('\n', head.length - 2) + 1;
-    return `${head.slice(0, line)}${written}${lineBreak}${head.slice(line)}`;
+    return `${head.slice(0, line)}${descriptionLine}${lineBreak}${head.slice(line)}`;
   }
 
   #list(): YAMLSeq {
     const list = this.#document.get('steps');
     if (isSeq(list)) return list;
-    if (list !== undefined && list !== null) throw new Refused('The `steps` of the procedure are not a list.');
+    if (list !== undefined && list !== null) throw new RefusalError('The `steps` of the procedure are not a list.');
     const empty = new YAMLSeq();
     this.#document.set('steps', empty);
     return empty;
@@ -224,7 +224,7 @@ function atPath<Result>(path: Path, change: () => Result): Result {
   try {
     return change();
   } catch {
-    throw new Refused(`The step is written in such a way that \`${path.join('.')}\` cannot be changed.`);
+    throw new RefusalError(`The step is written in such a way that \`${path.join('.')}\` cannot be changed.`);
   }
 }
 

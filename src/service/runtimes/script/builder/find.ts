@@ -1,6 +1,6 @@
 /** Finds the steps of a draft that references name. A reference to several steps, or to no step, becomes a question. */
 import { shorten } from '../../../../base/values.ts';
-import { Refused } from '../../../words/outcome.ts';
+import { RefusalError } from '../../../words/outcome.ts';
 import type { Statement } from '../../../words/statements.ts';
 import type { StatementAsker } from './asking.ts';
 import type { Draft, DraftStep } from './draft.ts';
@@ -19,17 +19,18 @@ export function findStep(search: Search, reference: StepReference): DraftStep {
   if (matches.length === 1) return matches[0] as DraftStep;
   const { draft, statement, asker } = search;
   const choice = matches.length > 0 ? matches : draft.steps;
-  const why =
+  const reason =
     matches.length > 0 ? `${matches.length} steps match. Which one do you mean?` : `${missingStep(reference)}. Which step do you mean?`;
-  if (choice.length === 0) throw new Refused(`${JSON.stringify(statement.text)} refers to a step, but the procedure has no steps yet.`);
-  return choice[asker.choose(statement, why, labels(draft, choice))] as DraftStep;
+  if (choice.length === 0)
+    throw new RefusalError(`${JSON.stringify(statement.text)} refers to a step, but the procedure has no steps yet.`);
+  return choice[asker.choose(statement, reason, labels(draft, choice))] as DraftStep;
 }
 
 /** All steps that references name: several for `all approvals`. @throws Open, LeftOut, Refused */
 export function findSteps(search: Search, references: readonly StepReference[]): DraftStep[] {
   const steps = references.flatMap((reference) => {
-    const every = reference.by === 'kind' && reference.which === 'all' ? candidates(search, reference) : [];
-    return every.length > 0 ? every : [findStep(search, reference)];
+    const allSteps = reference.by === 'kind' && reference.which === 'all' ? candidates(search, reference) : [];
+    return allSteps.length > 0 ? allSteps : [findStep(search, reference)];
   });
   return [...new Set(steps)];
 }
@@ -46,11 +47,13 @@ function candidates({ draft }: Search, reference: StepReference): DraftStep[] {
     }
     case 'text': {
       const kind = reference.kind === undefined ? steps : steps.filter((step) => draft.kindOf(step) === reference.kind);
-      const named = kind.filter((step) => draft.idOf(step) === reference.text);
-      if (named.length > 0) return named;
-      const searched = reference.text.toLowerCase();
-      const exact = kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase() === searched));
-      return exact.length > 0 ? exact : kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase().includes(searched)));
+      const idMatches = kind.filter((step) => draft.idOf(step) === reference.text);
+      if (idMatches.length > 0) return idMatches;
+      const searchText = reference.text.toLowerCase();
+      const exactMatches = kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase() === searchText));
+      return exactMatches.length > 0
+        ? exactMatches
+        : kind.filter((step) => draft.textsOf(step).some((text) => text.toLowerCase().includes(searchText)));
     }
     case 'last':
       return draft.last && steps.includes(draft.last) ? [draft.last] : [];
@@ -78,11 +81,11 @@ function missingStep(reference: StepReference): string {
 
 /** The labels of steps in questions. No two are the same. */
 function labels(draft: Draft, steps: readonly DraftStep[]): { label: string }[] {
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   return steps.map((step) => {
     const label = stepLabel(draft, step);
-    const times = (seen.get(label) ?? 0) + 1;
-    seen.set(label, times);
+    const times = (counts.get(label) ?? 0) + 1;
+    counts.set(label, times);
     return { label: times === 1 ? label : `${label} (${times})` };
   });
 }
@@ -99,6 +102,6 @@ export function stepLabel(draft: Draft, step: DraftStep): string {
   const lines = String(summary).trim().split('\n');
   // A command can begin with a comment.
   const line = lines.find((text) => !text.startsWith('#')) ?? (lines[0] as string);
-  const short = shorten(line, 60);
-  return `${step.number === undefined ? 'New step' : `Step ${step.number}`} (${kind})${short === '' ? '' : `: ${short}`}`;
+  const label = shorten(line, 60);
+  return `${step.number === undefined ? 'New step' : `Step ${step.number}`} (${kind})${label === '' ? '' : `: ${label}`}`;
 }

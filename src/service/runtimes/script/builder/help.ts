@@ -3,7 +3,7 @@ import { nearest } from '../../../../base/nearest.ts';
 import { type Grammar, notUnderstood } from '../../../words/help.ts';
 import type { Statement } from '../../../words/statements.ts';
 
-export const understood: readonly string[] = [
+export const grammarLines: readonly string[] = [
   'say "TEXT", ask "QUESTION" with options A, B, approve "TITLE", run "COMMAND", write "TEXT" to FILE, wait 5m, call TOOL, open "https://…", fail with "TEXT", complete the case "NOTE", fail the case with "REASON", postpone the case for 2h, add a case "TITLE" to the queue NAME - each with: before step 3, after the approval, at the start, at the end; as ID; if "CONDITION"; with timeout 5m; if denied continue',
   'add after step 2: followed by steps as YAML, on the lines below or as {say: Hello}',
   'remove step 4, remove steps 2 to 4, remove the approval, remove all questions',
@@ -37,7 +37,7 @@ const verbs = [
   'rename',
 ];
 
-const grammar: Grammar = { reader: 'The builder of the script runtime', phrases: understood };
+const grammar: Grammar = { reader: 'The builder of the script runtime', phrases: grammarLines };
 
 /** The error for statements of which none is understood. */
 export function nothingUnderstood(statements: readonly Statement[]): string {

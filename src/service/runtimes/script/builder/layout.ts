@@ -21,10 +21,10 @@ export interface Layout {
   indent: string;
   lineBreak: '\n' | '\r\n';
   /** Whether blank lines separate the steps. */
-  spaced: boolean;
+  hasBlankLines: boolean;
 }
 
-const writing = { lineWidth: 0 } as const;
+const writeOptions = { lineWidth: 0 } as const;
 
 /** The layout of a procedure; undefined when its steps are not a list in which each begins with a dash on a new line. */
 export function layoutOf(text: string, document: Document): Layout | undefined {
@@ -48,14 +48,14 @@ export function layoutOf(text: string, document: Document): Layout | undefined {
     steps.push({ lead: text.slice(from, start), body: text.slice(start, end) });
     from = end;
   }
-  const apart = steps.slice(1).filter(({ lead }) => isBlankFirst(lead)).length;
+  const blankCount = steps.slice(1).filter(({ lead }) => isBlankFirst(lead)).length;
   return {
     head: text.slice(0, first),
     steps,
     tail: text.slice(from),
     indent: indent ?? '',
     lineBreak: text.includes('\r\n') ? '\r\n' : '\n',
-    spaced: apart > 0 && apart * 2 >= steps.length - 1,
+    hasBlankLines: blankCount > 0 && blankCount * 2 >= steps.length - 1,
   };
 }
 
@@ -72,8 +72,8 @@ export function writeStep(step: Node, layout: Layout, before: string): string {
   try {
     list.items = [step];
     document.contents = list as never;
-    const written = document.toString(writing).replace(/\n+$/, '\n');
-    const text = /\[\S/.test(before) && !/\[ /.test(before) ? written.replaceAll('[ ', '[').replaceAll(' ]', ']') : written;
+    const output = document.toString(writeOptions).replace(/\n+$/, '\n');
+    const text = /\[\S/.test(before) && !/\[ /.test(before) ? output.replaceAll('[ ', '[').replaceAll(' ]', ']') : output;
     return text.replace(/^(?=.)/gm, layout.indent).replaceAll('\n', layout.lineBreak);
   } finally {
     Object.assign(step, { commentBefore, spaceBefore });
@@ -89,7 +89,7 @@ export function joinSteps(layout: Layout, head: string, steps: readonly { lines:
     const inOrder = index !== undefined && index > previous;
     let { lead } = lines;
     if (position === 0 && index !== 0) lead = lead.replace(/^(?:[ \t]*\r?\n)+/, '');
-    else if (!inOrder && layout.spaced && !isBlankFirst(lead)) lead = layout.lineBreak + lead;
+    else if (!inOrder && layout.hasBlankLines && !isBlankFirst(lead)) lead = layout.lineBreak + lead;
     text += lead + withBreak(lines.body, layout);
     previous = index ?? Number.NaN;
   }
@@ -105,4 +105,4 @@ function afterLine(text: string, offset: number): number {
 }
 
 /** The whole document as the library writes it, for texts without a layout. */
-export const writeDocument = (document: Document): string => document.toString(writing);
+export const writeDocument = (document: Document): string => document.toString(writeOptions);

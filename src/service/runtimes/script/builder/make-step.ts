@@ -3,7 +3,7 @@ import { type StepKind, stepSchemas } from '../schema.ts';
 import type { Search } from './find.ts';
 import type { StepDraft } from './new-step.ts';
 
-const missing: Record<StepKind, string> = {
+const subjectQuestions: Record<StepKind, string> = {
   say: 'what should it say?',
   ask: 'what is the question?',
   approve: 'what should be approved?',
@@ -23,10 +23,10 @@ const missing: Record<StepKind, string> = {
 
 /** The step as plain data. @throws Open, LeftOut */
 export function makeStep({ draft, statement, asker }: Search, step: StepDraft): Record<string, unknown> {
-  const subject = step.subject !== '' ? step.subject : asker.text(statement, missing[step.kind]);
+  const subject = step.subject !== '' ? step.subject : asker.text(statement, subjectQuestions[step.kind]);
   const { kind, options, extras } = step;
   const id = step.id === undefined ? {} : { id: step.id };
-  const made = (name: string): { id: string } => ({ id: step.id ?? freeId(name, draft.ids()) });
+  const idFrom = (name: string): { id: string } => ({ id: step.id ?? freeId(name, draft.ids()) });
   const payload = (): unknown => {
     switch (kind) {
       case 'say':
@@ -43,37 +43,37 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
         const question = {
           question: subject,
           ...(options === undefined ? {} : { options: options.map((label) => ({ label })) }),
-          ...(step.several ? { multi_select: true } : {}),
+          ...(step.multiSelect ? { multi_select: true } : {}),
         };
-        return { ...made(subject), ...fitting(kind, extras), questions: [question] };
+        return { ...idFrom(subject), ...supportedExtras(kind, extras), questions: [question] };
       }
       case 'approve':
-        return { ...made(subject), title: subject, ...fitting(kind, extras) };
+        return { ...idFrom(subject), title: subject, ...supportedExtras(kind, extras) };
       case 'exec':
-        return { ...id, run: subject, ...fitting(kind, extras) };
+        return { ...id, run: subject, ...supportedExtras(kind, extras) };
       case 'write':
       case 'remember':
         return { path: subject, content: step.content ?? asker.text(statement, `what should ${subject} contain?`) };
       case 'tool':
-        return { ...id, name: subject, ...fitting(kind, extras) };
+        return { ...id, name: subject, ...supportedExtras(kind, extras) };
       case 'browse':
-        return { ...id, url: subject, ...fitting(kind, extras) };
+        return { ...id, url: subject, ...supportedExtras(kind, extras) };
       case 'screenshot':
-        return { ...id, path: subject, ...fitting(kind, extras) };
+        return { ...id, path: subject, ...supportedExtras(kind, extras) };
     }
   };
   return { ...(step.condition === undefined ? {} : { if: step.condition }), [kind]: payload() };
 }
 
 /** The extra keys that a step of this kind can have. */
-function fitting(kind: StepKind, extras: Record<string, string>): Record<string, string> {
+function supportedExtras(kind: StepKind, extras: Record<string, string>): Record<string, string> {
   const properties = (stepSchemas[kind] as { properties?: Record<string, unknown> }).properties ?? {};
   const keys = Object.keys(properties).filter((key) => Object.hasOwn(extras, key));
   return Object.fromEntries(keys.map((key) => [key, extras[key] as string]));
 }
 
 /** `Pay 3 invoices?` -> `pay_3_invoices`, with a number appended if that ID is taken. */
-export function freeId(text: string, taken: readonly string[]): string {
+export function freeId(text: string, usedIds: readonly string[]): string {
   const words = text
     .normalize('NFKD')
     .replaceAll(/\{[{%].*?[}%]\}/g, ' ')
@@ -83,6 +83,6 @@ export function freeId(text: string, taken: readonly string[]): string {
   const base = /^[a-z]/.test(name) ? name : name === '' ? 'answer' : `step_${name}`;
   for (let number = 1; ; number += 1) {
     const id = number === 1 ? base : `${base}_${number}`;
-    if (!taken.includes(id)) return id;
+    if (!usedIds.includes(id)) return id;
   }
 }

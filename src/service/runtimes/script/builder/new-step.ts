@@ -11,7 +11,7 @@ export interface StepDraft {
   /** The text of a file that is written. */
   content?: string;
   options?: string[];
-  several?: boolean;
+  multiSelect?: boolean;
   id?: string;
   condition?: string;
   /** Further keys of the step, such as `timeout`. */
@@ -20,39 +20,43 @@ export interface StepDraft {
 
 /** The subject, at a word boundary. */
 const text = `(?=[:\\s]|$):?\\s*(${markPattern}|.*?)`;
-const bare = '[^\\s,\uE000]+';
-const time = '\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?:\\s*\\d+\\s*(?:ms|s|m|h))*';
+const wordPattern = '[^\\s,\uE000]+';
+const timePattern =
+  '\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?:\\s*\\d+\\s*(?:ms|s|m|h))*';
 
-type Ending = Pick<StepDraft, 'id' | 'condition' | 'several' | 'options' | 'extras'>;
-type Reader = (found: string, statement: Statement) => Partial<Ending>;
+type Ending = Pick<StepDraft, 'id' | 'condition' | 'multiSelect' | 'options' | 'extras'>;
+type Reader = (text: string, statement: Statement) => Partial<Ending>;
 
-const quoted =
+const quotedExtra =
   (key: string): Reader =>
-  (found, { quotes }) => ({ extras: { [key]: unmask(found, quotes) } });
-const lasting =
+  (words, { quotes }) => ({ extras: { [key]: unmask(words, quotes) } });
+const durationExtra =
   (key: string): Reader =>
-  (found) => ({ extras: { [key]: durationWords(found) } });
-const word =
+  (words) => ({ extras: { [key]: durationWords(words) } });
+const wordExtra =
   (key: string): Reader =>
-  (found) => ({ extras: { [key]: found } });
+  (words) => ({ extras: { [key]: words } });
 
 /** What can follow a step, in any order. */
 const endings: readonly (readonly [RegExp, Reader])[] = [
   [
     new RegExp(`[,\\s]+(?:as|with (?:the )?id|called|named)\\s+(${markPattern}|[a-z]\\w*)$`),
-    (found, statement) => ({ id: originalText(statement, found) }),
+    (words, statement) => ({ id: originalText(statement, words) }),
   ],
-  [new RegExp(`[,\\s]+(?:but )?(?:only )?(?:if|when)\\s+(${markPattern})$`), (found, { quotes }) => ({ condition: unmask(found, quotes) })],
-  [new RegExp(`[,\\s]+(?:with (?:a )?)?(?:timeout|time limit)(?: of)?\\s+(${time}|${bare})$`), lasting('timeout')],
-  [new RegExp(`[,\\s]+(?:which |that )?(?:takes|taking)\\s+(${time})$`), lasting('takes')],
-  [/[,\s]+(?:and )?(?:on (?:a )?denial|if denied|when denied|on deny)[,:]?\s+(continue|stop|fail)(?:s)?$/, word('on_deny')],
-  [/[,\s]+(?:and )?(?:on (?:an )?error|if it fails|on failure)[,:]?\s+(continue|fail)s?$/, word('on_error')],
-  [new RegExp(`[,\\s]+(?:and )?with (?:the |a )?description\\s+(${markPattern})$`), quoted('description')],
-  [new RegExp(`[,\\s]+(?:and )?with (?:the |a )?title\\s+(${markPattern})$`), quoted('title')],
-  [/[,\s]+(?:and )?(?:allow several|several (?:may|can) be chosen|choose several|multiple|multi[- ]select)()$/, () => ({ several: true })],
+  [new RegExp(`[,\\s]+(?:but )?(?:only )?(?:if|when)\\s+(${markPattern})$`), (words, { quotes }) => ({ condition: unmask(words, quotes) })],
+  [new RegExp(`[,\\s]+(?:with (?:a )?)?(?:timeout|time limit)(?: of)?\\s+(${timePattern}|${wordPattern})$`), durationExtra('timeout')],
+  [new RegExp(`[,\\s]+(?:which |that )?(?:takes|taking)\\s+(${timePattern})$`), durationExtra('takes')],
+  [/[,\s]+(?:and )?(?:on (?:a )?denial|if denied|when denied|on deny)[,:]?\s+(continue|stop|fail)(?:s)?$/, wordExtra('on_deny')],
+  [/[,\s]+(?:and )?(?:on (?:an )?error|if it fails|on failure)[,:]?\s+(continue|fail)s?$/, wordExtra('on_error')],
+  [new RegExp(`[,\\s]+(?:and )?with (?:the |a )?description\\s+(${markPattern})$`), quotedExtra('description')],
+  [new RegExp(`[,\\s]+(?:and )?with (?:the |a )?title\\s+(${markPattern})$`), quotedExtra('title')],
+  [
+    /[,\s]+(?:and )?(?:allow several|several (?:may|can) be chosen|choose several|multiple|multi[- ]select)()$/,
+    () => ({ multiSelect: true }),
+  ],
   [
     /[,\s]+(?:with|and|from)?\s*(?:the )?(?:options?|choices|answers)[:\s]+(.+)$/,
-    (found, statement) => ({ options: listOf(found, statement) }),
+    (words, statement) => ({ options: listOf(words, statement) }),
   ],
 ];
 
@@ -65,10 +69,15 @@ const forms: readonly (readonly [StepKind, RegExp])[] = [
     ),
   ],
   ['ask', new RegExp(`^(?:ask|asks|asking|(?:a )?question)(?: (?:the )?(?:user|person|people)| somebody| for)?${text}$`)],
-  ['sleep', new RegExp(`^(?:wait|waits|sleep|sleeps|pause|pauses|(?:a )?(?:wait|pause))(?: for| of)?(?=\\s|$)\\s*(${time}|${bare})?$`)],
+  [
+    'sleep',
+    new RegExp(
+      `^(?:wait|waits|sleep|sleeps|pause|pauses|(?:a )?(?:wait|pause))(?: for| of)?(?=\\s|$)\\s*(${timePattern}|${wordPattern})?$`,
+    ),
+  ],
   ['complete_case', new RegExp(`^(?:complete|completes)(?: the)? case(?: with| as)?(?: the)?(?: note)?${text}$`)],
   ['fail_case', new RegExp(`^(?:fail|fails)(?: the)? case(?: with| because of)?(?: the)?(?: reason)?${text}$`)],
-  ['postpone_case', new RegExp(`^(?:postpone|postpones)(?: the)? case(?: for| by)?(?=\\s|$)\\s*(${time}|${bare})?$`)],
+  ['postpone_case', new RegExp(`^(?:postpone|postpones)(?: the)? case(?: for| by)?(?=\\s|$)\\s*(${timePattern}|${wordPattern})?$`)],
   ['fail', new RegExp(`^(?:fail|fails|(?:a )?failure)(?: the run)?(?: with)?(?: the text)?${text}$`)],
   ['screenshot', new RegExp(`^(?:(?:take|takes|show|shows) )?(?:a )?screenshot(?: of| from)?${text}$`)],
   ['browse', new RegExp(`^(?:open|opens|browse|browses|visit|visits)(?: to)?(?: the)?(?: page)?${text}$`)],
@@ -78,41 +87,43 @@ const forms: readonly (readonly [StepKind, RegExp])[] = [
   ['say', new RegExp(`^(?:say|says|saying|tell|tells|print|prints|greet with|(?:a )?(?:message|greeting))(?: the text)?${text}$`)],
 ];
 
-const writeTo = new RegExp(`^(?:write|writes|save|saves)\\s+(${markPattern})\\s+(?:to|into|in)(?: the file)?\\s+(${markPattern}|${bare})$`);
+const writeTo = new RegExp(
+  `^(?:write|writes|save|saves)\\s+(${markPattern})\\s+(?:to|into|in)(?: the file)?\\s+(${markPattern}|${wordPattern})$`,
+);
 const writeWith = new RegExp(
-  `^(?:write|writes|create|creates|(?:a )?file)(?: (?:the |a )?file)?\\s+(${markPattern}|${bare})(?:\\s+(?:with|containing)(?: the)?(?: text| content)?\\s+(${markPattern}))?$`,
+  `^(?:write|writes|create|creates|(?:a )?file)(?: (?:the |a )?file)?\\s+(${markPattern}|${wordPattern})(?:\\s+(?:with|containing)(?: the)?(?: text| content)?\\s+(${markPattern}))?$`,
 );
 
 const caseIn = new RegExp(
-  `^(?:(?:create|creates|add|adds) )?(?:a )?(?:new )?case(?: called| titled)?\\s+(${markPattern}|${bare})(?:\\s+(?:to|in|into)(?: the)?(?: queue)?\\s+(${markPattern}|${bare}))?$`,
+  `^(?:(?:create|creates|add|adds) )?(?:a )?(?:new )?case(?: called| titled)?\\s+(${markPattern}|${wordPattern})(?:\\s+(?:to|in|into)(?: the)?(?: queue)?\\s+(${markPattern}|${wordPattern}))?$`,
 );
 
 /** The step that words describe; undefined when they do not describe a step. */
 export function readNewStep(words: string, statement: Statement): StepDraft | undefined {
   let ending: Ending = { extras: {} };
-  let rest = words.trim();
-  for (let found = true; found; ) {
-    found = false;
+  let remaining = words.trim();
+  for (let hasMatch = true; hasMatch; ) {
+    hasMatch = false;
     for (const [pattern, read] of endings) {
-      const match = pattern.exec(rest);
+      const match = pattern.exec(remaining);
       if (!match) continue;
       const next = read(match[1] ?? '', statement);
       ending = { ...ending, ...next, extras: { ...ending.extras, ...next.extras } };
-      rest = rest.slice(0, match.index);
-      found = true;
+      remaining = remaining.slice(0, match.index);
+      hasMatch = true;
     }
   }
-  const body = readBody(rest.trim(), statement);
+  const body = readBody(remaining.trim(), statement);
   return body && { ...body, ...ending };
 }
 
 function readBody(words: string, statement: Statement): Omit<StepDraft, 'extras'> | undefined {
   const to = writeTo.exec(words);
   if (to) return { kind: 'write', subject: originalText(statement, to[3] as string), content: unmask(to[1] as string, statement.quotes) };
-  const queued = caseIn.exec(words);
-  if (queued) {
-    const queue = originalText(statement, queued[3] ?? '');
-    return { kind: 'create_case', subject: originalText(statement, queued[1] ?? ''), ...(queue === '' ? {} : { content: queue }) };
+  const caseMatch = caseIn.exec(words);
+  if (caseMatch) {
+    const queue = originalText(statement, caseMatch[3] ?? '');
+    return { kind: 'create_case', subject: originalText(statement, caseMatch[1] ?? ''), ...(queue === '' ? {} : { content: queue }) };
   }
   for (const [kind, pattern] of forms) {
     const match = pattern.exec(words);

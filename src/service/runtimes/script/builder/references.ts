@@ -1,7 +1,7 @@
 /** How a request names steps: by number, by what they do, by ID, or by a text in them. Pure. */
 import { ordinalPattern, positionOf } from '../../../words/ordinals.ts';
 import { markPattern, unmask } from '../../../words/quotes.ts';
-import { type Statement, spelledAs } from '../../../words/statements.ts';
+import { restoreCase, type Statement } from '../../../words/statements.ts';
 import type { StepKind } from '../schema.ts';
 
 export type StepReference =
@@ -39,12 +39,12 @@ const range = /^(\d+)\s*(?:to|-|\u2013|through|until)\s*(\d+)$/;
 const numbered = /^(?:step\s+)?(?:number\s+|no\.?\s+)?#?(\d+)$/;
 const nth = new RegExp(`^(${ordinalPattern})\\s+(?:(step)|(${anyNoun})(?:\\s+step)?)$`);
 const nthAlone = /^(last|first) (?:one)$/;
-const all = new RegExp(`^(?:all|both|every|each)(?:\\s+of)?(?:\\s+the)?\\s+(${anyNoun})(?:\\s+steps?)?$`);
-const one = new RegExp(`^(?:only\\s+)?(${anyNoun})(?:\\s+step)?$`);
-const noted = new RegExp(
+const allPattern = new RegExp(`^(?:all|both|every|each)(?:\\s+of)?(?:\\s+the)?\\s+(${anyNoun})(?:\\s+steps?)?$`);
+const onlyPattern = new RegExp(`^(?:only\\s+)?(${anyNoun})(?:\\s+step)?$`);
+const aboutPattern = new RegExp(
   `^(?:(?:step|(${anyNoun})(?:\\s+step)?)\\s+)?(?:called\\s+|named\\s+|with id\\s+|about\\s+|that says\\s+|of\\s+)?(?:${markPattern}|([a-z]\\w*))$`,
 );
-const it = /^(?:it|that|this|that step|this step|(?:the )?new (?:step|one))$/;
+const pronounPattern = /^(?:it|that|this|that step|this step|(?:the )?new (?:step|one))$/;
 
 /** The references in words, one for each step: several for lists and ranges. */
 export function readReferences(words: string, statement: Statement): StepReference[] {
@@ -53,8 +53,8 @@ export function readReferences(words: string, statement: Statement): StepReferen
   if (list !== undefined)
     return list.split(/\s*,\s*(?:and\s+)?|\s+and\s+/).flatMap((part) => rangeOf(part) ?? [readReference(part, statement)]);
   const span = rangeOf(text.replace(/^step\s+/, ''));
-  const several = text.split(/\s*,\s*(?:and\s+)?|\s+and\s+/).map((part) => readReference(part, statement));
-  return span ?? (several.every(({ by }) => by !== 'unclear') ? several : [readReference(text, statement)]);
+  const references = text.split(/\s*,\s*(?:and\s+)?|\s+and\s+/).map((part) => readReference(part, statement));
+  return span ?? (references.every(({ by }) => by !== 'unclear') ? references : [readReference(text, statement)]);
 }
 
 function rangeOf(text: string): StepReference[] | undefined {
@@ -68,26 +68,26 @@ function rangeOf(text: string): StepReference[] | undefined {
 /** The reference to the one step that words name. */
 export function readReference(words: string, statement: Statement): StepReference {
   const text = words.trim().replace(/^the\s+/, '');
-  if (it.test(text)) return { by: 'last' };
+  if (pronounPattern.test(text)) return { by: 'last' };
   const number = numbered.exec(text)?.[1];
   if (number !== undefined) return { by: 'number', number: Number(number) };
-  const positioned = nth.exec(text) ?? nthAlone.exec(text);
-  if (positioned) {
-    const place = positionOf(positioned[1] as string);
-    const kind = positioned[3] === undefined ? undefined : kindOf(positioned[3]);
+  const ordinalMatch = nth.exec(text) ?? nthAlone.exec(text);
+  if (ordinalMatch) {
+    const place = positionOf(ordinalMatch[1] as string);
+    const kind = ordinalMatch[3] === undefined ? undefined : kindOf(ordinalMatch[3]);
     return kind === undefined ? { by: 'number', number: place } : { by: 'kind', kind, which: place };
   }
-  const every = all.exec(text)?.[1];
-  if (every !== undefined) return { by: 'kind', kind: kindOf(every), which: 'all' };
-  const single = one.exec(text)?.[1];
+  const allNoun = allPattern.exec(text)?.[1];
+  if (allNoun !== undefined) return { by: 'kind', kind: kindOf(allNoun), which: 'all' };
+  const single = onlyPattern.exec(text)?.[1];
   if (single !== undefined) return { by: 'kind', kind: kindOf(single), which: 'only' };
-  const about = noted.exec(text);
-  if (about) {
-    const named =
-      about[2] === undefined
-        ? spelledAs(statement, about[3] as string)
-        : unmask(about[0].slice(about[0].indexOf('\uE000')), statement.quotes);
-    return { by: 'text', text: named, ...(about[1] === undefined ? {} : { kind: kindOf(about[1]) }) };
+  const aboutMatch = aboutPattern.exec(text);
+  if (aboutMatch) {
+    const namedStep =
+      aboutMatch[2] === undefined
+        ? restoreCase(statement, aboutMatch[3] as string)
+        : unmask(aboutMatch[0].slice(aboutMatch[0].indexOf('\uE000')), statement.quotes);
+    return { by: 'text', text: namedStep, ...(aboutMatch[1] === undefined ? {} : { kind: kindOf(aboutMatch[1]) }) };
   }
   return { by: 'unclear', words: unmask(words.trim(), statement.quotes, true) };
 }

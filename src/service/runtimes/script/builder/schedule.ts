@@ -24,12 +24,12 @@ const frequencies: readonly (readonly [RegExp, Schedule['frequency']])[] = [
 
 /** The schedule that a statement asks for; undefined when it asks for something else. */
 export function readSchedule({ words }: Statement): Schedule | undefined {
-  const rest = opening.exec(words)?.[1];
-  const frequency = rest === undefined ? undefined : frequencies.find(([pattern]) => pattern.test(rest))?.[1];
-  if (rest === undefined || frequency === undefined) return undefined;
-  const day = new RegExp(`\\b(${days})s?\\b`).exec(rest)?.[1];
-  const dayOfMonth = /\b(\d{1,2})(?:st|nd|rd|th)?\b(?= (?:day )?of (?:every|each|the) month)/.exec(rest)?.[1];
-  const time = readTime(rest);
+  const remaining = opening.exec(words)?.[1];
+  const frequency = remaining === undefined ? undefined : frequencies.find(([pattern]) => pattern.test(remaining))?.[1];
+  if (remaining === undefined || frequency === undefined) return undefined;
+  const day = new RegExp(`\\b(${days})s?\\b`).exec(remaining)?.[1];
+  const dayOfMonth = /\b(\d{1,2})(?:st|nd|rd|th)?\b(?= (?:day )?of (?:every|each|the) month)/.exec(remaining)?.[1];
+  const time = readTime(remaining);
   return {
     frequency,
     ...(time === undefined ? {} : { time }),

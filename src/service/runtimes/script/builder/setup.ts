@@ -16,27 +16,27 @@ export function setupChanges(
   abilities: Abilities,
   schedules: readonly Schedule[],
 ): SetupChange[] {
-  const previous = new Set((before ? needs(before, abilities) : []).map(keyOf));
-  return [...needs(after, abilities).filter((need) => !previous.has(keyOf(need))), ...schedules.map(scheduleNeed)];
+  const previous = new Set((before ? requiredChanges(before, abilities) : []).map(keyOf));
+  return [...requiredChanges(after, abilities).filter((need) => !previous.has(keyOf(need))), ...schedules.map(scheduleNeed)];
 }
 
 const keyOf = ({ type, name }: SetupChange): string => `${type} ${name}`;
 
-function needs({ steps }: Procedure, { exec, browsing, connections }: Abilities): SetupChange[] {
+function requiredChanges({ steps }: Procedure, { exec, browsing, connections }: Abilities): SetupChange[] {
   const changes = new Map<string, SetupChange>();
-  const written = new Set<string>();
+  const writtenPaths = new Set<string>();
   const need = (change: SetupChange): void => void (changes.has(keyOf(change)) || changes.set(keyOf(change), change));
   for (const step of steps) {
-    if (step.kind === 'exec') for (const change of commandNeeds(step, exec, written)) need(change);
+    if (step.kind === 'exec') for (const change of commandNeeds(step, exec, writtenPaths)) need(change);
     if (step.kind === 'tool') need(connection(step, connections));
-    if (step.kind === 'screenshot' && !written.has(step.payload.path)) need(file(step, step.payload.path));
+    if (step.kind === 'screenshot' && !writtenPaths.has(step.payload.path)) need(file(step, step.payload.path));
     if (step.kind === 'browse') need(browser(step, browsing));
-    if (step.kind === 'write') written.add(step.payload.path);
+    if (step.kind === 'write') writtenPaths.add(step.payload.path);
   }
   return [...changes.values()];
 }
 
-function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', written: Set<string>): SetupChange[] {
+function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', writtenPaths: Set<string>): SetupChange[] {
   const { run } = step.payload;
   const changes: SetupChange[] = [
     {
@@ -56,8 +56,8 @@ function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', written: Set<s
       satisfied: false,
     });
   }
-  for (const [, name] of run.matchAll(/>{1,2}\s*([\w][\w./-]*)/g)) written.add(name as string);
-  for (const [, name] of run.matchAll(fileName)) if (!written.has(name as string)) changes.push(file(step, name as string));
+  for (const [, name] of run.matchAll(/>{1,2}\s*([\w][\w./-]*)/g)) writtenPaths.add(name as string);
+  for (const [, name] of run.matchAll(fileName)) if (!writtenPaths.has(name as string)) changes.push(file(step, name as string));
   return changes;
 }
 
@@ -69,7 +69,7 @@ const file = (step: Step, name: string): SetupChange => ({
   satisfied: false,
 });
 
-function connection({ number, payload }: StepOf<'tool'>, existing: readonly string[]): SetupChange {
+function connection({ number, payload }: StepOf<'tool'>, connections: readonly string[]): SetupChange {
   const name = payload.connection ?? (payload.name.split('.')[0] as string);
   const title = `A connection to ${name}`;
   if (payload.connection === undefined) {
@@ -77,7 +77,7 @@ function connection({ number, payload }: StepOf<'tool'>, existing: readonly stri
     return { type: 'connection', name, title, description, satisfied: false };
   }
   const description = `Step ${number} calls its tool ${payload.name}. Create the connection with aops connections create ${name}.`;
-  return { type: 'connection', name, title, description, satisfied: existing.includes(name) };
+  return { type: 'connection', name, title, description, satisfied: connections.includes(name) };
 }
 
 const browser = (step: Step, browsing: boolean): SetupChange => ({

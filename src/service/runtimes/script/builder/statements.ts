@@ -26,25 +26,25 @@ export function readStatements(request: string): BuilderStatement[] {
 function logicalLines(request: string): { line: string; block: YAMLMap[] | undefined }[] {
   const lines = request.split('\n');
   const result: { line: string; block: YAMLMap[] | undefined }[] = [];
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at] as string;
-    let end = at + 1;
+  for (let lineIndex = 0; lineIndex < lines.length; lineIndex += 1) {
+    const line = lines[lineIndex] as string;
+    let end = lineIndex + 1;
     // A fence can open at the end of the line or on the next one.
     const opener = /^(.*\S.*?)\s*```\w*\s*$/.exec(line)?.[1];
-    const fenced = opener !== undefined || /^\s*```/.test(lines[end] ?? '');
-    const opened = opener === undefined ? at + 1 : at;
-    if (fenced) {
-      end = lines.findIndex((other, index) => index > opened && /^\s*```\s*$/.test(other));
+    const isFenced = opener !== undefined || /^\s*```/.test(lines[end] ?? '');
+    const fenceStart = opener === undefined ? lineIndex + 1 : lineIndex;
+    if (isFenced) {
+      end = lines.findIndex((other, index) => index > fenceStart && /^\s*```\s*$/.test(other));
       end = end < 0 ? lines.length : end + 1;
     } else if (line.trimEnd().endsWith(':')) {
       while (end < lines.length && /^(?:\s|-\s|$)/.test(lines[end] as string)) end += 1;
     }
-    const below = fenced ? lines.slice(opened + 1, end - 1) : lines.slice(at + 1, end);
-    const block = below.some((text) => text.trim() !== '') ? stepsIn(below.join('\n')) : undefined;
+    const blockLines = isFenced ? lines.slice(fenceStart + 1, end - 1) : lines.slice(lineIndex + 1, end);
+    const block = blockLines.some((text) => text.trim() !== '') ? stepsIn(blockLines.join('\n')) : undefined;
     result.push({ line: block === undefined ? line : (opener ?? line), block });
-    if (block !== undefined) at = end - 1;
+    if (block !== undefined) lineIndex = end - 1;
     // The introduction to a list of requests does not ask for anything itself.
-    else if (below.some((text) => /^\s*[-*]\s/.test(text)) && line.trimEnd().endsWith(':')) result.pop();
+    else if (blockLines.some((text) => /^\s*[-*]\s/.test(text)) && line.trimEnd().endsWith(':')) result.pop();
   }
   return result;
 }

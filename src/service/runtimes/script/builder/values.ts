@@ -1,6 +1,6 @@
 /** What the keys of steps are called in requests, their paths, and the kind of value they have. */
 import { parse } from 'yaml';
-import { Refused } from '../../../words/outcome.ts';
+import { RefusalError } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
 import type { Path } from '../source.ts';
 import { durationWords } from './new-step.ts';
@@ -62,6 +62,6 @@ function parseValue(text: string): unknown {
   try {
     return parse(text);
   } catch {
-    throw new Refused(`"${text}" is not valid YAML.`);
+    throw new RefusalError(`"${text}" is not valid YAML.`);
   }
 }

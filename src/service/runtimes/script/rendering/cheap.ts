@@ -49,10 +49,10 @@ export function isCheap(texts: readonly string[], scope: Scope): boolean {
     if (code === '') continue;
     length += text.length;
     if (length > longestTemplates) return false;
-    const looks = looksOf(code);
-    if (looks === undefined) return false;
-    outputs += looks.outputs;
-    isPlain &&= looks.isPlain;
+    const syntax = syntaxOf(code);
+    if (syntax === undefined) return false;
+    outputs += syntax.outputs;
+    isPlain &&= syntax.isPlain;
   }
   if (outputs === 0) return true;
   if (outputs > maxOutputs) return false;
@@ -67,7 +67,7 @@ function codeOf(text: string): string {
 }
 
 /** The number of outputs and tags, and whether they only insert values; undefined for templates that might not be cheap. */
-function looksOf(code: string): { outputs: number; isPlain: boolean } | undefined {
+function syntaxOf(code: string): { outputs: number; isPlain: boolean } | undefined {
   // A range can have any length.
   if (code.includes('..') && code.includes('(')) return undefined;
   for (const [, tag = ''] of code.matchAll(/\{%-?\s*(#|\w*)/g)) if (!tags.has(tag)) return undefined;

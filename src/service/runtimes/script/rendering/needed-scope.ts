@@ -25,8 +25,8 @@ export function neededScope(texts: readonly string[], scope: Scope): Scope {
 function entriesNamed(text: string, root: 'answers' | 'steps', entries: Record<string, unknown>): Record<string, unknown> {
   if (!mentions(text, root)) return {};
   if (new RegExp(`\\b${root}\\b(?!\\s*\\.\\s*\\w)`).test(text)) return entries;
-  const named: Record<string, unknown> = {};
+  const neededValues: Record<string, unknown> = {};
   for (const [, id = ''] of text.matchAll(new RegExp(`\\b${root}\\s*\\.\\s*(\\w+)`, 'g')))
-    if (Object.hasOwn(entries, id)) named[id] = entries[id];
-  return named;
+    if (Object.hasOwn(entries, id)) neededValues[id] = entries[id];
+  return neededValues;
 }

@@ -68,10 +68,10 @@ function renderPart(part: Part, scope: Scope): unknown {
 /** All texts of the templates. A condition is treated like an output. */
 export function templatesOf(parts: Parts): string[] {
   const partTexts: string[] = [];
-  const collect = (within: unknown): void => {
-    if (typeof within === 'string') partTexts.push(within);
-    else if (Array.isArray(within)) within.forEach(collect);
-    else if (within !== null && typeof within === 'object') Object.values(within).forEach(collect);
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') partTexts.push(value);
+    else if (Array.isArray(value)) value.forEach(collect);
+    else if (value !== null && typeof value === 'object') Object.values(value).forEach(collect);
   };
   for (const part of Object.values(parts)) collect(part?.as === 'condition' ? `{{ ${part.template} }}` : part?.template);
   return partTexts;

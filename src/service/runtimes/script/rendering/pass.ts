@@ -18,14 +18,14 @@ export const defaultLimits: RenderLimits = { step: 5_000, pass: 60_000 };
 
 /** A step, or all steps of a pass, exceeded the time limit. */
 export class RenderTimeError extends Error {
-  readonly of: keyof RenderLimits;
+  readonly limitName: keyof RenderLimits;
   /** Milliseconds. */
   readonly limit: number;
 
-  constructor(of: keyof RenderLimits, limit: number) {
-    super(`Rendering the templates of a ${of} took longer than ${limit} ms.`);
+  constructor(limitName: keyof RenderLimits, limit: number) {
+    super(`Rendering the templates of a ${limitName} took longer than ${limit} ms.`);
     this.name = 'RenderTimeError';
-    this.of = of;
+    this.limitName = limitName;
     this.limit = limit;
   }
 }
@@ -35,7 +35,7 @@ export class PassRendering {
   readonly #limits: RenderLimits;
   readonly #lane: string;
   readonly #signal: AbortSignal;
-  readonly #spent = { step: '', ofStep: 0, ofPass: 0 };
+  readonly #usedTime = { step: '', ofStep: 0, ofPass: 0 };
 
   constructor(pool: Pick<RenderPool, 'render'>, options: { limits: RenderLimits; lane: string; signal: AbortSignal }) {
     this.#pool = pool;
@@ -50,26 +50,26 @@ export class PassRendering {
    */
   async render<P extends Parts>(step: string, parts: P, scope: Scope, memory: ReadonlyMap<string, string>): Promise<Values<P>> {
     const templates = templatesOf(parts);
-    const { memory: files, ...needed } = neededScope(templates, scope);
-    if (isCheap(templates, { ...needed, memory: files })) return renderParts(parts, scope) as Values<P>;
-    const request = { parts, scope: needed, memory: files === scope.memory ? memory : new Map<string, string>() };
-    return (await this.#elsewhere(step, request)) as Values<P>;
+    const { memory: files, ...neededValues } = neededScope(templates, scope);
+    if (isCheap(templates, { ...neededValues, memory: files })) return renderParts(parts, scope) as Values<P>;
+    const request = { parts, scope: neededValues, memory: files === scope.memory ? memory : new Map<string, string>() };
+    return (await this.#renderInThread(step, request)) as Values<P>;
   }
 
-  async #elsewhere(step: string, request: Parameters<RenderPool['render']>[0]): Promise<Record<string, unknown>> {
-    const spent = this.#spent;
-    if (spent.step !== step) Object.assign(spent, { step, ofStep: 0 });
-    const leftOfStep = this.#limits.step - spent.ofStep;
-    const leftOfPass = this.#limits.pass - spent.ofPass;
-    const of = leftOfStep <= leftOfPass ? 'step' : 'pass';
-    const limit = Math.max(0, Math.min(leftOfStep, leftOfPass));
+  async #renderInThread(step: string, request: Parameters<RenderPool['render']>[0]): Promise<Record<string, unknown>> {
+    const usedTime = this.#usedTime;
+    if (usedTime.step !== step) Object.assign(usedTime, { step, ofStep: 0 });
+    const stepRemaining = this.#limits.step - usedTime.ofStep;
+    const passRemaining = this.#limits.pass - usedTime.ofPass;
+    const limitName = stepRemaining <= passRemaining ? 'step' : 'pass';
+    const limit = Math.max(0, Math.min(stepRemaining, passRemaining));
     try {
-      const { values, took } = await this.#pool.render(request, { lane: this.#lane, limit, signal: this.#signal });
-      spent.ofStep += took;
-      spent.ofPass += took;
+      const { values, duration } = await this.#pool.render(request, { lane: this.#lane, limit, signal: this.#signal });
+      usedTime.ofStep += duration;
+      usedTime.ofPass += duration;
       return values;
     } catch (error) {
-      if (error instanceof RenderLimitError && error.resource === 'time') throw new RenderTimeError(of, this.#limits[of]);
+      if (error instanceof RenderLimitError && error.resource === 'time') throw new RenderTimeError(limitName, this.#limits[limitName]);
       throw error;
     }
   }

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import type { RenderRequest } from './messages.ts';
-import { type Rendered, Thread } from './thread.ts';
+import { type RenderResult, Thread } from './thread.ts';
 
 export interface RenderOptions {
   /** The team whose templates they are. */
@@ -17,7 +17,7 @@ export interface RenderOptions {
 
 interface Task extends RenderOptions {
   request: RenderRequest;
-  resolve(rendered: Rendered): void;
+  resolve(result: RenderResult): void;
   reject(error: unknown): void;
 }
 
@@ -33,10 +33,10 @@ export interface PoolOptions {
 export class RenderPool {
   readonly #options: Required<PoolOptions>;
   /** Waiting tasks by lane. The lane that is served next comes first. */
-  readonly #waiting = new Map<string, Task[]>();
+  readonly #queues = new Map<string, Task[]>();
   /** Lanes that have a thread. */
-  readonly #served = new Set<string>();
-  readonly #idle: Thread[] = [];
+  readonly #servedLanes = new Set<string>();
+  readonly #idleThreads: Thread[] = [];
 
   constructor(options: PoolOptions = {}) {
     // With two threads, no lane waits for a slow one; more would compete with the thread that serves requests.
@@ -45,72 +45,72 @@ export class RenderPool {
   }
 
   /** Renders templates. Throws a TemplateError, a RenderLimitError, or the signal's reason. */
-  async render(request: RenderRequest, options: RenderOptions): Promise<Rendered> {
+  async render(request: RenderRequest, options: RenderOptions): Promise<RenderResult> {
     options.signal.throwIfAborted();
-    const over = new AbortController();
+    const end = new AbortController();
     try {
       return await new Promise((resolve, reject) => {
         const task: Task = { ...options, request, resolve, reject };
-        options.signal.addEventListener('abort', () => this.#withdraw(task), { once: true, signal: over.signal });
-        this.#waiting.set(options.lane, [...(this.#waiting.get(options.lane) ?? []), task]);
+        options.signal.addEventListener('abort', () => this.#withdraw(task), { once: true, signal: end.signal });
+        this.#queues.set(options.lane, [...(this.#queues.get(options.lane) ?? []), task]);
         this.#next();
       });
     } finally {
-      over.abort();
+      end.abort();
     }
   }
 
   /** Ends the idle threads. */
   close(): void {
-    for (const thread of this.#idle.splice(0)) thread.end();
+    for (const thread of this.#idleThreads.splice(0)) thread.end();
   }
 
   #withdraw(task: Task): void {
     this.#keepWaiting(
       task.lane,
-      (this.#waiting.get(task.lane) ?? []).filter((queued) => queued !== task),
+      (this.#queues.get(task.lane) ?? []).filter((waitingTask) => waitingTask !== task),
     );
     task.reject(task.signal.reason);
   }
 
   #keepWaiting(lane: string, tasks: Task[]): void {
-    if (tasks.length === 0) this.#waiting.delete(lane);
-    else this.#waiting.set(lane, tasks);
+    if (tasks.length === 0) this.#queues.delete(lane);
+    else this.#queues.set(lane, tasks);
   }
 
   #next(): void {
-    for (const [lane, [task, ...rest]] of [...this.#waiting]) {
-      if (this.#served.size >= this.#options.threads) return;
-      if (task === undefined || this.#served.has(lane)) continue;
+    for (const [lane, [task, ...remaining]] of [...this.#queues]) {
+      if (this.#servedLanes.size >= this.#options.threads) return;
+      if (task === undefined || this.#servedLanes.has(lane)) continue;
       // It is served again after all other lanes.
-      this.#waiting.delete(lane);
-      this.#keepWaiting(lane, rest);
+      this.#queues.delete(lane);
+      this.#keepWaiting(lane, remaining);
       void this.#serve(task);
     }
   }
 
   async #serve(task: Task): Promise<void> {
-    this.#served.add(task.lane);
+    this.#servedLanes.add(task.lane);
     try {
       const thread = this.#idleThread() ?? new Thread(this.#options.memory);
       task.resolve(await thread.render(task.request, task.limit, task.signal).finally(() => this.#keepIdle(thread)));
     } catch (error) {
       task.reject(error);
     }
-    this.#served.delete(task.lane);
+    this.#servedLanes.delete(task.lane);
     this.#next();
   }
 
   #idleThread(): Thread | undefined {
-    const thread = this.#idle.pop();
+    const thread = this.#idleThreads.pop();
     return thread?.isOver ? this.#idleThread() : thread;
   }
 
   #keepIdle(thread: Thread): void {
     if (thread.isOver) return;
-    this.#idle.push(thread);
-    thread.rest(this.#options.idle, () => {
-      this.#idle.splice(this.#idle.indexOf(thread), 1);
+    this.#idleThreads.push(thread);
+    thread.startIdleTimer(this.#options.idle, () => {
+      this.#idleThreads.splice(this.#idleThreads.indexOf(thread), 1);
       thread.end();
     });
   }

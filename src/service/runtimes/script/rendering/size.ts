@@ -4,13 +4,13 @@
 const overhead = 8;
 
 /** Values that are nested more deeply count as infinite. */
-const deepest = 1_000;
+const maxDepth = 1_000;
 
 /** The characters of all texts in a value, plus a constant for each value and key. Counting stops above `limit`. */
 export function sizeOf(value: unknown, limit: number, depth = 0): number {
   if (typeof value === 'string') return value.length + overhead;
   if (value === null || typeof value !== 'object') return overhead;
-  if (depth > deepest) return Number.POSITIVE_INFINITY;
+  if (depth > maxDepth) return Number.POSITIVE_INFINITY;
   let size = overhead;
   const isList = Array.isArray(value);
   for (const key in value) {

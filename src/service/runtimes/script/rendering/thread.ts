@@ -16,10 +16,10 @@ export class RenderLimitError extends Error {
   }
 }
 
-export interface Rendered {
+export interface RenderResult {
   values: Record<string, unknown>;
   /** The duration in milliseconds. */
-  took: number;
+  duration: number;
 }
 
 /** Why a thread could not be started: Node has the system's error code only in the message ("...: EMFILE"). */
@@ -31,7 +31,7 @@ function startFailure(error: Error): Error {
 export class Thread {
   readonly #worker: Worker;
   readonly #ready: Promise<void>;
-  #rest: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
   /** Whether it cannot accept any more requests. */
   isOver = false;
 
@@ -58,39 +58,39 @@ export class Thread {
   }
 
   /** @param limit milliseconds of real time. Throws a TemplateError, a RenderLimitError, or the signal's reason. */
-  async render(request: RenderRequest, limit: number, signal: AbortSignal): Promise<Rendered> {
-    clearTimeout(this.#rest);
-    const over = new AbortController();
+  async render(request: RenderRequest, limit: number, signal: AbortSignal): Promise<RenderResult> {
+    clearTimeout(this.#idleTimer);
+    const end = new AbortController();
     try {
-      return await new Promise<Rendered>((resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: over.signal });
+      return await new Promise<RenderResult>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true, signal: end.signal });
         if (signal.aborted) reject(signal.reason);
-        this.#ready.then(() => this.#ask(request, limit, over.signal)).then(resolve, reject);
+        this.#ready.then(() => this.#ask(request, limit, end.signal)).then(resolve, reject);
       });
     } catch (error) {
       // It might be rendering something that is no longer needed.
       if (!(error instanceof TemplateError)) this.end();
       throw error;
     } finally {
-      over.abort();
+      end.abort();
     }
   }
 
-  #ask(request: RenderRequest, limit: number, over: AbortSignal): Promise<Rendered> {
-    const began = steadyTime(systemClock);
+  #ask(request: RenderRequest, limit: number, endSignal: AbortSignal): Promise<RenderResult> {
+    const startTime = steadyTime(systemClock);
     return new Promise((resolve, reject) => {
       const onMessage = (response: RenderResponse): void => {
-        if ('values' in response) resolve({ values: response.values, took: steadyTime(systemClock) - began });
+        if ('values' in response) resolve({ values: response.values, duration: steadyTime(systemClock) - startTime });
         else reject(new TemplateError(response.problem, response.position));
       };
       const onError = (error: NodeJS.ErrnoException): void =>
         reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new RenderLimitError('memory') : error);
       const onExit = (): void => reject(new Error('The thread that renders templates ended.'));
       this.#worker.once('message', onMessage).once('error', onError).once('exit', onExit);
-      over.addEventListener('abort', () => this.#worker.off('message', onMessage).off('error', onError).off('exit', onExit), {
+      endSignal.addEventListener('abort', () => this.#worker.off('message', onMessage).off('error', onError).off('exit', onExit), {
         once: true,
       });
-      systemClock.sleep(limit, over).then(
+      systemClock.sleep(limit, endSignal).then(
         () => reject(new RenderLimitError('time')),
         () => undefined,
       );
@@ -103,13 +103,13 @@ export class Thread {
   }
 
   /** Calls `done` after this many milliseconds without a request. */
-  rest(milliseconds: number, done: () => void): void {
-    this.#rest = setTimeout(done, milliseconds).unref();
+  startIdleTimer(milliseconds: number, onIdle: () => void): void {
+    this.#idleTimer = setTimeout(onIdle, milliseconds).unref();
   }
 
   /** Ends the thread, even during a request. */
   end(): void {
-    clearTimeout(this.#rest);
+    clearTimeout(this.#idleTimer);
     this.isOver = true;
     void this.#worker.terminate();
   }

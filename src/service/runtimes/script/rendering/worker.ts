@@ -9,7 +9,7 @@ import { sizeOf } from './size.ts';
 /** The maximum number of characters that the templates of a step can produce together. */
 const maxCharacters = 16_000_000;
 
-function rendered({ parts, scope, memory }: RenderRequest): RenderResponse {
+function renderResponse({ parts, scope, memory }: RenderRequest): RenderResponse {
   try {
     const values = renderParts(parts, { ...scope, memory: memoryScope(memory) });
     if (sizeOf(values, maxCharacters) > maxCharacters)
@@ -24,7 +24,7 @@ function rendered({ parts, scope, memory }: RenderRequest): RenderResponse {
 const problem = (words: string): RenderResponse => ({ problem: words, position: { line: 1, column: 1 } });
 
 parentPort?.on('message', (request: RenderRequest) => {
-  const response = rendered(request);
+  const response = renderResponse(request);
   try {
     parentPort?.postMessage(response);
   } catch (error) {

@@ -7,15 +7,15 @@ import { kindOf } from './statements.ts';
 /** The driver of the whole store. Each transaction, and each query outside of one, is independent. */
 export const storeDriver = (commits: GroupCommit): Driver => ({
   init: async () => undefined,
-  acquireConnection: async () => new Connection(commits, (query) => commits.alone(query)),
+  acquireConnection: async () => new Connection(commits, (query) => commits.runSingle(query)),
   releaseConnection: async () => undefined,
   async beginTransaction(connection) {
     (connection as Connection).transaction = await commits.begin();
   },
-  commitTransaction: (connection) => commits.end(taken(connection)),
+  commitTransaction: (connection) => commits.end(takeTransaction(connection)),
   async rollbackTransaction(connection) {
     // If the commit failed, there is nothing left to roll back.
-    if ((connection as Connection).transaction !== undefined) await commits.rollBack(taken(connection));
+    if ((connection as Connection).transaction !== undefined) await commits.rollBack(takeTransaction(connection));
   },
   destroy: () => commits.destroy(),
 });
@@ -30,7 +30,7 @@ export class UnitTransaction {
   /** One part or query of this unit at a time. */
   readonly #lock = new Lock();
   #transaction: OpenTransaction | undefined;
-  #ended = false;
+  #hasEnded = false;
 
   constructor(commits: GroupCommit) {
     this.#commits = commits;
@@ -39,14 +39,15 @@ export class UnitTransaction {
   driver(): Driver {
     return {
       init: async () => undefined,
-      acquireConnection: async () => new Connection(this.#commits, (query) => this.#alone(query)),
+      acquireConnection: async () => new Connection(this.#commits, (query) => this.#runSingle(query)),
       releaseConnection: async () => undefined,
       beginTransaction: async (connection) => {
         (connection as Connection).transaction = await this.#beginPart();
       },
-      commitTransaction: async (connection) => this.#endPart(() => this.#commits.endPart(taken(connection))),
+      commitTransaction: async (connection) => this.#endPart(() => this.#commits.endPart(takeTransaction(connection))),
       rollbackTransaction: async (connection) => {
-        if ((connection as Connection).transaction !== undefined) this.#endPart(() => this.#commits.rollBackPart(taken(connection)));
+        if ((connection as Connection).transaction !== undefined)
+          this.#endPart(() => this.#commits.rollBackPart(takeTransaction(connection)));
       },
       destroy: async () => undefined,
     };
@@ -63,12 +64,12 @@ export class UnitTransaction {
     if (transaction !== undefined) await this.#commits.rollBack(transaction);
   }
 
-  async #alone(query: CompiledQuery): Promise<QueryResult<never>> {
+  async #runSingle(query: CompiledQuery): Promise<QueryResult<never>> {
     await this.#enter();
     try {
       const isRead = kindOf(query.query) === 'read';
-      if (this.#transaction === undefined && isRead) return await this.#commits.alone(query);
-      return this.#commits.run(await this.#begun(), query);
+      if (this.#transaction === undefined && isRead) return await this.#commits.runSingle(query);
+      return this.#commits.run(await this.#ensureTransaction(), query);
     } finally {
       this.#lock.release();
     }
@@ -77,7 +78,7 @@ export class UnitTransaction {
   async #beginPart(): Promise<OpenTransaction> {
     await this.#enter();
     try {
-      const transaction = await this.#begun();
+      const transaction = await this.#ensureTransaction();
       this.#commits.beginPart(transaction);
       return transaction;
     } catch (error) {
@@ -94,7 +95,7 @@ export class UnitTransaction {
     }
   }
 
-  async #begun(): Promise<OpenTransaction> {
+  async #ensureTransaction(): Promise<OpenTransaction> {
     this.#transaction ??= await this.#commits.begin();
     return this.#transaction;
   }
@@ -102,20 +103,20 @@ export class UnitTransaction {
   async #enter(): Promise<void> {
     const wait = this.#lock.acquire();
     if (wait !== undefined) await wait;
-    if (!this.#ended) return;
+    if (!this.#hasEnded) return;
     this.#lock.release();
     throw new Error('This unit of work has ended.');
   }
 
   async #end(): Promise<OpenTransaction | undefined> {
     await this.#enter();
-    this.#ended = true;
+    this.#hasEnded = true;
     this.#lock.release();
     return this.#transaction;
   }
 }
 
-function taken(connection: DatabaseConnection): OpenTransaction {
+function takeTransaction(connection: DatabaseConnection): OpenTransaction {
   const { transaction } = connection as Connection;
   if (transaction === undefined) throw new Error('No transaction is in progress.');
   (connection as Connection).transaction = undefined;
@@ -124,16 +125,16 @@ function taken(connection: DatabaseConnection): OpenTransaction {
 
 class Connection implements DatabaseConnection {
   readonly #commits: GroupCommit;
-  readonly #alone: (query: CompiledQuery) => Promise<QueryResult<never>>;
+  readonly #runSingle: (query: CompiledQuery) => Promise<QueryResult<never>>;
   transaction: OpenTransaction | undefined;
 
-  constructor(commits: GroupCommit, alone: (query: CompiledQuery) => Promise<QueryResult<never>>) {
+  constructor(commits: GroupCommit, runSingle: (query: CompiledQuery) => Promise<QueryResult<never>>) {
     this.#commits = commits;
-    this.#alone = alone;
+    this.#runSingle = runSingle;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.transaction === undefined ? this.#alone(query) : this.#commits.run(this.transaction, query);
+    return this.transaction === undefined ? this.#runSingle(query) : this.#commits.run(this.transaction, query);
   }
 
   // biome-ignore lint/correctness/useYield: nothing here is ever streamed

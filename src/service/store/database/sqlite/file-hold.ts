@@ -7,18 +7,18 @@ import type { Store } from '../database.ts';
 import { logPages } from './write-ahead-log.ts';
 
 /** Holds and releases the file of a database. */
-export const fileCopies = (store: Store) => ({ hold: () => holdFile(store), letGo: () => letFileGo(store) });
+export const fileCopies = (store: Store) => ({ hold: () => holdFile(store), release: () => releaseFile(store) });
 
 /** From now on the file contains the database of this moment. Nothing in this process may read it, because that would release its lock. */
 export async function holdFile(store: Store): Promise<void> {
   await sql`pragma wal_autocheckpoint = 0`.execute(store);
   if (await checkpoint(store)) return;
-  await letFileGo(store);
+  await releaseFile(store);
   throw new Error('The write-ahead log could not be moved into the database.');
 }
 
 /** From now on, changes are written to the file again. */
-async function letFileGo(store: Store): Promise<void> {
+async function releaseFile(store: Store): Promise<void> {
   await sql`pragma wal_autocheckpoint = ${sql.lit(logPages)}`.execute(store);
   await checkpoint(store);
 }

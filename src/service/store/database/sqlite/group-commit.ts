@@ -37,7 +37,7 @@ class Group {
 /** A transaction in progress: a savepoint of its group. Its owner holds the lock until the transaction ends. */
 export interface OpenTransaction {
   readonly group: Group;
-  wrote: boolean;
+  hasWritten: boolean;
 }
 
 /** How often a read is repeated because what it had seen did not reach the disk. */
@@ -66,7 +66,7 @@ export class GroupCommit {
   /** The group that was committed last, until it is on the disk. */
   #syncing: Group | undefined;
   /** Why a sync failed. Nothing is read or written from then on. */
-  #broken: Error | undefined;
+  #syncError: Error | undefined;
 
   /** @param parts where changes are counted, what syncs everything that was committed to the disk, and what closes the database */
   constructor(
@@ -78,8 +78,8 @@ export class GroupCommit {
     this.#sync = sync;
     this.#close = close;
     this.#statements = new Statements(database);
-    const prepared = Object.entries(controls).map(([name, text]) => [name, database.prepare(text)]);
-    this.#control = Object.fromEntries(prepared) as Record<keyof typeof controls, Statement>;
+    const statements = Object.entries(controls).map(([name, text]) => [name, database.prepare(text)]);
+    this.#control = Object.fromEntries(statements) as Record<keyof typeof controls, Statement>;
   }
 
   /** Begins a transaction, and holds the lock until `end` or `rollBack`. */
@@ -89,7 +89,7 @@ export class GroupCommit {
     try {
       const group = this.#join();
       this.#control.savepoint.run([]);
-      return { group, wrote: false };
+      return { group, hasWritten: false };
     } catch (error) {
       this.#lock.release();
       throw error;
@@ -98,20 +98,20 @@ export class GroupCommit {
 
   /** Runs a query as part of a transaction. */
   run(transaction: OpenTransaction, query: CompiledQuery): QueryResult<never> {
-    if (kindOf(query.query) !== 'read') transaction.wrote = true;
+    if (kindOf(query.query) !== 'read') transaction.hasWritten = true;
     return this.#inGroup(transaction.group, query);
   }
 
   /** Ends a transaction. Resolves when it and everything that it has read are on the disk, and rejects when they are not. */
-  async end({ group, wrote }: OpenTransaction): Promise<void> {
+  async end({ group, hasWritten }: OpenTransaction): Promise<void> {
     try {
       if (group.failure !== undefined) throw group.failure;
       this.#control.release.run([]);
-      group.dirty ||= wrote;
+      group.dirty ||= hasWritten;
     } finally {
       this.#lock.release();
     }
-    await this.#undurable(group)?.durable;
+    await this.#unsyncedGroup(group)?.durable;
   }
 
   /** Takes a transaction back. Resolves when everything that it has read is on the disk: it may be the reason for taking it back. */
@@ -121,7 +121,7 @@ export class GroupCommit {
     } finally {
       this.#lock.release();
     }
-    await this.#undurable(group)?.durable.catch(() => undefined);
+    await this.#unsyncedGroup(group)?.durable.catch(() => undefined);
   }
 
   /** Begins a part of a transaction that can be taken back alone. The caller ends parts in the reverse order. */
@@ -140,14 +140,14 @@ export class GroupCommit {
   }
 
   /** Runs a query that is not part of a transaction. A read that has seen a change which then failed to reach the disk is repeated. */
-  async alone(query: CompiledQuery): Promise<QueryResult<never>> {
-    for (let again = 0; ; again++) {
-      const { result, undurable } = await this.#runAlone(query);
+  async runSingle(query: CompiledQuery): Promise<QueryResult<never>> {
+    for (let attempt = 0; ; attempt++) {
+      const { result, unsyncedGroup } = await this.#runSingle(query);
       try {
-        await undurable?.durable;
+        await unsyncedGroup?.durable;
         return result;
       } catch (error) {
-        if (kindOf(query.query) !== 'read' || again >= rereads) throw error;
+        if (kindOf(query.query) !== 'read' || attempt >= rereads) throw error;
       }
     }
   }
@@ -161,33 +161,33 @@ export class GroupCommit {
   }
 
   /** The group that has to be on the disk before anybody learns what a group shows. It includes all earlier groups. */
-  #undurable(group: Group | undefined): Group | undefined {
+  #unsyncedGroup(group: Group | undefined): Group | undefined {
     return group?.dirty ? group : this.#syncing;
   }
 
-  async #runAlone(query: CompiledQuery): Promise<{ result: QueryResult<never>; undurable: Group | undefined }> {
+  async #runSingle(query: CompiledQuery): Promise<{ result: QueryResult<never>; unsyncedGroup: Group | undefined }> {
     const wait = this.#lock.acquire();
     if (wait !== undefined) await wait;
-    let undurable: Group | undefined;
+    let unsyncedGroup: Group | undefined;
     let result: QueryResult<never>;
     try {
-      if (this.#broken !== undefined) throw this.#broken;
+      if (this.#syncError !== undefined) throw this.#syncError;
       const kind = kindOf(query.query);
-      if (kind === 'other') result = this.#byHand(query);
+      if (kind === 'other') result = this.#runHandwritten(query);
       else {
         const group = kind === 'write' ? this.#join() : this.#group;
         result = group === undefined ? this.#statements.run(query) : this.#inGroup(group, query);
         if (group !== undefined && kind === 'write') group.dirty = true;
       }
-      undurable = this.#undurable(this.#group);
+      unsyncedGroup = this.#unsyncedGroup(this.#group);
     } finally {
       this.#lock.release();
     }
-    return { result, undurable };
+    return { result, unsyncedGroup };
   }
 
   /** SQL written by hand can be something that SQLite does only outside of transactions, and can change anything. */
-  #byHand(query: CompiledQuery): QueryResult<never> {
+  #runHandwritten(query: CompiledQuery): QueryResult<never> {
     this.#commit();
     this.#changes.count(undefined);
     const result = this.#statements.run(query);
@@ -217,7 +217,7 @@ export class GroupCommit {
 
   /** The open group. A new one is committed after everything that has arrived by now has been handled. */
   #join(): Group {
-    if (this.#broken !== undefined) throw this.#broken;
+    if (this.#syncError !== undefined) throw this.#syncError;
     if (this.#group !== undefined) return this.#group;
     this.#control.begin.run([]);
     const group = new Group();
@@ -272,12 +272,12 @@ export class GroupCommit {
   /** What was committed may be lost with the next power failure, and can no longer be taken back. */
   #breakDown(group: Group, error: unknown): void {
     // Not the code of its cause: after a disk that was full, nothing would have been written.
-    this.#broken ??= Object.assign(
+    this.#syncError ??= Object.assign(
       new Error('The disk did not keep what was written; restart the service when it works again.', { cause: error }),
       { code: 'EIO' },
     );
-    this.#fail(group, this.#broken);
-    if (this.#group !== undefined) this.#abandon(this.#group, this.#broken);
+    this.#fail(group, this.#syncError);
+    if (this.#group !== undefined) this.#abandon(this.#group, this.#syncError);
   }
 
   #fail(group: Group, error: unknown): void {

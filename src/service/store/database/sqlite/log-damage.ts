@@ -45,7 +45,7 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
   checksum.add(header.subarray(0, 24));
   let isSound = (header.readUInt32BE(0) & ~1) >>> 0 === magic && checksum.isAt(header, 24);
   // Frames of a transaction whose end has not been seen yet.
-  let begun = 0;
+  let frameCount = 0;
   for await (const frame of framesOf(file, size, frameBytes)) {
     // The salts distinguish the frames of this log from those of the previous one, which it overwrites.
     if (!frame.subarray(8, 16).equals(salts)) {
@@ -58,12 +58,12 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
       isSound = checksum.isAt(frame, 16);
       if (isSound) continue;
     }
-    begun += 1;
+    frameCount += 1;
     // The last frame of a transaction contains the size of the database.
     if (frame.readUInt32BE(4) === 0) continue;
-    damage.frames += begun;
+    damage.frames += frameCount;
     damage.transactions += 1;
-    begun = 0;
+    frameCount = 0;
   }
   return damage.transactions > 0 || damage.cutOff ? damage : undefined;
 }
@@ -72,9 +72,9 @@ async function damageIn(file: FileHandle, size: number): Promise<LogDamage | und
 async function* framesOf(file: FileHandle, size: number, frameBytes: number): AsyncGenerator<Buffer> {
   const count = Math.floor((size - headerBytes) / frameBytes);
   for (let first = 0; first < count; first += framesAtOnce) {
-    const some = Math.min(framesAtOnce, count - first);
-    const bytes = await bytesAt(file, headerBytes + first * frameBytes, some * frameBytes);
-    for (let index = 0; index < some; index++) yield bytes.subarray(index * frameBytes, (index + 1) * frameBytes);
+    const batchSize = Math.min(framesAtOnce, count - first);
+    const bytes = await bytesAt(file, headerBytes + first * frameBytes, batchSize * frameBytes);
+    for (let index = 0; index < batchSize; index++) yield bytes.subarray(index * frameBytes, (index + 1) * frameBytes);
   }
 }
 
@@ -87,8 +87,8 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
 /** The checksum of everything so far. */
 class Checksum {
   readonly #isLittleEndian: boolean;
-  #first = 0;
-  #second = 0;
+  #sum1 = 0;
+  #sum2 = 0;
 
   constructor(isBigEndian: boolean) {
     this.#isLittleEndian = !isBigEndian;
@@ -97,14 +97,14 @@ class Checksum {
   /** @param bytes complete pairs of words */
   add(bytes: Buffer): void {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    for (let at = 0; at + 8 <= bytes.length; at += 8) {
-      this.#first = (this.#first + view.getUint32(at, this.#isLittleEndian) + this.#second) >>> 0;
-      this.#second = (this.#second + view.getUint32(at + 4, this.#isLittleEndian) + this.#first) >>> 0;
+    for (let offset = 0; offset + 8 <= bytes.length; offset += 8) {
+      this.#sum1 = (this.#sum1 + view.getUint32(offset, this.#isLittleEndian) + this.#sum2) >>> 0;
+      this.#sum2 = (this.#sum2 + view.getUint32(offset + 4, this.#isLittleEndian) + this.#sum1) >>> 0;
     }
   }
 
   /** Whether it equals the checksum at an offset. */
-  isAt(stored: Buffer, offset: number): boolean {
-    return stored.readUInt32BE(offset) === this.#first && stored.readUInt32BE(offset + 4) === this.#second;
+  isAt(bytes: Buffer, offset: number): boolean {
+    return bytes.readUInt32BE(offset) === this.#sum1 && bytes.readUInt32BE(offset + 4) === this.#sum2;
   }
 }

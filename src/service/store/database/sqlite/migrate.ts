@@ -19,8 +19,8 @@ export async function migrate(
 ): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   await refuseForeign(db, dataDirectory);
-  const applied = await appliedMigrations(db);
-  const unknown = applied.filter((name) => !(name in migrations));
+  const appliedNames = await appliedMigrations(db);
+  const unknown = appliedNames.filter((name) => !(name in migrations));
   if (unknown.length > 0) {
     throw new AopsError(`The data directory ${dataDirectory} was written by a newer version of aops (it has ${unknown.join(', ')}).`, {
       code: 'data_directory_newer',
@@ -28,9 +28,9 @@ export async function migrate(
       hint: 'Upgrade aops, or choose another data directory.',
     });
   }
-  const pending = Object.keys(migrations).filter((name) => !applied.includes(name));
+  const pending = Object.keys(migrations).filter((name) => !appliedNames.includes(name));
   if (pending.length === 0) return;
-  if (applied.length > 0) await backUp(db, dataDirectory, applied.at(-1) as string);
+  if (appliedNames.length > 0) await backUp(db, dataDirectory, appliedNames.at(-1) as string);
   const { error } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
 }

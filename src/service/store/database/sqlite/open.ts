@@ -52,7 +52,7 @@ export function storeOf(dialect: LibsqlDialect): Store {
       const afterCommit = (act: () => void): void => void effects.push(act);
       const store: Store = Object.assign(new Kysely<Database>({ dialect: ofUnit }), {
         changes,
-        atomically: <Inner>(inner: (unit: UnitOfWork) => Promise<Inner>) => inner({ store, afterCommit }),
+        atomically: <Result>(action: (unit: UnitOfWork) => Promise<Result>) => action({ store, afterCommit }),
       });
       let result: Result;
       try {
@@ -90,7 +90,7 @@ async function openExclusively(
     database.exec('BEGIN IMMEDIATE; COMMIT');
     // Nothing has been written yet, so the log is unchanged.
     const damage = await logDamage(`${path}-wal`);
-    return { database, log: await WriteAheadLog.of(path), damage };
+    return { database, log: await WriteAheadLog.openFor(path), damage };
   } catch (error) {
     database.close();
     if (!isLocked(error)) throw dataFailure(error, dataDirectory);

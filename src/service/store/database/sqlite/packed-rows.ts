@@ -18,9 +18,9 @@ export interface ResultColumn {
 /** How SQLite packs the rows of a query, and how they are unpacked. */
 export interface Packing {
   /** All rows of the query in one row. */
-  readonly all: string;
+  readonly allRows: string;
   /** A row for each row of the query. */
-  readonly each: string;
+  readonly eachRow: string;
   unpack(bytes: Buffer | null): never[];
 }
 
@@ -30,8 +30,8 @@ export function packing(sql: string, columns: readonly ResultColumn[]): Packing 
   const source = `with packed(${names.join(', ')}) as (${sql})`;
   const row = packedRow(columns, names);
   return {
-    all: `${source} select cast(group_concat(${row}, char(0)) as blob) from packed`,
-    each: `${source} select cast(${row} as blob) from packed`,
+    allRows: `${source} select cast(group_concat(${row}, char(0)) as blob) from packed`,
+    eachRow: `${source} select cast(${row} as blob) from packed`,
     unpack: unpacker(columns),
   };
 }
@@ -39,8 +39,8 @@ export function packing(sql: string, columns: readonly ResultColumn[]): Packing 
 /** A change that returns rows, each of which is packed. */
 export function packedChange(sql: string, columns: readonly ResultColumn[]): string {
   const word = ' returning ';
-  const at = sql.lastIndexOf(word) + word.length;
-  return `${sql.slice(0, at)}cast(${packedRow(columns, returnedValues(sql.slice(at), columns))} as blob)`;
+  const position = sql.lastIndexOf(word) + word.length;
+  return `${sql.slice(0, position)}cast(${packedRow(columns, returnedValues(sql.slice(position), columns))} as blob)`;
 }
 
 /** The expression of each column of a `returning`, without its alias. */
@@ -59,24 +59,24 @@ function topLevel(list: string): string[] {
   let depth = 0;
   let quote = '';
   let begin = 0;
-  for (let at = 0; at < list.length; at += 1) {
-    const character = list[at] as string;
+  for (let index = 0; index < list.length; index += 1) {
+    const character = list[index] as string;
     if (quote !== '') quote = character === quote ? '' : quote;
     else if (character === '"' || character === "'") quote = character;
     else if (character === '(') depth += 1;
     else if (character === ')') depth -= 1;
     else if (character === ',' && depth === 0) {
-      parts.push(list.slice(begin, at).trim());
-      begin = at + 1;
+      parts.push(list.slice(begin, index).trim());
+      begin = index + 1;
     }
   }
   return [...parts, list.slice(begin).trim()];
 }
 
 /** How many columns' nulls fit into one number for JavaScript's bitwise operators. */
-const masked = 30;
+const columnsPerMask = 30;
 /** SQLite functions accept at most 127 arguments. */
-const mostArguments = 100;
+const maxArguments = 100;
 
 /** The affinity of a column (https://www.sqlite.org/datatype3.html#determination_of_column_affinity), as far as it matters here. */
 const isNumber = ({ type }: ResultColumn): boolean => /int/i.test(type ?? '');
@@ -86,10 +86,10 @@ const isDeclared = (column: ResultColumn): boolean => isNumber(column) || isText
 /** One text for each row: numbers that encode which columns are null, and then the values. */
 function packedRow(columns: readonly ResultColumn[], names: readonly string[]): string {
   const masks: string[] = [];
-  for (let first = 0; first < columns.length; first += masked)
+  for (let first = 0; first < columns.length; first += columnsPerMask)
     masks.push(
       names
-        .slice(first, first + masked)
+        .slice(first, first + columnsPerMask)
         .map((name, bit) => `(${name} is null) * ${2 ** bit}`)
         .join(' + '),
     );
@@ -100,29 +100,29 @@ function packedRow(columns: readonly ResultColumn[], names: readonly string[]): 
       ? name
       : `case typeof(${name}) when 'real' then printf('r%!.17g', ${name}) else substr(typeof(${name}), 1, 1) || ${name} end`;
   });
-  return joined([...masks, ...values].flatMap((value, index) => (index === 0 ? [value] : ['char(0)', value])));
+  return concatExpression([...masks, ...values].flatMap((value, index) => (index === 0 ? [value] : ['char(0)', value])));
 }
 
 /** SQLite's concat omits nulls, but not the separators between them. */
-function joined(values: readonly string[]): string {
-  if (values.length <= mostArguments) return `concat(${values.join(', ')})`;
+function concatExpression(values: readonly string[]): string {
+  if (values.length <= maxArguments) return `concat(${values.join(', ')})`;
   const parts: string[] = [];
-  for (let at = 0; at < values.length; at += mostArguments) parts.push(joined(values.slice(at, at + mostArguments)));
-  return joined(parts);
+  for (let start = 0; start < values.length; start += maxArguments) parts.push(concatExpression(values.slice(start, start + maxArguments)));
+  return concatExpression(parts);
 }
 
 /** A function that is generated for these columns fills an object several times faster than a loop over their names. */
 function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => never[] {
-  const maskCount = Math.ceil(columns.length / masked);
+  const maskCount = Math.ceil(columns.length / columnsPerMask);
   const width = maskCount + columns.length;
   const fields = columns.map((column, index) => {
-    const part = `parts[at + ${maskCount + index}]`;
+    const part = `parts[start + ${maskCount + index}]`;
     const value = isText(column) ? part : isNumber(column) ? `number(${part})` : `tagged(${part})`;
-    return `${JSON.stringify(column.name)}: (parts[at${index < masked ? '' : ` + ${Math.floor(index / masked)}`}] & ${2 ** (index % masked)}) ? null : ${value}`;
+    return `${JSON.stringify(column.name)}: (parts[start${index < columnsPerMask ? '' : ` + ${Math.floor(index / columnsPerMask)}`}] & ${2 ** (index % columnsPerMask)}) ? null : ${value}`;
   });
-  const row = new Function('number', 'tagged', `return (parts, at) => ({ ${fields.join(', ')} });`)(number, tagged) as (
+  const row = new Function('number', 'tagged', `return (parts, start) => ({ ${fields.join(', ')} });`)(number, tagged) as (
     parts: readonly string[],
-    at: number,
+    start: number,
   ) => never;
   return (bytes) => {
     if (bytes === null) return [];
@@ -131,7 +131,7 @@ function unpacker(columns: readonly ResultColumn[]): (bytes: Buffer | null) => n
     const parts = text.split('\0');
     if (parts.length % width !== 0) throw new DamagedDataError(`a text in ${tablesOf(columns)} contains a NUL character`);
     const rows: never[] = [];
-    for (let at = 0; at < parts.length; at += width) rows.push(row(parts, at));
+    for (let start = 0; start < parts.length; start += width) rows.push(row(parts, start));
     return rows;
   };
 }
@@ -149,21 +149,21 @@ const tagged = (part: string): unknown => (part.startsWith('t') || part.startsWi
 function damagedRow(bytes: Buffer, columns: readonly ResultColumn[], width: number): DamagedDataError {
   const maskCount = width - columns.length;
   const parts: Buffer[] = [];
-  for (let at = 0, end = 0; at <= bytes.length; at = end + 1) {
-    end = bytes.indexOf(0, at);
+  for (let start = 0, end = 0; start <= bytes.length; start = end + 1) {
+    end = bytes.indexOf(0, start);
     if (end < 0) end = bytes.length;
-    parts.push(bytes.subarray(at, end));
+    parts.push(bytes.subarray(start, end));
   }
-  const bad = parts.findIndex((part) => !isUtf8(part));
-  const first = bad - (bad % width);
-  const column = columns[(bad % width) - maskCount];
-  const known = ['run_id', 'id', 'seq'].flatMap((name) => {
-    const index = columns.findIndex((one) => one.name === name);
+  const invalidIndex = parts.findIndex((part) => !isUtf8(part));
+  const first = invalidIndex - (invalidIndex % width);
+  const column = columns[(invalidIndex % width) - maskCount];
+  const rowKeys = ['run_id', 'id', 'seq'].flatMap((name) => {
+    const index = columns.findIndex((candidate) => candidate.name === name);
     const value = index < 0 ? undefined : parts[first + maskCount + index];
     return value === undefined || value.length === 0 || !isUtf8(value) ? [] : [`${name} ${value.toString()}`];
   });
-  const where = known.length === 0 ? '' : ` (${known.join(', ')})`;
-  return new DamagedDataError(`"${column?.name}" of a row of ${column?.table ?? tablesOf(columns)}${where} is not valid text`);
+  const location = rowKeys.length === 0 ? '' : ` (${rowKeys.join(', ')})`;
+  return new DamagedDataError(`"${column?.name}" of a row of ${column?.table ?? tablesOf(columns)}${location} is not valid text`);
 }
 
 const tablesOf = (columns: readonly ResultColumn[]): string =>

@@ -21,7 +21,7 @@ export type StatementKind = 'read' | 'write' | 'other';
 interface Prepared {
   readonly statement: Statement;
   /** For a query: one row for each of its rows, instead of one for all. Prepared when it is first needed. */
-  each?: Statement;
+  eachRow?: Statement;
   readonly packing?: Packing;
   /** Creates a row from the values of a statement that was written by hand; undefined if the statement returns no rows. */
   readonly row?: (values: readonly unknown[]) => never;
@@ -32,7 +32,7 @@ const maxPrepared = 500;
 
 export class Statements {
   readonly #database: LibsqlDatabase;
-  readonly #prepared = new Map<string, Prepared>();
+  readonly #cache = new Map<string, Prepared>();
 
   constructor(database: LibsqlDatabase) {
     this.#database = database;
@@ -50,16 +50,16 @@ export class Statements {
   #run({ sql, parameters, query, firstRowOnly }: FirstRowQuery): QueryResult<never> {
     const kind = kindOf(query);
     // It may change the schema that other statements were prepared for.
-    if (kind === 'other') this.#prepared.clear();
-    const prepared = kind === 'other' ? this.#byHand(sql) : this.#keep(sql, query);
+    if (kind === 'other') this.#cache.clear();
+    const prepared = kind === 'other' ? this.#prepareHandwritten(sql) : this.#keep(sql, query);
     const { statement, packing, row } = prepared;
     const values = parameters.map(bindable);
     if (packing !== undefined) {
       // All rows of a change must be read, or it would not be completed.
       if (kind === 'write') return { rows: (statement.all(values) as [Buffer][]).flatMap(([bytes]) => packing.unpack(bytes)) };
       if (!firstRowOnly) return { rows: packing.unpack((statement.get(values) as [Buffer | null])[0]) };
-      prepared.each ??= this.#database.prepare(packing.each).raw(true);
-      const first = prepared.each.get(values) as [Buffer] | undefined;
+      prepared.eachRow ??= this.#database.prepare(packing.eachRow).raw(true);
+      const first = prepared.eachRow.get(values) as [Buffer] | undefined;
       return { rows: first === undefined ? [] : packing.unpack(first[0]) };
     }
     if (row !== undefined) return { rows: (statement.all(values) as unknown[][]).map(row) };
@@ -68,11 +68,11 @@ export class Statements {
   }
 
   #keep(sql: string, query: OperationNode): Prepared {
-    let prepared = this.#prepared.get(sql);
+    let prepared = this.#cache.get(sql);
     if (prepared === undefined) {
       prepared = this.#prepare(sql, query);
-      if (this.#prepared.size >= maxPrepared) this.#prepared.delete(this.#prepared.keys().next().value as string);
-      this.#prepared.set(sql, prepared);
+      if (this.#cache.size >= maxPrepared) this.#cache.delete(this.#cache.keys().next().value as string);
+      this.#cache.set(sql, prepared);
     }
     return prepared;
   }
@@ -81,13 +81,13 @@ export class Statements {
     const statement = this.#database.prepare(sql);
     if (!statement.reader) return { statement };
     const columns = statement.columns() as ResultColumn[];
-    const packed = packing(sql, columns);
-    const packedSql = kindOf(query) === 'read' ? packed.all : packedChange(sql, columns);
-    return { statement: this.#database.prepare(packedSql).raw(true), packing: packed };
+    const rowPacking = packing(sql, columns);
+    const packedSql = kindOf(query) === 'read' ? rowPacking.allRows : packedChange(sql, columns);
+    return { statement: this.#database.prepare(packedSql).raw(true), packing: rowPacking };
   }
 
   /** A statement whose rows come from SQLite itself, such as a pragma. */
-  #byHand(sql: string): Prepared {
+  #prepareHandwritten(sql: string): Prepared {
     const statement = this.#database.prepare(sql);
     if (!statement.reader) return { statement };
     statement.raw(true);

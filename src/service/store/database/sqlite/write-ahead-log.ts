@@ -16,7 +16,7 @@ export class WriteAheadLog {
   }
 
   /** The log of an open database; it is the same file until the database is closed. */
-  static async of(databasePath: string): Promise<WriteAheadLog> {
+  static async openFor(databasePath: string): Promise<WriteAheadLog> {
     return new WriteAheadLog(await open(`${databasePath}-wal`, 'r+'));
   }
 

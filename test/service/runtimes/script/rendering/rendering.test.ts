@@ -43,7 +43,7 @@ class TimedPool extends RenderPool {
 
   override async render(...[request, options]: Parameters<RenderPool['render']>): ReturnType<RenderPool['render']> {
     if (options.limit < this.#milliseconds) throw new RenderLimitError('time');
-    return { ...(await super.render(request, { ...options, limit: 60_000 })), took: this.#milliseconds };
+    return { ...(await super.render(request, { ...options, limit: 60_000 })), duration: this.#milliseconds };
   }
 }
 
@@ -85,7 +85,7 @@ describe('templates that take long', () => {
     const measured: Pick<RenderPool, 'render'> = {
       render: async (_, { limit }) => {
         limits.push(limit);
-        return { values: {}, took: 3_000 };
+        return { values: {}, duration: 3_000 };
       },
     };
     const rendering = new PassRendering(measured, {

@@ -95,9 +95,9 @@ it('transactions that change nothing do not wait for the disk', async () => {
 
 it('a statement outside of transactions counts as a change of every table', async () => {
   const { db, changes } = await counted();
-  const before = changes.of([]);
+  const before = changes.versionOf([]);
   await sql`pragma user_version`.execute(db);
-  expect(changes.of([])).toBe(before + 1);
+  expect(changes.versionOf([])).toBe(before + 1);
 });
 
 describe('after a failed sync', () => {
@@ -182,7 +182,7 @@ it('a read is repeated three times if what it saw could not be committed, and th
   const { database, db, commits } = await counted();
   const group = new GroupCommit(database, { changes: new Changes(), sync: async () => undefined, close: async () => undefined });
   const write = (index: number) =>
-    group.alone(
+    group.runSingle(
       db
         .insertInto('settings')
         .values({ name: `n${index}`, value: '' })
@@ -202,7 +202,7 @@ it('a read is repeated three times if what it saw could not be committed, and th
     },
   });
   writes.push(write(0).catch(() => undefined));
-  await expect(group.alone(read)).rejects.toBe(failure);
+  await expect(group.runSingle(read)).rejects.toBe(failure);
   expect(attempts).toBe(4);
   while (attempts <= 10) await turns();
   await Promise.all(writes);

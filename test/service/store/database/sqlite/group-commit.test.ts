@@ -56,7 +56,7 @@ describe('transactions at the same moment', () => {
     const { db, commits, names, insert, changes } = await counted();
     await insert('before').execute();
     commits.failure = new Error('no space left');
-    const before = changes.of(['settings']);
+    const before = changes.versionOf(['settings']);
     const [read, ...writes] = await Promise.allSettled([
       names(),
       inTransaction(db, 'a'),
@@ -70,7 +70,7 @@ describe('transactions at the same moment', () => {
     commits.failure = undefined;
     expect(await names()).toEqual(['before']);
     // Values that were cached from it are invalidated.
-    expect(changes.of(['settings'])).toBeGreaterThan(before + 3);
+    expect(changes.versionOf(['settings'])).toBeGreaterThan(before + 3);
     await inTransaction(db, 'after');
     expect(await names()).toEqual(['after', 'before']);
   });
@@ -180,7 +180,7 @@ describe('on the way to the disk', () => {
     const { db, commits, disk, insert, names, changes } = await counted();
     const goOn = new Gate();
     disk.sync = () => goOn.opened.then(() => Promise.reject(new Error('EIO')));
-    const before = changes.of([]);
+    const before = changes.versionOf([]);
     const outcomes = Promise.allSettled([insert('a').execute(), inTransaction(db, 'b')]);
     await turns();
     // These gather in the meantime and are never committed.
@@ -189,7 +189,7 @@ describe('on the way to the disk', () => {
     goOn.open();
     for (const outcome of [...(await outcomes), ...(await later)])
       expect(outcome).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/restart the service/) } });
-    expect(changes.of([])).toBeGreaterThan(before);
+    expect(changes.versionOf([])).toBeGreaterThan(before);
     await turns();
     expect(commits.count).toBe(1);
     disk.sync = async () => undefined;

@@ -21,14 +21,14 @@ export class ReaderDialect extends SqliteDialect implements Dialect {
         throw new Error('Queries are not streamed; page through them.');
       },
     };
-    const notHere = async (): Promise<never> => Promise.reject(new Error('A database that is only read has no transactions.'));
+    const unsupported = async (): Promise<never> => Promise.reject(new Error('A database that is only read has no transactions.'));
     return {
       init: async () => undefined,
       acquireConnection: async () => connection,
       releaseConnection: async () => undefined,
-      beginTransaction: notHere,
-      commitTransaction: notHere,
-      rollbackTransaction: notHere,
+      beginTransaction: unsupported,
+      commitTransaction: unsupported,
+      rollbackTransaction: unsupported,
       destroy: () => reader.close(),
     };
   }

@@ -13,7 +13,7 @@ export interface ReaderRequest {
   readonly sql: string;
   readonly parameters: readonly unknown[];
   /** `rows` for SQL written by hand; otherwise the rows are packed. */
-  readonly as: 'packed' | 'first packed' | 'rows';
+  readonly format: 'packed' | 'first packed' | 'rows';
 }
 
 export type ReaderResponse = { readonly id: number } & (

@@ -18,10 +18,10 @@ interface Waiting {
 
 export class Reader {
   readonly #file: string;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, Waiting>();
   #worker: Worker | undefined;
-  #ended: Promise<void> = Promise.resolve();
-  #last = 0;
+  #exit: Promise<void> = Promise.resolve();
+  #lastId = 0;
 
   /** @param file the database, which is opened read-only */
   constructor(file: string) {
@@ -31,13 +31,13 @@ export class Reader {
   /** Runs a query that changes nothing. Throws SQLite's errors, and DamagedDataError. */
   run(query: CompiledQuery): Promise<QueryResult<never>> {
     const { sql, parameters, firstRowOnly } = query as FirstRowQuery;
-    const as = kindOf(query.query) === 'other' ? 'rows' : firstRowOnly ? 'first packed' : 'packed';
-    const id = ++this.#last;
+    const format = kindOf(query.query) === 'other' ? 'rows' : firstRowOnly ? 'first packed' : 'packed';
+    const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { sql, resolve, reject });
+      this.#pending.set(id, { sql, resolve, reject });
       const worker = this.#start();
       worker.ref();
-      worker.postMessage({ id, sql, parameters: parameters.map(bindable), as } satisfies ReaderRequest);
+      worker.postMessage({ id, sql, parameters: parameters.map(bindable), format } satisfies ReaderRequest);
     });
   }
 
@@ -46,7 +46,7 @@ export class Reader {
     // The process must not end before the file is closed, even if nothing else keeps it running.
     this.#worker?.ref();
     this.#worker?.postMessage('close');
-    await this.#ended;
+    await this.#exit;
   }
 
   #start(): Worker {
@@ -55,7 +55,7 @@ export class Reader {
     this.#worker = worker;
     worker.on('message', (response: ReaderResponse) => this.#receive(worker, response));
     worker.on('error', (error) => this.#fail(worker, error));
-    this.#ended = new Promise((resolve) => {
+    this.#exit = new Promise((resolve) => {
       worker.once('exit', () => {
         this.#fail(worker, new Error('The thread that reads the database ended.'));
         resolve();
@@ -65,16 +65,18 @@ export class Reader {
   }
 
   #receive(worker: Worker, response: ReaderResponse): void {
-    const waiting = this.#waiting.get(response.id);
-    this.#waiting.delete(response.id);
-    if (this.#waiting.size === 0) worker.unref();
+    const pending = this.#pending.get(response.id);
+    this.#pending.delete(response.id);
+    if (this.#pending.size === 0) worker.unref();
     try {
       if ('problem' in response) throw damageIn(Object.assign(new Error(response.problem.message), { code: response.problem.code }));
       const rows =
-        'rows' in response ? response.rows.map((values) => named(response.columns, values)) : unpacked(response.columns, response.bytes);
-      waiting?.resolve({ rows: rows as never[] });
+        'rows' in response
+          ? response.rows.map((values) => namedRow(response.columns, values))
+          : unpackRows(response.columns, response.bytes);
+      pending?.resolve({ rows: rows as never[] });
     } catch (error) {
-      waiting?.reject(error);
+      pending?.reject(error);
     }
   }
 
@@ -82,13 +84,13 @@ export class Reader {
   #fail(worker: Worker, error: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
   }
 }
 
-const unpacked = (columns: readonly ResultColumn[], bytes: Uint8Array | null): never[] =>
+const unpackRows = (columns: readonly ResultColumn[], bytes: Uint8Array | null): never[] =>
   packing('', columns).unpack(bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 
-const named = (columns: readonly ResultColumn[], values: readonly unknown[]): Record<string, unknown> =>
+const namedRow = (columns: readonly ResultColumn[], values: readonly unknown[]): Record<string, unknown> =>
   Object.fromEntries(columns.map(({ name }, index) => [name, values[index]]));

@@ -21,28 +21,28 @@ interface Prepared {
 
 /** How many statements are cached: lists have many forms, and each is used again. */
 const maxPrepared = 100;
-const prepared = new Map<string, Prepared>();
+const cache = new Map<string, Prepared>();
 
-function prepare({ sql, as }: ReaderRequest): Prepared {
-  const key = `${as} ${sql}`;
-  let found = prepared.get(key);
-  if (found === undefined) {
-    const plain = database.prepare(sql);
-    const columns = plain.columns() as ResultColumn[];
-    const packed = as === 'rows' ? undefined : packing(sql, columns);
-    const text = packed === undefined ? sql : as === 'packed' ? packed.all : packed.each;
-    found = { statement: database.prepare(text).raw(true), columns };
-    if (prepared.size >= maxPrepared) prepared.clear();
-    prepared.set(key, found);
+function prepare({ sql, format }: ReaderRequest): Prepared {
+  const key = `${format} ${sql}`;
+  let entry = cache.get(key);
+  if (entry === undefined) {
+    const statement = database.prepare(sql);
+    const columns = statement.columns() as ResultColumn[];
+    const rowPacking = format === 'rows' ? undefined : packing(sql, columns);
+    const text = rowPacking === undefined ? sql : format === 'packed' ? rowPacking.allRows : rowPacking.eachRow;
+    entry = { statement: database.prepare(text).raw(true), columns };
+    if (cache.size >= maxPrepared) cache.clear();
+    cache.set(key, entry);
   }
-  return found;
+  return entry;
 }
 
 function answer(request: ReaderRequest): ReaderResponse {
-  const { id, parameters, as } = request;
+  const { id, parameters, format } = request;
   try {
     const { statement, columns } = prepare(request);
-    if (as === 'rows') return { id, columns, rows: statement.all([...parameters]) as unknown[][] };
+    if (format === 'rows') return { id, columns, rows: statement.all([...parameters]) as unknown[][] };
     const row = statement.get([...parameters]) as [Buffer | null] | undefined;
     return { id, columns, bytes: row?.[0] ?? null };
   } catch (error) {
@@ -54,7 +54,7 @@ function answer(request: ReaderRequest): ReaderResponse {
 parentPort?.on('message', (request: ReaderRequest | 'close') => {
   if (request !== 'close') return parentPort?.postMessage(answer(request));
   // Open statements would keep the file open.
-  prepared.clear();
+  cache.clear();
   database.close();
   parentPort?.close();
 });

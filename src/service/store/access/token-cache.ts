@@ -1,19 +1,19 @@
 /** A cache of recently used tokens and their credentials. */
 import type { Store } from '../database/database.ts';
-import { type FoundToken, findToken } from './credentials.ts';
+import { findToken, type TokenRecord } from './credentials.ts';
 
 export interface Tokens {
   /** The token with this hash and its credential, unless it has expired by `now` (milliseconds) or was revoked. */
-  find(hash: string, now: number): Promise<FoundToken | undefined>;
+  find(hash: string, now: number): Promise<TokenRecord | undefined>;
 }
 
 const tables = ['tokens', 'credentials'];
 
 /** Caches tokens until credentials change. Only this process changes them, so revoking a token also removes it from the cache. */
-export class KnownTokens implements Tokens {
+export class TokenCache implements Tokens {
   readonly #store: Store;
   readonly #maxTokens: number;
-  #tokens = new Map<string, FoundToken>();
+  #tokens = new Map<string, TokenRecord>();
   #version = -1;
 
   constructor(store: Store, maxTokens = 10_000) {
@@ -21,8 +21,8 @@ export class KnownTokens implements Tokens {
     this.#maxTokens = maxTokens;
   }
 
-  async find(hash: string, now: number): Promise<FoundToken | undefined> {
-    const version = this.#store.changes.of(tables);
+  async find(hash: string, now: number): Promise<TokenRecord | undefined> {
+    const version = this.#store.changes.versionOf(tables);
     if (version !== this.#version) {
       this.#tokens = new Map();
       this.#version = version;

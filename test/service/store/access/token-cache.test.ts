@@ -1,8 +1,8 @@
 /** The cache of tokens: it saves looking them up, and never outlives a change of credentials. */
 import { describe, expect, it, vi } from 'vitest';
 import { insertCredential, insertToken, revokeCredential } from '../../../../src/service/store/access/credentials.ts';
-import { KnownTokens } from '../../../../src/service/store/access/known-tokens.ts';
 import { insertTeam } from '../../../../src/service/store/access/teams.ts';
+import { TokenCache } from '../../../../src/service/store/access/token-cache.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
@@ -16,7 +16,7 @@ async function withTokens(expires_at: number | null = null, maxTokens?: number) 
   await insertCredential(store, { id: 'c', team_id: 't', kind: 'api_key', name: 'c', created_at, revoked_at: null });
   for (const hash of ['one', 'two', 'three']) await insertToken(store, { hash, credential_id: 'c', created_at, expires_at });
   const queries = vi.spyOn(store, 'executeQuery');
-  const tokens = new KnownTokens(store, maxTokens);
+  const tokens = new TokenCache(store, maxTokens);
   const find = async (hash: string, now = 0) => (await tokens.find(hash, now))?.credentialId;
   const revoke = () => revokeCredential(store, 'api_key', 'c', created_at);
   return { store, find, revoke, queries };
