@@ -9,6 +9,8 @@ type Incoming = IncomingMessage & PassThrough;
 
 /** A request whose body the test writes. */
 const incoming = (headers: IncomingHttpHeaders = {}): Incoming => Object.assign(new PassThrough(), { headers }) as unknown as Incoming;
+/** These tests need milliseconds; one that hangs is not waited for longer than this. */
+const hanging = 10_000;
 const events = ['data', 'end', 'error', 'close'];
 const listeners = (request: Incoming) => events.map((event) => request.listenerCount(event));
 
@@ -22,7 +24,7 @@ async function inPieces(request: Incoming, limit: number, milliseconds = 60_000)
 describe.each([
   ['whole', whole],
   ['in pieces', inPieces],
-])('a body that is read %s', (_, read) => {
+])('a body that is read %s', { timeout: hanging }, (_, read) => {
   it.each([[['abcd']], [['a', 'bc', 'd']], [[]]])('can have the size of the limit: %j', async (pieces) => {
     const request = incoming({ 'content-length': String(pieces.join('').length) });
     const before = listeners(request);
@@ -92,7 +94,7 @@ describe.each([
   });
 });
 
-describe('a body that is read in pieces', () => {
+describe('a body that is read in pieces', { timeout: hanging }, () => {
   it('waits at the client while a piece is processed, or if the reader stops', async () => {
     const request = incoming();
     const before = listeners(request);
@@ -142,7 +144,7 @@ describe('a body that is read in pieces', () => {
   });
 });
 
-describe('the rest of a body', () => {
+describe('the rest of a body', { timeout: hanging }, () => {
   it.each([
     [true, { 'content-length': '5' }, false],
     [false, { 'content-length': '5' }, true],
