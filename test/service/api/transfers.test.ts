@@ -1,4 +1,4 @@
-import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -89,23 +89,29 @@ async function uploadedFile(api: Api) {
   await api.until(run.id, 'completed');
   const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'a.bin' } });
   const place = join(await realpath(api.dataDirectory), 'sandboxes', sandbox_id, 'workspace', 'a.bin');
+  await utimes(place, 1, 1);
   let version = 0;
-  const replace = async () => {
+  /** Replaces the file with one of the same size or of the same time. */
+  const replace = async (same: 'size' | 'time' = 'time') => {
     version += 1;
-    await writeFile(`${place}.new`, `\0new${'!'.repeat(version)}`);
+    await writeFile(`${place}.new`, same === 'size' ? '\0new' : `\0new${'!'.repeat(version)}`);
+    if (same === 'time') await utimes(`${place}.new`, 1, 1);
     await rename(`${place}.new`, place);
   };
   return { place, replace, url: data.download_url as string };
 }
 
 describe('a file that is replaced while it is downloaded', () => {
-  it('is sent as it is after the replacement, with the headers of that version', async () => {
+  it.each([
+    ['size', '\0new'],
+    ['time', '\0new!'],
+  ] as const)('with one of the same %s is sent in the new version, with its headers', async (same, text) => {
     const api = await started();
     const { place, replace, url } = await uploadedFile(api);
     const old = await api.send('GET', url, { anonymous: true });
-    onDiskCall('after', 'open', place, replace);
+    onDiskCall('after', 'open', place, () => replace(same));
     const answer = await api.send('GET', url, { anonymous: true });
-    expect([answer.status, answer.text, answer.headers['content-length']]).toEqual([200, '\0new!', '5']);
+    expect([answer.status, answer.text, answer.headers['content-length']]).toEqual([200, text, String(text.length)]);
     expect(answer.headers.etag).not.toBe(old.headers.etag);
   });
 

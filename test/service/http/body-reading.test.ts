@@ -2,7 +2,16 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
-import { bodyChunks, contentEssence, drainBody, hasUnreadBody, holdBody, parseJson, readBody } from '../../../src/service/http/body.ts';
+import {
+  bodyChunks,
+  contentEssence,
+  drainBody,
+  hasUnreadBody,
+  holdBody,
+  inviteBody,
+  parseJson,
+  readBody,
+} from '../../../src/service/http/body.ts';
 import { afterTest } from '../../support/temporary.ts';
 
 type Incoming = IncomingMessage & PassThrough;
@@ -58,8 +67,20 @@ describe.each([
 
   it('is requested once from a client that holds it back', async () => {
     const request = incoming();
-    holdBody(request, () => void request.end('abc'));
+    const invite = vi.fn(() => void request.end('abc'));
+    holdBody(request, invite);
     expect(await read(request, 4)).toBe('abc');
+    inviteBody(request);
+    expect(invite).toHaveBeenCalledTimes(1);
+  });
+
+  it('leaves no timer behind', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    afterTest(() => vi.useRealTimers());
+    const request = incoming();
+    const reading = read(request, 4);
+    request.end('abc');
+    expect([await reading, vi.getTimerCount()]).toEqual(['abc', 0]);
   });
 
   it('is not waited for longer than the time limit', async () => {
