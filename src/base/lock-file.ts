@@ -34,10 +34,10 @@ export async function takeLock(file: string, options: LockOptions = {}): Promise
     if (until?.()) return undefined;
     const owner = create(file);
     if (owner !== undefined) return hold(file, owner, staleMilliseconds);
-    if (ageOf(file) > staleMilliseconds) breakStale(file, staleMilliseconds);
-    else if (systemClock.now() > deadline) return undefined;
+    if (ageOf(file) > staleMilliseconds && breakStale(file, staleMilliseconds)) continue;
+    if (systemClock.now() > deadline) return undefined;
     // With jitter: many processes may wait for the same lock.
-    else await systemClock.sleep(retryMilliseconds * (0.5 + Math.random()), signal);
+    await systemClock.sleep(retryMilliseconds * (0.5 + Math.random()), signal);
   }
 }
 
@@ -75,13 +75,17 @@ function hold(file: string, owner: string, staleMilliseconds: number): Unlock {
   };
 }
 
-/** Removes a stale lock. Only one process may do so at a time: a second one would remove the lock that the first has just created. */
-function breakStale(file: string, staleMilliseconds: number): void {
+/**
+ * Removes a stale lock. Only one process may do so at a time: a second one would remove the lock that the first has just created.
+ * Returns false when it is still there, because another process is removing it or its folder does not allow it.
+ */
+function breakStale(file: string, staleMilliseconds: number): boolean {
   const breaker = `${file}.break`;
   if (ageOf(breaker) > staleMilliseconds) ignoreErrors(() => unlinkSync(breaker));
-  if (create(breaker) === undefined) return;
+  if (create(breaker) === undefined) return false;
   try {
     if (ageOf(file) > staleMilliseconds) ignoreErrors(() => unlinkSync(file));
+    return ageOf(file) <= staleMilliseconds;
   } finally {
     ignoreErrors(() => unlinkSync(breaker));
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -72,6 +72,46 @@ test('is kept fresh while it is held', async () => {
     await vi.advanceTimersByTimeAsync(200);
     expect(taken).toBe(true);
     (await next)?.();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('is left to the process that is breaking it, without blocking this one', async () => {
+  leaveStale(file);
+  writeFileSync(`${file}.break`, 'another');
+  const controller = new AbortController();
+  setImmediate(() => controller.abort(new Error('enough')));
+  await expect(takeLock(file, { signal: controller.signal })).rejects.toThrow('enough');
+  expect([readFileSync(file, 'utf8'), readFileSync(`${file}.break`, 'utf8')]).toEqual(['dead', 'another']);
+});
+
+test('is not broken when another process has taken it since it was found stale', async () => {
+  leaveStale(file);
+  // The time is read once for the end of the wait, and then for the age of the lock.
+  const now = vi.spyOn(Date, 'now').mockReturnValueOnce(Date.now());
+  now.mockImplementationOnce(() => {
+    writeFileSync(file, 'another');
+    return Date.now();
+  });
+  try {
+    let checks = 0;
+    expect(await takeLock(file, { until: () => ++checks === 3 })).toBeUndefined();
+    expect(now).toHaveBeenCalled();
+    expect(readFileSync(file, 'utf8')).toBe('another');
+  } finally {
+    now.mockRestore();
+  }
+});
+
+test('is not refreshed when another owner holds it by now', async () => {
+  vi.useFakeTimers();
+  try {
+    const unlock = await takeLock(file);
+    leaveStale(file);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(statSync(file).mtimeMs).toBe(0);
+    unlock?.();
   } finally {
     vi.useRealTimers();
   }

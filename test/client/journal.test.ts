@@ -83,6 +83,14 @@ describe('an entry', () => {
     expect(await stored()).toEqual(['mine.2']);
   });
 
+  it('is only replaced by a complete one', async () => {
+    await journal.open(change, keys, url);
+    const [name = ''] = await readdir(folder);
+    await mkdir(path.join(folder, `${name}.new`));
+    expect(await journal.open({ ...change, path: '/v2/agents' }, keys, url)).toBe(false);
+    expect((await journal.list()).map((entry) => entry.path)).toEqual(['/v2/runs']);
+  });
+
   it('that cannot be stored is not an error', async () => {
     await mkdir(path.dirname(folder), { recursive: true });
     await writeFile(folder, 'in the way');

@@ -4,9 +4,9 @@
  */
 import { orAborted } from '../../base/abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { AopsError, exitCodes } from '../../base/errors.ts';
 import { retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
-import { RateLimitedError, UnavailableError } from '../errors.ts';
 import type { Network } from '../network/network.ts';
 import type { Credential } from './credential.ts';
 import type { Token, TokenCache } from './token-cache.ts';
@@ -74,15 +74,9 @@ class TokenSource {
   async replace(rejectedToken: string, signal: AbortSignal | undefined): Promise<boolean> {
     const currentToken = this.#current;
     // Another request has already got a new one.
-    if (currentToken && bearer(currentToken) !== rejectedToken && this.#ifUsable(currentToken)) return true;
+    if (currentToken && bearer(currentToken) !== rejectedToken) return true;
     const value = rejectedToken.replace(/^Bearer /, '');
-    if (
-      currentToken?.replacement === true &&
-      currentToken.value === value &&
-      this.#clock.now() - currentToken.obtainedAt < replacementMilliseconds
-    ) {
-      return false;
-    }
+    if (currentToken?.replacement === true && this.#clock.now() - currentToken.obtainedAt < replacementMilliseconds) return false;
     this.#rejectedToken = value;
     const token = await this.#fetchOnce(signal, true);
     if (token.value !== value) return true;
@@ -100,8 +94,6 @@ class TokenSource {
     this.#fetching ??= this.#obtain(replacement).finally(() => {
       this.#fetching = undefined;
     });
-    // When no request waits any more, a failure need not be handled.
-    this.#fetching.catch(() => undefined);
     return signal ? orAborted(this.#fetching, signal) : this.#fetching;
   }
 
@@ -111,7 +103,7 @@ class TokenSource {
     } catch (error) {
       // The margin before expiry exists for this case: the endpoint is unavailable, and the old token is still valid.
       const oldToken = this.#current ?? this.#readCache();
-      const isUnavailable = error instanceof UnavailableError || error instanceof RateLimitedError;
+      const isUnavailable = error instanceof AopsError && (error.exit === exitCodes.unavailable || error.exit === exitCodes.rateLimited);
       if (!isUnavailable || !oldToken || oldToken.value === this.#rejectedToken || oldToken.expiresAt <= this.#clock.now()) throw error;
       this.#current = oldToken;
     }
@@ -130,7 +122,7 @@ class TokenSource {
     try {
       const cachedToken = this.#ifUsable(this.#readCache());
       if (cachedToken) return cachedToken;
-      const token = { ...(await this.#fetch()), ...(replacement ? { replacement } : {}) };
+      const token = { ...(await this.#fetch()), replacement };
       if (token.staleAt > this.#clock.now()) cache?.write(token);
       return token;
     } finally {
@@ -151,7 +143,7 @@ class TokenSource {
       value: grantedToken.value,
       obtainedAt: requestedAt,
       expiresAt,
-      staleAt: expiresAt - margin > requestedAt ? expiresAt - margin : 0,
+      staleAt: expiresAt - margin,
       ...(grantedToken.scope === undefined ? {} : { scope: grantedToken.scope }),
     };
   }

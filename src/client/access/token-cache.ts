@@ -25,7 +25,7 @@ export interface Token {
   value: string;
   /** Milliseconds since the epoch. */
   obtainedAt: number;
-  /** When to fetch a new one; 0 for a token that is used only once. */
+  /** When to fetch a new one; in the past for a token that is used only once. */
   staleAt: number;
   expiresAt: number;
   /** The granted scope, if the service reported it. */
@@ -60,7 +60,7 @@ export class TokenCache {
     this.#folder = path.join(cacheFolder, folderName);
     this.#owner = owner;
     const secret = sha256(owner.clientSecret);
-    const name = sha256(JSON.stringify([owner.origin, owner.tokenUrl, owner.clientId, owner.scope ?? null, secret]));
+    const name = sha256(JSON.stringify([owner.origin, owner.tokenUrl, owner.clientId, owner.scope, secret]));
     this.#file = path.join(this.#folder, `${name}.json`);
   }
 
@@ -100,7 +100,7 @@ export class TokenCache {
   }
 }
 
-/** Removes all tokens for a service. Returns their number. */
+/** Removes all tokens for a service, also those that a process which was killed had not given their names yet. Returns their number. */
 export function dropTokens(cacheFolder: string, origin: string): number {
   return removeTokens(path.join(cacheFolder, folderName), (entry) => entry.origin === origin);
 }
@@ -118,8 +118,9 @@ function readEntry(file: string): Entry | undefined {
     try {
       const { mode } = fstatSync(descriptor);
       if (constants.O_NOFOLLOW !== undefined && (mode & 0o077) !== 0) return undefined;
+      // Anything but an object with a token throws.
       const entry = JSON.parse(readFileSync(descriptor, 'utf8')) as Entry;
-      return isEntry(entry) ? entry : undefined;
+      return isToken(entry.token) ? entry : undefined;
     } finally {
       closeSync(descriptor);
     }
@@ -128,11 +129,8 @@ function readEntry(file: string): Entry | undefined {
   }
 }
 
-function isEntry(entry: Partial<Entry> | null): boolean {
-  const token: Partial<Token> = entry?.token ?? {};
+function isToken(token: Partial<Token>): boolean {
   return (
-    typeof entry?.origin === 'string' &&
-    typeof entry.client_id === 'string' &&
     typeof token.value === 'string' &&
     /^[\x21-\x7e]+$/.test(token.value) &&
     [token.obtainedAt, token.staleAt, token.expiresAt].every((time) => typeof time === 'number') &&
@@ -144,7 +142,7 @@ function removeTokens(folder: string, matches: (entry: Entry) => boolean): numbe
   let removedCount = 0;
   for (const name of names(folder)) {
     const file = path.join(folder, name);
-    const entry = name.endsWith('.json') ? readEntry(file) : undefined;
+    const entry = readEntry(file);
     if (entry === undefined || !matches(entry)) continue;
     if (removeIfThere(file)) removedCount += 1;
   }

@@ -6,9 +6,10 @@ import { isObject, jsonValue } from '../../base/values.ts';
 import { backoff, retryPolicy } from '../backoff.ts';
 import type { ClientEvent } from '../client.ts';
 import { RateLimitedError, UnavailableError } from '../errors.ts';
-import { header, retryAfter, serverTime } from '../limits/rate-limit.ts';
+import { retryAfter, serverTime } from '../limits/rate-limit.ts';
 import { type Network, openDispatcher } from '../network/network.ts';
-import { attempt, type Failure, type TransportResponse } from '../transport.ts';
+import { timeLimited } from '../time-limit.ts';
+import { attempt, type Failure, type Outcome, type TransportResponse } from '../transport.ts';
 
 export interface ClientCredentials {
   client_id: string;
@@ -97,17 +98,9 @@ async function send(dispatcher: Dispatcher, url: URL, form: Form, options: Token
   const details = { method: 'POST', path: url.pathname };
   for (let retry = 0; ; retry += 1) {
     const startedAt = options.clock.now();
-    const timeout = AbortSignal.timeout(retryPolicy.attemptMilliseconds);
-    const outcome = await attempt(dispatcher, {
-      ...form,
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: 'POST',
-      signal: AbortSignal.any([timeout, ...(options.signal ? [options.signal] : [])]),
-    }).catch((reason: unknown) => {
-      options.signal?.throwIfAborted();
-      return tooLate(reason);
-    });
+    const run = (limit: AbortSignal): Promise<Outcome> =>
+      attempt(dispatcher, { ...form, origin: url.origin, path: url.pathname + url.search, method: 'POST', signal: limit });
+    const outcome = await timeLimited(options.clock, options.signal ?? new AbortController().signal, run);
     const trace = { type: 'trace', method: 'POST', url: url.origin + url.pathname, milliseconds: options.clock.now() - startedAt } as const;
     options.onEvent?.(outcome.kind === 'failure' ? { ...trace, reason: outcome.reason } : { ...trace, status: outcome.response.status });
     const problem =
@@ -119,14 +112,6 @@ async function send(dispatcher: Dispatcher, url: URL, form: Form, options: Token
     await options.clock.sleep(waitMilliseconds, options.signal);
   }
 }
-
-const tooLate = (cause: unknown): Failure => ({
-  kind: 'failure',
-  maybeSent: true,
-  final: false,
-  reason: `no complete answer came within ${retryPolicy.attemptMilliseconds / 1_000} s`,
-  cause,
-});
 
 /** Why there is no usable response, and the shortest pause after which another attempt may help, if one can. */
 interface Problem {
@@ -196,11 +181,9 @@ const unusableResponse = (details: ErrorDetails): AopsError =>
   });
 
 /** The response in the form that oauth4webapi reads. An invalid lifetime is dropped: the token is usable all the same. */
-function webResponse({ headers, body }: TransportResponse): Response {
-  const text = body.toString('utf8');
-  const value = jsonValue(text);
+function webResponse({ body }: TransportResponse): Response {
+  const value = jsonValue(body.toString('utf8'));
   const answer = isObject(value) ? value : {};
-  const broken = 'expires_in' in answer && !(Number.parseFloat(String(answer.expires_in)) >= 0);
-  const contentType = header(headers, 'content-type') ?? '';
-  return new Response(broken ? JSON.stringify({ ...answer, expires_in: undefined }) : text, { headers: { 'content-type': contentType } });
+  const hasLifetime = Number.parseFloat(String(answer.expires_in)) >= 0;
+  return Response.json(hasLifetime ? answer : { ...answer, expires_in: undefined });
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { clientCredential, type TokenOptions } from '../../../src/client/access/oauth.ts';
 import { answer, json, nothing, type RawServer, reply } from '../../faults/raw-server.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { startHttps } from '../../support/tls.ts';
 import { failureOf, newClient, scripted, WaitClock } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
@@ -68,7 +70,7 @@ describe('client credentials', () => {
     ['an error in strange words', json(400, { error: 'SECRET' }), { exit: 4, code: 'token_refused' }],
     ['HTML', answer(200, '<html>SECRET'), { exit: 4, code: 'token_refused' }],
     ['no token', json(200, { token: 'SECRET' }), { exit: 4 }],
-    ['a token that is no header', json(200, { access_token: 'SECRET\r\nX-Evil: 1', expires_in: 60 }), { exit: 4 }],
+    ['a token that is no header', json(200, { access_token: 'SECRET\r\nX-Evil: 1', token_type: 'Bearer', expires_in: 60 }), { exit: 4 }],
     ['null', json(200, null), { exit: 4 }],
     [
       'a token of another type',
@@ -125,6 +127,89 @@ describe('client credentials', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it.each([300, 399, 400, 404, 405, 410, 499])('explain what to do about a refusal with %i', async (status) => {
+    const server = await scripted(answer(status, ''));
+    const error = await failureOf(credentialOf(server).authorization());
+    const isRedirect = status < 400;
+    expect(error).toMatchObject({
+      exit: 4,
+      code: 'token_refused',
+      message: isRedirect
+        ? `The token endpoint answered with a redirect (${status}), and aops does not follow redirects.`
+        : `The token endpoint refused the client credentials (${status} token_refused).`,
+      hint: expect.stringContaining(
+        isRedirect || status === 404 || status === 405 ? 'Check the token URL' : 'Check the client ID and secret',
+      ),
+      details: { method: 'POST', path: '/oauth/token', status },
+    });
+  });
+
+  it('report each attempt, without the query of the URL', async () => {
+    const server = await scripted(nothing('reset'), json(503, {}), token('t1', 3600));
+    const clock = new WaitClock();
+    const events: unknown[] = [];
+    const credential = credentialOf(server, clock, {
+      onEvent: (event) => {
+        events.push(event);
+        if (event.type === 'retry') clock.announce();
+      },
+    });
+    await credential.authorization();
+    const trace = { type: 'trace', method: 'POST', url: `${server.url}/oauth/token`, milliseconds: 0 };
+    expect(events).toEqual([
+      { ...trace, reason: 'the connection was reset' },
+      { type: 'retry', reason: 'no access token: the connection was reset', waitMilliseconds: 250, attempt: 1 },
+      { ...trace, status: 503 },
+      { type: 'retry', reason: 'the token endpoint answered 503', waitMilliseconds: 500, attempt: 2 },
+      { ...trace, status: 200 },
+    ]);
+    // No connection is left open.
+    await server.until(({ open }) => open === 0);
+  });
+
+  it('request a token again when no answer arrives within 30 s', async () => {
+    const server = await scripted(nothing('stall'), token('t1', 3600));
+    const clock = new WaitClock();
+    const result = credentialOf(server, clock).authorization();
+    await server.until(({ requests }) => requests.length === 1);
+    clock.advance(29_999);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(server.requests).toHaveLength(1);
+    clock.advance(1);
+    expect(await result).toBe('Bearer t1');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('say where to look when the endpoint cannot be reached', async () => {
+    const server = (await scripted()).always(nothing('reset'));
+    expect(await failureOf(credentialOf(server).authorization())).toMatchObject({
+      message: `Could not get an access token from ${server.url}: the connection was reset.`,
+      hint: expect.stringContaining('Check the network and the token URL'),
+    });
+    const unsafe = await startHttps('self-signed', (_, response) => response.end());
+    afterTest(unsafe.close);
+    const clock = new WaitClock();
+    const client = { client_id: 'my id', client_secret: secret, token_url: `https://127.0.0.1:${unsafe.port}/token` };
+    const error = await failureOf(clientCredential(client, { clock }).authorization());
+    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('self-signed'), hint: expect.stringContaining('--ca-file') });
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('wait as long as --max-wait allows, and report a longer pause as what it is', async () => {
+    const server = await scripted(json(503, {}, { 'retry-after': '60' }), token('t1', 3600), json(503, {}, { 'retry-after': '61' }));
+    const clock = new WaitClock();
+    expect(await credentialOf(server, clock).authorization()).toBe('Bearer t1');
+    expect(clock.waits).toEqual([60_000]);
+    expect(await failureOf(credentialOf(server).authorization())).toMatchObject({ exit: 8, code: 'service_unavailable' });
+  });
+
+  it('need no options', async () => {
+    const server = await scripted(token('t1', 3600));
+    const credential = clientCredential({ client_id: 'my id', client_secret: secret, token_url: `${server.url}/token` });
+    expect([await credential.authorization(), await credential.authorization()]).toEqual(['Bearer t1', 'Bearer t1']);
+    expect(server.header('user-agent')).toEqual(['aops']);
+  });
+
   it('request the configured scope', async () => {
     const server = await scripted(token('t1', 3600));
     await credentialOf(server, new WaitClock(), { scope: 'runs:read runs:write' }).authorization();
@@ -143,6 +228,29 @@ describe('client credentials', () => {
     clock.advance(3_300_000);
     expect(await credential.authorization()).toBe('Bearer t1');
     clock.advance(300_000);
+    expect(await failureOf(credential.authorization())).toMatchObject({ exit: 8 });
+  });
+
+  it.each([
+    ['answers 429 to every attempt', json(429, {})],
+    ['requests a long pause', json(429, {}, { 'retry-after': '61' })],
+  ])('keep the old token until it expires when the endpoint %s', async (_, step) => {
+    const server = await scripted(token('t1', 3600));
+    server.always(step);
+    const clock = new WaitClock();
+    const credential = credentialOf(server, clock);
+    await credential.authorization();
+    clock.advance(3_300_000);
+    expect(await credential.authorization()).toBe('Bearer t1');
+    clock.set(Date.parse('2026-07-18T10:00:00.000Z'));
+    expect(await failureOf(credential.authorization())).toMatchObject({ exit: 7 });
+  });
+
+  it('do not keep a token without a lifetime when the endpoint is unavailable', async () => {
+    const server = await scripted(token('t1'));
+    server.always(json(503, {}));
+    const credential = credentialOf(server);
+    await credential.authorization();
     expect(await failureOf(credential.authorization())).toMatchObject({ exit: 8 });
   });
 
@@ -180,6 +288,11 @@ describe('a token that the service rejects', () => {
     expect(server.header('authorization')).toEqual(['Bearer t1', 'Bearer t2']);
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
     expect(clock.waits).toEqual([]);
+  });
+
+  it('and that this process never used is replaced', async () => {
+    const tokens = await scripted(token('t1', 3600));
+    expect(await credentialOf(tokens).refresh?.('Bearer t0')).toBe(true);
   });
 
   it('twice is an error, also for later requests', async () => {

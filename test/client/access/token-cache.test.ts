@@ -1,4 +1,5 @@
 /** Tokens that several processes share, over real files: each credential here has its own cache on the same folder. */
+import { closeSync, openSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -38,6 +39,15 @@ const fileOf = async (): Promise<string> => path.join(tokens, (await readdir(tok
 describe('a stored token', () => {
   it('is read again, and its file is private and does not contain the secret', async () => {
     cache.write(token({ scope: 'runs:read', replacement: true }));
+    const unused = (): number => {
+      const descriptor = openSync(folder, 'r');
+      closeSync(descriptor);
+      return descriptor;
+    };
+    const before = unused();
+    for (let count = 0; count < 50; count += 1) cache.read(start);
+    // Nothing stays open.
+    expect(unused() - before).toBeLessThan(50);
     expect(cache.read(start)).toEqual(token({ scope: 'runs:read', replacement: true }));
     expect(await readdir(tokens)).toHaveLength(1);
     expect((await stat(await fileOf())).mode & 0o777).toBe(0o600);
@@ -68,7 +78,6 @@ describe('a stored token', () => {
     ['null', null],
     ['no token', { token: undefined }],
     ['another origin', { origin: 'https://elsewhere.example' }],
-    ['an origin that is not text', { origin: 5 }],
     ['another client', { client_id: 'other' }],
     ['no client', { client_id: undefined }],
     ['an empty token', { token: token({ value: '' }) }],
@@ -128,11 +137,14 @@ describe('a stored token', () => {
 
   it('is removed together with all others of its service', async () => {
     cache.write(token());
+    const abandoned = await readFile(await fileOf());
     new TokenCache(folder, { ...owner, clientId: 'second' }).write(token());
     const other = new TokenCache(folder, { ...owner, origin: 'https://elsewhere.example' });
     other.write(token());
-    await writeFile(path.join(tokens, 'notes.txt'), 'mine');
-    expect(dropTokens(folder, owner.origin)).toBe(2);
+    await writeFile(path.join(tokens, 'notes.txt'), 'mine', { mode: 0o600 });
+    // Left behind by a process that was killed.
+    await writeFile(path.join(tokens, 'x.tmp'), abandoned, { mode: 0o600 });
+    expect(dropTokens(folder, owner.origin)).toBe(3);
     expect(cache.read(start)).toBeUndefined();
     expect(other.read(start)).toEqual(token());
     expect(dropTokens(folder, owner.origin)).toBe(0);
@@ -153,6 +165,13 @@ describe('the lock', () => {
     const next = await new TokenCache(folder, owner).lock(() => false, undefined);
     expect(next).toBeDefined();
     next?.();
+  });
+
+  it('creates its folder', async () => {
+    const unlock = await new TokenCache(path.join(folder, 'new', 'cache'), owner).lock(() => false, undefined);
+    expect(unlock).toBeDefined();
+    expect((await stat(path.join(folder, 'new', 'cache', 'tokens'))).mode & 0o777).toBe(0o700);
+    unlock?.();
   });
 
   it('is not taken when it is no longer needed, or cannot be created', async () => {
@@ -197,6 +216,19 @@ describe('processes with the same client', () => {
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
   });
 
+  it('store the scope that was granted', async () => {
+    const server = await scripted(
+      json(200, { access_token: 't1', token_type: 'Bearer', expires_in: 3_600, scope: 'runs:read' }),
+      granted('t2'),
+    );
+    await processAt(server).credential.authorization();
+    const stored = async (): Promise<object> => (JSON.parse(await readFile(await fileOf(), 'utf8')) as { token: object }).token;
+    expect(await stored()).toEqual(token({ scope: 'runs:read', replacement: false }));
+    await rm(await fileOf());
+    await processAt(server).credential.authorization();
+    expect(await stored()).toEqual(token({ value: 't2', replacement: false }));
+  });
+
   it('do not store a token that is used only once', async () => {
     const server = await scripted(granted('t1', 20), granted('t2', 20));
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
@@ -213,7 +245,9 @@ describe('processes with the same client', () => {
     expect(await other.credential.authorization()).toBe('Bearer t2');
     expect(server.requests).toHaveLength(2);
     // A replacement that is rejected, too, is not replaced again for a minute, by any of them.
-    for (const { credential } of [one, other]) expect(await credential.refresh?.('Bearer t2')).toBe(false);
+    const third = processAt(server);
+    await third.credential.authorization();
+    for (const { credential } of [one, other, third]) expect(await credential.refresh?.('Bearer t2')).toBe(false);
     other.clock.advance(59_999);
     expect(await other.credential.refresh?.('Bearer t2')).toBe(false);
     expect(server.requests).toHaveLength(2);
@@ -268,14 +302,16 @@ describe('processes with the same client', () => {
   it('end a fetch when the command is interrupted, and release the lock', async () => {
     const server = await scripted(nothing('stall'));
     const controller = new AbortController();
+    const events: unknown[] = [];
     const credential = clientCredential(
       { client_id: 'my-client', client_secret: 'my-secret', token_url: `${server.url}/token` },
-      { cache, signal: controller.signal, clock: new WaitClock() },
+      { cache, signal: controller.signal, clock: new WaitClock(), onEvent: (event) => events.push(event) },
     );
     const failed = failureOf(credential.authorization());
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(new Error('enough'));
     expect(await failed).toMatchObject({ message: 'enough' });
     expect(await readdir(tokens)).toEqual([]);
+    expect(events).toEqual([]);
   });
 });

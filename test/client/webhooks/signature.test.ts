@@ -72,6 +72,12 @@ describe('a genuine delivery', () => {
       message: expect.stringContaining('9s'),
     });
     expect(verify(signed('x', { at: seconds - 9 }), 'x', 10_000).valid).toBe(true);
+    expect(verify(signed('x', { at: seconds + 9 }), 'x', 8_000)).toMatchObject({
+      reason: 'too_new',
+      message: 'The signature is valid, but its time is 9s ahead; at most 8s are allowed.',
+      hint: expect.stringContaining('clocks'),
+    });
+    expect(at(-301)).toMatchObject({ hint: expect.stringContaining('may be replayed') });
   });
 });
 
@@ -110,6 +116,7 @@ describe('a header', () => {
     ['nonsense', 'contains no valid signature'],
     ['v1,', 'contains no valid signature'],
     ['v1,AAAA', 'contains no valid signature'],
+    ['v1,AAAA v1a,AAAA', 'contains no valid signature'],
     ['v1a,hnO3f9T8Ytu9HwrXslvumlUpqtNVqkhqw/enGzPCXe5BdqzCInXqYXFymVJaA7AZdpXwVLPo3mNl8EM+m7TBAg==', 'only v1a'],
     ['ab'.repeat(32), 'hexadecimal'],
     [`sha256=${'ab'.repeat(32)}`, 'hexadecimal'],
@@ -159,7 +166,7 @@ describe('a body that was altered', () => {
     ['had its CR LF changed', 'a\r\nb', 'a\nb', 'CR LF became line feeds'],
     ['gained white space', 'x', '  x \t', 'white space'],
     ['was read as Latin-1', 'é', Buffer.from('é', 'latin1'), 'encoding'],
-    ['was indented', JSON.stringify(value), JSON.stringify(value, null, 2), 'parsed and serialised again'],
+    ['was indented', JSON.stringify(value), JSON.stringify(value, null, 2), 'parsed and serialised again as JSON.'],
     ['was compacted', JSON.stringify(value, null, 2), JSON.stringify(value), 'parsed and serialised again'],
     [
       'was written by Python',
@@ -173,7 +180,9 @@ describe('a body that was altered', () => {
       JSON.stringify(value),
       'parsed and serialised again',
     ],
-    ['had its keys sorted before', '{"a":1,"b":2}', '{"b":2,"a":1}', 'in another order'],
+    ['was compacted and lost its line feed', `${JSON.stringify(value, null, 2)}\n`, JSON.stringify(value), 'serialised again as JSON.'],
+    ['had its keys sorted before', '{"a":1,"b":2,"c":3}', '{"b":2,"c":3,"a":1}', 'in another order'],
+    ['had the keys in its lists sorted before', '[{"a":1,"b":2}]', '[{"b":2,"a":1}]', 'in another order'],
   ])('because it %s is recognised', (_, original, altered, word) => {
     expect(verify(signed(original), altered)).toMatchObject({
       valid: false,
