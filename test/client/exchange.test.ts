@@ -203,6 +203,11 @@ describe('an event stream', () => {
     expect(messages).toEqual(['last']);
   });
 
+  it('can end without the empty line after its final message', async () => {
+    const { onMessage } = reader();
+    expect(await answerTo(200, stream, ['data: la', 'st'], { onMessage })).toMatchObject({ body: 'last', streamed: true });
+  });
+
   it('that ends without the final message has no body', async () => {
     const { onMessage } = reader();
     expect(await answerTo(200, stream, ['data: first\n\n'], { onMessage })).toMatchObject({ body: '', streamed: true });

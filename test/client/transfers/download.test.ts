@@ -200,6 +200,17 @@ describe('a download that fails', () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it('is not read beyond its size', async () => {
+    const endless: Step = {
+      after: 'request',
+      bytes: () => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n',
+      ending: 'stall',
+    };
+    const server = (await scripted()).always(endless);
+    expect((await fetched(server, { size: 9 })).error).toMatchObject({ exit: 8, message: expect.stringContaining('after 10 of 9 bytes') });
+    expect(server.requests).toHaveLength(4);
+  });
+
   it.each([
     ['repr-digest', `sha-256=:${sha256('other')}:`],
     ['content-digest', `md5=:AAAA:, sha-256=:${sha256('other')}:`],
