@@ -17,14 +17,14 @@ async function queueWith(
   const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
   const agent_id = await api.agent('work');
   const body = { case_queue_id: queue.id, enabled: true, concurrency };
-  await api.ok('createAgentCaseTrigger', { params: { agent_id }, body });
+  const { case_trigger } = await api.ok('createAgentCaseTrigger', { params: { agent_id }, body });
   const cases: Case[] = [];
   // One after the other, so that the first is taken first.
   for (const title of titles) {
     cases.push(...(await api.ok('createCases', { params: { queue_id: queue.id }, body: { case: { title } } })).added_cases);
     clock.advance(1);
   }
-  return { api, clock, agent_id, queue_id: queue.id, cases: cases as [Case, Case] };
+  return { api, clock, agent_id, trigger_id: case_trigger.id, queue_id: queue.id, cases: cases as [Case, Case] };
 }
 
 const read = async (api: Api, { id }: Case) => (await api.ok('getCase', { params: { case_id: id } })).case;
@@ -70,6 +70,21 @@ describe('the next case', () => {
     expect((await read(api, cases[1])).display_status).toBe('pending');
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [cases[0].id], status: 'completed' } });
     await until(api, cases[1], 'needs_input');
+  });
+
+  it('starts when a run begins to wait for a person, unless the trigger has a limit', async () => {
+    const plan = { ...defaultPlan, maxConcurrentRuns: 1 };
+    const { api, cases } = await queueWith(asking, ['first', 'second'], { plan, concurrency: null });
+    for (const row of cases) await until(api, row, 'needs_input');
+  });
+
+  it('starts although no run ends, if there are more than a dispatch starts', async () => {
+    const plan = { ...defaultPlan, maxConcurrentRuns: 30 };
+    const sleeps: Behaviour = async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 });
+    const { api, queue_id } = await queueWith(sleeps, [], { plan, concurrency: null });
+    const cases = Array.from({ length: 25 }, (_, index) => ({ title: `Case ${index}` }));
+    const { added_cases } = await api.ok('createCases', { params: { queue_id }, body: { cases } });
+    for (const row of added_cases) await until(api, row, 'in_progress');
   });
 
   it('starts when its run is retried after a limit of the plan', async () => {
@@ -119,7 +134,30 @@ describe('a case', () => {
     await until(api, cases[0], 'completed');
   });
 
-  it('that somebody works on is not reprocessed, not even by an agent that is named', async () => {
+  it('that waits for an agent that is deleted can be taken by another one', async () => {
+    const plan = { ...defaultPlan, maxConcurrentRuns: 1 };
+    const behaviours: Record<string, Behaviour> = {
+      work: async () => ({ status: 'completed' }),
+      busy: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }),
+    };
+    const { api, agent_id, trigger_id, queue_id } = await queueWith(async () => ({ status: 'completed' }), [], {
+      ...{ plan, behaviours, concurrency: null },
+    });
+    const trigger = (enabled: boolean) => api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id }, body: { enabled } });
+    await trigger(false);
+    const busy = await api.agent('busy');
+    const drafts = { cases: [{ title: 'first' }, { title: 'second' }] };
+    const { added_cases } = await api.ok('createCases', { params: { queue_id }, body: drafts });
+    const case_ids = added_cases.map(({ id }) => id);
+    await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids, agent_id: busy } });
+    const statuses = async () => (await Promise.all(added_cases.map((row) => read(api, row)))).map((row) => row.display_status).sort();
+    while ((await statuses()).join() !== 'in_progress,pending') await new Promise((resolve) => setImmediate(resolve));
+    await api.ok('deleteAgent', { params: { agent_id: busy } });
+    await trigger(true);
+    for (const row of added_cases) await until(api, row, 'completed');
+  });
+
+  it('that is being worked on is not reprocessed, not even by an agent that is named', async () => {
     const { api, agent_id, cases, queue_id } = await queueWith(asking, ['first', 'second']);
     const { claimed_by_run_id: run_id } = await until(api, cases[0], 'needs_input');
     const reprocess = (row: Case, by: { agent_id?: string }) =>
