@@ -229,11 +229,14 @@ for (const [index, { outcome: result, isCut }] of outcomes) {
 for (const { outcome, ...mutant } of survivors) process.stdout.write(`${outcome.padEnd(12)} ${place(mutant)}\n`);
 /** Survivors of the earlier run that are equivalent or no longer in the source are not counted. */
 const noticed = counts.killed + counts['timed out'] + (earlier?.noticed ?? 0);
-const tried = outcomes.size + (earlier?.noticed ?? 0);
-const percent = (100 * noticed) / tried;
-const remaining = chosen.filter((index) => !outcomes.has(index)).map((index) => ({ outcome: 'not tried', ...mutants[index] }));
+const total = chosen.length + (earlier?.noticed ?? 0);
+/** Mutants that were not killed before the time was over may have met some of their tests, so they count as not noticed. */
+const percent = (100 * noticed) / total;
+const undecided = chosen.filter((index) => !outcomes.has(index)).map((index) => ({ outcome: 'undecided', ...mutants[index] }));
 const described = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
-const untried = remaining.length > 0 ? `; ${remaining.length} were not tried within ${limit} minutes` : '';
-process.stdout.write(`${described.join(', ')}: ${percent.toFixed(0)} % of ${tried} were noticed${untried}.\n`);
-if (values.json) writeFileSync(values.json, JSON.stringify({ noticed, tried, survivors: [...survivors, ...remaining] }, undefined, 2));
+if (undecided.length > 0) described.push(`${undecided.length} undecided after ${limit} minutes`);
+process.stdout.write(
+  `${described.join(', ')}: ${undecided.length > 0 ? 'at least ' : ''}${percent.toFixed(0)} % of ${total} were noticed.\n`,
+);
+if (values.json) writeFileSync(values.json, JSON.stringify({ noticed, total, survivors: [...survivors, ...undecided] }, undefined, 2));
 process.exit(goal > percent ? 1 : 0);
