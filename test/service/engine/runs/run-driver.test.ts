@@ -103,7 +103,7 @@ describe('an execution that is aborted', () => {
     expect(await at.run()).toMatchObject({ status: 'running', completed_at: null });
     expect(await at.job()).toEqual({ status: 'running', owner: null, due_at: at.clock.now() });
     const next = await claimJob(at.engine.store, 'run', { owner: 'next', now: at.clock.now(), lease: 1_000 });
-    expect(next).toMatchObject({ subject_id: at.id, interrupted: false });
+    expect(next).toMatchObject({ subject_id: at.id, wasInterrupted: false });
     expect(await at.engine.store.selectFrom('journal').select('step').execute()).toEqual([]);
     expect(at.logged).toEqual([]);
   });
