@@ -30,7 +30,9 @@ describe('aops', () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const { code, stderr } = await cli({ url }, [...get, '--timeout', '20ms']);
     expect(code).toBe(9);
-    expect(stderr).toMatch(/error: Not done (in time: the connection was refused\. The next attempt would be in \S+, but|within 20ms)/);
+    expect(stderr).toMatch(
+      /error: The command (cannot finish in time: the connection was refused\. The next attempt would be in \S+, but|did not finish within 20ms)/,
+    );
   });
 
   it('a lost answer is recovered with the same key, and reported once', async () => {

@@ -21,7 +21,7 @@ async function startJudged(api: Api, descriptions: readonly string[]): Promise<s
   return (await api.ok('startRun', { body: { agent_id: agentId, message: 'begin' } })).run.id;
 }
 
-/** The results of the evaluation of a run; undefined while there is none. */
+/** The results of the evaluation of a run; undefined until it has ended. */
 async function results(api: Api, runId: string): Promise<RubricResult[] | undefined> {
   const { run } = await api.ok('getRun', { params: { run_id: runId } });
   const { eval_summaries } = await api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId } });
