@@ -45,7 +45,7 @@ export function elementProblem(selector: string, error: unknown, timeoutMs: numb
   return browseFailed(`the element ${element} could not be used ${timePhrase}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
-/** Any other failure of an action; `what` describes it in the past tense: "the page did not contain …". */
+/** Any other failure of an action; `failure` describes it in the past tense: "the page did not contain …". */
 export const actionProblem = (failure: string, error: unknown, timeoutMs: number): ServiceError =>
   browseFailed(isTimeout(error) ? `${failure} within ${formatDuration(timeoutMs)}` : `${failure}: ${plainMessage(error)}`);
 

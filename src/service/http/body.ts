@@ -118,7 +118,7 @@ export async function* bodyChunks(request: IncomingMessage, limit = Infinity, mi
   }
 }
 
-/** Waits and returns the remaining milliseconds; calls `late` when they have passed. Without a number there is no limit. */
+/** Waits and returns the remaining milliseconds; calls `onTimeout` when they have passed. Without a number there is no limit. */
 async function withinTime(promise: Promise<void>, milliseconds: number | undefined, onTimeout: () => void): Promise<number | undefined> {
   if (milliseconds === undefined) {
     await promise;

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 
 /**
  * The result of the work, within `limit` milliseconds. The signal that the work receives is aborted after that time with the error
- * from `late`, or earlier with the reason of `signal`; that error is then thrown, whatever the work does.
+ * from `timeoutError`, or earlier with the reason of `signal`; that error is then thrown, whatever the work does.
  */
 export async function withinTime<T>(
   clock: Clock,

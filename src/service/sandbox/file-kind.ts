@@ -57,7 +57,7 @@ export function mimeTypeOf(name: string): string | null {
   return Object.hasOwn(mimeTypes, extension) ? (mimeTypes[extension] as string) : null;
 }
 
-/** Whether the first bytes of a file are text: valid UTF-8 without NUL. `cut` means that the file is longer. */
+/** Whether the first bytes of a file are text: valid UTF-8 without NUL. `isTruncated` means that the file is longer. */
 export function isText(bytes: Uint8Array, isTruncated: boolean): boolean {
   if (bytes.includes(0)) return false;
   try {

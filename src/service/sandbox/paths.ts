@@ -75,7 +75,7 @@ export async function locate(root: string, input: string, options: { createParen
 }
 
 /**
- * Throws `invalid_path` unless `real` is still inside `root` without a link on the way, as it was when it was located.
+ * Throws `invalid_path` unless `realPath` is still inside `root` without a link on the way, as it was when it was located.
  * Narrows the window in which a command in the sandbox can replace a directory with a link.
  */
 export async function confirm(root: string, realPath: string, displayPath: string): Promise<void> {

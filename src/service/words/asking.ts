@@ -30,14 +30,14 @@ export class Asker {
     this.#answers = answers;
   }
 
-  /** The answer to a question that is answered with a text. @throws Open when it has not been answered */
+  /** The answer to a question that is answered with a text. @throws OpenQuestion when it has not been answered */
   answer(question: HumanQuestion, isCertain = true): string {
     const answer = this.#find(question);
     if (answer === undefined) throw new OpenQuestion(question, isCertain);
     return answer;
   }
 
-  /** The value of the chosen option. @throws Open when none of the options has been chosen */
+  /** The value of the chosen option. @throws OpenQuestion when none of the options has been chosen */
   choose<Value>(question: Omit<HumanQuestion, 'options'>, choices: readonly Choice<Value>[], isCertain = true): Value {
     const answer = this.#find(question);
     const choice =

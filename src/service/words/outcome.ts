@@ -21,7 +21,7 @@ export function unfinishedOutcome(error: unknown): UnfinishedOutcome {
   throw error;
 }
 
-/** @throws Refused when a request has more than `maxParts` parts */
+/** @throws RefusalError when a request has more than `maxParts` parts */
 export function limitParts(kind: 'request' | 'message', parts: readonly unknown[], maxParts: number): void {
   if (parts.length > maxParts) throw new RefusalError(`The ${kind} has ${parts.length} parts; at most ${maxParts} are allowed.`);
 }

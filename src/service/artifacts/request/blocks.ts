@@ -29,7 +29,7 @@ type Draft = Pick<DataBlock, 'query' | 'by' | 'form'>;
 /** The maximum number of options in a question. */
 const maxOptions = 20;
 
-/** The block that a wish describes, or the changed form of an old block. @throws Open, Refused */
+/** The block that a wish describes, or the changed form of an old block. @throws OpenQuestion, RefusalError */
 export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Draft {
   const base = old && (wish.subject === undefined || wish.subject === old.query.subject) ? old : undefined;
   const subject = subjectOf(wish.subject ?? (old as Draft).query.subject);

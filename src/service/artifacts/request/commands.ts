@@ -41,7 +41,7 @@ export function readStatements(message: string): Statement[] {
     .flatMap((line) => maskedStatements(line, quotes, boundary));
 }
 
-/** The commands of a statement. @throws Refused */
+/** The commands of a statement. @throws RefusalError */
 export function readCommands(statement: Statement): Command[] {
   const result = readOne(statement);
   if (result.command) return [result.command];

@@ -22,7 +22,7 @@ const filler = new Set(['the', 'a', 'an', 'of', 'part', 'block', 'section', 'one
 /** The heading of a block of figures, or the beginning of a text. */
 export const nameOf = (block: Block): string => (block.kind === 'data' ? titleOf(block) : `Text "${shorten(block.text, 40)}"`);
 
-/** The block that words refer to; without words, the selected or the only block. @throws Open, Refused */
+/** The block that words refer to; without words, the selected or the only block. @throws OpenQuestion, RefusalError */
 export function resolveReference(place: Place, statement: Statement, reference: string | undefined): Block {
   const { blocks } = place;
   if (blocks.length === 0) throw new RefusalError(`The page is still empty, so "${statement.text}" does not refer to anything.`);

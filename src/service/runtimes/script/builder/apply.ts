@@ -11,7 +11,7 @@ import { keysOf, pathOf, valueFor } from './values.ts';
 
 type Of<Do extends Command['do']> = Extract<Command, { do: Do }>;
 
-/** Descriptions of the changes, one for each. @throws Open, LeftOut, Refused */
+/** Descriptions of the changes, one for each. @throws OpenQuestion, PartDropped, RefusalError */
 export function applyCommand(search: Search, command: Command): string[] {
   const { draft } = search;
   switch (command.do) {

@@ -20,7 +20,7 @@ export class StatementAsker {
     this.#number = number;
   }
 
-  /** The index of the chosen option. @throws Open, LeftOut */
+  /** The index of the chosen option. @throws OpenQuestion, PartDropped */
   choose(statement: Statement, reason: string, options: readonly { label: string; description?: string }[]): number {
     const choices = [
       ...options.map((option, index) => ({ ...option, value: index })),
@@ -32,7 +32,7 @@ export class StatementAsker {
     return choice;
   }
 
-  /** A text. @throws Open, LeftOut */
+  /** A text. @throws OpenQuestion, PartDropped */
   text(statement: Statement, reason: string, isCertain = true): string {
     const answer = this.#asker.answer(this.#question(statement, `${reason} (or: ${leaveOut.toLowerCase()})`), isCertain);
     if (isSameAnswer(leaveOut, answer)) throw new PartDropped();

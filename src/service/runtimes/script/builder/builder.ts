@@ -96,7 +96,7 @@ class Work {
   }
 }
 
-/** The changed procedure. @throws Refused with its problems when it is not valid */
+/** The changed procedure. @throws RefusalError with its problems when it is not valid */
 function checked(procedure: string): Procedure {
   try {
     return parseProcedure(procedure);

@@ -26,7 +26,7 @@ export class Draft {
   readonly #layout: Layout | undefined;
   #description: string | undefined;
 
-  /** @param text the procedure, or null to start with an empty one. @throws Refused when it is not YAML with a list of steps */
+  /** @param text the procedure, or null to start with an empty one. @throws RefusalError when it is not YAML with a list of steps */
   constructor(text: string | null) {
     this.#text = text ?? emptyProcedure;
     this.#document = parseDocument(this.#text);
@@ -219,7 +219,7 @@ export class Draft {
   }
 }
 
-/** @throws Refused when the YAML library cannot reach the path, such as one through a text */
+/** @throws RefusalError when the YAML library cannot reach the path, such as one through a text */
 function atPath<Result>(path: Path, change: () => Result): Result {
   try {
     return change();

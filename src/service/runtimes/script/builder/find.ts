@@ -13,7 +13,7 @@ export interface Search {
   asker: StatementAsker;
 }
 
-/** The step that a reference names. @throws Open, LeftOut, Refused */
+/** The step that a reference names. @throws OpenQuestion, PartDropped, RefusalError */
 export function findStep(search: Search, reference: StepReference): DraftStep {
   const matches = candidates(search, reference);
   if (matches.length === 1) return matches[0] as DraftStep;
@@ -26,7 +26,7 @@ export function findStep(search: Search, reference: StepReference): DraftStep {
   return choice[asker.choose(statement, reason, labels(draft, choice))] as DraftStep;
 }
 
-/** All steps that references name: several for `all approvals`. @throws Open, LeftOut, Refused */
+/** All steps that references name: several for `all approvals`. @throws OpenQuestion, PartDropped, RefusalError */
 export function findSteps(search: Search, references: readonly StepReference[]): DraftStep[] {
   const steps = references.flatMap((reference) => {
     const allSteps = reference.by === 'kind' && reference.which === 'all' ? candidates(search, reference) : [];

@@ -21,7 +21,7 @@ const subjectQuestions: Record<StepKind, string> = {
   create_case: 'what should the case be called?',
 };
 
-/** The step as plain data. @throws Open, LeftOut */
+/** The step as plain data. @throws OpenQuestion, PartDropped */
 export function makeStep({ draft, statement, asker }: Search, step: StepDraft): Record<string, unknown> {
   const subject = step.subject !== '' ? step.subject : asker.text(statement, subjectQuestions[step.kind]);
   const { kind, options, extras } = step;

@@ -50,7 +50,7 @@ export function keysOf(kind: StepKind): string[] {
   return kind === 'ask' ? [...keys.filter((key) => key !== 'questions'), ...inQuestion] : [...keys];
 }
 
-/** The value of a key, from a text. @throws Refused when it must be YAML and is not */
+/** The value of a key, from a text. @throws RefusalError when it must be YAML and is not */
 export function valueFor(path: Path, text: string): unknown {
   const key = path.at(-1);
   if (durations.includes(String(key)) || key === 'sleep') return durationWords(text);

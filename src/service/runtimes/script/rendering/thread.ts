@@ -102,7 +102,7 @@ export class Thread {
     });
   }
 
-  /** Calls `done` after this many milliseconds without a request. */
+  /** Calls `onIdle` after this many milliseconds without a request. */
   startIdleTimer(milliseconds: number, onIdle: () => void): void {
     this.#idleTimer = setTimeout(onIdle, milliseconds).unref();
   }
