@@ -30,35 +30,35 @@ describe('aops api', () => {
     const queried = await api('GET', 'teams/{team}/runs', '-f', 'status=waiting', '-F', 'limit=3');
     expect(queried).toMatchObject({ code: 0, stderr: '' });
     expect(queried.json()).toMatchObject({ data: [], total: 0 });
-    const started = await api('teams/{team}/runs', '-f', `agent_id=${agent}`, '-f', 'message=api');
-    expect(started).toMatchObject({ code: 0, stderr: '' });
-    const { run } = started.json<{ run: { id: string } }>();
+    const start = await api('teams/{team}/runs', '-f', `agent_id=${agent}`, '-f', 'message=api');
+    expect(start).toMatchObject({ code: 0, stderr: '' });
+    const { run } = start.json<{ run: { id: string } }>();
     await service.until(run.id, 'completed');
   });
 
   it('reads a body from a file or standard input, and adds fields to it', async () => {
     await service.file('body.json', JSON.stringify({ name: 'from-file' }));
-    const created = await api('POST', 'teams/{team}/agents', '--input', 'body.json');
-    expect(created.json()).toMatchObject({ agent: { name: 'from-file' } });
-    const piped = await service.cli(['api', 'POST', 'teams/{team}/agents', '--input', '-'], { stdin: '{"name":"piped"}' });
-    expect(piped.json()).toMatchObject({ agent: { name: 'piped' } });
+    const creation = await api('POST', 'teams/{team}/agents', '--input', 'body.json');
+    expect(creation.json()).toMatchObject({ agent: { name: 'from-file' } });
+    const pipedResult = await service.cli(['api', 'POST', 'teams/{team}/agents', '--input', '-'], { stdin: '{"name":"piped"}' });
+    expect(pipedResult.json()).toMatchObject({ agent: { name: 'piped' } });
   });
 
   it('sends a JSON body unchanged, because parsing it would change large numbers', async () => {
     const text = '{ "c": 12345678901234567890, "d": 1.0 }\n';
     const server = await scripted(json(200, {}));
-    const sent = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: text, env: { AOPS_BASE_URL: server.url } });
-    expect(sent).toMatchObject({ code: 0, stderr: '' });
+    const sendResult = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: text, env: { AOPS_BASE_URL: server.url } });
+    expect(sendResult).toMatchObject({ code: 0, stderr: '' });
     expect(server.requests.map(({ body }) => body.toString())).toEqual([text]);
-    const refused = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: '{' });
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('Standard input is not valid JSON') });
+    const refusal = await service.cli(['api', 'POST', 'sandboxes', '--input', '-'], { stdin: '{' });
+    expect(refusal).toMatchObject({ code: 2, stderr: expect.stringContaining('Standard input is not valid JSON') });
   });
 
   it('sends fields as the query if there is a body, as gh does', async () => {
-    const shown = await service.cli(['api', 'POST', 'sandboxes', '--input', '-', '-f', 'a=1', '-F', 'b[]=2', '-F', 'b[]=x', '--dry-run'], {
+    const result = await service.cli(['api', 'POST', 'sandboxes', '--input', '-', '-f', 'a=1', '-F', 'b[]=2', '-F', 'b[]=x', '--dry-run'], {
       stdin: '{"c":3}',
     });
-    expect(shown.json()).toMatchObject({ method: 'POST', url: `${service.service.url}/v2/sandboxes?a=1&b=2&b=x`, body: { c: 3 } });
+    expect(result.json()).toMatchObject({ method: 'POST', url: `${service.service.url}/v2/sandboxes?a=1&b=2&b=x`, body: { c: 3 } });
     const nested = await api('-X', 'GET', 'teams/{team}/runs', '-f', 'a[b]=1');
     expect(nested).toMatchObject({ code: 2, stdout: '' });
     expect(nested.stderr).toContain('"a" cannot be part of a query');
@@ -86,8 +86,8 @@ describe('aops api', () => {
       '-F',
       'e[]',
     ];
-    const shown = await api('sandboxes', ...argv, '-f', 'o[][k]=1', '-f', 'o[][v]=2', '-f', 'o[][k]=3', '--dry-run');
-    expect(shown.json().body).toEqual({
+    const result = await api('sandboxes', ...argv, '-f', 'o[][k]=1', '-f', 'o[][v]=2', '-f', 'o[][k]=3', '--dry-run');
+    expect(result.json().body).toEqual({
       n: '1',
       m: 1,
       t: true,
@@ -104,8 +104,8 @@ describe('aops api', () => {
     expect((await api('getAgent', '-f', `agent_id=${agent}`)).json()).toMatchObject({ agent: { id: agent } });
     expect((await api('listAgents', '-F', 'limit=1')).json()).toMatchObject({ limit: 1 });
     expect((await api('/v2/agents/{agent_id}', '-f', `agent_id=${agent}`)).json()).toMatchObject({ agent: { id: agent } });
-    const shown = await api('respondToHumanRequest', '-f', 'run_id=R', '-f', 'request_id=a b', '-F', 'approved=true', '--dry-run');
-    expect(shown.json()).toMatchObject({
+    const result = await api('respondToHumanRequest', '-f', 'run_id=R', '-f', 'request_id=a b', '-F', 'approved=true', '--dry-run');
+    expect(result.json()).toMatchObject({
       method: 'POST',
       url: `${service.service.url}/v2/runs/R/human-requests/a%20b/respond`,
       body: { approved: true },
@@ -113,8 +113,8 @@ describe('aops api', () => {
   });
 
   it('accepts the method as -X', async () => {
-    const shown = await api('-X', 'patch', `agents/${agent}`, '-f', 'name=n', '--dry-run');
-    expect(shown.json()).toMatchObject({ method: 'PATCH', body: { name: 'n' } });
+    const result = await api('-X', 'patch', `agents/${agent}`, '-f', 'name=n', '--dry-run');
+    expect(result.json()).toMatchObject({ method: 'PATCH', body: { name: 'n' } });
     expect((await api('-X', 'GET', 'teams/{team}/runs', '-F', 'limit=1')).json()).toMatchObject({ data: [{}] });
   });
 
@@ -199,8 +199,8 @@ describe('aops api', () => {
   });
 
   it('lists the operations', async () => {
-    const listed = await api('--list', '--json');
-    expect(listed.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual(operationIds);
+    const list = await api('--list', '--json');
+    expect(list.json<{ data: { id: string }[] }>().data.map(({ id }) => id)).toEqual(operationIds);
     expect((await api('--list')).stdout).toContain('GET\t/v2/teams/{teamId}\tgetTeam\t');
     expect((await api('--list', 'human-request')).stdout).toMatch(/^POST\t\S+\trespondToHumanRequest\t.*\n$/);
     expect(await api('--list', 'nothing-like-it')).toMatchObject({ code: 0, stdout: '', stderr: 'No operations contain that word.\n' });
@@ -231,19 +231,19 @@ describe('aops api', () => {
     ['a file that is no JSON', ['POST', '/v2/sandboxes', '--input', 'broken.json'], 'broken.json is not valid JSON'],
   ])('rejects %s', async (_, argv, message) => {
     await service.file('broken.json', '{');
-    const refused = await api(...argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
-    expect(refused.stderr).not.toContain('stolen');
+    const refusal = await api(...argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
+    expect(refusal.stderr).not.toContain('stolen');
   });
 
   it('reports the errors of the service', async () => {
-    const missing = await api('/v2/agents/00000000-0000-4000-8000-000000000006');
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    const failure = await api('/v2/agents/00000000-0000-4000-8000-000000000006');
+    expect(failure).toMatchObject({ code: 3, stdout: '' });
     const unknown = await api('/v2/nothing-here');
     expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    const bad = await api('POST', 'teams/{team}/runs', '-f', 'agent_id=5', '--json');
-    expect(bad).toMatchObject({ code: 2, stdout: '' });
-    expect(JSON.parse(bad.stderr)).toMatchObject({ error: { status: 400, exit: 2 } });
+    const badRequest = await api('POST', 'teams/{team}/runs', '-f', 'agent_id=5', '--json');
+    expect(badRequest).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(badRequest.stderr)).toMatchObject({ error: { status: 400, exit: 2 } });
   });
 });

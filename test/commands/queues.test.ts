@@ -16,17 +16,17 @@ async function queue(name: string, cases: object[] = []): Promise<string> {
 
 describe('queues', () => {
   it('are created, shown, renamed and listed by name or ID', async () => {
-    const created = await service.cli(['queues', 'create', 'invoices', '--description', 'To check', '--json']);
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    const { id } = created.json<Queue>();
+    const creation = await service.cli(['queues', 'create', 'invoices', '--description', 'To check', '--json']);
+    expect(creation).toMatchObject({ code: 0, stderr: '' });
+    const { id } = creation.json<Queue>();
     for (const name of [id, id.toUpperCase(), 'invoices']) {
       expect(await service.cli(['queues', 'get', name, '-o', 'id'])).toMatchObject({ code: 0, stdout: `${id}\n`, stderr: '' });
     }
     const updated = await service.cli(['queues', 'update', 'invoices', '--name', 'bills', '--description', '', '--json']);
     expect(updated.json()).toMatchObject({ id, name: 'bills', description: null });
-    const shown = await service.cli(['queues', 'get', 'bills', '--color', 'never'], { tty: true });
-    expect(shown.stdout).toMatch(/Name: +bills/);
-    expect(shown.stdout).toMatch(/Cases: +0 cases\nProcessed by: +no agent\n$/);
+    const result = await service.cli(['queues', 'get', 'bills', '--color', 'never'], { tty: true });
+    expect(result.stdout).toMatch(/Name: +bills/);
+    expect(result.stdout).toMatch(/Cases: +0 cases\nProcessed by: +no agent\n$/);
     await queue('claims');
     const list = await service.cli(['queues', 'list', '--json']);
     expect(list.json<{ data: Queue[] }>().data.map(({ name }) => name)).toEqual(['bills', 'claims']);
@@ -35,8 +35,8 @@ describe('queues', () => {
 
   it('belong to an automation and a folder', async () => {
     const [automation, folder] = [randomUUID(), randomUUID()];
-    const created = await service.cli(['queues', 'create', 'automated', '--automation', automation, '--folder', folder, '--json']);
-    expect(created.json()).toMatchObject({ automation_id: automation, folder_id: folder });
+    const creation = await service.cli(['queues', 'create', 'automated', '--automation', automation, '--folder', folder, '--json']);
+    expect(creation.json()).toMatchObject({ automation_id: automation, folder_id: folder });
     expect((await service.cli(['queues', 'list', '--automation', automation, '--fields', 'name'])).stdout).toBe('automated\n');
     expect((await service.cli(['queues', 'list', '--automation', folder])).stdout).toBe('');
     expect((await service.cli(['queues', 'update', 'automated', '--folder', '', '--json'])).json()).toMatchObject({ folder_id: null });
@@ -78,15 +78,15 @@ describe('queues', () => {
 
   it('are cleared and deleted after confirmation, with the consequences shown first', async () => {
     await queue('doomed', [{ title: 'a' }, { title: 'b' }]);
-    const refused = await service.cli(['queues', 'clear', 'doomed']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('doomed: 2 pending cases\n');
-    expect(refused.stderr).toContain('Delete all cases of the queue "doomed"?');
+    const refusal = await service.cli(['queues', 'clear', 'doomed']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('doomed: 2 pending cases\n');
+    expect(refusal.stderr).toContain('Delete all cases of the queue "doomed"?');
     const cleared = await service.cli(['queues', 'clear', 'doomed', '--yes']);
     expect(cleared).toMatchObject({ code: 0, stdout: 'Deleted 2 cases of doomed.\n' });
     expect(await service.cli(['queues', 'delete', 'doomed'])).toMatchObject({ code: 2, stdout: '' });
-    const deleted = await service.cli(['queues', 'delete', 'doomed', '--yes', '--json']);
-    expect(deleted.json()).toMatchObject({ name: 'doomed', success: true, deleted_case_count: 0 });
+    const deletion = await service.cli(['queues', 'delete', 'doomed', '--yes', '--json']);
+    expect(deletion.json()).toMatchObject({ name: 'doomed', success: true, deleted_case_count: 0 });
     expect((await service.cli(['queues', 'delete', 'doomed', '--yes'])).code).toBe(3);
   });
 });
@@ -94,8 +94,8 @@ describe('queues', () => {
 describe('queues labels', () => {
   it('are created, listed, changed and deleted', async () => {
     await queue('labelled', [{ title: 'a', labels: [{ key: 'vendor', value: 'acme' }] }]);
-    const created = await service.cli(['queues', 'labels', 'create', 'labelled', 'urgent', '--hue', '10', '--json']);
-    expect(created.json()).toMatchObject({ key: '', value: 'urgent', color_hue: 10, case_count: 0 });
+    const creation = await service.cli(['queues', 'labels', 'create', 'labelled', 'urgent', '--hue', '10', '--json']);
+    expect(creation.json()).toMatchObject({ key: '', value: 'urgent', color_hue: 10, case_count: 0 });
     const list = await service.cli(['queues', 'labels', 'list', 'labelled', '--fields', 'key,value,case_count']);
     expect(list).toMatchObject({ code: 0, stdout: '\turgent\t0\nvendor\tacme\t1\n', stderr: '' });
     const updated = await service.cli(['queues', 'labels', 'update', 'labelled', 'vendor=acme', '--to', 'vendor=Acme = Co', '--json']);
@@ -103,10 +103,10 @@ describe('queues labels', () => {
     const unknown = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme', '--yes']);
     expect(unknown).toMatchObject({ code: 3, stdout: '' });
     expect(unknown.stderr).toContain('The queue has no label "vendor=Acme".');
-    const asked = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co']);
-    expect(asked.stderr).toContain('Delete the label "vendor=Acme = Co" and remove it from 1 case?');
-    const deleted = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co', '--yes']);
-    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the label vendor=Acme = Co and removed it from 1 case.\n' });
+    const result = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co']);
+    expect(result.stderr).toContain('Delete the label "vendor=Acme = Co" and remove it from 1 case?');
+    const deletion = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co', '--yes']);
+    expect(deletion).toMatchObject({ code: 0, stdout: 'Deleted the label vendor=Acme = Co and removed it from 1 case.\n' });
     for (const argv of [
       ['create', 'labelled', 'key='],
       ['update', 'labelled', 'urgent'],

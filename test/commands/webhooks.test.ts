@@ -5,7 +5,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 import { Receiver } from '../support/webhook-receiver.ts';
 
-const nothing = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 
 let service: TestService;
 let hook: Receiver;
@@ -30,19 +30,19 @@ async function completed(): Promise<string> {
 describe('webhooks create, list, get, update and delete', () => {
   it('manage a webhook', async () => {
     const id = await created('--event', 'run.failed', '--event', 'run.completed', '--description', 'Mine');
-    const shown = await service.cli(['webhooks', 'get', id, '--color', 'never'], { tty: true });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/Events: +run\.failed, run\.completed\nDescription: +Mine\nStatus: +active/);
+    const result = await service.cli(['webhooks', 'get', id, '--color', 'never'], { tty: true });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/Events: +run\.failed, run\.completed\nDescription: +Mine\nStatus: +active/);
     const list = await service.cli(['webhooks', 'list', '--color', 'never'], { tty: true, columns: 120 });
     expect(list.stdout).toMatch(new RegExp(`ID +STATUS +URL +EVENTS\n${id} +active +${hook.url} +run\\.failed, run\\.comp`));
-    const all = await service.cli(['webhooks', 'update', id, '--all-events', '--no-enabled', '--json']);
-    expect(all.json()).toMatchObject({ id, events: ['*'], enabled: false, status: 'disabled', description: 'Mine' });
-    const again = await service.cli(['webhooks', 'update', id, '--enabled', '--event', 'run.started', '--json']);
-    expect(again.json()).toMatchObject({ enabled: true, events: ['run.started'] });
-    const refused = await service.cli(['webhooks', 'delete', id]);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    const deleted = await service.cli(['webhooks', 'delete', id, '--yes']);
-    expect(deleted).toMatchObject({ code: 0, stdout: `Deleted the webhook to ${hook.url}.\n`, stderr: '' });
+    const results = await service.cli(['webhooks', 'update', id, '--all-events', '--no-enabled', '--json']);
+    expect(results.json()).toMatchObject({ id, events: ['*'], enabled: false, status: 'disabled', description: 'Mine' });
+    const repeat = await service.cli(['webhooks', 'update', id, '--enabled', '--event', 'run.started', '--json']);
+    expect(repeat.json()).toMatchObject({ enabled: true, events: ['run.started'] });
+    const refusal = await service.cli(['webhooks', 'delete', id]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    const deletion = await service.cli(['webhooks', 'delete', id, '--yes']);
+    expect(deletion).toMatchObject({ code: 0, stdout: `Deleted the webhook to ${hook.url}.\n`, stderr: '' });
     expect((await service.cli(['webhooks', 'get', id])).code).toBe(3);
     expect((await service.cli(['webhooks', 'delete', id, '--yes'])).code).toBe(3);
   });
@@ -52,16 +52,16 @@ describe('webhooks create, list, get, update and delete', () => {
     ['an unknown event', ['create', 'http://127.0.0.1/', '--event', 'run.complete'], 2, 'run.completed'],
     ['a host that may not be reached', ['create', 'http://10.1.2.3/'], 2, '--allow-webhook-host 10.1.2.3'],
     ['a password', ['create', 'http://me:pw@127.0.0.1/'], 2, 'user name'],
-    ['nothing to change', ['update', nothing], 2, 'nothing to change'],
-    ['two ways to say it', ['update', nothing, '--all-events', '--event', 'run.failed'], 2, '--all-events'],
-    ['an unknown webhook', ['update', nothing, '--enabled'], 3, nothing],
-    ['an unknown delivery', ['delivery', nothing], 3, nothing],
-    ['an unknown delivery again', ['resend', nothing], 3, nothing],
+    ['nothing to change', ['update', unknownId], 2, 'nothing to change'],
+    ['two ways to say it', ['update', unknownId, '--all-events', '--event', 'run.failed'], 2, '--all-events'],
+    ['an unknown webhook', ['update', unknownId, '--enabled'], 3, unknownId],
+    ['an unknown delivery', ['delivery', unknownId], 3, unknownId],
+    ['an unknown delivery again', ['resend', unknownId], 3, unknownId],
     ['two filters that exclude each other', ['deliveries', '--failed', '--status', 'pending'], 2, '--failed'],
   ])('reject %s', async (_, argv, code, word) => {
-    const refused = await service.cli(['webhooks', ...argv]);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toContain(word);
+    const refusal = await service.cli(['webhooks', ...argv]);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toContain(word);
   });
 
   it('complete event types', async () => {
@@ -86,21 +86,21 @@ describe('webhooks deliveries, delivery and resend', () => {
       ['--run', '@latest'],
       ['--event', 'run.completed'],
     ]) {
-      const listed = await service.cli(['webhooks', 'deliveries', ...flags, '-o', 'id']);
-      expect(listed.stdout).toContain(failed.id);
+      const list = await service.cli(['webhooks', 'deliveries', ...flags, '-o', 'id']);
+      expect(list.stdout).toContain(failed.id);
     }
     expect((await service.cli(['webhooks', 'deliveries', '--event', 'run.paused', '--webhook', id, '-o', 'id'])).stdout).toBe('');
-    const shown = await service.cli(['webhooks', 'delivery', failed.id, '--color', 'never'], { tty: true, columns: 100 });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/Status: +failed\n/);
-    expect(shown.stdout).toMatch(/Problem: +answered 410\n/);
-    expect(shown.stdout).toContain('^[[31mgone');
-    expect(shown.stdout).toContain('"type": "run.completed"');
+    const result = await service.cli(['webhooks', 'delivery', failed.id, '--color', 'never'], { tty: true, columns: 100 });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/Status: +failed\n/);
+    expect(result.stdout).toMatch(/Problem: +answered 410\n/);
+    expect(result.stdout).toContain('^[[31mgone');
+    expect(result.stdout).toContain('"type": "run.completed"');
     expect((await service.cli(['webhooks', 'delivery', failed.id, '--jq', '.attempts[0].status_code'])).stdout).toBe('410\n');
 
-    const refused = await service.cli(['webhooks', 'resend', failed.id]);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain('enable it first');
+    const refusal = await service.cli(['webhooks', 'resend', failed.id]);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain('enable it first');
     const disabled = await service.cli(['webhooks', 'get', id]);
     expect(disabled.stdout).toContain('Disabled because\tthe receiver answered 410 (gone)\n');
     hook.answer = (response) => response.writeHead(200).end();
@@ -119,10 +119,10 @@ describe('webhooks secret', () => {
     const secret = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout.trim();
     expect(secret).toMatch(/^whsec_.{44}$/);
     for (const flags of [[], ['--json'], ['--debug'], ['-o', 'yaml']]) {
-      const shown = await service.cli(['webhooks', 'secret', 'show', ...flags]);
-      expect(shown.code).toBe(0);
-      expect(shown.stdout + shown.stderr).not.toContain(secret);
-      expect(shown.stdout).toContain(`whsec_…${secret.slice(-4)}`);
+      const result = await service.cli(['webhooks', 'secret', 'show', ...flags]);
+      expect(result.code).toBe(0);
+      expect(result.stdout + result.stderr).not.toContain(secret);
+      expect(result.stdout).toContain(`whsec_…${secret.slice(-4)}`);
     }
   });
 
@@ -134,9 +134,9 @@ describe('webhooks secret', () => {
     expect(rotated).toMatchObject({ code: 0, stderr: '' });
     const { created_at, previous_expires_at } = rotated.json<{ created_at: string; previous_expires_at: string }>();
     expect(Date.parse(previous_expires_at) - Date.parse(created_at)).toBe(7_200_000);
-    const refused = await rotate('--yes');
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain('rotated recently');
+    const refusal = await rotate('--yes');
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain('rotated recently');
     expect((await rotate('--yes', '--force', '--overlap', '0')).code).toBe(0);
     const after = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
     expect(after).not.toBe(before);
@@ -161,8 +161,11 @@ describe('webhooks verify', () => {
     const good = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:04:00Z', '--json'], offline);
     expect(good).toMatchObject({ code: 0, stderr: '' });
     expect(good.json()).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 240 });
-    const piped = await verify(['--body', '-', '--at', '2026-07-18T09:00:00Z'], { stdin: body, env: { AOPS_WEBHOOK_SECRET: secret } });
-    expect(piped).toMatchObject({ code: 0, stdout: 'Valid\ttrue\nID\tmsg_1\nSigned\t2026-07-18T09:00:00.000Z\n' });
+    const pipedResult = await verify(['--body', '-', '--at', '2026-07-18T09:00:00Z'], {
+      stdin: body,
+      env: { AOPS_WEBHOOK_SECRET: secret },
+    });
+    expect(pipedResult).toMatchObject({ code: 0, stdout: 'Valid\ttrue\nID\tmsg_1\nSigned\t2026-07-18T09:00:00.000Z\n' });
     const wide = await verify(['--body', 'body.json', '--secret', '-', '--tolerance', '36500d'], { stdin: secret });
     expect(wide.code).toBe(0);
   });
@@ -187,10 +190,10 @@ describe('webhooks verify', () => {
     ['one standard input for two', ['--body', '-', '--secret', '-'], 'cannot be both'],
     ['an invalid header', ['--body', 'body.json', '--secret', '@secret.txt', '-H', 'nonsense'], '--header must have the form'],
   ])('rejects %s', async (_, flags, word) => {
-    const refused = await verify(flags);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(word);
-    expect(refused.stderr).not.toContain(secret.slice(6));
+    const refusal = await verify(flags);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(word);
+    expect(refusal.stderr).not.toContain(secret.slice(6));
   });
 });
 
@@ -213,23 +216,23 @@ describe('webhooks listen', () => {
   }
 
   it('subscribes, prints valid deliveries, ends with the event, and leaves no webhook behind', async () => {
-    const heard = await listening(['--subscribe', '--until', 'run.completed'], async () => void (await completed()));
-    expect(heard.code).toBe(0);
-    expect(heard.stdout).toMatch(/^\d\d:\d\d:\d\d {2}.*run\.started {2}[0-9a-f-]{36} {2}running$/m);
-    expect(heard.stdout).toMatch(/run\.message\.created {2}[0-9a-f-]{36} {2}hi$/m);
-    expect(heard.stdout.trimEnd()).toMatch(/run\.completed {2}[0-9a-f-]{36} {2}completed$/);
+    const output = await listening(['--subscribe', '--until', 'run.completed'], async () => void (await completed()));
+    expect(output.code).toBe(0);
+    expect(output.stdout).toMatch(/^\d\d:\d\d:\d\d {2}.*run\.started {2}[0-9a-f-]{36} {2}running$/m);
+    expect(output.stdout).toMatch(/run\.message\.created {2}[0-9a-f-]{36} {2}hi$/m);
+    expect(output.stdout.trimEnd()).toMatch(/run\.completed {2}[0-9a-f-]{36} {2}completed$/);
     expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
   it('ends with Ctrl-C without leaving a webhook behind', async () => {
-    const heard = await listening(['--subscribe'], async (_, interrupt) => interrupt());
-    expect(heard).toMatchObject({ code: 0, stdout: '' });
+    const output = await listening(['--subscribe'], async (_, interrupt) => interrupt());
+    expect(output).toMatchObject({ code: 0, stdout: '' });
     expect((await service.cli(['webhooks', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
   it('gives up after --timeout if the event does not arrive', async () => {
-    const heard = await listening(['--until', 'run.failed', '--timeout', '300ms'], async () => undefined);
-    expect(heard).toMatchObject({ code: 9, stdout: '' });
+    const output = await listening(['--until', 'run.failed', '--timeout', '300ms'], async () => undefined);
+    expect(output).toMatchObject({ code: 9, stdout: '' });
   });
 
   it('rejects invalid deliveries, marks repeats, and forwards bodies unchanged', async () => {
@@ -241,7 +244,7 @@ describe('webhooks listen', () => {
     const statuses: number[] = [];
     const post = async (url: string, headers: Record<string, string>, method = 'POST') =>
       statuses.push((await fetch(url, { method, headers, ...(method === 'POST' ? { body } : {}) })).status);
-    const heard = await listening(['--secret', '@own.txt', '--forward-to', hook.url, '--json'], async (url, interrupt) => {
+    const output = await listening(['--secret', '@own.txt', '--forward-to', hook.url, '--json'], async (url, interrupt) => {
       const good = signedHeaders([secret], 'e1', Date.now(), body);
       await post(url, { ...good, 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` });
       await post(url, {});
@@ -251,8 +254,8 @@ describe('webhooks listen', () => {
       interrupt();
     });
     expect(statuses).toEqual([400, 400, 405, 202, 204]);
-    expect(heard.code).toBe(0);
-    const lines = heard.lines<Record<string, unknown>>();
+    expect(output.code).toBe(0);
+    const lines = output.lines<Record<string, unknown>>();
     expect(lines.map(({ type }) => type)).toEqual(['listening', 'refused', 'refused', 'delivery', 'delivery']);
     expect(lines[1]).toMatchObject({ reason: 'no_match' });
     expect(lines[3]).toMatchObject({ id: 'e1', event: 'run.completed', duplicate: false, forwarded: { status: 202 }, body });
@@ -277,9 +280,9 @@ describe('a service without the extensions', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     whenDone(() => other.close());
     const env = { AOPS_BASE_URL: `http://127.0.0.1:${(other.address() as { port: number }).port}` };
-    const refused = await service.cli(['webhooks', 'deliveries'], { env });
-    expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('This service does not offer listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries).');
+    const refusal = await service.cli(['webhooks', 'deliveries'], { env });
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toContain('This service does not offer listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries).');
     const plain = await service.cli(['webhooks', 'list'], { env });
     expect(plain.stderr).toContain('No such route.');
   });
@@ -289,6 +292,6 @@ describe('teams get', () => {
   it('shows the team', async () => {
     const team = await service.cli(['teams', 'get', '--json']);
     expect(team.json()).toMatchObject({ id: service.service.teamId, name: 'Local' });
-    expect((await service.cli(['teams', 'get', nothing])).code).toBe(3);
+    expect((await service.cli(['teams', 'get', unknownId])).code).toBe(3);
   });
 });

@@ -22,9 +22,9 @@ export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ..
   const texts = { stdout: '', stderr: '' };
   const output = (name: 'stdout' | 'stderr'): OutputStream => {
     const stream = new Writable({
-      write(chunk, _encoding, done) {
+      write(chunk, _encoding, callback) {
         texts[name] += String(chunk);
-        done();
+        callback();
       },
     });
     const functions = is[name] ? { cursorTo: () => true, moveCursor: () => true, clearLine: () => true } : {};

@@ -45,8 +45,8 @@ describe('json and ndjson', () => {
 describe('yaml, csv and id', () => {
   test('yaml', async () => {
     expect(parse(await render(list, { format: 'yaml' }))).toEqual(list);
-    const shown = await render({ a: hostile }, { format: 'yaml', view: onTerminal });
-    expect(sanitize(shown)).toBe(shown);
+    const output = await render({ a: hostile }, { format: 'yaml', view: onTerminal });
+    expect(sanitize(output)).toBe(output);
   });
 
   test('csv has a header of all keys, and nested values as JSON', async () => {

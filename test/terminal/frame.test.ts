@@ -8,9 +8,9 @@ function framed(columns: number) {
   const written: string[] = [];
   const stream: OutputStream = Object.assign(
     new Writable({
-      write: (chunk, _encoding, done) => {
+      write: (chunk, _encoding, callback) => {
         written.push(String(chunk));
-        done();
+        callback();
       },
     }),
     { isTTY: true, columns },

@@ -36,13 +36,13 @@ async function drive(
     rows: 20,
     env: { ...cleanEnvironment(), TERM: 'xterm', NO_COLOR: '1', ...env },
   });
-  let shown = '';
+  let output = '';
   let from = 0;
   const pending = [...steps];
   pty.onData((text) => {
-    shown += text;
-    for (let step = pending[0]; step && stripVTControlCharacters(shown).indexOf(step[0], from) >= 0; step = pending[0]) {
-      from = stripVTControlCharacters(shown).indexOf(step[0], from) + step[0].length;
+    output += text;
+    for (let step = pending[0]; step && stripVTControlCharacters(output).indexOf(step[0], from) >= 0; step = pending[0]) {
+      from = stripVTControlCharacters(output).indexOf(step[0], from) + step[0].length;
       pending.shift();
       const [, act] = step;
       if (typeof act === 'string') pty.write(act);
@@ -50,8 +50,8 @@ async function drive(
     }
   });
   await new Promise((resolve) => pty.onExit(resolve));
-  if (pending.length > 0) throw new Error(`It ended without showing ${pending[0]?.[0]} in:\n${shown}`);
-  return shown;
+  if (pending.length > 0) throw new Error(`It ended without showing ${pending[0]?.[0]} in:\n${output}`);
+  return output;
 }
 
 const down = '\u001b[B';
@@ -114,18 +114,18 @@ describe('in a terminal', () => {
     ['password', [['Pick', '\u001b[200~s3cret\n\u001b[201~\r']], 'ANSWER "s3cret"'],
     ['many', Array.from({ length: 15 }, (): [string, string] => ['confirm', '\r']), 'ANSWER "done"'],
   ])('%s', async (show, steps, expected) => {
-    const shown = await drive(show, steps);
-    expect(shown).toContain(expected);
+    const output = await drive(show, steps);
+    expect(output).toContain(expected);
     // No part of the hostile texts reaches the terminal as an escape sequence.
-    expect(shown).not.toContain('\u001b]0;');
-    expect(shown).not.toContain('\u001b[2J');
-    expect(shown).not.toContain('\u001b[8m');
-    expect(shown).not.toContain('Warning');
+    expect(output).not.toContain('\u001b]0;');
+    expect(output).not.toContain('\u001b[2J');
+    expect(output).not.toContain('\u001b[8m');
+    expect(output).not.toContain('Warning');
   });
 
   test('a password is never echoed', async () => {
-    const shown = await drive('password', [['Pick', 's3cret\r']]);
-    expect(shown.split('ANSWER')[0]).not.toContain('s3cret');
+    const output = await drive('password', [['Pick', 's3cret\r']]);
+    expect(output.split('ANSWER')[0]).not.toContain('s3cret');
   });
 
   test.each([
@@ -136,32 +136,32 @@ describe('in a terminal', () => {
     ['checkbox', '⏎'],
     ['input', '⏎'],
   ])('%s disappears without a trace when it is withdrawn', async (show, seen) => {
-    const shown = await drive(show, [[seen, withdraw]]);
-    expect(shown).toContain('REJECTED Error: withdrawn');
+    const output = await drive(show, [[seen, withdraw]]);
+    expect(output).toContain('REJECTED Error: withdrawn');
     // It is erased from its first line on, the cursor is shown again, and bracketed paste is switched off.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
-    expect(shown).toMatch(/\r\u001b\[J\u001b\[\?25h\u001b\[\?2004lREJECTED/);
+    expect(output).toMatch(/\r\u001b\[J\u001b\[\?25h\u001b\[\?2004lREJECTED/);
   });
 
   test('a message too tall for the terminal is printed once, above the prompt', async () => {
-    const shown = await drive('tall', [
+    const output = await drive('tall', [
       ['confirm', down],
       ['the second', '\r'],
     ]);
-    expect(shown).toContain('ANSWER 2');
-    expect(shown.match(/line 59/g)).toHaveLength(1);
-    expect(shown.indexOf('line 59')).toBeLessThan(shown.indexOf('Short?'));
-    expect(shown).not.toContain('\u001b[2J');
+    expect(output).toContain('ANSWER 2');
+    expect(output.match(/line 59/g)).toHaveLength(1);
+    expect(output.indexOf('line 59')).toBeLessThan(output.indexOf('Short?'));
+    expect(output).not.toContain('\u001b[2J');
   });
 
   test('notes written meanwhile appear after the prompt', async () => {
     const again = '\u007f\u007f\u007fgood\r';
-    const shown = await drive('told', [
+    const output = await drive('told', [
       ['confirm', 'bad\r'],
       ['Not that one.', again],
     ]);
-    expect(shown).toMatch(/received bad\r\nreceived good\r\nANSWER "good"\r\n$/);
-    expect(shown.match(/received/g)).toHaveLength(2);
+    expect(output).toMatch(/received bad\r\nreceived good\r\nANSWER "good"\r\n$/);
+    expect(output.match(/received/g)).toHaveLength(2);
   });
 
   test.each([
@@ -181,18 +181,18 @@ describe('in a terminal', () => {
 
   test('nothing is asked in CI or on a dumb terminal', async () => {
     for (const env of [{ CI: '1' }, { TERM: 'dumb' }] as Record<string, string>[]) {
-      const shown = await drive('input', [], env);
-      expect(shown).toMatch(/^REJECTED UsageError: This question needs an answer/);
+      const output = await drive('input', [], env);
+      expect(output).toMatch(/^REJECTED UsageError: This question needs an answer/);
     }
   });
 });
 
 describe('progress in a terminal', () => {
   test('a spinner makes way for notes and leaves no trace', async () => {
-    const shown = await drive('spinner', []);
-    expect(shown).toContain('Working^[[2J');
-    expect(shown).toContain('a note above\r\n');
-    expect(shown.slice(shown.lastIndexOf('Working'))).toContain('\u001b[?25h');
+    const output = await drive('spinner', []);
+    expect(output).toContain('Working^[[2J');
+    expect(output).toContain('a note above\r\n');
+    expect(output.slice(output.lastIndexOf('Working'))).toContain('\u001b[?25h');
   });
 
   test('a countdown', async () => {

@@ -29,11 +29,11 @@ describe('sanitize', () => {
       ),
     });
     fc.assert(
-      fc.property(text, (given) => {
-        const once = sanitize(given);
+      fc.property(text, (input) => {
+        const once = sanitize(input);
         expect(once).not.toMatch(dangerous);
         expect(sanitize(once)).toBe(once);
-        expect(sanitizeLine(given)).not.toMatch(/[\n\t]/);
+        expect(sanitizeLine(input)).not.toMatch(/[\n\t]/);
       }),
     );
   });

@@ -100,7 +100,7 @@ describe('writing', () => {
 
   test('waits until a slow reader has read what was written', async () => {
     const releases: (() => void)[] = [];
-    const slow: OutputStream = new Writable({ highWaterMark: 4, write: (_chunk, _encoding, done) => void releases.push(done) });
+    const slow: OutputStream = new Writable({ highWaterMark: 4, write: (_chunk, _encoding, callback) => void releases.push(callback) });
     const { terminal } = fakeTerminal({ stdout: slow });
     let written = false;
     const writing = terminal.write('more than four').then(() => {
@@ -116,7 +116,7 @@ describe('writing', () => {
   test('ends the output silently when the reader has closed the pipe', async () => {
     const gone: OutputStream = new Writable({
       highWaterMark: 1,
-      write: (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+      write: (_chunk, _encoding, callback) => callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
     });
     const fake = fakeTerminal({ stdout: gone });
     await fake.terminal.line('first');
@@ -130,7 +130,7 @@ describe('writing', () => {
   test('reports a full disk as an error', async () => {
     const full: OutputStream = new Writable({
       highWaterMark: 1,
-      write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),
+      write: (_chunk, _encoding, callback) => callback(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),
     });
     const { terminal } = fakeTerminal({ stdout: full });
     await expect(terminal.line('first')).rejects.toMatchObject({ code: 'output_failed', exit: 1 });

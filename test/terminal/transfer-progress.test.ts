@@ -77,10 +77,10 @@ it('the progress of a transfer appears when it takes longer than a moment, and d
   clock.advance(200);
   await vi.waitFor(() => expect(stderr()).toContain('Downloading 0 of 2 files  [==========          ]  50 %'));
   progress.stop();
-  const shown = stderr();
+  const output = stderr();
   progress.stop();
   await new Promise(setImmediate);
-  expect(stderr()).toBe(shown);
+  expect(stderr()).toBe(output);
 });
 
 it.each([

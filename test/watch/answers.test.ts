@@ -32,8 +32,8 @@ describe('an answer to a question', () => {
     ['   ', free],
     ['', colour],
     ['', several],
-  ])('must not be empty: %j', (given, question) => {
-    expect(() => fittingAnswer(question, given)).toThrow(`"${question.question}" needs an answer that is not empty.`);
+  ])('must not be empty: %j', (input, question) => {
+    expect(() => fittingAnswer(question, input)).toThrow(`"${question.question}" needs an answer that is not empty.`);
   });
 
   it('must not be an empty list or contain empty values', () => {
