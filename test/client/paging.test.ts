@@ -10,13 +10,13 @@ const rows = (count: number): Row[] => Array.from({ length: count }, (_, index) 
 
 /** Reads pages of a list and records the requests. */
 function listOf(all: Row[] | ((request: number) => Row[])) {
-  const asked: [number, number][] = [];
+  const requests: [number, number][] = [];
   const fetchPage = async (limit: number, offset: number): Promise<Page<Row>> => {
-    asked.push([limit, offset]);
-    const now = typeof all === 'function' ? all(asked.length) : all;
+    requests.push([limit, offset]);
+    const now = typeof all === 'function' ? all(requests.length) : all;
     return { items: now.slice(offset, offset + limit), total: now.length };
   };
-  return { asked, fetchPage };
+  return { asked: requests, fetchPage };
 }
 
 async function ids(walk: AsyncIterable<Row>): Promise<string[]> {

@@ -121,9 +121,9 @@ describe('aops api', () => {
   it('sends headers, and bodies of other types unchanged', async () => {
     await service.file('body.bin', 'not json');
     const argv = ['POST', 'sandboxes', '--input', 'body.bin', '-H', 'Content-Type: text/plain', '-H', 'X-Mark: 1', '--dry-run'];
-    const shown = (await api(...argv)).json<{ headers: Record<string, string>; body: unknown }>();
-    expect(shown.headers).toMatchObject({ 'content-type': 'text/plain', 'x-mark': '1' });
-    expect(shown.body).toBe('8 bytes');
+    const result = (await api(...argv)).json<{ headers: Record<string, string>; body: unknown }>();
+    expect(result.headers).toMatchObject({ 'content-type': 'text/plain', 'x-mark': '1' });
+    expect(result.body).toBe('8 bytes');
   });
 
   it('prints no body with --silent', async () => {

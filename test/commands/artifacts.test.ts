@@ -122,9 +122,9 @@ describe('artifacts', () => {
     const id = await made('title "The latest page"; runs');
     expect((await artifacts('get', 'The latest page', '-o', 'id')).stdout.trim()).toBe(id);
     expect((await artifacts('get', '@latest', '-o', 'id')).stdout.trim()).toBe(id);
-    const meant = await artifacts('get', 'latest page');
-    expect(meant.code).toBe(3);
-    expect(meant.stderr).toContain('hint: Did you mean The latest page?');
+    const similar = await artifacts('get', 'latest page');
+    expect(similar.code).toBe(3);
+    expect(similar.stderr).toContain('hint: Did you mean The latest page?');
     const copies = [await made('title Twice; runs'), await made('title Twice; runs')];
     const several = await artifacts('delete', 'Twice', '--yes');
     expect(several.code).toBe(2);
@@ -160,8 +160,8 @@ describe('a generation that', () => {
 
   it('asks a question shows it until it is answered', async () => {
     const id = await asking();
-    const shown = await artifacts('get', id);
-    expect(shown.stdout).toMatch(/\nStatus\trunning\n[\s\S]*\nAsks\t"chart of runs": what should a bar chart of runs count by\?/);
+    const result = await artifacts('get', id);
+    expect(result.stdout).toMatch(/\nStatus\trunning\n[\s\S]*\nAsks\t"chart of runs": what should a bar chart of runs count by\?/);
     const question = (await artifacts('get', id, '--json')).json<{ pending_question: { questions: unknown[] } }>().pending_question;
     expect(question.questions).toHaveLength(1);
     await artifacts('respond', id, '--answer', 'agent', '--watch');
@@ -297,12 +297,12 @@ describe('a page', () => {
     const bare = await service.cli(['artifacts', 'open', id], { env, tty: true });
     expect(bare.stdout.trim()).toMatch(/artifact\.html$/);
     if (process.platform !== 'linux') return;
-    const shown = await service.cli(['artifacts', 'open', id, '--theme', 'dark'], {
+    const result = await service.cli(['artifacts', 'open', id, '--theme', 'dark'], {
       env: { ...env, DISPLAY: ':0' },
       tty: true,
       columns: 200,
     });
-    expect(shown.stdout).toMatch(/^Opened .*artifact\.html\n$/);
+    expect(result.stdout).toMatch(/^Opened .*artifact\.html\n$/);
     const opened = await eventually('the opener', () =>
       service.read('opened').then(
         // The shell creates the file before it writes to it.

@@ -23,12 +23,12 @@ interface Asked {
   authorization: string | undefined;
   client: string | undefined;
 }
-let asked: Asked[];
+let requests: Asked[];
 let port: number;
 beforeAll(async () => {
   const answer: http.RequestListener = (request, response) => {
     const { authorization, host } = request.headers;
-    asked.push({ host, path: request.url, authorization, client: clientNameOf(request) });
+    requests.push({ host, path: request.url, authorization, client: clientNameOf(request) });
     response.setHeader('content-type', 'application/json');
     if (request.url === '/oauth/token')
       return void response.end(JSON.stringify({ access_token: accessToken, token_type: 'Bearer', expires_in: 600 }));
@@ -42,7 +42,7 @@ beforeAll(async () => {
 let folder: string;
 let env: Record<string, string>;
 beforeEach(async () => {
-  asked = [];
+  requests = [];
   folder = await temporaryFolder();
   env = { ...folderEnv(folder), AOPS_TEAM_ID: team };
 });
@@ -70,7 +70,7 @@ describe('--ca-file', () => {
     const refused = await status({}, '--json');
     expect(refused).toMatchObject({ code: 8, stdout: '' });
     expect(JSON.parse(refused.stderr).error.hint).toContain('--ca-file FILE');
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('is read from the flag, the environment and the settings', async () => {
@@ -116,7 +116,7 @@ describe('--client-cert', () => {
     );
     expect((await status({ ...trusted, AOPS_CLIENT_CERT: 'both.pem' })).code).toBe(0);
     // Two requests each, for the team and for the credential.
-    expect(asked.map(({ client }) => client)).toEqual(Array(4).fill('aops-client'));
+    expect(requests.map(({ client }) => client)).toEqual(Array(4).fill('aops-client'));
   });
 
   it.each([
@@ -142,7 +142,7 @@ describe('proxies of the environment', () => {
     });
     expect(done.code).toBe(0);
     expect(tunnel.requests).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443', 'CONNECT agents.test:443']);
-    expect(asked.map(({ host, authorization }) => [host, authorization])).toEqual([
+    expect(requests.map(({ host, authorization }) => [host, authorization])).toEqual([
       ['id.agents.test', `Basic ${Buffer.from(`job:${clientSecret}`).toString('base64')}`],
       ['agents.test', `Bearer ${accessToken}`],
       ['agents.test', `Bearer ${accessToken}`],
@@ -155,7 +155,7 @@ describe('proxies of the environment', () => {
     expect(refused).toMatchObject({ code: 8, stdout: '' });
     const { error } = JSON.parse(refused.stderr.trim().split('\n').at(-1) as string);
     expect(error.message).toContain(`the proxy ${tunnel.host} (https_proxy) did not accept the user name and password (407)`);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('that are not addresses are reported before anything is sent, unless they are not needed', async () => {
@@ -200,8 +200,8 @@ describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
     const stored = await cli(['auth', 'status', '--quiet'], { env: { ...trusted, ...off } });
     expect(stored.code).toBe(0);
     expect(stored.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off');
-    const given = await status({ ...trusted, ...off });
-    expect(given.code).toBe(0);
-    expect(given.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0');
+    const withFlags = await status({ ...trusted, ...off });
+    expect(withFlags.code).toBe(0);
+    expect(withFlags.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0');
   });
 });

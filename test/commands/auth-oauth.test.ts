@@ -35,9 +35,9 @@ const encoded = (text: string): string[] => [text, encodeURIComponent(text), Buf
 async function cli(argv: readonly string[], options: CliOptions & { shows?: string } = {}): Promise<CliResult> {
   const { shows, ...rest } = options;
   const result = await runCli([...argv], { ...rest, env: { ...env, ...rest.env } });
-  const told = (shows === undefined ? result.stdout : result.stdout.replaceAll(shows, '')) + result.stderr;
+  const printed = (shows === undefined ? result.stdout : result.stdout.replaceAll(shows, '')) + result.stderr;
   const pair = new URLSearchParams({ v: tokens.clientSecret }).toString().slice(2);
-  for (const secret of [service.service.token, tokens.clientSecret, pair].flatMap(encoded)) expect(told).not.toContain(secret);
+  for (const secret of [service.service.token, tokens.clientSecret, pair].flatMap(encoded)) expect(printed).not.toContain(secret);
   return result;
 }
 

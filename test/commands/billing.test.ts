@@ -27,9 +27,9 @@ describe('billing usage', () => {
   });
 
   it('prints bars on a terminal and figures in a pipe', async () => {
-    const shown = await service.cli(['billing', 'usage'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/^Period: \d{4}-\d\d-01 to \d{4}-\d\d-01\n\nAgent runs +\[#+\.+\] +3 of 4 +1 left\n/);
+    const result = await service.cli(['billing', 'usage'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/^Period: \d{4}-\d\d-01 to \d{4}-\d\d-01\n\nAgent runs +\[#+\.+\] +3 of 4 +1 left\n/);
     const piped = await service.cli(['billing', 'usage']);
     expect(piped.stdout).toMatch(/^Period\t\S+T00:00:00.000Z\/\S+Z\nAgent runs\t3\t4\t1\nAssignments\t1\t2\t1\n/);
   });
@@ -56,9 +56,9 @@ describe('billing usage', () => {
 });
 
 it('shows the entitlements', async () => {
-  const shown = await service.cli(['billing', 'entitlements']);
-  expect(shown).toMatchObject({ code: 0, stderr: '' });
-  expect(shown.stdout).toMatch(/^Plan\ttrial\nProducts\tlocal-service\nFeatures\tteams, .*\nRuns at a time\t8\nRuns counted\tstarted\n$/);
+  const result = await service.cli(['billing', 'entitlements']);
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  expect(result.stdout).toMatch(/^Plan\ttrial\nProducts\tlocal-service\nFeatures\tteams, .*\nRuns at a time\t8\nRuns counted\tstarted\n$/);
   expect((await service.cli(['billing', 'entitlements', '--json'])).json()).toMatchObject({ plan: 'trial', maxConcurrentRuns: 8 });
 });
 

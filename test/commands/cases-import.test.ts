@@ -278,9 +278,9 @@ describe('cases create --from', () => {
   it('shows only the first request with --dry-run', async () => {
     const { name, id } = await queue();
     await service.file('dry.csv', 'title\na\nb\n');
-    const shown = await service.cli(['cases', 'create', name, '--from', 'dry.csv', '--dry-run', '--quiet']);
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.json()).toMatchObject({ method: 'POST', body: { cases: [{ title: 'a' }, { title: 'b' }] } });
+    const result = await service.cli(['cases', 'create', name, '--from', 'dry.csv', '--dry-run', '--quiet']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.json()).toMatchObject({ method: 'POST', body: { cases: [{ title: 'a' }, { title: 'b' }] } });
     expect(await cases(id)).toHaveLength(0);
     expect(there('dry.csv.aops-ledger')).toBe(false);
   });

@@ -107,11 +107,11 @@ describe('cases get', () => {
   it('shows the case, its data and its history', async () => {
     const { ids } = await queue([{ title: 'a', data: '{"amount":3}' }]);
     const [id] = ids as [string];
-    const shown = await service.cli(['cases', 'get', id, '--color', 'never'], { tty: true });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/Title: +a\n/);
-    expect(shown.stdout).toContain('{"amount":3}');
-    expect(shown.stdout).toMatch(/WHAT HAPPENED/);
+    const result = await service.cli(['cases', 'get', id, '--color', 'never'], { tty: true });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/Title: +a\n/);
+    expect(result.stdout).toContain('{"amount":3}');
+    expect(result.stdout).toMatch(/WHAT HAPPENED/);
     expect((await service.cli(['cases', 'get', id, '--jq', '.data | fromjson | .amount'])).stdout).toBe('3\n');
     // The fields are those of a row of the list, plus the history.
     const [listed] = (
@@ -158,9 +158,9 @@ describe('cases wait', () => {
     await service.agent('- approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'asker');
     await service.cli(['agents', 'triggers', 'create', 'asker', '--queue', name]);
     const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
-    const asked = await service.cli(all);
-    expect(asked).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
-    expect(asked.stderr).toContain('hint: Respond with `aops inbox`');
+    const result = await service.cli(all);
+    expect(result).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
+    expect(result.stderr).toContain('hint: Respond with `aops inbox`');
     const run = (await service.cli(['cases', 'runs', ids[0] as string, '-o', 'id'])).stdout.trim();
     const waiting = service.cli([...all, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
@@ -173,9 +173,9 @@ describe('cases wait', () => {
     await service.cli(['agents', 'triggers', 'create', 'one-by-one', '--queue', name, '--concurrency', '1']);
     const [first, next] = ids as [string, string];
     const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
-    const asked = await service.cli(all);
-    expect(asked).toMatchObject({ code: 12, stdout: '3 cases: 2 pending, 1 needs input\n' });
-    expect(asked.stderr).toContain(
+    const result = await service.cli(all);
+    expect(result).toMatchObject({ code: 12, stdout: '3 cases: 2 pending, 1 needs input\n' });
+    expect(result.stderr).toContain(
       'error: 1 case needs human input. 2 pending cases cannot start until then.\nhint: Respond with `aops inbox`',
     );
     // The same applies if the blocking case is not among those waited for.
@@ -199,10 +199,10 @@ describe('cases wait', () => {
   it('misses no case that changes its status while cases are counted', async () => {
     // Each round requests the total and six statuses. The case changes in the first and the third round, just before it would be counted.
     const rounds = ['moves', 'claimed', 'moves', 'completed', 'completed'];
-    let asked = 0;
+    let requestCount = 0;
     const server = createServer(async (request, response) => {
       const { filters } = JSON.parse(await text(request)) as { filters: { status: string[] } };
-      const status = rounds[Math.floor(asked++ / 7)] ?? 'completed';
+      const status = rounds[Math.floor(requestCount++ / 7)] ?? 'completed';
       const total = filters.status.length === 6 || filters.status.includes(status) ? 1 : 0;
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ cases: [], total, limit: 1, offset: 0 }));
     });

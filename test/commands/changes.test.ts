@@ -302,15 +302,15 @@ describe.each(changing)('aops %s --dry-run', (id) => {
   it('prints the request and changes nothing', async () => {
     const change = changes()[id];
     if (change === undefined) throw new Error(`add a call of "${id}" to the list above`);
-    const shown = await service.cli([...id.split(' '), ...change.argv, '--dry-run', '--quiet']);
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    const request = shown.json<{ method: string; url: string; headers: Record<string, string>; body?: unknown }>();
+    const result = await service.cli([...id.split(' '), ...change.argv, '--dry-run', '--quiet']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    const request = result.json<{ method: string; url: string; headers: Record<string, string>; body?: unknown }>();
     expect(request.method).toBe(change.method);
     const path = request.url.slice(service.service.url.length);
     if (typeof change.path === 'string') expect(path).toBe(change.path);
     else expect(path).toMatch(change.path);
     if (change.body !== undefined) expect(request.body).toEqual(change.body);
-    expect(shown.stdout).not.toContain(service.service.token);
+    expect(result.stdout).not.toContain(service.service.token);
     expect(Object.keys(request.headers)).toContain('idempotency-key');
     expect(await state()).toEqual(untouched);
   });

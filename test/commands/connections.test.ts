@@ -30,10 +30,10 @@ async function created(name: string, ...flags: string[]): Promise<string> {
 describe('connections create, list, get, update and delete', () => {
   it('manage a connection', async () => {
     const id = await created('life', '--header', 'X-Api-Key=@key.txt', '--plain-header', 'X-Team=blue', '--type', 'crm');
-    const shown = await service.cli(['connections', 'get', 'life', '--color', 'never'], { tty: true });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/Name: +life\n/);
-    expect(shown.stdout).toMatch(/Status: +ready\nAuth: +headers\nHeaders: +X-Team: blue, X-Api-Key: \(secret\)\nType: +crm\n/);
+    const table = await service.cli(['connections', 'get', 'life', '--color', 'never'], { tty: true });
+    expect(table).toMatchObject({ code: 0, stderr: '' });
+    expect(table.stdout).toMatch(/Name: +life\n/);
+    expect(table.stdout).toMatch(/Status: +ready\nAuth: +headers\nHeaders: +X-Team: blue, X-Api-Key: \(secret\)\nType: +crm\n/);
     const list = await service.cli(['connections', 'list', '--type', 'crm', '--color', 'never'], { tty: true, columns: 120 });
     expect(list.stdout).toMatch(new RegExp(`ID +STATUS +NAME +AUTH +URL\n${id} +ready +life +headers +${server.url}\n`));
     const update = async (...flags: string[]) => {
@@ -131,9 +131,9 @@ describe('connections create, list, get, update and delete', () => {
 
 describe('connections probe and tools', () => {
   it('list the tools of a server', async () => {
-    const shown = await service.cli(['connections', 'probe', '--url', server.url, '--color', 'never'], { tty: true });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/^NAME +ARGUMENTS +DESCRIPTION\ncreate_ticket +title +Creates a ticket\n/);
+    const result = await service.cli(['connections', 'probe', '--url', server.url, '--color', 'never'], { tty: true });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/^NAME +ARGUMENTS +DESCRIPTION\ncreate_ticket +title +Creates a ticket\n/);
     await created('tickets');
     const tools = await service.cli(['connections', 'tools', 'tickets', '--jq', '.data[0].input_schema.required']);
     expect(JSON.parse(tools.stdout)).toEqual(['title']);
@@ -142,8 +142,8 @@ describe('connections probe and tools', () => {
 
   it('describe a tool with its arguments', async () => {
     await created('desk');
-    const shown = await service.cli(['connections', 'describe', 'desk', 'create_ticket']);
-    expect(shown).toMatchObject({ code: 0, stdout: 'Tool\tcreate_ticket\nDoes\tCreates a ticket\ntitle\tstring\ttrue\t\n', stderr: '' });
+    const result = await service.cli(['connections', 'describe', 'desk', 'create_ticket']);
+    expect(result).toMatchObject({ code: 0, stdout: 'Tool\tcreate_ticket\nDoes\tCreates a ticket\ntitle\tstring\ttrue\t\n', stderr: '' });
     expect((await service.cli(['connections', 'describe', 'desk', 'hang', '--json'])).json()).toMatchObject({ name: 'hang' });
     const missing = await service.cli(['connections', 'describe', 'desk', 'create_tickets']);
     expect(missing.code).toBe(3);
@@ -157,8 +157,8 @@ describe('connections probe and tools', () => {
     expect(failed.stderr).toContain('it refused the credentials (401)');
     const json = await service.cli(['connections', 'tools', 'tickets', '--json']);
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'mcp_server_failed', exit: 1 } });
-    const shown = await service.cli(['connections', 'get', 'tickets']);
-    expect(shown.stdout).toContain('Status\tbroken\nBroken because\tit refused the credentials (401)\n');
+    const result = await service.cli(['connections', 'get', 'tickets']);
+    expect(result.stdout).toContain('Status\tbroken\nBroken because\tit refused the credentials (401)\n');
     const right = await service.cli(['connections', 'probe', '--url', server.url, '--header', 'X-Api-Key=@key.txt', '-o', 'json']);
     expect(right.code).toBe(0);
   });
@@ -174,9 +174,9 @@ describe('connections check-oauth and authorize', () => {
   });
 
   it('report how a server is authorized', async () => {
-    const shown = await service.cli(['connections', 'check-oauth', guarded.url, '--color', 'never'], { tty: true });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toBe(`Authorization: ${issuer.url}/authorize\nRegistration:  automatic\nScopes:        tickets:write\n`);
+    const result = await service.cli(['connections', 'check-oauth', guarded.url, '--color', 'never'], { tty: true });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toBe(`Authorization: ${issuer.url}/authorize\nRegistration:  automatic\nScopes:        tickets:write\n`);
     await created('open');
     expect((await service.cli(['connections', 'check-oauth', 'open', '--json'])).json()).toEqual({ supports_dcr: false });
     expect((await service.cli(['connections', 'check-oauth', 'http://127.0.0.1:9/mcp'])).code).toBe(2);

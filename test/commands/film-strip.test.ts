@@ -71,7 +71,7 @@ interface Seen {
 }
 
 /** Runs in the browser: the properties of the page that a reader would notice. */
-const look = `(async () => {
+const inspection = `(async () => {
   const images = [...document.images];
   // Lazy pictures would wait until they are in view.
   for (const one of images) one.loading = 'eager';
@@ -213,7 +213,7 @@ describeWithChromium('a film strip in a browser', () => {
     });
     page.on('dialog', (dialog) => void problems.push(dialog.message()));
     await page.goto(pathToFileURL(file).href);
-    const seen = (await page.evaluate(look)) as Seen;
+    const seen = (await page.evaluate(inspection)) as Seen;
     return { page, problems, seen, file, end: () => context.close() };
   }
 

@@ -112,9 +112,9 @@ describe('the tools of a connection', () => {
 
   it.each(['probe', 'tools'])('are found by probing its address if the service offers no other way: %s', async (verb) => {
     const service = await ForeignService.start({ 'GET /v2/connections/:id': () => connection, [probe]: () => ({ success: true, tools }) });
-    const shown = await cli(service, 'connections', verb, some, '--json');
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.json()).toMatchObject({ data: tools });
+    const result = await cli(service, 'connections', verb, some, '--json');
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.json()).toMatchObject({ data: tools });
     expect(service.bodies('POST', `/v2/teams/${team}/connections/mcp/probe`)).toEqual([{ server_url: connection.server_url }]);
   });
 
@@ -123,10 +123,10 @@ describe('the tools of a connection', () => {
       'GET /v2/connections/:id': () => ({ ...connection, auth_method: 'headers', has_headers: true }),
       [probe]: () => ({ success: false, error: 'The server answered 401.' }),
     });
-    const shown = await cli(service, 'connections', 'probe', some);
-    expect([shown.code, shown.stdout]).toEqual([1, '']);
-    expect(shown.stderr).toContain('contacted https://crm.example.com/mcp without the credentials of crm');
-    expect(shown.stderr).toContain('error: The server answered 401.');
+    const result = await cli(service, 'connections', 'probe', some);
+    expect([result.code, result.stdout]).toEqual([1, '']);
+    expect(result.stderr).toContain('contacted https://crm.example.com/mcp without the credentials of crm');
+    expect(result.stderr).toContain('error: The server answered 401.');
   });
 
   it('cannot be read if the address of the connection is unknown', async () => {
@@ -320,21 +320,21 @@ describe('schedules', () => {
     [{ time: '09:30:00' }, '2026-07-18T09:30:00.000Z'],
     [{ frequency: 'weekly', time: '9:30', day: 'Monday' }, '2026-07-20T09:30:00.000Z'],
   ])('that were stored like %j are counted', async (fields, expected) => {
-    const shown = await next(await serving(schedule(some, fields)), '--count', '1', '--json');
-    expect([shown.code, shown.stderr, shown.json<{ data: { at: string }[] }>().data.map((one) => one.at)]).toEqual([0, '', [expected]]);
+    const result = await next(await serving(schedule(some, fields)), '--count', '1', '--json');
+    expect([result.code, result.stderr, result.json<{ data: { at: string }[] }>().data.map((one) => one.at)]).toEqual([0, '', [expected]]);
   });
 
   it('that cannot be calculated show the next time from the service, and do not hide other schedules', async () => {
     const odd = schedule(other, { frequency: 'lunar', timezone: 'Mars/Olympus', next_run_at: '2026-07-18T09:01:00Z' });
-    const shown = await next(await serving(schedule(some, {}), odd), '--count', '2', '--json');
-    expect([shown.code, shown.json<{ data: object[] }>().data]).toEqual([
+    const result = await next(await serving(schedule(some, {}), odd), '--count', '2', '--json');
+    expect([result.code, result.json<{ data: object[] }>().data]).toEqual([
       0,
       [
         expect.objectContaining({ at: '2026-07-18T09:01:00.000Z', when: 'lunar', schedule_id: other }),
         expect.objectContaining({ at: '2026-07-19T09:00:00.000Z', schedule_id: some }),
       ],
     ]);
-    expect(shown.stderr).toContain(`The times of schedule ${other} cannot be calculated here: frequency must be one of`);
+    expect(result.stderr).toContain(`The times of schedule ${other} cannot be calculated here: frequency must be one of`);
   });
 
   it('do not cause a usage error if none can be calculated', async () => {
@@ -393,12 +393,14 @@ describe('bulk commands', () => {
   });
 
   it('report the partial result when a request is rejected, and continue with the key of the command', async () => {
-    let asked = 0;
+    let requestCount = 0;
     const service = await ForeignService.start({
       ...reads,
       'POST /v2/queues/:id/cases/bulk-update-priority': () => {
-        asked += 1;
-        return asked === 2 ? answering(409, { error: 'busy', message: 'The queue is busy.' }) : { updatedCount: 99, skippedCount: 1 };
+        requestCount += 1;
+        return requestCount === 2
+          ? answering(409, { error: 'busy', message: 'The queue is busy.' })
+          : { updatedCount: 99, skippedCount: 1 };
       },
     });
     const failed = await bulk(service, ['set-priority', '-', '--to', 'high']);
@@ -417,12 +419,12 @@ describe('bulk commands', () => {
   });
 
   it('report for how many cases the outcome is unknown', async () => {
-    let asked = 0;
+    let requestCount = 0;
     const service = await ForeignService.start({
       ...reads,
       'POST /v2/queues/:id/cases/bulk-delete': () => {
-        asked += 1;
-        return asked === 1 ? { deletedCount: 100, interruptedRunIds: [] } : answering(200, '<html>', 'text/html');
+        requestCount += 1;
+        return requestCount === 1 ? { deletedCount: 100, interruptedRunIds: [] } : answering(200, '<html>', 'text/html');
       },
     });
     const failed = await bulk(service, ['delete', '-']);
@@ -437,13 +439,13 @@ describe('bulk commands', () => {
   });
 
   it('report the same for an interruption during a request', async () => {
-    let asked = 0;
+    let requestCount = 0;
     let interrupt = (): void => undefined;
     const service = await ForeignService.start({
       ...reads,
       'POST /v2/queues/:id/cases/bulk-delete': () => {
-        asked += 1;
-        if (asked === 1) return { deletedCount: 100, interruptedRunIds: [] };
+        requestCount += 1;
+        if (requestCount === 1) return { deletedCount: 100, interruptedRunIds: [] };
         interrupt();
         return new Promise(() => undefined);
       },

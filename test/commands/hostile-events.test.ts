@@ -99,13 +99,13 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
 
   it.each(['approval', 'question'] as const)('shows a run with a hostile %s as harmless text', async (type) => {
     const run = { id, run_number: null, error: hostileText, started_at: null, completed_at: null };
-    const look = (status: string, request: HumanRequest | null) => ({ run: { ...run, status }, pending_human_request: request });
+    const runPoll = (status: string, request: HumanRequest | null) => ({ run: { ...run, status }, pending_human_request: request });
     const client = clientOf({
       getRun: [
-        look('running', null),
-        ...Array.from({ length: 6 }, () => look('waiting', ask(type))),
-        look(hostileText, null),
-        look('failed', null),
+        runPoll('running', null),
+        ...Array.from({ length: 6 }, () => runPoll('waiting', ask(type))),
+        runPoll(hostileText, null),
+        runPoll('failed', null),
       ],
       listRunMessages: [{ messages, total: messages.length, limit: 50, offset: 0 }],
     });
@@ -117,9 +117,9 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
   });
 
   it('shows the status and the request of a run on one line each', async () => {
-    const look = (status: string, request: HumanRequest | null) => ({ run: { id, status }, pending_human_request: request });
+    const runPoll = (status: string, request: HumanRequest | null) => ({ run: { id, status }, pending_human_request: request });
     const client = clientOf({
-      getRun: [look(hostileText, null), look('waiting', ask('approval')), look('interrupted', null)],
+      getRun: [runPoll(hostileText, null), runPoll('waiting', ask('approval')), runPoll('interrupted', null)],
       listRunMessages: [{ messages: [], total: 0, limit: 50, offset: 0 }],
     });
     const text = await output(kind, client, async (context) => resultOf(context, await followRun(context, { id }, options)));
@@ -130,15 +130,15 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
   it.each([0, 1, 2])('shows a generation with hostile question %i as harmless text', async (index) => {
     const artifact = (status: string) => ({ artifact: { id, status, title: hostileText, html_code_present: true } });
     const text = { id: 'm1', role: 'assistant', content: hostileText, created_at: createdAt, message: { type: 'text' } };
-    const asked = { ...text, id: 'm2', message: { type: 'question', toolCallId: id, questions: [questions[index]] } };
+    const questionMessage = { ...text, id: 'm2', message: { type: 'question', toolCallId: id, questions: [questions[index]] } };
     const read = (...all: object[]) => ({ data: all });
     const client = clientOf({
       getArtifact: [...Array.from({ length: 8 }, () => artifact('running')), artifact('failed')],
       listArtifactMessages: [
         read(),
         read(text),
-        ...Array.from({ length: 5 }, () => read(text, asked)),
-        read(text, asked, { ...text, id: 'm3' }),
+        ...Array.from({ length: 5 }, () => read(text, questionMessage)),
+        read(text, questionMessage, { ...text, id: 'm3' }),
       ],
     });
     expectHarmless(await output(kind, client, (context) => followArtifact(context, id, undefined, options)));

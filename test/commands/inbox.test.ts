@@ -62,8 +62,8 @@ describe('aops inbox', () => {
 
   it('prints a table on a terminal with --no-input', async () => {
     await waiting(agent, 'x');
-    const shown = await service.cli(['inbox', '--no-input'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(shown.stdout).toMatch(/^RUN +ASKED +AGENT +REQUEST +TYPE\n\d+ +just now {2}payer {2}Pay x\? {3}approval/);
+    const result = await service.cli(['inbox', '--no-input'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(result.stdout).toMatch(/^RUN +ASKED +AGENT +REQUEST +TYPE\n\d+ +just now {2}payer {2}Pay x\? {3}approval/);
   });
 
   it('reads the run if the list does not include its request', async () => {
@@ -134,18 +134,18 @@ describe('aops inbox', () => {
     const looks: (PendingRequest[] | Error)[] = [[request], away, away, [request], []];
     const load = retryThroughOutages(
       async () => {
-        const look = looks.shift() ?? away;
-        if (look instanceof Error) throw look;
-        return look;
+        const poll = looks.shift() ?? away;
+        if (poll instanceof Error) throw poll;
+        return poll;
       },
       { clock, signal },
     );
-    const told: string[] = [];
+    const reports: string[] = [];
     const watching = (async () => {
-      for await (const { type } of watchInbox(load, { clock, signal })) told.push(type);
+      for await (const { type } of watchInbox(load, { clock, signal })) reports.push(type);
     })();
     await expect(watching).rejects.toBe(away);
-    expect(told).toEqual(['human_request.pending', 'human_request.resolved']);
+    expect(reports).toEqual(['human_request.pending', 'human_request.resolved']);
     expect(now).toBeGreaterThan(60_000);
     // A service that has never responded is not waited for.
     await expect(retryThroughOutages(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);

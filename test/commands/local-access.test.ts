@@ -232,9 +232,11 @@ describe('local client', () => {
     const silent = createServer((_, response) => response.writeHead(404).end());
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const asked = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], { stdin: secret });
-    expect(asked.code).toBe(2);
-    expect(asked.stderr).toContain('Pass it with --token-url');
+    const result = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], {
+      stdin: secret,
+    });
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain('Pass it with --token-url');
     // Metadata of another issuer could send the secret anywhere.
     silent.removeAllListeners('request');
     const metadata = { issuer: 'https://evil.test', token_endpoint: 'https://evil.test/token', response_types_supported: [] };

@@ -24,8 +24,10 @@ const logs = (argv: readonly string[] = [], options: CliOptions = {}) =>
 describe('local logs', () => {
   it('prints the log unchanged in a pipe, and as readable lines on a terminal', async () => {
     expect(await logs()).toMatchObject({ code: 0, stdout: `${entry('first')}\n${entry('second')}\nListening on it\n`, stderr: '' });
-    const shown = await logs([], { tty: true });
-    expect(shown.stdout).toBe('2026-07-18 09:00:00 info  first method=GET\n2026-07-18 09:00:00 info  second method=GET\nListening on it\n');
+    const result = await logs([], { tty: true });
+    expect(result.stdout).toBe(
+      '2026-07-18 09:00:00 info  first method=GET\n2026-07-18 09:00:00 info  second method=GET\nListening on it\n',
+    );
     expect((await logs(['--json'], { tty: true })).stdout).toContain(entry('first'));
   });
 

@@ -72,13 +72,13 @@ describe('local open', () => {
     const browser = await opener(0);
     const result = await open([], { tty: true, env: browser.env });
     expect([result.code, result.stderr]).toEqual([0, '']);
-    const given = await browser.given();
-    expect((await signIn(given)).status).toBe(200);
+    const openedUrl = await browser.given();
+    expect((await signIn(openedUrl)).status).toBe(200);
     expect(result.stdout).toContain(`Opened: ${service.service.url}/#/`);
     expect(result.stdout).not.toContain('code=');
-    const asked = await opener(0);
-    expect((await open(['--browser', '--json'], { env: asked.env })).json()).toMatchObject({ opened: true });
-    expect(await asked.given()).toContain('#code=');
+    const secondBrowser = await opener(0);
+    expect((await open(['--browser', '--json'], { env: secondBrowser.env })).json()).toMatchObject({ opened: true });
+    expect(await secondBrowser.given()).toContain('#code=');
   });
 
   it('opens the browser that BROWSER specifies, even without a display, and the next one if it fails', async () => {

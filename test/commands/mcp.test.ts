@@ -24,18 +24,18 @@ describe('mcp tools, describe', () => {
     const { data, total } = listed.json<{ data: { name: string; inputSchema: object }[]; total: number }>();
     expect(total).toBe(data.length);
     expect(data.find(({ name }) => name === 'get_run')).toMatchObject({ inputSchema: { type: 'object', required: ['run_id'] } });
-    const shown = await service.cli(['mcp', 'tools'], { tty: true, columns: 80, env: { NO_COLOR: '1' } });
-    expect(shown.stdout).toMatch(/^NAME +READ-ONLY +SUMMARY\n/);
-    expect(shown.stdout).toMatch(/\nstart_run +no +Starts a run of an agent/);
-    expect(Math.max(...shown.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+    const result = await service.cli(['mcp', 'tools'], { tty: true, columns: 80, env: { NO_COLOR: '1' } });
+    expect(result.stdout).toMatch(/^NAME +READ-ONLY +SUMMARY\n/);
+    expect(result.stdout).toMatch(/\nstart_run +no +Starts a run of an agent/);
+    expect(Math.max(...result.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     expect((await service.cli(['mcp', 'tools'])).stdout).toMatch(/\nget_run\ttrue\tReturns a run/);
   });
 
   it('describes a tool with its arguments', async () => {
-    const shown = await service.cli(['mcp', 'describe', 'respond_to_human_request'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(shown.stdout).toMatch(/Destructive: yes\n/);
-    expect(shown.stdout).toMatch(/\nrequest_id +uuid +yes +ID of the human request/);
-    expect(shown.stdout).toMatch(/\napproved +boolean +no /);
+    const result = await service.cli(['mcp', 'describe', 'respond_to_human_request'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(result.stdout).toMatch(/Destructive: yes\n/);
+    expect(result.stdout).toMatch(/\nrequest_id +uuid +yes +ID of the human request/);
+    expect(result.stdout).toMatch(/\napproved +boolean +no /);
     expect((await service.cli(['mcp', 'describe', 'get_run', '--jq', '.inputSchema.required[]'])).stdout).toBe('run_id\n');
     const unknown = await service.cli(['mcp', 'describe', 'getrun', '--json']);
     expect(unknown).toMatchObject({ code: 3, stdout: '' });

@@ -23,16 +23,16 @@ describe('agents memory', () => {
       { path: 'notes.md', name: 'notes.md', source_type: 'job', source_agent_run_id: run, generation: '1' },
       { path: 'suppliers/acme.md', name: 'acme.md', size: 7 },
     ]);
-    const shown = await service.cli(['agents', 'memory', 'list', 'shop', '--color', 'never'], { tty: true });
-    expect(shown.stdout).toMatch(/^PATH +SIZE +CHANGES +RUN +UPDATED\nnotes\.md +8 B +1 /);
+    const result = await service.cli(['agents', 'memory', 'list', 'shop', '--color', 'never'], { tty: true });
+    expect(result.stdout).toMatch(/^PATH +SIZE +CHANGES +RUN +UPDATED\nnotes\.md +8 B +1 /);
     await service.agent('- say: hi', 'blank');
     expect((await memory('list', 'blank')).stderr).toContain('The agent has no memory files.');
   });
 
   it('prints a file, sanitised on a terminal', async () => {
     expect(await memory('get', 'shop', 'suppliers/acme.md')).toMatchObject({ code: 0, stdout: '# Acme\n', stderr: '' });
-    const shown = await service.cli(['agents', 'memory', 'get', 'shop', 'notes.md', '--color', 'never'], { tty: true });
-    expect(shown.stdout).not.toContain('\u001b');
+    const result = await service.cli(['agents', 'memory', 'get', 'shop', 'notes.md', '--color', 'never'], { tty: true });
+    expect(result.stdout).not.toContain('\u001b');
     expect((await memory('get', 'shop', 'notes.md', '--json')).json()).toMatchObject({ path: 'notes.md', content: '\u001b[31mred' });
     const other = await memory('get', 'shop', 'acme.md');
     expect(other).toMatchObject({ code: 3, stdout: '' });

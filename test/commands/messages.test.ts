@@ -60,9 +60,9 @@ describe('runs messages', () => {
   });
 
   it('says which messages are not shown and how to see them', async () => {
-    const shown = await service.cli(['runs', 'messages', long], { tty: true, env: { NO_COLOR: '1' } });
-    expect(shown.stderr).toBe('Showing the last 20 of 30. See all with --all.\n');
-    expect(shown.stdout).toMatch(/line 30\n$/);
+    const result = await service.cli(['runs', 'messages', long], { tty: true, env: { NO_COLOR: '1' } });
+    expect(result.stderr).toBe('Showing the last 20 of 30. See all with --all.\n');
+    expect(result.stdout).toMatch(/line 30\n$/);
     expect((await service.cli(['runs', 'messages', short], { tty: true })).stderr).toBe('');
   });
 
@@ -75,12 +75,12 @@ describe('runs messages', () => {
 
 /** A service whose messages all have the same size, in bytes, and which records the requested numbers. */
 async function withLargeMessages(count: number, size: number) {
-  const asked: number[] = [];
+  const requests: number[] = [];
   const text_content = 'x'.repeat(size);
   const server = createServer((request, response) => {
     const query = new URL(request.url ?? '', 'http://x').searchParams;
     const [limit, offset] = [Number(query.get('limit')), Number(query.get('offset'))];
-    asked.push(limit);
+    requests.push(limit);
     const messages = Array.from({ length: Math.max(0, Math.min(limit, count - offset)) }, (_, index) => ({
       ...{ id: `m${offset + index}`, type: 'text', role: 'assistant', timestamp: '2026-07-18T12:00:00.000Z', text_content },
     }));
@@ -89,7 +89,7 @@ async function withLargeMessages(count: number, size: number) {
   await once(server, 'listening');
   whenDone(() => void server.close());
   const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  return { asked, ids: (...argv: string[]) => service.cli(['runs', 'messages', long, '-o', 'id', ...argv], { env }) };
+  return { asked: requests, ids: (...argv: string[]) => service.cli(['runs', 'messages', long, '-o', 'id', ...argv], { env }) };
 }
 
 describe('messages that are too large for a page', () => {

@@ -54,11 +54,11 @@ it('programs receive two objects', async () => {
   await interrupted(proxy, run);
   const { code, stderr } = await waited;
   expect(code).toBe(0);
-  const told = stderr
+  const notes = stderr
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { event: string });
-  expect(told).toMatchObject([
+  expect(notes).toMatchObject([
     { event: 'service.unreachable', since: expect.stringMatching(/^\d{4}-.*Z$/), reason: expect.stringContaining('Could not reach') },
     { event: 'service.reachable', after_seconds: expect.any(Number) },
   ]);

@@ -122,8 +122,8 @@ describe('runs get', () => {
         questions: [{ question: 'Which vendor?', options: [{ label: 'Acme GmbH' }, { label: 'Acme Inc' }] }],
       },
     });
-    const shown = await service.cli(['runs', 'get', run], { tty: true });
-    expect(shown.stdout).toContain('one of: Acme GmbH | Acme Inc');
+    const result = await service.cli(['runs', 'get', run], { tty: true });
+    expect(result.stdout).toContain('one of: Acme GmbH | Acme Inc');
     expect((await service.cli(['runs', 'get', '@latest', '-o', 'id'])).stdout).toBe(`${run}\n`);
   });
 
@@ -164,9 +164,9 @@ describe.each(['get', 'wait'])('runs %s', (verb) => {
     const failed = await service.run('- fail: "no luck"');
     await Promise.all([service.until(completed, 'completed'), service.until(failed, 'failed')]);
     for (const tty of [true, false]) {
-      const shown = await service.cli(['runs', verb, completed], { tty });
-      expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
-      expect(shown.stdout).not.toContain('Error');
+      const result = await service.cli(['runs', verb, completed], { tty });
+      expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
+      expect(result.stdout).not.toContain('Error');
       expect((await service.cli(['runs', verb, failed, '--color', 'never'], { tty })).stdout).toMatch(/^Error:?\s+no luck$/m);
     }
   });
@@ -207,14 +207,14 @@ describe('runs list', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     whenDone(async () => void server.close());
     const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-    const asked = async (...argv: string[]): Promise<URLSearchParams> => {
+    const queryOf = async (...argv: string[]): Promise<URLSearchParams> => {
       expect(await service.cli(['runs', 'list', ...argv], { env })).toMatchObject({ code: 0, stdout: '' });
       return new URL(urls.at(-1) ?? '', env.AOPS_BASE_URL).searchParams;
     };
     const flags = `--user ${noRun} --queue ${noRun} --digest ${noRun} --has-issues --issue-severity medium --source api --search x`.split(
       ' ',
     );
-    expect(Object.fromEntries(await asked(...flags, '--sort-order', 'asc', '--no-total', '--offset', '3'))).toEqual({
+    expect(Object.fromEntries(await queryOf(...flags, '--sort-order', 'asc', '--no-total', '--offset', '3'))).toEqual({
       user_id: noRun,
       case_queue_id: noRun,
       digest_id: noRun,
@@ -228,10 +228,10 @@ describe('runs list', () => {
       limit: '20',
       offset: '3',
     });
-    expect((await asked('--no-has-issues')).get('has_issues')).toBe('false');
-    const until = (await asked('--until', '2026-07-01')).get('until');
+    expect((await queryOf('--no-has-issues')).get('has_issues')).toBe('false');
+    const until = (await queryOf('--until', '2026-07-01')).get('until');
     expect(until).toBe(new Date(2026, 6, 1).toISOString());
-    const since = Date.parse((await asked('--since', '2h')).get('since') ?? '');
+    const since = Date.parse((await queryOf('--since', '2h')).get('since') ?? '');
     expect(Date.now() - since - 7_200_000).toBeLessThan(60_000);
   });
 
@@ -248,8 +248,8 @@ describe('runs list', () => {
   });
 
   it('does not show a total with --no-total', async () => {
-    const shown = await service.cli(['runs', 'list', '--limit', '1', '--no-total', '--color', 'never'], { tty: true, columns: 120 });
-    expect(shown.stderr).toBe('Showing 1. See more with --all, --limit and --offset.\n');
+    const result = await service.cli(['runs', 'list', '--limit', '1', '--no-total', '--color', 'never'], { tty: true, columns: 120 });
+    expect(result.stderr).toBe('Showing 1. See more with --all, --limit and --offset.\n');
   });
 
   it('rejects invalid filters', async () => {

@@ -111,8 +111,8 @@ describe('sandbox ls', () => {
     expect(long.stdout).toMatch(/^file\ttext\t8\t\d{4}-\S+\treport\.md$/m);
     expect(long.stdout).toMatch(/^file\tbinary\t3\t\d{4}-\S+\traw\.bin$/m);
     expect(long.stdout).toMatch(/^directory\t\t\t\d{4}-\S+\tdeep\/$/m);
-    const shown = await service.cli(['sandbox', 'ls', run], { tty: true, env: { NO_COLOR: '1' } });
-    expect(shown.stdout).toMatch(/^big\.txt +200 kB$/m);
+    const result = await service.cli(['sandbox', 'ls', run], { tty: true, env: { NO_COLOR: '1' } });
+    expect(result.stdout).toMatch(/^big\.txt +200 kB$/m);
     const deep = await service.cli(['sandbox', 'ls', run, 'deep/er', '--json']);
     expect(deep.json<{ data: unknown[] }>().data).toMatchObject([{ name: 'x.txt', type: 'file', size: 1 }]);
   });

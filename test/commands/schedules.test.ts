@@ -35,8 +35,8 @@ describe('agents schedules', () => {
       recurring: false,
       task: 'Look',
     });
-    const shown = await service.cli(['agents', 'schedules', 'get', 'shop', id, '--color', 'never'], { tty: true });
-    expect(shown.stdout).toMatch(/Status: +off\nWhen: +every Friday at 09:00\nTime zone: +Europe\/Berlin\nRecurring: +no\nTask: +Look\n/);
+    const result = await service.cli(['agents', 'schedules', 'get', 'shop', id, '--color', 'never'], { tty: true });
+    expect(result.stdout).toMatch(/Status: +off\nWhen: +every Friday at 09:00\nTime zone: +Europe\/Berlin\nRecurring: +no\nTask: +Look\n/);
 
     expect(await schedules('delete', 'shop', id)).toMatchObject({ code: 2, stdout: '' });
     expect(await schedules('delete', 'shop', id, '--yes')).toMatchObject({
@@ -157,12 +157,12 @@ describe('agents get and list', () => {
     await schedules('create', 'whole', '--frequency', 'hourly', '--no-enabled');
     await service.cli(['agents', 'rubrics', 'create', 'whole', 'Fine', '--description', 'No tool call failed.']);
     await service.cli(['agents', 'update', 'whole', '--pinned']);
-    const shown = await service.cli(['agents', 'get', 'whole', '--color', 'never'], { tty: true });
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(
+    const result = await service.cli(['agents', 'get', 'whole', '--color', 'never'], { tty: true });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(
       /Pinned: +just now\nRevision: +1 \(live\)\nRuntime: +script\nSchedules: +2\nNext run: +in \d+[mh]\nRubrics: +1\nMemory files: +1\nLast run: +just now\n/,
     );
-    expect(shown.stdout).toMatch(/Last run status: +completed\n$/);
+    expect(result.stdout).toMatch(/Last run status: +completed\n$/);
     await service.cli(['revisions', 'create', 'whole']);
     const drafted = await service.cli([
       'agents',

@@ -37,9 +37,9 @@ describe('runs send to a waiting run', () => {
   });
 
   it('denies an approval with --as-answer and reports it', async () => {
-    const shown = await service.cli(['runs', 'send', await service.waiting(deploy), 'not on a Friday', '--as-answer']);
-    expect(shown).toMatchObject({ code: 0, stderr: '' });
-    expect(shown.stdout).toMatch(/^Denied\tDeploy\?\nResponse\tnot on a Friday\n/);
+    const result = await service.cli(['runs', 'send', await service.waiting(deploy), 'not on a Friday', '--as-answer']);
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/^Denied\tDeploy\?\nResponse\tnot on a Friday\n/);
 
     const run = await service.waiting(deploy);
     const { request } = await service.get(run);

@@ -85,15 +85,15 @@ describe('the table of words', () => {
   });
 
   it('suggests a changing command only for its own name with a single typo', async () => {
-    const meant = (path: string[], word: string) => suggestedCommands({ tree: commandTree, path, word, rest: [] });
-    expect(await meant(['runs'], 'stpo')).toEqual(['runs stop']);
-    expect(await meant(['agents'], 'delet')).toEqual(['agents delete']);
-    expect(await meant(['local'], 'resett')).toEqual(['local reset']);
-    expect(await meant(['runs'], 'shop')).not.toContain('runs stop');
-    expect(await meant(['runs'], 'shoot')).toEqual([]);
-    expect(await meant(['runs'], 'shwo')).toEqual(['runs get']);
-    expect(await meant(['agents'], 'deleeet')).toEqual([]);
-    expect(await meant(['runs'], 'scrennshots')).toEqual(['runs screenshots']);
+    const suggestionsFor = (path: string[], word: string) => suggestedCommands({ tree: commandTree, path, word, rest: [] });
+    expect(await suggestionsFor(['runs'], 'stpo')).toEqual(['runs stop']);
+    expect(await suggestionsFor(['agents'], 'delet')).toEqual(['agents delete']);
+    expect(await suggestionsFor(['local'], 'resett')).toEqual(['local reset']);
+    expect(await suggestionsFor(['runs'], 'shop')).not.toContain('runs stop');
+    expect(await suggestionsFor(['runs'], 'shoot')).toEqual([]);
+    expect(await suggestionsFor(['runs'], 'shwo')).toEqual(['runs get']);
+    expect(await suggestionsFor(['agents'], 'deleeet')).toEqual([]);
+    expect(await suggestionsFor(['runs'], 'scrennshots')).toEqual(['runs screenshots']);
   });
 });
 

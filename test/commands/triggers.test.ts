@@ -51,9 +51,9 @@ describe('agents triggers', () => {
     );
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
     await eventually('the large one is done', async () => (await status(large)) === 'completed');
-    const shown = await service.cli(['cases', 'get', large, '--color', 'never'], { tty: true, columns: 120 });
+    const result = await service.cli(['cases', 'get', large, '--color', 'never'], { tty: true, columns: 120 });
     for (const word of ['claimed', 'needs_input', 'input_received', 'completed', 'Pay 500?', 'Paid 500'])
-      expect(shown.stdout).toContain(word);
+      expect(result.stdout).toContain(word);
   });
 
   it('are shown, changed and deleted by agent', async () => {

@@ -52,12 +52,12 @@ describe('a missing run argument', () => {
 
   it('is not chosen by Enter alone if the run would be stopped', async () => {
     const run = await start('payer', 'delta');
-    const kept = machine.terminal('runs', 'stop');
-    await kept.shows('Which active run?');
-    await kept.shows('payer: delta');
-    kept.type(keys.enter);
-    await kept.shows('Nothing was changed, because no run was picked.');
-    expect(await kept.exit).toBe(2);
+    const terminal = machine.terminal('runs', 'stop');
+    await terminal.shows('Which active run?');
+    await terminal.shows('payer: delta');
+    terminal.type(keys.enter);
+    await terminal.shows('Nothing was changed, because no run was picked.');
+    expect(await terminal.exit).toBe(2);
     expect(await machine.runStatus(run.id)).toBe('waiting');
     const stopped = machine.terminal('runs', 'stop');
     await stopped.shows('payer: delta');

@@ -185,11 +185,11 @@ describe('a prompt', () => {
 
   it('requires a yes before something is deleted', async () => {
     await machine.agent('doomed', '- say: hi');
-    const kept = machine.terminal('agents', 'delete', 'doomed');
-    await kept.shows('(y/N)');
-    kept.type(keys.enter);
-    await kept.shows('Nothing was changed, because you did not confirm.');
-    expect(await kept.exit).toBe(2);
+    const terminal = machine.terminal('agents', 'delete', 'doomed');
+    await terminal.shows('(y/N)');
+    terminal.type(keys.enter);
+    await terminal.shows('Nothing was changed, because you did not confirm.');
+    expect(await terminal.exit).toBe(2);
     const deleted = machine.terminal('agents', 'delete', 'doomed');
     await deleted.shows('(y/N)');
     deleted.type('y', keys.enter);

@@ -15,7 +15,7 @@ const get = ['runs', 'get', id];
 const stop = ['runs', 'stop', id];
 const stopped = json(200, { success: true, message: 'It was stopped.' });
 const replayed = json(200, { success: true, message: 'It was stopped.' }, { 'idempotency-replayed': 'true' });
-const shown = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
+const completedRun = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
 
 describe('aops', () => {
   it('always refused: one line with the address, and a hint', async () => {
@@ -44,7 +44,7 @@ describe('aops', () => {
   });
 
   it('a truncated answer is never printed', async () => {
-    const server = await scripted(partial(200, 100, '{"run":{"id":"half', 'close'), shown);
+    const server = await scripted(partial(200, 100, '{"run":{"id":"half', 'close'), completedRun);
     const { code, stdout, stderr } = await cli(server, [...get, '--json']);
     expect(code).toBe(0);
     expect(stdout).toContain('completed');
@@ -94,7 +94,7 @@ describe('aops', () => {
     ['json', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
     ['ndjson', /^\{"event":"rate_limit\.waiting","wait_seconds":[12],"until":"20\d\d-.*Z"\}\n$/],
   ])('a wait is one line on stderr with -o %s', async (format, line) => {
-    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.4' }), shown);
+    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '0.4' }), completedRun);
     const { code, stderr } = await cli(server, [...get, '-o', format]);
     expect(code).toBe(0);
     expect(stderr).toMatch(line);
@@ -170,18 +170,18 @@ describe('aops', () => {
     const server = await scripted(step);
     const sockets = connectionsUsed();
     let interrupt = (): void => undefined;
-    let said = '';
+    let output = '';
     const running = cli(server, stop, {
       onStart: (press) => {
         interrupt = press;
       },
       onOutput: (_, stderr) => {
-        said = stderr;
+        output = stderr;
       },
     });
     await server.until(({ requests }) => requests.length === 1);
     await untilReceived(sockets, step, server.requests[0] as RecordedRequest);
-    await eventually('the client says that it waits', () => said.includes(saying));
+    await eventually('the client says that it waits', () => output.includes(saying));
     await promptly(async () => {
       interrupt();
       expect((await running).code).toBe(130);

@@ -13,14 +13,14 @@ import { Forwarder } from '../support/forwarder.ts';
 import { promptly } from '../support/promptly.ts';
 import { afterTest } from '../support/temporary.ts';
 
-const said = (text: string) => ({ kind: 'text' as const, id: text, text });
+const textOf = (text: string) => ({ kind: 'text' as const, id: text, text });
 
 const asks: Behaviour = async (host) => {
   if (host.answer('ask') === undefined) {
-    await host.emit([said('Before')]);
+    await host.emit([textOf('Before')]);
     return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
   }
-  await host.emit([said('After')]);
+  await host.emit([textOf('After')]);
   return { status: 'completed' };
 };
 
@@ -101,26 +101,26 @@ describe.each([
     await until(watched, 'human_request.pending');
     await approve(api, run.id);
     const events = await watched.end;
-    const told = lasting(events);
-    expect(told.filter((event) => event !== 'answered: Really?')).toEqual([
+    const lastingEvents = lasting(events);
+    expect(lastingEvents.filter((event) => event !== 'answered: Really?')).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
     ]);
-    expect(told.indexOf('answered: Really?')).toBeGreaterThan(told.indexOf('Approved: Really?'));
+    expect(lastingEvents.indexOf('answered: Really?')).toBeGreaterThan(lastingEvents.indexOf('Approved: Really?'));
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     const statuses = events.flatMap(({ type, data }) =>
       type === 'run.status' ? [data as { status: string; previous: string | null }] : [],
     );
     expect(statuses.map(({ previous }) => previous)).toEqual([null, ...statuses.slice(0, -1).map(({ status }) => status)]);
     expect(watched.outages).toEqual([]);
-    const asked = proxy.requests.filter((path) => path.includes('/events'));
-    expect(asked).toHaveLength(1);
-    if (streams) expect(proxy.requests).toEqual(asked);
+    const streamRequests = proxy.requests.filter((path) => path.includes('/events'));
+    expect(streamRequests).toHaveLength(1);
+    if (streams) expect(proxy.requests).toEqual(streamRequests);
   });
 
   it('is reported completely if it ended long ago', async () => {
     const { api, proxy } = await setUp({
       many: async (host) => {
-        await host.emit(Array.from({ length: 120 }, (_, index) => said(`m${index}`)));
+        await host.emit(Array.from({ length: 120 }, (_, index) => textOf(`m${index}`)));
         return { status: 'failed', error: 'enough' };
       },
     });
@@ -137,7 +137,7 @@ describe.each([
       slow: async (host) => {
         for (const [index, gate] of gates.entries()) {
           await gate.opened;
-          await host.emit([said(`m${index}`)]);
+          await host.emit([textOf(`m${index}`)]);
         }
         return { status: 'completed' };
       },

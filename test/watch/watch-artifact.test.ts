@@ -4,10 +4,10 @@ import type { Artifact, ArtifactMessage } from '../../src/interface/types.ts';
 import { type ArtifactEvent, pendingQuestion, watchArtifact } from '../../src/watch/watch-artifact.ts';
 
 const createdAt = '2026-07-18T09:00:00.000Z';
-const said = (id: string): ArtifactMessage =>
+const textMessage = (id: string): ArtifactMessage =>
   ({ id, content: `Content of ${id}`, created_at: createdAt, message: { type: 'text' } }) as unknown as ArtifactMessage;
-const asked = (id: string, toolCallId: unknown = `call-${id}`, questions: unknown = [{ question: 'Which?' }]): ArtifactMessage =>
-  ({ ...said(id), message: { type: 'question', toolCallId, questions } }) as unknown as ArtifactMessage;
+const questionMessage = (id: string, toolCallId: unknown = `call-${id}`, questions: unknown = [{ question: 'Which?' }]): ArtifactMessage =>
+  ({ ...textMessage(id), message: { type: 'question', toolCallId, questions } }) as unknown as ArtifactMessage;
 
 /** What one poll reads. */
 type Poll = [status: string, messages: ArtifactMessage[]];
@@ -39,11 +39,11 @@ describe('a generation', () => {
   it('is reported from its start to its end, each message once, in numbered events', async () => {
     const events = await watched(
       undefined,
-      ['not_started', [said('m1')]],
-      ['pending', [said('m1')]],
-      ['running', [said('m1'), said('m2')]],
-      ['running', [said('m1'), said('m2'), said('m3')]],
-      ['completed', [said('m1'), said('m2'), said('m3')]],
+      ['not_started', [textMessage('m1')]],
+      ['pending', [textMessage('m1')]],
+      ['running', [textMessage('m1'), textMessage('m2')]],
+      ['running', [textMessage('m1'), textMessage('m2'), textMessage('m3')]],
+      ['completed', [textMessage('m1'), textMessage('m2'), textMessage('m3')]],
     );
     expect(events.map(inShort)).toEqual([
       'null>not_started',
@@ -67,21 +67,21 @@ describe('a generation', () => {
   });
 
   it('begins after the message that started it', async () => {
-    const messages = ['m1', 'm2', 'm3', 'm4'].map(said);
-    const shown = async (since: string) => (await watched(since, ['failed', messages])).map(inShort);
-    expect(await shown('m2')).toEqual(['null>failed', 'm3', 'm4', 'artifact.finished']);
-    expect(await shown('m4')).toEqual(['null>failed', 'artifact.finished']);
-    expect(await shown('unknown')).toEqual(['null>failed', 'm1', 'm2', 'm3', 'm4', 'artifact.finished']);
+    const messages = ['m1', 'm2', 'm3', 'm4'].map(textMessage);
+    const eventsSince = async (since: string) => (await watched(since, ['failed', messages])).map(inShort);
+    expect(await eventsSince('m2')).toEqual(['null>failed', 'm3', 'm4', 'artifact.finished']);
+    expect(await eventsSince('m4')).toEqual(['null>failed', 'artifact.finished']);
+    expect(await eventsSince('unknown')).toEqual(['null>failed', 'm1', 'm2', 'm3', 'm4', 'artifact.finished']);
   });
 
   it('reports each question once, and its answer', async () => {
     const events = await watched(
       undefined,
-      ['running', [asked('m1')]],
-      ['running', [asked('m1')]],
-      ['running', [asked('m1'), asked('m2')]],
-      ['running', [asked('m1'), asked('m2'), said('m3')]],
-      ['completed', [asked('m1'), asked('m2'), said('m3')]],
+      ['running', [questionMessage('m1')]],
+      ['running', [questionMessage('m1')]],
+      ['running', [questionMessage('m1'), questionMessage('m2')]],
+      ['running', [questionMessage('m1'), questionMessage('m2'), textMessage('m3')]],
+      ['completed', [questionMessage('m1'), questionMessage('m2'), textMessage('m3')]],
     );
     expect(events.map(inShort)).toEqual([
       'null>running',
@@ -102,7 +102,7 @@ describe('the pending question of a generation', () => {
 
   it('is its last message', () => {
     for (const status of ['not_started', 'pending', 'running'])
-      expect(pendingQuestion(artifact(status), [said('m1'), asked('m2')])).toEqual({
+      expect(pendingQuestion(artifact(status), [textMessage('m1'), questionMessage('m2')])).toEqual({
         id: 'call-m2',
         type: 'question',
         title: 'Content of m2',
@@ -113,18 +113,18 @@ describe('the pending question of a generation', () => {
   });
 
   it.each<[string, string, ArtifactMessage[]]>([
-    ['the generation has ended', 'completed', [asked('m1')]],
-    ['the status is unknown', 'resting', [asked('m1')]],
+    ['the generation has ended', 'completed', [questionMessage('m1')]],
+    ['the status is unknown', 'resting', [questionMessage('m1')]],
     ['there are no messages', 'running', []],
-    ['another message follows', 'running', [asked('m1'), said('m2')]],
+    ['another message follows', 'running', [questionMessage('m1'), textMessage('m2')]],
     [
       'the last message is of another type',
       'running',
-      [{ ...asked('m1'), message: { type: 'text', toolCallId: 'c', questions: [] } } as never],
+      [{ ...questionMessage('m1'), message: { type: 'text', toolCallId: 'c', questions: [] } } as never],
     ],
-    ['the last message has no body', 'running', [{ ...asked('m1'), message: null } as never]],
-    ['the ID of the question is missing', 'running', [asked('m1', null)]],
-    ['the questions are not a list', 'running', [asked('m1', 'c', 'Which?')]],
+    ['the last message has no body', 'running', [{ ...questionMessage('m1'), message: null } as never]],
+    ['the ID of the question is missing', 'running', [questionMessage('m1', null)]],
+    ['the questions are not a list', 'running', [questionMessage('m1', 'c', 'Which?')]],
   ])('is undefined when %s', (_, status, messages) => {
     expect(pendingQuestion(artifact(status), messages)).toBeUndefined();
   });

@@ -7,10 +7,10 @@ import { question } from './fake-run.ts';
 
 /** A builder run with one status in its progress, and another one when it is read a moment later. */
 function told(looks: readonly [status: string, whole: string][]): Client {
-  let look = -1;
+  let poll = -1;
   const call = async (id: string): Promise<unknown> => {
-    if (id === 'getBuilderRunStatus') look += 1;
-    const [status, whole] = looks[look] as [string, string];
+    if (id === 'getBuilderRunStatus') poll += 1;
+    const [status, whole] = looks[poll] as [string, string];
     if (id === 'getBuilderRunStatus') return { id: 'b1', status, phase: null };
     const asks = { ...question('q1'), type: 'question', questions: [{ question: 'Which?' }] };
     return { id: 'b1', status: whole, pending_user_questions: whole === 'waiting_for_input' ? asks : null };

@@ -367,8 +367,8 @@ describe('human requests', () => {
   });
 
   it('are answered when a person answered them, even if the run then fails', async () => {
-    const said = (at: string, role = 'user') => ({ id: at, type: 'human_response', role, timestamp: `2026-07-18T${at}.000Z` });
-    const resolution = async (message: ReturnType<typeof said>): Promise<string | undefined> => {
+    const response = (at: string, role = 'user') => ({ id: at, type: 'human_response', role, timestamp: `2026-07-18T${at}.000Z` });
+    const resolution = async (message: ReturnType<typeof response>): Promise<string | undefined> => {
       const run = new FakeRun();
       run.beforeLook = (look, now) => {
         Object.assign(now, look === 0 ? { status: 'waiting', request: question('q1') } : { status: 'failed', request: null });
@@ -377,25 +377,25 @@ describe('human requests', () => {
       return inShort(await watched(run)).find((line) => line.startsWith('!'));
     };
     // The question was asked at nine o'clock.
-    expect(await resolution(said('09:00:01'))).toBe('!q1 answered');
-    expect(await resolution(said('08:59:59'))).toBe('!q1 withdrawn');
-    expect(await resolution(said('09:00:01', 'assistant'))).toBe('!q1 withdrawn');
+    expect(await resolution(response('09:00:01'))).toBe('!q1 answered');
+    expect(await resolution(response('08:59:59'))).toBe('!q1 withdrawn');
+    expect(await resolution(response('09:00:01', 'assistant'))).toBe('!q1 withdrawn');
   });
 });
 
 describe('a failure of the service', () => {
   it('neither loses nor repeats a message when it is short', async () => {
     const page = (ids: string[], total: number) => json(200, { messages: ids.map((id) => ({ id })), total, limit: 50, offset: 0 });
-    const look = (status: string) => json(200, { run: { id: 'r1', status }, pending_human_request: null });
+    const runPoll = (status: string) => json(200, { run: { id: 'r1', status }, pending_human_request: null });
     const server = await scripted(
       // The service does not offer an event stream.
       json(404, { error: 'route_not_found' }),
-      look('running'),
+      runPoll('running'),
       page(['a', 'b'], 2),
       json(503, { error: 'unavailable' }),
       page(['b'], 2),
       page(['b'], 2),
-      look('completed'),
+      runPoll('completed'),
       json(429, { error: 'rate_limited' }, { 'retry-after': '1' }),
       page(['b', 'c'], 3),
     );

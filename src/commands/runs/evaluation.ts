@@ -49,7 +49,7 @@ export default defineCommand({
   async run(context, input) {
     const find = (reading: Context) => agentAndRun(reading, input.run);
     const params = input.wait ? await readBeforeWatching(context, find) : await find(context);
-    const evaluation = await read(context, params, input.wait);
+    const evaluation = await readEvaluation(context, params, input.wait);
     const { failOn } = input;
     const counts = evaluation.severityCounts;
     const failed =
@@ -74,7 +74,7 @@ const undecided = (): AopsError =>
 /** The polling interval; milliseconds. */
 const pollMilliseconds = 500;
 
-async function read(context: Context, params: { agentId: string; runId: string }, wait: boolean): Promise<Evaluation> {
+async function readEvaluation(context: Context, params: { agentId: string; runId: string }, wait: boolean): Promise<Evaluation> {
   const { clock, signal } = context;
   const client = await context.client();
   const poll = wait

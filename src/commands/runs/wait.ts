@@ -36,19 +36,19 @@ export default defineCommand({
   })),
   async run(context, input) {
     const client = await context.client();
-    const resolved = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
-    const { id } = resolved;
+    const resolvedRun = await readBeforeWatching(context, (reading) => resolveRun(reading, input.run));
+    const { id } = resolvedRun;
     const { clock, signal } = context;
-    const view = await waitingView(context, resolved, input.for === 'waiting');
+    const view = await waitingView(context, resolvedRun, input.for === 'waiting');
     try {
       for await (const event of watchRun(client, id, { clock, signal, onOutage: outageNotes(context) })) {
         await view.event(event);
-        const asks = input.for === 'waiting' && event.type === 'human_request.pending';
-        if (event.type !== 'run.finished' && !asks) continue;
+        const isWaiting = input.for === 'waiting' && event.type === 'human_request.pending';
+        if (event.type !== 'run.finished' && !isWaiting) continue;
         const run = await readRun(client, id);
-        if (!asks && !isFinal(run.status)) continue;
+        if (!isWaiting && !isFinal(run.status)) continue;
         const named = runForHere(context, run);
-        const error = asks ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? noRequestError(named) : undefined));
+        const error = isWaiting ? undefined : (outcomeError(run, named) ?? (input.for === 'waiting' ? noRequestError(named) : undefined));
         if (error) throw new ResultError(error, run);
         return run;
       }

@@ -17,7 +17,7 @@ interface Shown {
 /** A context in which a person picks a row of each list by its position, or else the first one. */
 function picking(answers: Record<string, unknown>, positions: number[] = [], { columns = 80, profiles = [] as object[] } = {}) {
   const calls: [operation: string, input: Record<string, unknown>][] = [];
-  const shown: Shown[] = [];
+  const outputs: Shown[] = [];
   const signal = new AbortController().signal;
   const context = {
     client: async () => ({
@@ -37,12 +37,12 @@ function picking(answers: Record<string, unknown>, positions: number[] = [], { c
     prompter: {
       search: async (question: Shown, options: unknown) => {
         expect(options).toEqual({ signal });
-        shown.push(question);
+        outputs.push(question);
         return question.choices[positions.shift() ?? 0]?.value;
       },
     },
   } as unknown as Context;
-  return { context, calls, shown };
+  return { context, calls, shown: outputs };
 }
 
 const harmless = {} as AnyCommand;

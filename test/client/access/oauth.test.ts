@@ -16,8 +16,8 @@ const token = (access_token: string, expires_in?: unknown) => json(200, { access
 /** A credential whose waits pass immediately; jitter is half of its maximum. */
 function credentialOf(server: RawServer, clock = new WaitClock(), options: TokenOptions & { scope?: string; client_secret?: string } = {}) {
   const { scope, client_secret = secret, ...others } = options;
-  const given = { client_id: 'my id', client_secret, token_url: `${server.url}/oauth/token?tenant=1`, scope };
-  return clientCredential(given, {
+  const credentials = { client_id: 'my id', client_secret, token_url: `${server.url}/oauth/token?tenant=1`, scope };
+  return clientCredential(credentials, {
     clock,
     userAgent: 'aops/test',
     random: () => 0.5,
@@ -96,9 +96,9 @@ describe('client credentials', () => {
     const server = (await scripted()).always(step);
     const error = await failureOf(credentialOf(server).authorization());
     expect(error).toMatchObject(expected);
-    const told = JSON.stringify([error, error.message, error.hint, String(error.stack)]);
-    expect(told).not.toContain('SECRET');
-    expect(told).not.toContain('s/e c');
+    const visibleTexts = JSON.stringify([error, error.message, error.hint, String(error.stack)]);
+    expect(visibleTexts).not.toContain('SECRET');
+    expect(visibleTexts).not.toContain('s/e c');
   });
 
   it.each([
@@ -111,8 +111,8 @@ describe('client credentials', () => {
     const clock = new WaitClock();
     expect(await credentialOf(server, clock).authorization()).toBe('Bearer t1');
     expect([server.requests.length, clock.waits.length]).toEqual([3, 2]);
-    const asked = { 503: 2_000, 429: 1_000 }[_] ?? 0;
-    for (const wait of clock.waits) expect(wait).toBeGreaterThanOrEqual(asked);
+    const requestedPause = { 503: 2_000, 429: 1_000 }[_] ?? 0;
+    for (const wait of clock.waits) expect(wait).toBeGreaterThanOrEqual(requestedPause);
   });
 
   it.each([400, 401, 403, 404, 302])('do not request a token again after %i', async (status) => {

@@ -25,12 +25,12 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
     for (const message of messages) bridge.take(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
   };
   /** Sends lines, and returns what has been written once all work is done. */
-  const told = async (...messages: unknown[]): Promise<Line[]> => {
+  const repliesTo = async (...messages: unknown[]): Promise<Line[]> => {
     send(...messages);
     await bridge.idle();
     return lines.map((line) => JSON.parse(line) as Line);
   };
-  return { bridge, lines, logged, send, told };
+  return { bridge, lines, logged, send, told: repliesTo };
 }
 
 const rpc = (method: string, id?: unknown, params?: unknown) => ({

@@ -14,7 +14,7 @@ describe('aops serve', () => {
   it('serves until Ctrl-C and prints its address', async () => {
     const folder = await temporaryFolder();
     let interrupt: (() => void) | undefined;
-    let asked: Promise<number> | undefined;
+    let request: Promise<number> | undefined;
     const served = await runCli(['serve', '--data-dir', path.join(folder, 'own')], {
       env: folderEnv(folder),
       onStart: (deliver) => {
@@ -22,12 +22,12 @@ describe('aops serve', () => {
       },
       onOutput: (_, stderr) => {
         const [, url] = /^Listening on (http:\/\/127\.0\.0\.1:\d+); team [0-9a-f-]{36}; .*commands are off$/m.exec(stderr) ?? [];
-        if (url === undefined || asked) return;
-        asked = fetch(`${url}/v2/teams/x`).then(({ status }) => status);
-        void asked.finally(() => interrupt?.());
+        if (url === undefined || request) return;
+        request = fetch(`${url}/v2/teams/x`).then(({ status }) => status);
+        void request.finally(() => interrupt?.());
       },
     });
-    expect(await asked).toBe(401);
+    expect(await request).toBe(401);
     expect(served).toMatchObject({ code: 0, stdout: '' });
   });
 
@@ -148,9 +148,9 @@ describe('aops serve', () => {
         deliver = any;
       },
       onOutput: (_, stderr) => {
-        const told = stderr.match(/^(Listening on https:|The TLS certificate )/gm)?.length ?? 0;
-        if (told <= seen) return;
-        seen = told;
+        const lineCount = stderr.match(/^(Listening on https:|The TLS certificate )/gm)?.length ?? 0;
+        if (lineCount <= seen) return;
+        seen = lineCount;
         const step = steps.shift();
         if (step === undefined) deliver?.('SIGTERM');
         else void step().then(() => deliver?.('SIGHUP'));
@@ -228,7 +228,7 @@ describe('aops serve', () => {
   it('enforces the rate limit', async () => {
     const folder = await temporaryFolder();
     let interrupt: (() => void) | undefined;
-    let asked: Promise<unknown> | undefined;
+    let request: Promise<unknown> | undefined;
     await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--rate-limit', '7/h'], {
       env: folderEnv(folder),
       onStart: (given) => {
@@ -236,12 +236,12 @@ describe('aops serve', () => {
       },
       onOutput: (_, stderr) => {
         const [, url] = /^Listening on (\S+);/m.exec(stderr) ?? [];
-        if (url === undefined || asked) return;
-        asked = fetch(`${url}/v2/nothing`).then(({ headers }) => headers.get('ratelimit-limit'));
-        void asked.finally(() => interrupt?.());
+        if (url === undefined || request) return;
+        request = fetch(`${url}/v2/nothing`).then(({ headers }) => headers.get('ratelimit-limit'));
+        void request.finally(() => interrupt?.());
       },
     });
-    expect(await asked).toBe('7');
+    expect(await request).toBe('7');
   });
 
   it.each([
@@ -280,7 +280,7 @@ it.each([
   { flags: ['--allow-webhook-host', 'loopback'], status: 201 },
 ])('serve $flags answers $status to a webhook for its own machine', async ({ flags, status }) => {
   const folder = await temporaryFolder();
-  const asked = await serving(folder, ['--data-dir', 'own', ...flags], async () => {
+  const result = await serving(folder, ['--data-dir', 'own', ...flags], async () => {
     const { url, team_id, webhook_hosts } = JSON.parse(await readFile(path.join(folder, 'own/service.json'), 'utf8'));
     expect(webhook_hosts).toEqual(flags.slice(1));
     const token = (await readFile(path.join(folder, 'own/token'), 'utf8')).trim();
@@ -290,7 +290,7 @@ it.each([
       body: JSON.stringify({ url: `${url}/internal` }),
     });
   });
-  expect(asked.status).toBe(status);
+  expect(result.status).toBe(status);
 });
 
 describe('local reset', () => {

@@ -99,7 +99,7 @@ describe('a service that is killed', () => {
       await fired(1);
       at.advance(3_600_000);
       await within(10_000, at, async () => (await again.ok('listRuns')).total >= 2);
-      for (let look = 0; look < 10; look++) await again.send('GET', '/healthz');
+      for (let attempt = 0; attempt < 10; attempt++) await again.send('GET', '/healthz');
       const { schedules } = await again.ok('listAgentSchedules', { params: { agent_id } });
       expect([(await again.ok('listRuns')).total, schedules[0]?.next_run_at]).toEqual([2, '2026-07-18T12:00:00.000Z']);
       await again.service.close();
@@ -125,7 +125,7 @@ describe('a service that is killed', () => {
     const api = await started({ runtimes: [runtime] });
     const { build } = await api.ok('createAgent', { body: { name: 'A', build: { name: 'one', config: config('done') } } });
     const at = { params: { build_id: build?.id as string } };
-    const asked = await api.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
+    const result = await api.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
     await building.opened;
     const image = await crashImage(api);
     stuck = false;
@@ -135,7 +135,7 @@ describe('a service that is killed', () => {
       return run.status === 'waiting_for_approve' ? run : undefined;
     });
     const replayed = await again.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
-    expect([replayed.text, replayed.headers['idempotency-replayed']]).toEqual([asked.text, 'true']);
+    expect([replayed.text, replayed.headers['idempotency-replayed']]).toEqual([result.text, 'true']);
     await again.ok('acceptRevision', { ...at, body: {} });
     expect((await again.ok('getLatestBuilderRun', at)).id).toBe(latest.id);
     const { agents } = await again.ok('listAgents');

@@ -13,8 +13,8 @@ const approval = async (host: RunHost) => {
   const answer = host.answer('ok');
   if (answer?.type !== 'approval')
     return { status: 'waiting' as const, step: 'ok', request: { type: 'approval' as const, title: 'Pay 3 invoices?' } };
-  const said = answer.approved ? 'paid' : `not paid: ${answer.reason ?? 'no reason'}`;
-  await host.commit('paid', null, [{ kind: 'text', id: 'said', text: said }]);
+  const text = answer.approved ? 'paid' : `not paid: ${answer.reason ?? 'no reason'}`;
+  await host.commit('paid', null, [{ kind: 'text', id: 'said', text }]);
   return { status: 'completed' as const };
 };
 
@@ -173,8 +173,8 @@ describe('a human request', () => {
     });
     expect(late).toMatchObject({ status: 409, body: { error: 'run_not_waiting' } });
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'go on' } });
-    const asked = await api.until(run.id, 'waiting');
-    expect(asked.pending_human_request?.id).not.toBe(request?.id);
+    const result = await api.until(run.id, 'waiting');
+    expect(result.pending_human_request?.id).not.toBe(request?.id);
   });
 });
 

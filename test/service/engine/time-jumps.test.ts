@@ -25,7 +25,7 @@ function claims(directory: string): { kind: string; epoch: number }[] {
 
 /** Long enough for a loop without a pause to turn hundreds of times. */
 async function aWhile(api: Api): Promise<void> {
-  for (let look = 0; look < 40; look++) await api.send('GET', '/healthz', { anonymous: true });
+  for (let attempt = 0; attempt < 40; attempt++) await api.send('GET', '/healthz', { anonymous: true });
 }
 
 /** Resolves when the files of the run are gone. */
@@ -77,8 +77,8 @@ describe('a service whose clock stands still', () => {
   it('accepts retention times that go beyond the first possible date', async () => {
     const log: string[] = [];
     const clock = new ManualClock();
-    const kept = { runRetention: 1e300, sandboxRetention: 1e300 };
-    const api = await started({ clock, ...kept, log: ({ level, message }) => log.push(`${level} ${message}`) });
+    const retention = { runRetention: 1e300, sandboxRetention: 1e300 };
+    const api = await started({ clock, ...retention, log: ({ level, message }) => log.push(`${level} ${message}`) });
     const run = await api.run();
     await api.until(run.id, 'completed');
     for (const jump of [hour, hour, hour]) {

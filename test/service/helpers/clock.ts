@@ -57,8 +57,8 @@ export class ManualClock implements Clock {
 export async function within(milliseconds: number, clock: ManualClock, isSo: () => Promise<boolean>): Promise<void> {
   const step = milliseconds / 10;
   const end = clock.now() + milliseconds;
-  for (let look = 1; !(await isSo()); look++) {
+  for (let attempt = 1; !(await isSo()); attempt++) {
     await new Promise((resolve) => setImmediate(resolve));
-    if (look % 20 === 0 && clock.now() + step <= end) clock.advance(step);
+    if (attempt % 20 === 0 && clock.now() + step <= end) clock.advance(step);
   }
 }

@@ -87,9 +87,9 @@ describe('an artifact', () => {
     expect(page).not.toContain('<b>now');
     expect(page).toContain('3 of unlimited');
     expect(page).toContain('<p class="number">1</p>');
-    const said = await messages(api, artifact_id);
-    expect(said.map(({ role }) => role)).toEqual(['user', 'assistant']);
-    expect(said[1]).toMatchObject({
+    const result = await messages(api, artifact_id);
+    expect(result.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    expect(result[1]).toMatchObject({
       author_user_id: null,
       content: expect.stringMatching(/^The title is "Week"\.\nAdded "Runs by status" as a bar chart\.\n/),
       revision_id: expect.any(String),
@@ -248,9 +248,9 @@ describe('an artifact', () => {
     const api = await service();
     const { id, status } = await created(api, 'chart of runs; chart of webhook deliveries');
     expect(status).toBe('running');
-    const asked = (await question(api, id)) as Asked;
-    expect(asked.questions).toMatchObject([{ question: expect.stringContaining('"chart of runs"'), options: expect.any(Array) }]);
-    const first = asked.questions[0]?.question as string;
+    const result = (await question(api, id)) as Asked;
+    expect(result.questions).toMatchObject([{ question: expect.stringContaining('"chart of runs"'), options: expect.any(Array) }]);
+    const first = result.questions[0]?.question as string;
     const answer = (toolCallId: string, answers: Record<string, unknown>) => ({
       params: { artifactId: id },
       body: { toolCallId, answers },
@@ -260,16 +260,16 @@ describe('an artifact', () => {
       'question_not_pending',
     ]);
     for (const wrong of [{}, { [first]: 'colour' }, { [first]: 5 }, { other: 'status' }])
-      expect(await refused(api, 'answerArtifactQuestion', answer(asked.toolCallId, wrong))).toEqual([400, 'invalid_answer']);
+      expect(await refused(api, 'answerArtifactQuestion', answer(result.toolCallId, wrong))).toEqual([400, 'invalid_answer']);
     expect(await refused(api, 'sendArtifactMessage', { params: { artifactId: id }, body: { message: 'usage' } })).toEqual([
       409,
       'artifact_generating',
     ]);
-    expect(await api.ok('answerArtifactQuestion', answer(asked.toolCallId, { [first]: 'status' }) as never)).toEqual({ ok: true });
+    expect(await api.ok('answerArtifactQuestion', answer(result.toolCallId, { [first]: 'status' }) as never)).toEqual({ ok: true });
     await settled(api, id);
     const next = (await question(api, id)) as Asked;
     expect(next.questions[0]?.question).toContain('webhook deliveries');
-    expect(await refused(api, 'answerArtifactQuestion', answer(asked.toolCallId, { [first]: 'status' }))).toEqual([
+    expect(await refused(api, 'answerArtifactQuestion', answer(result.toolCallId, { [first]: 'status' }))).toEqual([
       409,
       'question_not_pending',
     ]);
@@ -286,12 +286,12 @@ describe('an artifact', () => {
     const api = await service();
     const { id } = await created(api, `text "a${'😀'.repeat(40)}"; text "bb${'😀'.repeat(40)}"`);
     await said(api, id, 'remove the text');
-    const asked = (await question(api, id)) as Asked;
-    const [{ question: text, options = [] }] = asked.questions as [Asked['questions'][0]];
+    const result = (await question(api, id)) as Asked;
+    const [{ question: text, options = [] }] = result.questions as [Asked['questions'][0]];
     expect(options).toHaveLength(2);
     for (const { label } of options) expect(Buffer.from(label).toString()).toBe(label);
     const answers = { [text]: options[1]?.label };
-    await api.ok('answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: asked.toolCallId, answers } });
+    await api.ok('answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: result.toolCallId, answers } });
     expect(await settled(api, id)).toMatchObject({ status: 'completed' });
     expect(await html(api, id)).not.toContain('bb😀');
   });
@@ -301,13 +301,13 @@ describe('an artifact', () => {
     const { id } = await created(api, 'runs');
     const before = await html(api, id);
     await said(api, id, 'chart of runs');
-    const asked = (await question(api, id)) as Asked;
+    const result = (await question(api, id)) as Asked;
     const stop = (body?: { partial_text: string }) =>
       api.ok('stopArtifactMessage', { params: { artifactId: id }, ...(body && { body }) } as never);
     expect((await stop({ partial_text: 'As far as I got' })).artifact).toMatchObject({ status: 'interrupted', html_code_present: true });
     expect((await messages(api, id)).at(-1)).toMatchObject({ role: 'assistant', content: 'As far as I got' });
     expect(
-      await refused(api, 'answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: asked.toolCallId, answers: {} } }),
+      await refused(api, 'answerArtifactQuestion', { params: { artifactId: id }, body: { toolCallId: result.toolCallId, answers: {} } }),
     ).toEqual([...[409, 'question_not_pending']]);
     expect(await html(api, id)).toBe(before);
     // An idle one is left unchanged.
@@ -332,12 +332,12 @@ describe('an artifact', () => {
   it('continues its generation after a restart', async () => {
     const first = await service();
     const { id } = await created(first, 'chart of runs');
-    const asked = (await question(first, id)) as Asked;
+    const result = (await question(first, id)) as Asked;
     await first.service.close();
     const api = await service({ dataDirectory: first.dataDirectory });
     await api.ok('answerArtifactQuestion', {
       params: { artifactId: id },
-      body: { toolCallId: asked.toolCallId, answers: { [asked.questions[0]?.question as string]: 'source' } },
+      body: { toolCallId: result.toolCallId, answers: { [result.questions[0]?.question as string]: 'source' } },
     });
     expect(await settled(api, id)).toMatchObject({ status: 'completed', title: 'Runs by source' });
   });

@@ -13,12 +13,12 @@ const mebibyte = 1024 * 1024;
 /** The request to an address, as the service has it. */
 function requestTo(part: string): () => IncomingMessage {
   let found: IncomingMessage | undefined;
-  const look = (message: unknown): void => {
+  const listener = (message: unknown): void => {
     const { request } = message as { request: IncomingMessage };
     if (request.url?.includes(part)) found = request;
   };
-  subscribe('http.server.request.start', look);
-  afterTest(() => unsubscribe('http.server.request.start', look));
+  subscribe('http.server.request.start', listener);
+  afterTest(() => unsubscribe('http.server.request.start', listener));
   return () => {
     if (found === undefined) throw new Error(`There was no request to ${part}.`);
     return found;

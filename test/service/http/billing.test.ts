@@ -57,9 +57,9 @@ it('counts the builder runs that asked a question', async () => {
   expect(await used()).toBe(0);
   await api.ok('discardRevision', { params });
   const { generation } = await api.ok('generateRevision', { params, body: { prompt: 'remove the approval' } });
-  const asked = (await until('waiting_for_input')).pending_user_questions as unknown as HumanRequest;
+  const result = (await until('waiting_for_input')).pending_user_questions as unknown as HumanRequest;
   expect(await used()).toBe(1);
-  const answers = { [asked.questions?.[0]?.question as string]: 'Leave it out' };
+  const answers = { [result.questions?.[0]?.question as string]: 'Leave it out' };
   await api.ok('answerBuilderRun', { params: { builder_run_id: generation.builder_run_id }, body: { answers } });
   expect(await used()).toBe(1);
   clock.advance(31 * 86_400_000);

@@ -98,10 +98,10 @@ describe('creating cases', () => {
     await api.ok('createTeamWebhook', { body: { url: hook.url, events: ['queue.case.created', 'queue.case.completed'] } });
     const [first] = await add(api, queue_id, [{ title: 'a', labels: [{ key: 'k', value: 'v' }] }, { title: 'b' }]);
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [first?.id as string], status: 'completed' } });
-    const told = await deliveries(api);
-    expect(told.map(({ event }) => event).sort()).toEqual(['queue.case.completed', 'queue.case.created', 'queue.case.created']);
+    const result = await deliveries(api);
+    expect(result.map(({ event }) => event).sort()).toEqual(['queue.case.completed', 'queue.case.created', 'queue.case.created']);
     const details = await Promise.all(
-      told.map(
+      result.map(
         async ({ id }) =>
           (await api.ok('getWebhookDelivery', { params: { deliveryId: id } })).delivery.payload.data as { case: Case; queue: object },
       ),

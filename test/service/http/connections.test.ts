@@ -166,10 +166,10 @@ describe('secret headers', () => {
     expect(await service.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
     const texts = [made.text, (await service.call('getConnection', at(id))).text, (await service.call('listConnections')).text];
     expect(texts.join('')).not.toContain(secret);
-    const kept = await everythingKept(service);
-    expect(kept).toContain('tickets');
-    expect(kept).not.toContain(secret);
-    expect(kept).not.toContain(Buffer.from(secret).toString('base64url'));
+    const stored = await everythingKept(service);
+    expect(stored).toContain('tickets');
+    expect(stored).not.toContain(secret);
+    expect(stored).not.toContain(Buffer.from(secret).toString('base64url'));
     expect((await stat(join(service.dataDirectory, 'secrets.key'))).mode & 0o777).toBe(0o600);
   });
 
@@ -333,14 +333,14 @@ describe('the health of a connection', () => {
     const clock = new ManualClock();
     const service = await api({ clock });
     const server = await mcpServer();
-    const asked = new Promise<void>((resolve) => {
+    const request = new Promise<void>((resolve) => {
       server.guard = () => {
         resolve();
         return true;
       };
     });
     const answer = service.ok('probeMcpServer', { body: { server_url: server.url } });
-    await asked;
+    await request;
     clock.advance(15_000);
     expect(await answer).toEqual({ success: false, error: 'The server could not be used: there was no response within 15s.' });
   });
@@ -407,10 +407,10 @@ describe('authorization', () => {
     const service = await api({ clock });
     const { server, issuer } = await authorized(service);
     const url = await start(service, { mcp_server_url: server.url, integration_type: 'helpdesk' });
-    const asked = new URL(url);
-    expect(`${asked.origin}${asked.pathname}`).toBe(`${issuer.url}/authorize`);
-    expect(asked.searchParams.get('scope')).toBe('tickets:write offline_access');
-    expect(asked.searchParams.get('resource')).toBe(server.url);
+    const authorizationUrl = new URL(url);
+    expect(`${authorizationUrl.origin}${authorizationUrl.pathname}`).toBe(`${issuer.url}/authorize`);
+    expect(authorizationUrl.searchParams.get('scope')).toBe('tickets:write offline_access');
+    expect(authorizationUrl.searchParams.get('resource')).toBe(server.url);
     expect((await service.ok('listConnections')).total).toBe(0);
 
     const page = await visit(url);
@@ -439,9 +439,9 @@ describe('authorization', () => {
     issuer.tokens.clear();
     expect((await tools()).success).toBe(true);
     expect(issuer.forms).toHaveLength(3);
-    const kept = await everythingKept(service);
-    for (const token of issuer.tokens) expect(kept).not.toContain(token);
-    expect(kept).not.toContain(issuer.forms[2]?.refresh_token);
+    const stored = await everythingKept(service);
+    for (const token of issuer.tokens) expect(stored).not.toContain(token);
+    expect(stored).not.toContain(issuer.forms[2]?.refresh_token);
     expect((await service.call('getConnection', at(id))).text).not.toMatch(/at-|rt-/);
   });
 

@@ -121,8 +121,8 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
   // If a kind never arrives, the message names it instead of reporting a timeout.
   for (const end = Date.now() + 30_000; missing().length > 0 && Date.now() < end; ) await new Promise((resolve) => setImmediate(resolve));
   expect(missing(), 'kinds that nothing here causes, or that were not delivered').toEqual([]);
-  const told = toAll();
-  await hook.count(2 * told.length);
+  const deliveriesToAll = toAll();
+  await hook.count(2 * deliveriesToAll.length);
 
   for (const one of hook.received) {
     const { type, id, team_id, data } = one.json;
@@ -130,8 +130,8 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
     expect([team_id, one.headers['webhook-id']]).toEqual([api.service.teamId, id]);
     expectFits(forms[type as WebhookEventKind], data);
     // A subscriber to one kind gets that kind only, and the same event as a subscriber to all of them.
-    const asked = one.path.split('/').at(-1);
-    expect([type, allEvents]).toContain(asked);
-    expect(told.find(({ json }) => json.id === id)?.body).toEqual(one.body);
+    const subscribed = one.path.split('/').at(-1);
+    expect([type, allEvents]).toContain(subscribed);
+    expect(deliveriesToAll.find(({ json }) => json.id === id)?.body).toEqual(one.body);
   }
 });

@@ -95,8 +95,8 @@ describe('a key', () => {
       // A second execution would have another time or another id, or find nothing any more.
       clock.advance(1_000);
       const second = await send(key);
-      const shown = ({ status, text, headers }: Answer) => [status, text, headers['content-type'], headers.location];
-      expect(shown(second), id).toEqual(shown(first));
+      const summaryOf = ({ status, text, headers }: Answer) => [status, text, headers['content-type'], headers.location];
+      expect(summaryOf(second), id).toEqual(summaryOf(first));
       expect(second.headers, id).toMatchObject({ 'idempotency-replayed': 'true', 'x-original-request-id': first.headers['x-request-id'] });
       const others: Other[] = [{ more: ' ' }, { search: { other: '1' } }];
       if (requestFor(id, of).body !== undefined) others.push({ contentType: 'text/plain' });

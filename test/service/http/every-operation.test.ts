@@ -91,11 +91,11 @@ describe('a refusal', () => {
 /** Removes what the service needs to answer requests, but not what it needs to start. */
 function breakTables(directory: string): void {
   const file = new Libsql(`${directory}/aops.db`);
-  const kept = ['teams', 'credentials', 'tokens', 'settings', 'jobs', 'plans', 'idempotency_keys'];
+  const excludedTables = ['teams', 'credentials', 'tokens', 'settings', 'jobs', 'plans', 'idempotency_keys'];
   const tables = file.prepare("select name from sqlite_master where type = 'table'").all() as { name: string }[];
   file.pragma('foreign_keys=OFF');
   for (const { name } of tables)
-    if (!kept.includes(name) && !/migration|sqlite/.test(name)) file.exec(`alter table "${name}" rename to "gone_${name}"`);
+    if (!excludedTables.includes(name) && !/migration|sqlite/.test(name)) file.exec(`alter table "${name}" rename to "gone_${name}"`);
   file.close();
 }
 

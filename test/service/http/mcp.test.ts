@@ -153,8 +153,8 @@ describe('the transport, in both generations of the protocol', () => {
       expect([status, body.id, body.result?.protocolVersion]).toEqual([200, 0, version]);
       expect(body.result).toMatchObject({ capabilities: { tools: {} }, serverInfo: { name: 'aops' } });
       expect(headers['mcp-session-id']).toBeUndefined();
-      const told = await post(api, { jsonrpc: '2.0', method: 'notifications/initialized' }, { 'mcp-protocol-version': version });
-      expect([told.status, told.text, told.headers['content-type']]).toEqual([202, '', undefined]);
+      const result = await post(api, { jsonrpc: '2.0', method: 'notifications/initialized' }, { 'mcp-protocol-version': version });
+      expect([result.status, result.text, result.headers['content-type']]).toEqual([202, '', undefined]);
     }
     // An unknown version is answered with the newest one.
     expect((await post(api, handshake('1999-01-01'))).body.result?.protocolVersion).toBe('2025-11-25');
@@ -167,8 +167,8 @@ describe('the transport, in both generations of the protocol', () => {
     const listed = await post(api, ...modern('tools/list', {}, 0));
     expect([listed.status, listed.body.id]).toEqual([200, 0]);
     const [cancel] = modern('notifications/cancelled', { requestId: 1 });
-    const told = await post(api, { ...(cancel as object), id: undefined }, { 'mcp-protocol-version': modernVersion });
-    expect([told.status, told.text]).toEqual([202, '']);
+    const result = await post(api, { ...(cancel as object), id: undefined }, { 'mcp-protocol-version': modernVersion });
+    expect([result.status, result.text]).toEqual([202, '']);
   });
 
   it('answers many messages at the same time', async () => {

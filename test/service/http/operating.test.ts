@@ -160,7 +160,7 @@ const secure = (port: number, path: string, headers: Record<string, string> = {}
   });
 
 /** The name in the certificate of the service. */
-const shown = (port: number) =>
+const fingerprintOn = (port: number) =>
   new Promise<string>((resolve, reject) => {
     const socket: TLSSocket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
       resolve(String(socket.getPeerCertificate().fingerprint256));
@@ -179,16 +179,16 @@ describe('TLS', () => {
     expect(metadata.token_endpoint).toBe(`${service.url}/oauth/token`);
     // A plain HTTP request ends the connection.
     expect(await raw({ service, ...api } as Api, 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n')).toBe('');
-    const first = await shown(service.port);
+    const first = await fingerprintOn(service.port);
     service.setTls(certificate('wrong-name'));
-    const second = await shown(service.port);
+    const second = await fingerprintOn(service.port);
     expect(second).not.toBe(first);
     expect(() => service.setTls(certificate('expired'))).toThrow(/certificate expired on/);
     expect(() => service.setTls({ ...certificate('server'), key: certificate('client').key })).toThrow(
       /does not belong to the TLS certificate/,
     );
     expect(() => service.setTls({ cert: 'none', key: 'none' })).toThrow(/--tls-cert does not contain a PEM certificate/);
-    expect(await shown(service.port)).toBe(second);
+    expect(await fingerprintOn(service.port)).toBe(second);
     service.setTls(certificate('server'));
     expect((await secure(service.port, '/healthz')).status).toBe(200);
   });
@@ -358,29 +358,29 @@ describe('secrets', () => {
       },
     });
     await api.call('startRun', { body: { agent_id: await api.agent('fail'), message: secret('said-in-a-message') } });
-    const given = secret('aops_token_in-the-wrong-place');
-    await api.send('GET', `/v2/runs/${given}?token=${given}`);
-    await api.send('GET', `/files/${given}`, { anonymous: true });
-    await api.send('GET', '/metrics', { anonymous: true, headers: { authorization: `Bearer ${given}` } });
-    await api.send('GET', '/v2/agents', { anonymous: true, headers: { authorization: `Bearer ${given}` } });
+    const misplacedToken = secret('aops_token_in-the-wrong-place');
+    await api.send('GET', `/v2/runs/${misplacedToken}?token=${misplacedToken}`);
+    await api.send('GET', `/files/${misplacedToken}`, { anonymous: true });
+    await api.send('GET', '/metrics', { anonymous: true, headers: { authorization: `Bearer ${misplacedToken}` } });
+    await api.send('GET', '/v2/agents', { anonymous: true, headers: { authorization: `Bearer ${misplacedToken}` } });
     await api.send('POST', '/v2/sandboxes', {
-      headers: { 'content-type': 'application/json', 'idempotency-key': given },
-      body: `{"a": ${given}`,
+      headers: { 'content-type': 'application/json', 'idempotency-key': misplacedToken },
+      body: `{"a": ${misplacedToken}`,
     });
     await api.send('POST', `/v2/teams/${api.service.teamId}/agents`, {
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 5, [given]: given, build: { name: given, config: config(given) } }),
+      body: JSON.stringify({ name: 5, [misplacedToken]: misplacedToken, build: { name: misplacedToken, config: config(misplacedToken) } }),
     });
     await api.send('POST', '/oauth/token', {
       anonymous: true,
       headers: {
-        authorization: `Basic ${Buffer.from(`${given}:${given}`).toString('base64')}`,
+        authorization: `Basic ${Buffer.from(`${misplacedToken}:${misplacedToken}`).toString('base64')}`,
         'content-type': 'application/x-www-form-urlencoded',
       },
       body: 'grant_type=client_credentials',
     });
-    await raw(api, `GET /${given} HTTP/9.9\r\nAuthorization: Bearer ${given}\r\n\r\n`);
-    await raw(api, `GET / HTTP/1.1\r\nHost: ${given}\r\nConnection: close\r\n\r\n`);
+    await raw(api, `GET /${misplacedToken} HTTP/9.9\r\nAuthorization: Bearer ${misplacedToken}\r\n\r\n`);
+    await raw(api, `GET / HTTP/1.1\r\nHost: ${misplacedToken}\r\nConnection: close\r\n\r\n`);
     await api.service.close();
     const text = log.join('\n');
     expect(log.length).toBeGreaterThan(20);

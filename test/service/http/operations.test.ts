@@ -117,8 +117,8 @@ describe('teams and agents', () => {
     const again = { params: { agent_id: agentId }, body: { name: 'again', config: copied.build.config as ReturnType<typeof config> } };
     expect((await service.ok('createRevision', again)).build.config).toEqual(copied.build.config);
     const given = { version: 'v2' as const, data: { ...data, files: ['a.txt'], skills: [] } };
-    const kept = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'given', config: given } });
-    expect(kept.build.config).toMatchObject({ data: { files: ['a.txt'], skills: [], plugins: null, subAgents: null } });
+    const created = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'given', config: given } });
+    expect(created.build.config).toMatchObject({ data: { files: ['a.txt'], skills: [], plugins: null, subAgents: null } });
   });
 
   it('keeps the procedure of a run that has started when its live revision is edited', async () => {

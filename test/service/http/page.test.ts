@@ -192,9 +192,9 @@ describe('signing out', () => {
     expect((await end(page)).body).toEqual({ ended: false });
     await other.ok('listRuns');
     const token = await api.withToken({ scopes: ['runs:read'] });
-    for (const kept of [api, token]) {
-      expect((await end(kept)).body).toEqual({ ended: false });
-      await kept.ok('listRuns');
+    for (const client of [api, token]) {
+      expect((await end(client)).body).toEqual({ ended: false });
+      await client.ok('listRuns');
     }
   });
 });

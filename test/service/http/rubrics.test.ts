@@ -96,7 +96,7 @@ describe('rubrics', () => {
   it('are replaced as a whole, except that one with the same title is kept', async () => {
     const api = await service();
     const agentId = await api.agent();
-    const kept = await rubric(api, agentId, 'Kept one', description);
+    const keptRubric = await rubric(api, agentId, 'Kept one', description);
     await rubric(api, agentId, 'Gone one', description);
     const drafts = [
       { title: 'New one', description },
@@ -107,7 +107,7 @@ describe('rubrics', () => {
       ['new-one', 1, 'medium'],
       ['kept-one', 2, 'low'],
     ]);
-    expect(replaced.rubrics[1]?.id).toBe(kept.id);
+    expect(replaced.rubrics[1]?.id).toBe(keptRubric.id);
     expect(replaced.platform_rubrics).toHaveLength(4);
     const twice = { rubrics: [drafts[0], { title: 'NEW one!', description }] };
     expect(failure(await api.call('replaceEvalRubrics', { params: { agentId }, body: twice }))).toEqual([400, 'rubric_repeated']);

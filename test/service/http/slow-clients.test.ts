@@ -140,7 +140,7 @@ describe('many connections', () => {
   it('of one address leave some for other addresses', async () => {
     const health = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n';
     const api = await started({ httpLimits: { connectionsPerAddress: 3 }, trustedProxies: ['127.0.0.4'] });
-    const asked = async (from: string): Promise<number> => {
+    const statusFrom = async (from: string): Promise<number> => {
       const socket = await dial(api, from);
       const answer = received(socket);
       socket.write(health);
@@ -149,14 +149,14 @@ describe('many connections', () => {
     // Any address of 127.0.0.0/8 is this machine's; proxies on it connect from the first.
     const held = await Promise.all(['127.0.0.2', '127.0.0.2', '127.0.0.2'].map((from) => dial(api, from)));
     // The service knows of them when it has answered on one that came after them.
-    expect(await asked('127.0.0.3')).toBe(200);
-    expect(await asked('127.0.0.2')).toBeNaN();
+    expect(await statusFrom('127.0.0.3')).toBe(200);
+    expect(await statusFrom('127.0.0.2')).toBeNaN();
     await Promise.all(['127.0.0.1', '127.0.0.4'].flatMap((from) => Array.from({ length: 5 }, () => dial(api, from))));
-    for (const from of ['127.0.0.1', '127.0.0.3', '127.0.0.4']) expect(await asked(from)).toBe(200);
+    for (const from of ['127.0.0.1', '127.0.0.3', '127.0.0.4']) expect(await statusFrom(from)).toBe(200);
     held[0]?.destroy();
     // The service hears of it a moment later.
     let status = Number.NaN;
-    while (Number.isNaN(status)) status = await asked('127.0.0.2');
+    while (Number.isNaN(status)) status = await statusFrom('127.0.0.2');
     expect(status).toBe(200);
   });
 });

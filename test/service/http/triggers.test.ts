@@ -353,7 +353,7 @@ describe('dispatching', () => {
 
   it('without a limit of its own respects that of the plan, and continues while runs wait', async () => {
     const gate = new Gate();
-    let most = 0;
+    let maximum = 0;
     let now = 0;
     const { api, queue_id } = await withQueue({
       plan: smallPlan(2),
@@ -361,7 +361,7 @@ describe('dispatching', () => {
         work: async (host) => {
           if (host.answer('ask') !== undefined) return { status: 'completed' };
           now += 1;
-          most = Math.max(most, now);
+          maximum = Math.max(maximum, now);
           await gate.opened;
           now -= 1;
           return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Go?' } };
@@ -380,7 +380,7 @@ describe('dispatching', () => {
     expect([await search('claimed'), await search('pending')]).toEqual([2, 4]);
     gate.open();
     for (const { id } of cases) await until(api, id, 'needs_input');
-    expect(most).toBe(2);
+    expect(maximum).toBe(2);
   });
 
   it('claims each of a thousand cases exactly once, whatever is done to them at the same time', { timeout: 120_000 }, async () => {

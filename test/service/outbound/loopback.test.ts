@@ -12,10 +12,10 @@ import { delivery, failure, receiver } from '../helpers/webhooks.ts';
 const strict = { webhooks: { allow: ['public'] }, connections: { allow: ['public'] } };
 /** A name whose address changes between two lookups. */
 const changing = (first: string, then: string): Lookup => {
-  let asked = 0;
+  let requestCount = 0;
   return (_, __, done) => {
-    asked += 1;
-    done(null, [{ address: asked === 1 ? first : then, family: 4 }]);
+    requestCount += 1;
+    done(null, [{ address: requestCount === 1 ? first : then, family: 4 }]);
   };
 };
 

@@ -45,12 +45,12 @@ const showing: Runtime = {
 };
 
 let service: TestService;
-let asked: string;
-let shown: string;
+let waitingRun: string;
+let finishedRun: string;
 beforeAll(async () => {
   service = await startTestService({ runtimes: [scriptRuntime, showing] });
   const text = JSON.stringify(hostile);
-  asked = await service.waiting(`
+  waitingRun = await service.waiting(`
 - say: ${text}
 - tool: { id: t, name: erp.book, arguments: { ${text}: ${text} }, result: { ${text}: ${text} } }
 - tool: { id: f, name: erp.fail, error: ${text} }
@@ -66,8 +66,8 @@ beforeAll(async () => {
     name: hostile,
     build: { name: 'first', config },
   });
-  shown = await service.start(agent.id, hostile);
-  await service.until(shown, 'completed');
+  finishedRun = await service.start(agent.id, hostile);
+  await service.until(finishedRun, 'completed');
   await service.until(await service.run(`- fail: ${text}`), 'failed');
 });
 
@@ -118,7 +118,7 @@ const audit = `(() => {
 
 describeWithChromium('what an agent wrote', () => {
   it('is text wherever it is shown', async () => {
-    const { page, troubles } = await opened(`/runs/${asked}`);
+    const { page, troubles } = await opened(`/runs/${waitingRun}`);
     const main = page.getByRole('main');
     await page.getByRole('button', { name: 'Send answer' }).waitFor();
     expect(await page.locator('.said .prose').textContent()).toBe(readable);
@@ -126,7 +126,7 @@ describeWithChromium('what an agent wrote', () => {
     expect(await page.locator('.option .label').first().textContent()).toBe(readable);
     for (const summary of await page.locator('.tool summary').all()) await summary.click();
     expect(await page.locator('.tool pre').first().textContent()).toContain('⟨U+202E⟩');
-    await go(page, `/runs/${shown}/screenshots`);
+    await go(page, `/runs/${finishedRun}/screenshots`);
     await page.getByText('2 actions, 1 failed').waitFor();
     expect(await page.locator('.frame').nth(1).textContent()).toContain(`Failed: ${readable}`);
     await go(page, '/inbox');
@@ -139,7 +139,7 @@ describeWithChromium('what an agent wrote', () => {
   });
 
   it('is a text or a download when it is a file, never a page', async () => {
-    const { page, troubles } = await opened(`/runs/${asked}/files`);
+    const { page, troubles } = await opened(`/runs/${waitingRun}/files`);
     const file = page.getByRole('link', { name: 'page <b>.html' });
     await file.waitFor();
     expect(await page.getByRole('link', { name: 'dir⟨U+202E⟩' }).count()).toBe(1);
@@ -153,7 +153,7 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByRole('link', { name: 'workspace' }).click();
     await page.getByRole('link', { name: 'table.svg' }).click();
     await page.getByText('<script>').waitFor();
-    await go(page, `/runs/${asked}/file/workspace/none.txt`);
+    await go(page, `/runs/${waitingRun}/file/workspace/none.txt`);
     await page.getByText('This file does not exist').waitFor();
     expect(troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
   });
@@ -162,7 +162,7 @@ describeWithChromium('what an agent wrote', () => {
     const { page, troubles } = await opened('/');
     let refused = 0;
     await page.route('**/files/**', (route) => (refused++ === 0 ? route.fulfill({ status: 403, body: '' }) : route.continue()));
-    await go(page, `/runs/${shown}/screenshots`);
+    await go(page, `/runs/${finishedRun}/screenshots`);
     await page.getByText('2 actions, 1 failed').waitFor();
     await eventually('all pictures are there', () =>
       page.evaluate<boolean>(
@@ -189,11 +189,11 @@ describeWithChromium('everybody', () => {
     const views: [view: string, there: string][] = [
       ['/', '.run'],
       ['/inbox', '.request'],
-      [`/runs/${asked}`, '.request'],
-      [`/runs/${shown}`, '.message'],
-      [`/runs/${shown}/screenshots`, '.picture'],
-      [`/runs/${asked}/files`, '.files li'],
-      [`/runs/${asked}/file/workspace/table.svg`, '.content'],
+      [`/runs/${waitingRun}`, '.request'],
+      [`/runs/${finishedRun}`, '.message'],
+      [`/runs/${finishedRun}/screenshots`, '.picture'],
+      [`/runs/${waitingRun}/files`, '.files li'],
+      [`/runs/${waitingRun}/file/workspace/table.svg`, '.content'],
       ['/runs/unknown', '.empty'],
     ];
     for (const [view, there] of views) {
@@ -211,7 +211,7 @@ describeWithChromium('everybody', () => {
   });
 
   it('has no motion for people who prefer reduced motion', async () => {
-    const { page } = await opened(`/runs/${asked}`, { reducedMotion: 'reduce' });
+    const { page } = await opened(`/runs/${waitingRun}`, { reducedMotion: 'reduce' });
     expect(
       await page.evaluate(
         '[getComputedStyle(document.documentElement).scrollBehavior, getComputedStyle(document.querySelector(".pulse")).animationName]',

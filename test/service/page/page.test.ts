@@ -380,20 +380,20 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('The service cannot be reached.').waitFor({ state: 'hidden' });
 
-    let asked = 0;
+    let requestCount = 0;
     await page.route('**/v2/**', (route) => {
-      asked += 1;
+      requestCount += 1;
       return route.fulfill({ status: 429, headers: { 'retry-after': '600' }, json: { error: 'rate_limited', message: 'Slowly.' } });
     });
     await nudge(page);
     await page.getByText('The service requested a pause.').waitFor();
     await page.getByText(/Continuing in \d+ s\./).waitFor();
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
     // Also on another view.
     await page.getByRole('link', { name: 'Inbox' }).click();
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     await eventually('the countdown goes on', async () => !(await page.getByText('in 600 s').isVisible()));
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
   });
 
   it('sends messages, which start another turn', async () => {

@@ -39,7 +39,7 @@ export class RunView {
   #card;
   /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
   #panel;
-  #shown = { name: '', signature: '', status: '' };
+  #displayed = { name: '', signature: '', status: '' };
   /** Offset from which messages are read; undefined before the first read. @type {number | undefined} */
   #offset;
   #firstOffset = 0;
@@ -83,7 +83,7 @@ export class RunView {
     );
   }
 
-  title = () => this.#shown.name || 'Run';
+  title = () => this.#displayed.name || 'Run';
 
   isStreamed = () => this.#events?.isOpen === true;
 
@@ -100,7 +100,7 @@ export class RunView {
       // The run is read first, so that all messages of a run that has ended are read after its end.
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
-      if (this.#shown.name === '') await this.#readName(run, signal);
+      if (this.#displayed.name === '') await this.#readName(run, signal);
       this.#follow(run);
       this.#showHead(run);
       if (this.#panel === undefined) await this.#showTimeline(run, request, signal);
@@ -140,7 +140,7 @@ export class RunView {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     }
     const number = detail?.run_number == null ? '' : ` #${detail.run_number}`;
-    this.#shown.name = `${nameText(agentDetail?.agent.name ?? 'Run')}${number}`;
+    this.#displayed.name = `${nameText(agentDetail?.agent.name ?? 'Run')}${number}`;
     fill(
       this.#name,
       el('bdi', {}, nameText(agentDetail?.agent.name ?? 'Run')),
@@ -152,9 +152,9 @@ export class RunView {
   /** @param {Run} run */
   #showHead(run) {
     const signature = `${run.status} ${run.started_at} ${run.completed_at}`;
-    if (signature === this.#shown.signature) return;
-    const changed = this.#shown.status !== '' && this.#shown.status !== run.status;
-    this.#shown = { ...this.#shown, signature, status: run.status };
+    if (signature === this.#displayed.signature) return;
+    const changed = this.#displayed.status !== '' && this.#displayed.status !== run.status;
+    this.#displayed = { ...this.#displayed, signature, status: run.status };
     const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
     fill(
       this.#facts,

@@ -99,11 +99,11 @@ it('is removed after the retention time, not before, and only if one is set', as
   // The messages of the run are kept.
   expect((await api.ok('getRun', { params: { run_id: first.id } })).run.status).toBe('completed');
 
-  const kept = await started({ clock, behaviours: behaviours() });
-  const run = await kept.run('write');
-  await kept.until(run.id, 'completed');
+  const retaining = await started({ clock, behaviours: behaviours() });
+  const run = await retaining.run('write');
+  await retaining.until(run.id, 'completed');
   clock.advance(10_000 * day);
-  expect((await listing(kept, run.id)).sandboxStatus).toBe('paused');
+  expect((await listing(retaining, run.id)).sandboxStatus).toBe('paused');
 });
 
 it('is kept from the end of the last run that used it, even if that run was continued', async () => {

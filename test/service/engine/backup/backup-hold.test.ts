@@ -68,8 +68,8 @@ describe('while everything is held', () => {
     await eventually('the first step is being taken', () => begun.length > 0);
     clock.advance(15_000);
     await eventually('the run goes on', async () => (await statusOf(api, run.id)) === 'completed');
-    const told = await api.ok('updateBackupHold', { params: { hold_id: hold.id }, body: { holds: 'files' } });
-    expect(told.hold).toMatchObject({ holds: 'files', runs_waited: false });
+    const result = await api.ok('updateBackupHold', { params: { hold_id: hold.id }, body: { holds: 'files' } });
+    expect(result.hold).toMatchObject({ holds: 'files', runs_waited: false });
   });
 
   it('a waiting run can be stopped', async () => {

@@ -124,9 +124,9 @@ describe('a case', () => {
       },
       ['first'],
     );
-    const asked = await until(api, cases[0], 'needs_input');
+    const result = await until(api, cases[0], 'needs_input');
     clock.advance(60_000);
-    await approve(api, asked.claimed_by_run_id);
+    await approve(api, result.claimed_by_run_id);
     const answered = await read(api, cases[0]);
     expect(Date.parse(answered.updated_at)).toBe(clock.now());
     expect(await history(api, cases[0])).toEqual(['created', 'claimed', 'needs_input', 'input_received']);

@@ -32,10 +32,10 @@ describe('an approval', () => {
       [true, 'approved'],
       [false, 'denied'],
     ] as const) {
-      const given = readAnswer(request, { approved, reason: 'Checked it.' });
-      expect(given.answer).toEqual({ type: 'approval', approved, reason: 'Checked it.' });
-      expect(given.response).toBe(`${word}: Checked it.`);
-      expect(given.message).toMatch(/^(Approved|Denied): Pay\?\nChecked it\.$/);
+      const answer = readAnswer(request, { approved, reason: 'Checked it.' });
+      expect(answer.answer).toEqual({ type: 'approval', approved, reason: 'Checked it.' });
+      expect(answer.response).toBe(`${word}: Checked it.`);
+      expect(answer.message).toMatch(/^(Approved|Denied): Pay\?\nChecked it\.$/);
     }
   });
 
@@ -59,14 +59,14 @@ describe('questions', () => {
   const free = { question: 'Why?' };
 
   it('accept one answer each', () => {
-    const given = readAnswer(asks(one, many, free), {
+    const answer = readAnswer(asks(one, many, free), {
       answers: { 'Colour?': ' Red, dark ', 'Colours?': 'Blue , Red, dark,Red', 'Why?': 'so, so' },
     });
-    expect(given.answer).toEqual({
+    expect(answer.answer).toEqual({
       type: 'question',
       answers: { 'Colour?': 'Red, dark', 'Colours?': ['Blue', 'Red, dark', 'Red'], 'Why?': 'so, so' },
     });
-    expect(given.message).toBe('Colour? Red, dark\nColours? Blue, Red, dark, Red\nWhy? so, so');
+    expect(answer.message).toBe('Colour? Red, dark\nColours? Blue, Red, dark, Red\nWhy? so, so');
   });
 
   it('report which answers are missing, unknown, or not among the options', () => {

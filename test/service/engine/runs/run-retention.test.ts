@@ -118,10 +118,10 @@ describe('runs that have ended', () => {
     const run = await api.run('work');
     await api.until(run.id, 'completed');
     await api.service.close();
-    const kept = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
+    const restarted = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
     clock.advance(10_000 * day);
-    expect((await kept.ok('listRuns')).total).toBe(1);
-    await kept.service.close();
+    expect((await restarted.ok('listRuns')).total).toBe(1);
+    await restarted.service.close();
     const again = await started({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
     await untilGone(again, clock, run.id);
   });

@@ -41,10 +41,10 @@ describe('a credential that has stored as many keys as it may', () => {
 
   it('is also limited by the size of the stored responses', async () => {
     const api = await bounded({ records: 1_000, bytes: 2_000 });
-    let kept = 0;
-    while ((await create(api, `k${kept}`, `${'x'.repeat(200)}${kept}`)).status === 201) kept += 1;
-    expect(kept).toBeGreaterThan(1);
-    expect(kept).toBeLessThan(10);
+    let storedCount = 0;
+    while ((await create(api, `k${storedCount}`, `${'x'.repeat(200)}${storedCount}`)).status === 201) storedCount += 1;
+    expect(storedCount).toBeGreaterThan(1);
+    expect(storedCount).toBeLessThan(10);
     expect(replayed(await create(api, 'k0', `${'x'.repeat(200)}0`))).toBe(true);
   });
 

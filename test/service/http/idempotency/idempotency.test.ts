@@ -117,7 +117,7 @@ describe('a key that is used again', () => {
     });
     const { secret } = body as { secret: string };
     /** As a copy of the database has it; the service has locked its own. */
-    const kept = async () => {
+    const storedKeys = async () => {
       const copy = await temporaryDirectory();
       await cp(api.dataDirectory, copy, { recursive: true });
       const db = await openDatabase(copy);
@@ -126,9 +126,9 @@ describe('a key that is used again', () => {
       return rows.map((row) => row.body).join();
     };
     clock.advance(day - 1_000);
-    expect(await kept()).toContain(secret);
+    expect(await storedKeys()).toContain(secret);
     clock.advance(2_000);
-    await within(10 * 60_000, clock, async () => (await kept()) === '');
+    await within(10 * 60_000, clock, async () => (await storedKeys()) === '');
   });
 
   it('replays with a current date and current limits, and without headers of the connection', async () => {

@@ -100,8 +100,8 @@ describe('on the way to the disk', () => {
     const [first, second] = [new Gate(), new Gate()];
     disk.syncs = 0;
     disk.sync = () => first.opened as Promise<undefined>;
-    const told: string[] = [];
-    const note = (what: string) => () => void told.push(what);
+    const reports: string[] = [];
+    const note = (what: string) => () => void reports.push(what);
     const a = insert('a').execute().then(note('a'));
     await turns();
     expect([commits.count, disk.syncs]).toEqual([1, 1]);
@@ -111,15 +111,15 @@ describe('on the way to the disk', () => {
     await turns();
     const read = db.selectFrom('settings').select('name').execute().then(note('read'));
     await turns();
-    expect([commits.count, disk.syncs, told]).toEqual([1, 1, []]);
+    expect([commits.count, disk.syncs, reports]).toEqual([1, 1, []]);
     disk.sync = () => second.opened as Promise<undefined>;
     first.open();
     await a;
     await turns();
-    expect([commits.count, disk.syncs, told]).toEqual([2, 2, ['a']]);
+    expect([commits.count, disk.syncs, reports]).toEqual([2, 2, ['a']]);
     second.open();
     await Promise.all([...later, read]);
-    expect([...told].sort()).toEqual(['a', 'b', 'c', 'd', 'read']);
+    expect([...reports].sort()).toEqual(['a', 'b', 'c', 'd', 'read']);
   });
 
   it('a single read waits until what it saw is on the disk', async () => {
@@ -128,12 +128,12 @@ describe('on the way to the disk', () => {
     disk.sync = () => goOn.opened as Promise<undefined>;
     const written = insert('a').execute();
     await turns();
-    let told = false;
+    let settled = false;
     const read = names().finally(() => {
-      told = true;
+      settled = true;
     });
     await turns();
-    expect(told).toBe(false);
+    expect(settled).toBe(false);
     goOn.open();
     expect(await read).toEqual(['a']);
     await written;
