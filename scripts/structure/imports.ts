@@ -8,11 +8,11 @@ export type Imports = ReadonlyMap<string, ReadonlySet<string>>;
 /** For each place, the places that it imports from, and how many imports of files that is. */
 export type Graph = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** The imports between the TypeScript files of a folder. */
+/** The imports between the TypeScript files of a folder, without those of installed packages. */
 export function importsIn(folder: string): Imports {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith('.ts') && !name.split('/').includes('node_modules'))
     .sort();
   const all = new Set(files);
   return new Map(

@@ -27,7 +27,8 @@ const anchors = (markdown: string): string[] =>
 const repositoryFiles = ['src', 'test', 'scripts', 'docs', 'bench', 'bin', 'examples']
   .flatMap((folder) => readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`))
   .concat(readdirSync(root))
-  .map((name) => name.replaceAll('\\', '/'));
+  .map((name) => name.replaceAll('\\', '/'))
+  .filter((name) => !name.split('/').includes('node_modules'));
 
 describe.each([...documents.filter((name) => name.startsWith('docs/decisions/')), 'docs/architecture.md', 'CONTRIBUTING.md'])(
   '%s, which explains the source,',

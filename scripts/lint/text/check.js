@@ -13,13 +13,13 @@ import { findPhrases } from './phrases.js';
 const checked = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'examples', 'src', 'test', 'scripts', 'bench', 'bin'];
 
 /** Generated from texts that are checked themselves. */
-const generated = ['docs/manual', 'docs/interface.md', 'node_modules', 'dist'];
+const generated = ['docs/manual', 'docs/interface.md', 'dist'];
 
 const isText = (file) => /\.(?:ts|js|mjs|md|css|html|ya?ml|grit)$/.test(file);
 
 /** The files at or below a path, sorted. */
 function filesIn(place) {
-  if (generated.includes(place)) return [];
+  if (generated.includes(place) || path.posix.basename(place) === 'node_modules') return [];
   if (!statSync(place).isDirectory()) return [place];
   return readdirSync(place)
     .sort()
