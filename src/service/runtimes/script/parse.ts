@@ -1,11 +1,11 @@
 /** Parses the text of a procedure into its steps, or into the list of all its problems. */
 import { isObject } from '../../../base/values.ts';
 import { checkPayload, type Finding } from './payload.ts';
-import { invalidProcedure, oneOf, type Problem, suggestion } from './problems.ts';
+import { invalidProcedure, oneOf, type Problem, suggestion } from '../document/problems.ts';
 import { checkTexts, idOf } from './references.ts';
 import { checkRules } from './rules.ts';
 import { conditionKey, longestProcedure, maxSteps, type Procedure, procedureKeys, type Step, type StepKind, stepKinds } from './schema.ts';
-import { type Path, readSource, type Source } from './source.ts';
+import { type Path, readSource, type Source } from '../document/source.ts';
 
 /**
  * Parses a procedure. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column, in

@@ -1,8 +1,8 @@
 /** Checks the payload of a step against its schema, and describes the problems in words. */
 import { Compile } from '../../../interface/validator.ts';
-import { anyOf, suggestion } from './problems.ts';
+import { anyOf, suggestion } from '../document/problems.ts';
 import { durationPattern, idPattern, type StepKind, stepKinds, stepSchemas } from './schema.ts';
-import type { Path } from './source.ts';
+import type { Path } from '../document/source.ts';
 
 /** A problem with a value, or with its key (`onKey`). */
 export interface Finding {

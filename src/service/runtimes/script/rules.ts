@@ -2,7 +2,7 @@
 import { formatDuration, parseDuration } from '../../../base/duration.ts';
 import type { Finding } from './payload.ts';
 import { longestBrowse, longestExec, longestSleep, longestTool, type Payload, type Step } from './schema.ts';
-import type { Path } from './source.ts';
+import type { Path } from '../document/source.ts';
 
 /** Violations of the rules by a step with the right structure. */
 export function checkRules(step: Step): Finding[] {

@@ -5,7 +5,7 @@
 
 import { type Expression, Liquid, LiquidError, Output, type Template, TypeGuards, toValueSync, Value } from 'liquidjs';
 import { firstLine } from '../../../base/values.ts';
-import type { Position } from './problems.ts';
+import type { Position } from '../document/problems.ts';
 import { countLinesOnce } from './token-positions.ts';
 
 /** The data that templates can read. */

@@ -2,7 +2,7 @@
 import { isMap, isScalar, isSeq, YAMLMap } from 'yaml';
 import { RefusalError } from '../../../words/outcome.ts';
 import { idPattern, stepKinds } from '../schema.ts';
-import type { Path } from '../source.ts';
+import type { Path } from '../../document/source.ts';
 import type { Command, Place } from './commands.ts';
 import { findStep, findSteps, type Search, stepLabel } from './find.ts';
 import { makeStep } from './make-step.ts';

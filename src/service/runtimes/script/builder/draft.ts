@@ -4,7 +4,7 @@ import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit,
 import { firstLine } from '../../../../base/values.ts';
 import { RefusalError } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepKinds } from '../schema.ts';
-import type { Path } from '../source.ts';
+import type { Path } from '../../document/source.ts';
 import { joinSteps, type Layout, layoutOf, writeDocument, writeStep } from './layout.ts';
 
 /** A step of the draft. */

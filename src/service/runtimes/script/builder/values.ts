@@ -2,7 +2,7 @@
 import { parse } from 'yaml';
 import { RefusalError } from '../../../words/outcome.ts';
 import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
-import type { Path } from '../source.ts';
+import type { Path } from '../../document/source.ts';
 import { durationWords } from './new-step.ts';
 
 const synonyms: Record<string, string> = {

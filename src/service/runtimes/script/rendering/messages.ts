@@ -1,5 +1,5 @@
 /** The messages between a pool and its workers. */
-import type { Position } from '../problems.ts';
+import type { Position } from '../../document/problems.ts';
 import type { Scope } from '../template.ts';
 import type { Parts } from './parts.ts';
 

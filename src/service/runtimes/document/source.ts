@@ -1,4 +1,4 @@
-/** The YAML of a procedure: its value, and the position of each part in the text. */
+/** A YAML document that a runtime executes: its value, and the position of each part in the text. */
 
 import {
   type Alias,
