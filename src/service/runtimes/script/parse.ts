@@ -1,11 +1,21 @@
 /** Parses the text of a procedure into its steps, or into the list of all its problems. */
 import { isObject } from '../../../base/values.ts';
-import { checkPayload, type Finding } from './payload.ts';
+import { type Finding, structureCheck } from '../document/findings.ts';
 import { invalidProcedure, oneOf, type Problem, suggestion } from '../document/problems.ts';
+import { type Path, readSource, type Source } from '../document/source.ts';
 import { checkTexts, idOf } from './references.ts';
 import { checkRules } from './rules.ts';
-import { conditionKey, longestProcedure, maxSteps, type Procedure, procedureKeys, type Step, type StepKind, stepKinds } from './schema.ts';
-import { type Path, readSource, type Source } from '../document/source.ts';
+import {
+  conditionKey,
+  longestProcedure,
+  maxSteps,
+  type Procedure,
+  procedureKeys,
+  type Step,
+  type StepKind,
+  stepKinds,
+  stepSchemas,
+} from './schema.ts';
 
 /**
  * Parses a procedure. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column, in
@@ -89,6 +99,10 @@ function readTop({ value }: Source, report: Report): unknown[] {
   return [];
 }
 
+const payloadChecks = Object.fromEntries(
+  stepKinds.map((kind) => [kind, structureCheck({ schema: stepSchemas[kind], label: `\`${kind}\`` })]),
+) as Record<StepKind, (payload: unknown) => Finding[]>;
+
 /** A step with the right structure, or undefined after its problems were reported. */
 function readStep(value: unknown, index: number, source: Source, report: Report): Step | undefined {
   const path: Path = ['steps', index];
@@ -119,7 +133,7 @@ function readStep(value: unknown, index: number, source: Source, report: Report)
   if (!kind) return undefined;
 
   const payload = value[kind];
-  const findings = checkPayload(kind, payload);
+  const findings = payloadChecks[kind](payload);
   const number = index + 1;
   // The payload has just been checked against the schema of its kind.
   const step = {

@@ -1,8 +1,8 @@
 /** Rules for steps that a schema cannot express: limits of durations, keys that exclude each other, texts that must differ. */
 import { formatDuration, parseDuration } from '../../../base/duration.ts';
-import type { Finding } from './payload.ts';
-import { longestBrowse, longestExec, longestSleep, longestTool, type Payload, type Step } from './schema.ts';
+import type { Finding } from '../document/findings.ts';
 import type { Path } from '../document/source.ts';
+import { longestBrowse, longestExec, longestSleep, longestTool, type Payload, type Step } from './schema.ts';
 
 /** Violations of the rules by a step with the right structure. */
 export function checkRules(step: Step): Finding[] {

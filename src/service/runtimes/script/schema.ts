@@ -2,6 +2,7 @@
 import Type, { type Static, type TProperties } from 'typebox';
 import { casePriorities } from '../../../interface/case-status.ts';
 import { Closed } from '../../../interface/schemas/common.ts';
+import { durationPattern, idPattern } from '../document/patterns.ts';
 
 /** Limits of a procedure: the bytes of its text, and its steps. */
 export const longestProcedure = 1024 * 1024;
@@ -21,9 +22,6 @@ export const defaultBrowse = 15_000;
 const maxActions = 100;
 /** The longest `sleep` and `takes`, in milliseconds: a year. */
 export const longestSleep = 365 * 86_400_000;
-
-export const idPattern = '^[A-Za-z][A-Za-z0-9_]{0,63}$';
-export const durationPattern = '^(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)$';
 
 const describe = <T extends TProperties>(description: string, properties: T) =>
   Type.Object(properties, { additionalProperties: false, description });

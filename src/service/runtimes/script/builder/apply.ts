@@ -1,8 +1,9 @@
 /** Carries out one command on a draft and describes what it changed. */
 import { isMap, isScalar, isSeq, YAMLMap } from 'yaml';
 import { RefusalError } from '../../../words/outcome.ts';
-import { idPattern, stepKinds } from '../schema.ts';
+import { idPattern } from '../../document/patterns.ts';
 import type { Path } from '../../document/source.ts';
+import { stepKinds } from '../schema.ts';
 import type { Command, Place } from './commands.ts';
 import { findStep, findSteps, type Search, stepLabel } from './find.ts';
 import { makeStep } from './make-step.ts';

@@ -3,8 +3,8 @@
 import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, visit, YAMLMap, YAMLSeq } from 'yaml';
 import { firstLine } from '../../../../base/values.ts';
 import { RefusalError } from '../../../words/outcome.ts';
-import { conditionKey, type StepKind, stepKinds } from '../schema.ts';
 import type { Path } from '../../document/source.ts';
+import { conditionKey, type StepKind, stepKinds } from '../schema.ts';
 import { joinSteps, type Layout, layoutOf, writeDocument, writeStep } from './layout.ts';
 
 /** A step of the draft. */

@@ -1,8 +1,8 @@
 /** What the keys of steps are called in requests, their paths, and the kind of value they have. */
 import { parse } from 'yaml';
 import { RefusalError } from '../../../words/outcome.ts';
-import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
 import type { Path } from '../../document/source.ts';
+import { conditionKey, type StepKind, stepSchemas } from '../schema.ts';
 import { durationWords } from './new-step.ts';
 
 const synonyms: Record<string, string> = {

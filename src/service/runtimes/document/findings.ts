@@ -1,32 +1,40 @@
-/** Checks the payload of a step against its schema, and describes the problems in words. */
+/** Checks a value of a document against its schema, and describes the problems in words. */
+import type { TSchema } from 'typebox';
 import { Compile } from '../../../interface/validator.ts';
-import { anyOf, suggestion } from '../document/problems.ts';
-import { durationPattern, idPattern, type StepKind, stepKinds, stepSchemas } from './schema.ts';
-import type { Path } from '../document/source.ts';
+import { durationPattern, idPattern } from './patterns.ts';
+import { anyOf, suggestion } from './problems.ts';
+import type { Path } from './source.ts';
 
 /** A problem with a value, or with its key (`onKey`). */
 export interface Finding {
   message: string;
-  /** Relative to the payload. */
+  /** Relative to the value that was checked. */
   path: Path;
   onKey?: boolean;
 }
 
 type Failure = { keyword: string; instancePath: string; schemaPath: string; params: Record<string, unknown> };
 
-const validators = new Map(stepKinds.map((kind) => [kind, Compile(stepSchemas[kind])]));
+/** A kind of value, such as the payload of a step. */
+interface Kind {
+  schema: TSchema;
+  /** How messages refer to the value, such as "`ask`". */
+  label: string;
+}
 
-/** All problems with the structure of a step's payload. */
-export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
-  const validator = validators.get(kind);
-  if (!validator || validator.Check(payload)) return [];
-  const failures = [...validator.Errors(payload)] as unknown as Failure[];
+/** Returns a function that finds all problems with the structure of a value. */
+export function structureCheck(kind: Kind): (value: unknown) => Finding[] {
+  const validator = Compile(kind.schema);
+  return (value) => (validator.Check(value) ? [] : findingsOf(kind, value, [...validator.Errors(value)] as unknown as Failure[]));
+}
+
+function findingsOf(kind: Kind, root: unknown, failures: readonly Failure[]): Finding[] {
   const choicesAt = new Set<string>();
   const findings: Finding[] = [];
   for (const failure of failures) {
     const instancePath = failure.instancePath;
     const path = pathOf(instancePath);
-    const value = valueAt(payload, path);
+    const value = valueAt(root, path);
     const name = nameOf(kind, path);
     if (!isOfChoice(failure)) findings.push(...describeFailure(kind, failure, { path, value, name }));
     // A mapping or list, where one of the choices is one, is judged by that choice.
@@ -51,7 +59,7 @@ export function checkPayload(kind: StepKind, payload: unknown): Finding[] {
 const isOfChoice = ({ keyword, schemaPath }: Failure): boolean =>
   keyword === 'anyOf' || (['const', 'type'].includes(keyword) && /\/anyOf\/\d+$/.test(schemaPath));
 
-function describeFailure(kind: StepKind, failure: Failure, position: { path: Path; value: unknown; name: string }): Finding[] {
+function describeFailure(kind: Kind, failure: Failure, position: { path: Path; value: unknown; name: string }): Finding[] {
   const { path, name } = position;
   switch (failure.keyword) {
     case 'required':
@@ -124,12 +132,12 @@ function choices(failures: readonly Failure[], instancePath: string): string {
   return anyOf([...words, ...types.filter((type) => words.length === 0 || type !== typeNames.string)]);
 }
 
-/** "`ask`" for the payload itself, "`question` of `ask`" below it. */
-function nameOf(kind: StepKind, path: Path): string {
+/** "`ask`" for the value itself, "`question` of `ask`" below it. */
+function nameOf(kind: Kind, path: Path): string {
   const key = path.findLast((part) => typeof part === 'string');
-  if (key === undefined) return `\`${kind}\``;
+  if (key === undefined) return kind.label;
   const entry = typeof path.at(-1) === 'number' ? `entry ${Number(path.at(-1)) + 1} of ` : '';
-  return `${entry}\`${key}\` of \`${kind}\``;
+  return `${entry}\`${key}\` of ${kind.label}`;
 }
 
 function pathOf(pointer: string): Path {
@@ -145,12 +153,12 @@ function valueAt(value: unknown, path: Path): unknown {
   );
 }
 
-function schemaAt(kind: StepKind, pointer: string): Record<string, unknown> {
+function schemaAt(kind: Kind, pointer: string): Record<string, unknown> {
   const parts = pointer
     .replace(/^#\/?/, '')
     .split('/')
     .filter((part) => part !== '');
-  return (valueAt(stepSchemas[kind], parts) ?? {}) as Record<string, unknown>;
+  return (valueAt(kind.schema, parts) ?? {}) as Record<string, unknown>;
 }
 
 const isContainer = (value: unknown): boolean => value !== null && typeof value === 'object';
