@@ -172,7 +172,7 @@ export class Client {
       const outcome = await this.#attempt(request, { ...request.headers, authorization, 'idempotency-key': key }, signal);
       if (outcome.kind === 'response') return { outcome, authorization };
       const maybeSent = outcome.maybeSent && attempt.hasBegun;
-      return { outcome: { ...outcome, maybeSent, stale: maybeSent && !outcome.final && attempt.isStale }, authorization };
+      return { outcome: { ...outcome, maybeSent, stale: maybeSent && attempt.isStale }, authorization };
     } catch (reason) {
       progress.ambiguous ||= attempt.hasBegun;
       throw reason;

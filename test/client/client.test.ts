@@ -35,6 +35,23 @@ describe('a request that is not retried', () => {
   });
 });
 
+describe('an answer in an event stream', () => {
+  const question = { method: 'POST', path: '/mcp', headers: {}, mutates: false, onMessage: (data: string) => data !== 'progress' };
+  const stream = (data: string) => answer(200, `data: ${data}\n\n`, { 'content-type': 'text/event-stream' });
+
+  it('is the first message that the caller accepts', async () => {
+    const { client } = newClient((await scripted(stream('progress\n\ndata: {"id":1}'))).url);
+    expect((await client.send(question)).body.toString()).toBe('{"id":1}');
+  });
+
+  it('is requested again if the stream ends without it', async () => {
+    const server = await scripted(stream('progress'), stream('{"id":1}'));
+    const { client, events } = newClient(server.url);
+    expect((await client.send(question)).body.toString()).toBe('{"id":1}');
+    expect(events).toContainEqual(expect.objectContaining({ type: 'retry', reason: 'the event stream ended without the answer' }));
+  });
+});
+
 describe('a change on a connection that the service has closed', () => {
   it('is sent again immediately, without a wait and under the same key', async () => {
     const server = await scripted(created, nothing('reset'), created);
@@ -60,6 +77,29 @@ describe('a change on a connection that the service has closed', () => {
     await other.client.call('startRun', start);
     expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
     expect(other.clock.waits).toEqual([250]);
+  });
+
+  it('is retried with a wait if the service has closed the next connection, too', async () => {
+    const server = await scripted(created, created, nothing('reset'), nothing('reset'), created);
+    server.onConnection = (socket) => void (server.connections === 3 && socket.pause());
+    const waits: number[] = [];
+    let read: Promise<unknown> | undefined;
+    const { client, clock } = newClient(server.url, {
+      onEvent: (event) => {
+        if (event.type !== 'retry') return;
+        waits.push(event.waitMilliseconds);
+        // This request takes the place of the first connection and is never read, so that the change is sent on the second one.
+        read ??= failureOf(client.call('getRun', getRun));
+        if (waits.length > 1) clock.announce();
+      },
+    });
+    await Promise.all([client.call('startRun', start), client.call('startRun', start)]);
+    await connectionIsFree();
+    await client.call('startRun', start);
+    expect(waits).toEqual([0, 250]);
+    expect(server.requests.map(({ connection }) => connection)).toEqual([1, 2, 1, 2, 4]);
+    await client.close();
+    await read;
   });
 });
 

@@ -83,7 +83,7 @@ describe('entering', () => {
     expect(reports).toEqual([9_000, 'resumed', 2_000, 'resumed']);
   });
 
-  it('reports the end of a wait that is aborted', async () => {
+  it('reports the end of a wait that is aborted, and another wait for the same moment', async () => {
     const { pacer, gate, reports } = newPacer();
     gate.close(9_000);
     const controller = new AbortController();
@@ -91,6 +91,8 @@ describe('entering', () => {
     controller.abort(new Error('enough'));
     expect(await failed).toMatchObject({ message: 'enough' });
     expect(reports).toEqual([9_000, 'resumed']);
+    void pacer.enter(signal, {});
+    expect(reports).toEqual([9_000, 'resumed', 9_000]);
   });
 
   it.each([

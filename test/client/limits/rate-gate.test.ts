@@ -266,6 +266,13 @@ describe('what another process knows', () => {
     expect([gate.enter(), gate.enter()]).toEqual([go, go]);
   });
 
+  it('is used if the window ends in this moment by the time of the service', async () => {
+    const { other, gate, clock } = await sharing();
+    other.write(entry({ resetAt: start + 10_000 }));
+    gate.observe({ date: new Date(start + 10_000).toUTCString() }, clock.now(), clock.now());
+    expect(gate.enter()).toEqual(hold(1_000));
+  });
+
   it('does not replace what this process learns about a later window', async () => {
     const { other, gate, observe } = await sharing();
     other.write(entry({ remaining: 5 }));

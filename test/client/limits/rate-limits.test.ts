@@ -170,8 +170,9 @@ describe('the headers', () => {
     expect(resetWait({}, now)).toBeUndefined();
   });
 
-  it('fall back on the local clock', () => {
+  it('contain times of the service, or else the local clock is used', () => {
     expect(serverTime({ date: 'yesterday' }, 42)).toBe(42);
+    expect(serverTime({ date: date(0) }, 42)).toBe(now);
     expect(retryAfter({ 'retry-after': date(5_000) }, now)).toBe(5000);
   });
 });

@@ -93,9 +93,17 @@ describe('a response that is not JSON', () => {
     expect([bytes.toString(), restarts, requests]).toEqual(['hello world', 1, 2]);
   });
 
-  it('is rejected when it has another type', async () => {
-    const client = await serving((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'));
-    await expect(read(client)).rejects.toThrow(/the answer was application\/json, not application\/pdf/);
+  it.each([
+    ['application/json', { 'content-type': 'application/json' }],
+    ['of an unknown type', {}],
+  ])('is rejected immediately when it is %s', async (type, headers) => {
+    let requests = 0;
+    const client = await serving((_, response) => {
+      requests += 1;
+      response.writeHead(200, headers).end('{}');
+    });
+    await expect(read(client)).rejects.toThrow(`the answer was ${type}, not application/pdf`);
+    expect(requests).toBe(1);
   });
 
   it('fails like any other response', async () => {
