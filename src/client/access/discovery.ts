@@ -1,6 +1,5 @@
 /** Discovers where a service issues access tokens (RFC 8414). */
 import { retryPolicy } from '../backoff.ts';
-import { header } from '../limits/rate-limit.ts';
 import { type Network, openDispatcher } from '../network/network.ts';
 import { attempt } from '../transport.ts';
 
@@ -30,11 +29,9 @@ export async function discoverTokenUrl(baseUrl: string, { userAgent, network, si
         const headers = { accept: 'application/json', 'user-agent': userAgent };
         const outcome = await attempt(dispatcher, { origin, path: pathname + search, method: 'GET', headers, signal: limit });
         if (outcome.kind === 'failure') throw new Error(outcome.reason);
-        const { status, headers: responseHeaders, body } = outcome.response;
-        return new Response(status === 200 ? body.toString('utf8') : null, {
-          status: status >= 200 && status < 600 ? status : 502,
-          headers: { 'content-type': header(responseHeaders, 'content-type') ?? '' },
-        });
+        const { status, body } = outcome.response;
+        // The library accepts JSON with status 200 only, whatever its declared type.
+        return new Response(body.toString('utf8'), { status });
       },
     });
     return (await oauth.processDiscoveryResponse(issuer, response)).token_endpoint;
