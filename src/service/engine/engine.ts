@@ -68,7 +68,7 @@ export interface HasWorker {
 
 export interface HasBackups {
   /** What has to wait while the data directory is being copied. */
-  readonly backups: BackupHolds;
+  readonly backups: Pick<BackupHolds, keyof BackupHolds>;
 }
 
 export interface HasWebhooks {
@@ -101,10 +101,11 @@ export interface Engine
     HasWebhooks,
     HasConnections {}
 
-/** The engine for one unit of work: jobs learn of its changes when they are on the disk. */
-export const inUnit = (engine: Engine, { store, afterCommit }: UnitOfWork): Engine => ({
+/** The engine for one unit of work: jobs learn of its changes when they are on the disk, and a hold ends if they are not. */
+export const inUnit = (engine: Engine, { store, afterCommit, onRollback }: UnitOfWork): Engine => ({
   ...engine,
   store,
+  backups: engine.backups.inUnit(onRollback),
   worker: {
     nextWake: () => engine.worker.nextWake(),
     isWaitedFor: (kind) => engine.worker.isWaitedFor(kind),

@@ -15,6 +15,14 @@ export async function fileHandles(): Promise<FileHandle> {
   return Object.getPrototypeOf(file) as FileHandle;
 }
 
+/** Resolves when the event loop has turned once. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Long enough for a response that does not wait for the disk. */
+export async function manyTurns(): Promise<void> {
+  for (let turn = 0; turn < 100; turn++) await nextTurn();
+}
+
 /** Lets nothing reach the disk until the gate is open; the calls that want to. */
 export async function heldDisk(goOn: Gate): Promise<Mock> {
   const handles = await fileHandles();
@@ -49,10 +57,12 @@ export async function syncsFrom(
   return { reached: reached.opened, restore: () => spy.mockRestore() };
 }
 
-/** How often a database has committed, and why its next commit fails. */
+/** How often a database has committed, and which of its statements fail. */
 export interface Commits {
   count: number;
   failure: Error | undefined;
+  /** The statements that fail; commits if it is not specified. */
+  failing?: RegExp;
 }
 
 /** A database whose commits are counted and fail on request, as on a full disk. */
@@ -66,21 +76,21 @@ export const failingCommits = (real: Libsql.Database, commits: Commits): Libsql.
   });
 
 function failing(statement: Statement, text: string, commits: Commits): Statement {
-  if (text !== 'commit') return statement;
   const run = statement.run.bind(statement);
   statement.run = (...values: never[]) => {
-    if (commits.failure !== undefined) throw commits.failure;
-    commits.count += 1;
+    if (commits.failure !== undefined && (commits.failing ?? /^commit$/).test(text)) throw commits.failure;
+    if (text === 'commit') commits.count += 1;
     return run(...values);
   };
   return statement;
 }
 
-/** The commits of the databases that are opened from now on; for services, which open their own. */
-export function serviceCommits(): Commits {
-  const commits: Commits = { count: 0, failure: undefined };
+/** The commits of the databases that are opened from now on, and the latest of these databases; for services, which open their own. */
+export function serviceCommits(): Commits & { database?: Libsql.Database } {
+  const commits: Commits & { database?: Libsql.Database } = { count: 0, failure: undefined };
   const { prepare } = Libsql.prototype;
   const spy = vi.spyOn(Libsql.prototype, 'prepare').mockImplementation(function (this: Libsql.Database, text: string) {
+    commits.database = this;
     return failing(prepare.call(this, text), text, commits);
   });
   afterTest(async () => spy.mockRestore());

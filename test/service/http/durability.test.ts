@@ -1,7 +1,7 @@
 /** What is acknowledged is on the disk, what is refused is not there, and a key never executes twice or stays locked. */
 import { describe, expect, it } from 'vitest';
 import { crashImage } from '../helpers/crash.ts';
-import { serviceCommits, syncsFrom } from '../helpers/disk.ts';
+import { manyTurns, serviceCommits, syncsFrom } from '../helpers/disk.ts';
 import { Gate } from '../helpers/runtime.ts';
 import { type Answer, type Api, started } from '../helpers/service.ts';
 
@@ -11,11 +11,6 @@ const create = (api: Api, name: string, key?: string): Promise<Answer> =>
 const agentNames = async (api: Api): Promise<string[]> => (await api.ok('listAgents')).agents.map(({ name }) => name).sort();
 const failure = ({ status, body }: Answer) => [status, (body as { error?: string }).error];
 const isReplayed = ({ headers }: Answer): boolean => headers['idempotency-replayed'] === 'true';
-
-/** Long enough for an answer that does not wait for the disk. */
-const afterAWhile = async (): Promise<void> => {
-  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe('a disk that takes its time', () => {
   it.each([undefined, 'k1'])('holds back the answer to a change, and the change from readers (key: %s)', async (key) => {
@@ -29,7 +24,7 @@ describe('a disk that takes its time', () => {
     await reached;
     const read = agentNames(api);
     void read.then(note('read'));
-    await afterAWhile();
+    await manyTurns();
     expect(answered).toEqual([]);
     goOn.open();
     expect([(await created).status, await read]).toEqual([201, ['Slow agent']]);

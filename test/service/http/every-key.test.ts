@@ -3,85 +3,19 @@
  * contract.
  */
 import { describe, expect, it } from 'vitest';
-import { type OperationId, operation } from '../../../src/interface/operations.ts';
+import { operation } from '../../../src/interface/operations.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import {
-  codeOf,
-  each,
-  fillable,
-  filled,
-  namesOf,
-  type Owned,
-  pathOf,
-  plainOperations,
-  requestFor,
-  strangeIds,
-} from '../helpers/everything.ts';
-import type { Answer, Api } from '../helpers/service.ts';
-
-const keyed = plainOperations.filter((id) => operation(id).idempotent);
-// What has something to do comes before what takes it away.
-const first: OperationId[] = ['respondToHumanRequest', 'unlinkCaseLabels'];
-const removes = /^(delete|clear|bulkDelete|revoke|detach|replaceEval)/;
-const others = keyed.filter((id) => !first.includes(id) && id !== 'deleteCase');
-const order: OperationId[] = [
-  ...first,
-  ...others.filter((id) => !removes.test(id)),
-  'deleteCase',
-  ...others.filter((id) => removes.test(id)).reverse(),
-];
-
-/** What finds nothing to do here; a refusal is replayed as a success is. */
-const refused: Partial<Record<OperationId, string>> = {
-  answerArtifactQuestion: 'question_not_pending',
-  answerBuilderRun: 'builder_run_not_waiting',
-  authorizeMcpOAuth: 'mcp_server_unreachable',
-  createAgentCaseTrigger: 'agent_has_case_trigger',
-  deleteBackupHold: 'backup_hold_not_found',
-  declineRevision: 'builder_run_not_waiting_for_approve',
-  discardRevision: 'builder_run_not_active',
-  generateRevision: 'builder_run_active',
-  promoteRevision: 'builder_run_active',
-  startNativeOAuth: 'oauth_provider_not_found',
-  updateBackupHold: 'backup_hold_not_found',
-};
-
-/** A request that can be sent again as the very same bytes. */
-async function sendable(api: Api, id: OperationId, of: Owned): Promise<(key: string | undefined, other?: Other) => Promise<Answer>> {
-  const { body, query } = requestFor(id, of);
-  const form = body instanceof FormData ? new Response(body) : undefined;
-  const type = form?.headers.get('content-type') ?? 'application/json';
-  const bytes = form === undefined ? JSON.stringify(body) : Buffer.from(await form.arrayBuffer());
-  return (key, { more = '', search = {}, ids = {}, contentType = type } = {}) => {
-    const parameters = new URLSearchParams({ ...(query as Record<string, string>), ...search }).toString();
-    return api.send(operation(id).method, `${pathOf(id, { ...of, ...ids })}${parameters === '' ? '' : `?${parameters}`}`, {
-      headers: {
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
-        ...(bytes === undefined ? {} : { 'content-type': contentType }),
-      },
-      ...(bytes === undefined && more === '' ? {} : { body: Buffer.concat([Buffer.from(bytes ?? ''), Buffer.from(more)]) }),
-    });
-  };
-}
-
-/** How a request differs from the one before. */
-interface Other {
-  more?: string;
-  search?: Record<string, string>;
-  ids?: Record<string, string>;
-  contentType?: string;
-}
-
-/** Operations that only say where they have gone. */
-const retired: readonly OperationId[] = ['bulkDelegateCases', 'bulkRetryCases'];
+import { codeOf, each, fillable, filled, namesOf, pathOf, plainOperations, requestFor, strangeIds } from '../helpers/everything.ts';
+import { keyed, keyedInOrder, type Other, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
+import type { Answer } from '../helpers/service.ts';
 
 describe('a key', () => {
   it('lets every change execute once, even if it is sent several times simultaneously, and is rejected for any other request', async () => {
     const clock = new ManualClock();
     const api = await fillable({ clock });
     const of = await filled(api);
-    const refusals: Partial<Record<OperationId, string>> = {};
-    for (const id of order.filter((one) => !retired.includes(one))) {
+    const refusals: typeof refusedInOrder = {};
+    for (const id of keyedInOrder.filter((one) => !retired.includes(one))) {
       const key = `key-of-${id}`;
       const send = await sendable(api, id, of);
       const atOnce = await Promise.all([send(key), send(key), send(key)]);
@@ -105,7 +39,7 @@ describe('a key', () => {
         expect(codeOf(await send(key, other)), `${id} ${JSON.stringify(other)}`).toEqual([400, 'idempotency_key_reused']);
       expect((await send(key)).text, id).toBe(first.text);
     }
-    expect(refusals).toEqual(refused);
+    expect(refusals).toEqual(refusedInOrder);
   });
 
   it('can be used again to follow a redirect', async () => {
@@ -125,7 +59,7 @@ describe('a key', () => {
     const of = await filled(api);
     await (await sendable(api, 'createSandbox', of))('one');
     await each(
-      order.filter((id) => id !== 'createSandbox'),
+      keyedInOrder.filter((id) => id !== 'createSandbox'),
       async (id) => expect(codeOf(await (await sendable(api, id, of))('one')), id).toEqual([400, 'idempotency_key_reused']),
     );
   });
@@ -135,7 +69,7 @@ describe('a request without a key', () => {
   it('executes each time, because the interface requires no key, and reads ignore it', async () => {
     const api = await fillable();
     const of = await filled(api);
-    for (const id of order) {
+    for (const id of keyedInOrder) {
       const send = await sendable(api, id, of);
       const answers = [await send(undefined), await send(undefined)];
       for (const answer of answers) {

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import { notFound, ServiceError } from '../../errors.ts';
 import { errorFields, type Log } from '../../log.ts';
+import type { UnitOfWork } from '../../store/database/database.ts';
 import type { DatabaseCopies } from '../../store/storage.ts';
 import { Gate } from './gate.ts';
 
@@ -67,6 +68,23 @@ export class BackupHolds {
     void this.#watch(hold);
     this.#parts.log('info', 'backup started', { hold: hold.id });
     return hold;
+  }
+
+  /** The same holds for one unit of work: a hold that is started in it ends if the unit is rolled back, because no caller learns its ID. */
+  inUnit(onRollback: UnitOfWork['onRollback']): Pick<BackupHolds, keyof BackupHolds> {
+    return {
+      runs: this.runs,
+      removals: this.removals,
+      take: async () => {
+        const hold = await this.take();
+        onRollback(() => this.#abandon(hold));
+        return hold;
+      },
+      prolong: (id, holds) => this.prolong(id, holds),
+      release: (id) => this.release(id),
+      inUnit: (undo) => this.inUnit(undo),
+      close: () => this.close(),
+    };
   }
 
   /** Extends a hold. Whatever was released is not held again. Throws 404 `backup_hold_not_found`. */
@@ -133,10 +151,16 @@ export class BackupHolds {
     }
     while (clock.now() < hold.expiresAt) if (!(await isStillHeld(hold.expiresAt))) return;
     log('warn', 'a backup was abandoned: its hold was not extended', { hold: hold.id });
+    await this.#abandon(hold);
+  }
+
+  /** Ends a hold that is of no use to any caller. */
+  async #abandon(hold: Hold): Promise<void> {
+    if (this.#hold !== hold) return;
     try {
       await this.#end(hold);
     } catch (error) {
-      log('error', 'a backup could not be ended', errorFields(error));
+      this.#parts.log('error', 'a backup could not be ended', errorFields(error));
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Requests with an Idempotency-Key (interface part 8): executed at most once, then answered as before. 2xx and 4xx are stored for
- * 24 hours from the first request. A redirect is not, because it is followed with the same key. After a 5xx nothing was carried out.
- * Keys are opaque: quotes are part of a key.
+ * 24 hours from the first request. A redirect is not, because it is followed with the same key. After a 5xx nothing has changed in the
+ * database. Keys are opaque: quotes are part of a key.
  */
 import { ServiceError } from '../../errors.ts';
 import type { UnitOfWork } from '../../store/database/database.ts';

@@ -12,6 +12,8 @@ export interface UnitOfWork {
   readonly store: Store;
   /** Calls `act` when everything is on the disk, and never if nothing is: for effects outside of the database. */
   afterCommit(act: () => void): void;
+  /** Calls `undo` if nothing is on the disk: to take back effects outside of the database. It must not reject. */
+  onRollback(undo: () => Promise<void>): void;
 }
 
 /** The database as a whole. A transaction resolves when it is durable, and a query when everything that it shows is. */

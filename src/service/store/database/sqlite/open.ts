@@ -11,6 +11,7 @@ import type { Store, UnitOfWork } from '../database.ts';
 import type { Database } from '../schema.ts';
 import { dataFailure } from './data-failure.ts';
 import { LibsqlDialect } from './dialect.ts';
+import type { UnitTransaction } from './drivers.ts';
 import { type LogDamage, logDamage } from './log-damage.ts';
 import { migrate } from './migrate.ts';
 import { logPages, WriteAheadLog } from './write-ahead-log.ts';
@@ -49,23 +50,39 @@ export function storeOf(dialect: LibsqlDialect): Store {
     async atomically<Result>(work: (unit: UnitOfWork) => Promise<Result>): Promise<Result> {
       const { transaction, dialect: ofUnit } = dialect.unit();
       const effects: (() => void)[] = [];
-      const afterCommit = (act: () => void): void => void effects.push(act);
+      const undos: (() => Promise<void>)[] = [];
+      const effectsOfUnit: Omit<UnitOfWork, 'store'> = {
+        afterCommit: (act) => void effects.push(act),
+        onRollback: (undo) => void undos.unshift(undo),
+      };
       const store: Store = Object.assign(new Kysely<Database>({ dialect: ofUnit }), {
         changes,
-        atomically: <Result>(action: (unit: UnitOfWork) => Promise<Result>) => action({ store, afterCommit }),
+        atomically: <Result>(action: (unit: UnitOfWork) => Promise<Result>) => action({ store, ...effectsOfUnit }),
       });
       let result: Result;
       try {
-        result = await work({ store, afterCommit });
+        result = await attempted(work({ store, ...effectsOfUnit }), transaction);
       } catch (error) {
-        await transaction.rollBack();
+        for (const undo of undos) await undo();
         throw error;
       }
-      await transaction.commit();
       for (const act of effects) act();
       return result;
     },
   });
+}
+
+/** Commits a transaction when its work is done, and rolls it back if the work fails. Rejects if nothing of it remains. */
+async function attempted<Result>(work: Promise<Result>, transaction: UnitTransaction): Promise<Result> {
+  let result: Result;
+  try {
+    result = await work;
+  } catch (error) {
+    await transaction.rollBack();
+    throw error;
+  }
+  await transaction.commit();
+  return result;
 }
 
 async function openExclusively(

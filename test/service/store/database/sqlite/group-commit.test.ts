@@ -296,6 +296,35 @@ describe('a unit of work', () => {
     expect([effects, await names()]).toEqual([0, []]);
   });
 
+  it.each(['work', 'commit'])('undoes its effects, latest first, before it rejects because its %s fails', async (failing) => {
+    const { db, commits } = await counted();
+    const failure = new Error('no space left');
+    const steps: string[] = [];
+    const undo = (step: string) => async () => {
+      await turns();
+      steps.push(step);
+    };
+    const failed = db.atomically(async ({ store, onRollback }) => {
+      await inTransaction(store, 'a');
+      onRollback(undo('first'));
+      await store.atomically(async (part) => part.onRollback(undo('second')));
+      if (failing === 'work') throw failure;
+      commits.failure = failure;
+    });
+    await expect(failed.finally(() => steps.push('rejected'))).rejects.toBe(failure);
+    expect(steps).toEqual(['second', 'first', 'rejected']);
+  });
+
+  it('undoes nothing if it is committed', async () => {
+    const { db } = await counted();
+    let undone = 0;
+    await db.atomically(async ({ store, onRollback }) => {
+      onRollback(async () => void undone++);
+      await inTransaction(store, 'a');
+    });
+    expect(undone).toBe(0);
+  });
+
   it('is not affected when a later commit fails', async () => {
     const { db, commits, disk, names } = await counted();
     const goOn = new Gate();
