@@ -44,7 +44,7 @@ export interface AopsErrorOptions {
   code: string;
   exit: ExitCode;
   /** What to do next, as a sentence. */
-  hint?: string;
+  hint?: string | undefined;
   details?: ErrorDetails;
   cause?: unknown;
   /** The person chose this outcome: it is shown as a note, not as an error. */
@@ -73,6 +73,6 @@ export class AopsError extends Error {
 /** Bad flag, argument or input: exit 2. */
 export class UsageError extends AopsError {
   constructor(message: string, hint?: string, code = 'usage') {
-    super(message, { code, exit: exitCodes.usage, ...(hint === undefined ? {} : { hint }) });
+    super(message, { code, exit: exitCodes.usage, hint });
   }
 }

@@ -96,7 +96,7 @@ function columnValue(item: unknown, path: string, isPath: boolean): unknown {
 }
 
 function idOf(item: unknown, field: string, view: View): string {
-  const id = isObject(item) ? valueAt(item, field) : undefined;
+  const id = valueAt(item, field);
   if (typeof id !== 'string' && typeof id !== 'number') {
     throw new UsageError('These results have no ID.', 'Choose another output format, such as -o json.', 'no_id');
   }

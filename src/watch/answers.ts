@@ -52,8 +52,9 @@ function labelsInText(labels: readonly string[], pieces: readonly string[]): str
   if (pieces.length === 0) return [];
   for (let count = pieces.length; count > 0; count -= 1) {
     const label = findLabel(labels, pieces.slice(0, count).join(',').trim());
-    const remaining = label === undefined ? undefined : labelsInText(labels, pieces.slice(count));
-    if (label !== undefined && remaining !== undefined) return [label, ...remaining];
+    if (label === undefined) continue;
+    const remaining = labelsInText(labels, pieces.slice(count));
+    if (remaining !== undefined) return [label, ...remaining];
   }
   return undefined;
 }
@@ -80,7 +81,9 @@ export function answerFromFlags(request: HumanRequest, values: readonly string[]
     throw new UsageError(`An answer is missing for "${unanswered.map(({ question }) => question).join('", "')}".`, hint);
   }
   return {
-    answers: Object.fromEntries(questions.map((question) => [question.question, fittingAnswer(question, byQuestion.get(question) ?? [])])),
+    answers: Object.fromEntries(
+      questions.map((question) => [question.question, fittingAnswer(question, byQuestion.get(question) as string[])]),
+    ),
   };
 }
 
@@ -140,7 +143,7 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
 }
 
 function asMap(value: unknown, location: string, hint: string): Record<string, unknown> {
-  if (value === null || value === undefined) return {};
+  if (value === null) return {};
   if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(`${location} must be a map.`, hint);
 }

@@ -21,15 +21,22 @@ export type OutageReport = (outage: Outage | undefined) => unknown;
 /** How long an outage may last before watching ends, in milliseconds. */
 export const maxOutageMilliseconds = 60_000;
 
+interface CurrentOutage {
+  /** When the first request failed, in steady time. */
+  steady: number;
+  /** The same as a time of day, in milliseconds since the epoch. */
+  since: number;
+  failures: number;
+  /** The reason that is on the screen. */
+  shownReason?: string;
+}
+
 export class OutageTracker {
   readonly #clock: Clock;
   readonly #report: OutageReport;
   readonly #waitsIndefinitely: () => boolean;
   #hasAnswered = false;
-  #start: { steady: number; now: number } | undefined;
-  #failures = 0;
-  /** The reason that is on the screen. */
-  #shownReason: string | undefined;
+  #current: CurrentOutage | undefined;
 
   /**
    * @param report called once when the service has failed to answer twice in a row, and once with undefined when it answers again
@@ -43,38 +50,32 @@ export class OutageTracker {
 
   /** Call this when the service has answered. Returns whether it had failed to before. */
   answered(): boolean {
-    const wasUnreachable = this.#start !== undefined;
-    if (this.#failures > 1) this.#report(undefined);
+    const outage = this.#current;
+    this.#current = undefined;
     this.#hasAnswered = true;
-    this.#start = undefined;
-    this.#failures = 0;
-    this.#shownReason = undefined;
-    return wasUnreachable;
+    if (outage !== undefined && outage.failures > 1) this.#report(undefined);
+    return outage !== undefined;
   }
 
   /** Whether the error may be part of a short outage, so that watching can continue. */
   tolerates(error: unknown): boolean {
     if (!(error instanceof AopsError) || error.exit !== exitCodes.unavailable || this.#isPermanent(error)) return false;
     const steady = steadyTime(this.#clock);
-    this.#start ??= { steady, now: this.#clock.now() };
-    if (steady - this.#start.steady > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
-    this.#failures += 1;
-    if (this.#failures === 2 && this.#report({ since: this.#start.now, reason: error.message }) === true) this.#shownReason = error.message;
+    this.#current ??= { steady, since: this.#clock.now(), failures: 0 };
+    const outage = this.#current;
+    if (steady - outage.steady > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
+    outage.failures += 1;
+    if (outage.failures === 2 && this.#report({ since: outage.since, reason: error.message }) === true) outage.shownReason = error.message;
     return true;
   }
 
   /** The error that ends watching because of a failure that is not tolerated. */
   ending(error: unknown): unknown {
-    if (!(error instanceof AopsError) || this.#start === undefined || error.message !== this.#shownReason) return error;
+    const outage = this.#current;
+    if (!(error instanceof AopsError) || error.message !== outage?.shownReason) return error;
     const { code, exit, hint, details } = error;
-    const duration = formatDuration(steadyTime(this.#clock) - this.#start.steady);
-    return new AopsError(`The service has not answered for ${duration}.`, {
-      code,
-      exit,
-      details,
-      cause: error,
-      ...(hint === undefined ? {} : { hint }),
-    });
+    const duration = formatDuration(steadyTime(this.#clock) - outage.steady);
+    return new AopsError(`The service has not answered for ${duration}.`, { code, exit, hint, details, cause: error });
   }
 
   /** Errors that are not going to pass, such as an untrusted certificate of a service that has never answered. */

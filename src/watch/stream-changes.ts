@@ -17,7 +17,7 @@ export class StreamChanges {
   /** Follows the stream until the signal is aborted. */
   constructor(open: (lastEventId: string | undefined) => Promise<EventReader>, { clock, signal }: Options) {
     // It ends only with the signal.
-    this.#follow(new Streamed<true>({ clock, open, bodies: () => [true] }), clock, signal).catch(() => undefined);
+    this.#follow(new Streamed<undefined>({ clock, open, bodies: () => [undefined] }), clock, signal).catch(() => undefined);
   }
 
   /** Hurries a pace from now on. */
@@ -26,7 +26,7 @@ export class StreamChanges {
     pace.rest(this.#isOpen);
   }
 
-  async #follow(stream: Streamed<true>, clock: Clock, signal: AbortSignal): Promise<void> {
+  async #follow(stream: Streamed<undefined>, clock: Clock, signal: AbortSignal): Promise<void> {
     while (stream.wait !== Number.POSITIVE_INFINITY) {
       if (stream.wait > 0) await clock.sleep(stream.wait, signal);
       for await (const _ of stream.read(signal, () => this.#set(true))) this.#wake();

@@ -61,9 +61,9 @@ export class Streamed<Body> {
       this.#pause(reader.retry);
     } catch (error) {
       signal.throwIfAborted();
-      const isFinal = error instanceof SyntaxError || (error instanceof NoStreamError && error.final);
-      if (isFinal) this.#dueAt = Number.POSITIVE_INFINITY;
-      else this.#pause(error instanceof NoStreamError ? error.wait : undefined);
+      const { final, wait } = error instanceof NoStreamError ? error : { final: error instanceof SyntaxError, wait: undefined };
+      if (final) this.#dueAt = Number.POSITIVE_INFINITY;
+      else this.#pause(wait);
     } finally {
       reader?.close(new Error('The stream is no longer read.'));
     }

@@ -62,8 +62,7 @@ async function* poll(call: Call, artifactId: string, since: string | undefined, 
     for (const { id } of data.slice(0, firstNew)) state.seenIds.add(id);
     state.isFirst = false;
   }
-  const isRunning = isWorking(artifact);
-  const question = isRunning ? pendingQuestion(artifact, data) : undefined;
+  const question = pendingQuestion(artifact, data);
   if (state.questionId !== undefined && state.questionId !== question?.id) {
     yield { type: 'artifact.answered', data: { tool_call_id: state.questionId } };
     state.questionId = undefined;
@@ -79,7 +78,7 @@ async function* poll(call: Call, artifactId: string, since: string | undefined, 
     yield { type: 'artifact.asking', data: { questions: question } };
     state.questionId = question.id;
   }
-  if (!isRunning) yield { type: 'artifact.finished', data: { artifact } };
+  if (!isWorking(artifact)) yield { type: 'artifact.finished', data: { artifact } };
 }
 
 /** Whether a generation is in progress or about to start. */
@@ -93,9 +92,9 @@ interface MessageBody {
 
 /** The pending questions of a generation as a human request whose ID is the `toolCallId`; undefined when there are none. */
 export function pendingQuestion(artifact: Artifact, messages: readonly ArtifactMessage[]): HumanRequest | undefined {
-  if (!isWorking(artifact)) return undefined;
   const lastMessage = messages.at(-1);
-  const { type, toolCallId, questions } = (lastMessage?.message ?? {}) as MessageBody;
-  if (lastMessage === undefined || type !== 'question' || typeof toolCallId !== 'string' || !Array.isArray(questions)) return undefined;
+  if (!isWorking(artifact) || lastMessage === undefined) return undefined;
+  const { type, toolCallId, questions } = (lastMessage.message ?? {}) as MessageBody;
+  if (type !== 'question' || typeof toolCallId !== 'string' || !Array.isArray(questions)) return undefined;
   return { id: toolCallId, type: 'question', title: lastMessage.content, description: null, created_at: lastMessage.created_at, questions };
 }

@@ -81,7 +81,7 @@ async function* poll(call: Call, ids: BuilderRunIds, state: State): AsyncGenerat
     state.questionId = questions.id;
   }
   if (ownRun?.status === 'waiting_for_approve') yield { type: 'builder_run.proposed', data: { builder_run: ownRun } };
-  else if (!isRunning && isEnded(status)) yield { type: 'builder_run.finished', data: { builder_run: ownRun ?? progress } };
+  else if (isEnded(status)) yield { type: 'builder_run.finished', data: { builder_run: ownRun ?? progress } };
 }
 
 const isEnded = (status: string): boolean => status === 'completed' || status === 'failed' || status === 'cancelled';

@@ -13,7 +13,7 @@ import { Streamed } from './streamed.ts';
 /** The largest `limit` of listRunMessages. */
 const pageSize = 50;
 /** Statuses in which a run sends no messages until its status changes. */
-const quietStatuses: ReadonlySet<string> = new Set(['not_started', 'pending', 'waiting']);
+const quietStatuses: ReadonlySet<string | null> = new Set(['not_started', 'pending', 'waiting']);
 /** Polls of a silent run after which its messages are read nevertheless. */
 const maxSilentPolls = 10;
 /** While messages arrive, the run itself is read at least this often, in milliseconds. */
@@ -65,7 +65,7 @@ class RunPoller {
 
   async *poll(call: Call, isQuick: boolean): AsyncGenerator<RunEventBody, void, undefined> {
     const state = this.#state;
-    const isSilent = quietStatuses.has(state.status ?? '');
+    const isSilent = quietStatuses.has(state.status);
     if (!state.isNew && !isSilent && this.#isTurnOfMessages(isQuick)) {
       this.#hasNewMessages = yield* this.#messages(call);
       return;

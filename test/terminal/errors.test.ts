@@ -103,6 +103,10 @@ describe('JSON', () => {
 
   test('covers unknown errors and rate limits', () => {
     expect(JSON.parse(renderError(new TypeError('x'), { json: true }))).toEqual({ error: { code: 'unexpected', message: 'x', exit: 1 } });
+    const unreadable = Object.assign(new Error('No such file.'), { code: 'ENOENT', hint: 'x', details: { status: 404 } });
+    expect(JSON.parse(renderError(unreadable, { json: true }))).toEqual({
+      error: { code: 'unexpected', message: 'No such file.', exit: 1 },
+    });
     const limited = new AopsError('Slow down.', { code: 'rate_limited', exit: 7, details: { status: 429, retry_after_seconds: 90 } });
     expect(JSON.parse(renderError(limited, { json: true })).error).toMatchObject({ status: 429, retry_after_seconds: 90 });
   });

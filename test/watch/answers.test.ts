@@ -74,6 +74,12 @@ describe('an answer to a question', () => {
     expect(fittingAnswer(single, 'Bonn, Germany')).toBe('Bonn, Germany');
   });
 
+  it('is found even if a label is empty', () => {
+    const odd: HumanQuestion = { question: 'Where?', multi_select: true, options: [{ label: '' }, { label: 'Paris' }] };
+    expect(fittingAnswer(odd, 'paris')).toBe('Paris');
+    expect(() => fittingAnswer(odd, 'London')).toThrow('"London" is not an option');
+  });
+
   it('finds labels with commas among others in one text', () => {
     expect(fittingAnswer(withCommas, 'Paris, Bonn, Germany')).toBe('Paris, Bonn, Germany');
     expect(fittingAnswer(withCommas, 'Bonn, Paris')).toBe('Bonn, Paris');
@@ -183,6 +189,7 @@ describe('an answers file', () => {
     ['approvals: {Pay: [true]}', /^a\.yaml: approvals: "Pay" must be true or false/],
     ['answers: {Why: {a: b}}', /^a\.yaml: answers: "Why" must be a text or a list of texts\./],
     ['answers: {Why: []}', /^a\.yaml: answers: "Why" must be a text/],
+    ['answers: {Why: [a, [b]]}', /^a\.yaml: answers: "Why" must be a text/],
     ['answers: {Why: [[a]]}', /^a\.yaml: answers: "Why" must be a text/],
     ['answers: {Why: null}', /^a\.yaml: answers: "Why" must be a text/],
     ['answers: {a: b, a: c}', /^a\.yaml is not valid YAML: .*unique/],
@@ -224,6 +231,10 @@ describe('the answer from a file', () => {
     expect(answerFromFile(file, asking(free, { question: 'When?' }))).toBeUndefined();
   });
 
+  it('is empty for a request without questions', () => {
+    expect(answerFromFile(file, { ...approval('q'), type: 'question' })).toEqual({ answers: {} });
+  });
+
   it('is an error if it is not an option', () => {
     expect(() => answerFromFile({ approvals: {}, answers: { '*': 'Green' } }, asking(colour))).toThrow(
       '"Green" is not an option of "Which colour?".',
@@ -261,6 +272,7 @@ describe('the answer from a file', () => {
     ['a*b*b', 'abb', true],
     ['a*bc*cd', 'abcd', false],
     ['a', 'ab', false],
+    ['a', 'a undefined', false],
     ['A', 'a', false],
   ])('matches with asterisks in several places: %s and %s', (pattern, title, isMatch) => {
     const answer = answerFromFile({ approvals: { [pattern]: true }, answers: {} }, approval('q', title));

@@ -15,7 +15,7 @@ class TwoTimes implements Clock {
   sleep = () => Promise.reject(new Error('Nothing waits here.'));
 }
 
-const away = new UnavailableError('The service cannot be reached.', {});
+const away = new UnavailableError('The service cannot be reached.', { method: 'GET' }, undefined, 'Check the network.');
 
 describe('an outage of the service', () => {
   it('is still short when the system clock is set forward', () => {
@@ -74,7 +74,8 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(new TwoTimes());
     outages.answered();
     expect([503, 501].map((status) => outages.tolerates(answered(status)))).toEqual([true, false]);
-    expect([answered(404), answered(401), new Error('broken'), 'broken'].map(tolerates)).toEqual([false, false, false, false]);
+    const broken = Object.assign(new Error('broken'), { exit: away.exit });
+    expect([answered(404), answered(401), broken, 'broken', null].map(tolerates)).toEqual([false, false, false, false, false]);
   });
 
   it('includes an untrusted certificate only after the service has answered', () => {
@@ -117,20 +118,21 @@ describe('the error that ends watching', () => {
   /** The message of the error after an outage that was reported as these options say, and what was printed before. */
   function ended(format: 'table' | 'json', quiet: boolean) {
     const clock = new TwoTimes();
+    clock.passed = 5_000;
     const { terminal, stderr } = fakeTerminal({ tty: true, quiet });
     const outages = new OutageTracker(clock, outageNotes({ terminal, clock, format }));
     outages.tolerates(away);
     outages.tolerates(away);
     clock.passed += maxOutageMilliseconds + 1_000;
     expect(outages.tolerates(away)).toBe(false);
-    return { error: outages.ending(away) as UnavailableError, printed: stderr(), outages };
+    return { error: outages.ending(away) as UnavailableError, printed: stderr(), outages, clock };
   }
 
   it('does not repeat the reason that is on the screen', () => {
     const { error, printed } = ended('table', false);
     expect(printed).toContain('The service cannot be reached.\n');
     expect(error.message).toBe('The service has not answered for 1m 1s.');
-    expect(error).toMatchObject({ code: away.code, exit: away.exit, hint: away.hint, cause: away });
+    expect(error).toMatchObject({ code: away.code, exit: away.exit, hint: away.hint, details: away.details, cause: away });
   });
 
   it('contains the reason if it was not shown, or only to a program', () => {
@@ -145,10 +147,15 @@ describe('the error that ends watching', () => {
   });
 
   it('is unchanged if it has another reason, or the outage is over', () => {
-    const { outages } = ended('table', false);
-    const other = new UnavailableError('The certificate has expired.', {});
-    expect(outages.ending(other)).toBe(other);
+    const { outages, clock } = ended('table', false);
+    for (const other of [new UnavailableError('The certificate has expired.', {}), new Error(away.message), away.message, null])
+      expect(outages.ending(other)).toBe(other);
     outages.answered();
+    expect(outages.ending(away)).toBe(away);
+    // The reason for the next outage is the same, but it has not been shown again.
+    expect(outages.tolerates(away)).toBe(true);
+    clock.passed += maxOutageMilliseconds + 1;
+    expect(outages.tolerates(away)).toBe(false);
     expect(outages.ending(away)).toBe(away);
   });
 });

@@ -81,6 +81,8 @@ describe('a pause', () => {
     const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
     expect(await pause(true, allowance(500))).toBe(340);
     expect(await pause(true, allowance(499))).toBe(680);
+    expect(await pause(true, allowance(250))).toBe(680);
+    expect(await pause(true, allowance(249))).toBe(1_360);
     expect(await pause(true, allowance(0))).toBe(42_000);
   });
 });

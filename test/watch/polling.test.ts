@@ -2,9 +2,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Client } from '../../src/client/client.ts';
 import { UnavailableError } from '../../src/client/errors.ts';
+import { NoStreamError } from '../../src/client/event-streams.ts';
 import { maxOutageMilliseconds, type Outage } from '../../src/watch/outage-tracker.ts';
 import { Pace } from '../../src/watch/pace.ts';
 import { callAtPace, pollEvents, retryThroughOutages } from '../../src/watch/polling.ts';
+import { Streamed } from '../../src/watch/streamed.ts';
 import { failureOf } from '../client/harness.ts';
 
 const never = new AbortController().signal;
@@ -95,6 +97,56 @@ describe('polling', () => {
     expect(outages).toEqual([expect.objectContaining({ reason: 'The service cannot be reached.' }), undefined]);
     // The pause after the news is the shortest.
     expect(clock.pauses).toEqual([476, 666, 340]);
+  });
+
+  it('does not regard a wait for the rate limit as an answer or as news', async () => {
+    const clock = sleepingClock();
+    const outages: (Outage | undefined)[] = [];
+    let hold: (milliseconds: number) => void = () => undefined;
+    const onWaiting = (listener: typeof hold) => {
+      hold = listener;
+      return () => undefined;
+    };
+    let count = 0;
+    async function* poll(): AsyncGenerator<Body, void, undefined> {
+      count += 1;
+      if (count === 4) return yield { type: 'end' };
+      hold(1_000);
+      throw away();
+    }
+    const types: string[] = [];
+    for await (const { type } of pollEvents<Body>(
+      { onWaiting, call: async () => ({}) } as unknown as Client,
+      { clock, signal: never, onOutage: (outage) => outages.push(outage) },
+      poll,
+    )) {
+      types.push(type);
+      if (type === 'end') break;
+    }
+    expect(types).toEqual([...Array.from({ length: 3 }, () => 'rate_limit.waiting'), 'end']);
+    expect(outages).toEqual([expect.objectContaining({ reason: 'The service cannot be reached.' }), undefined]);
+    expect(clock.pauses).toEqual([476, 666, 933]);
+  });
+
+  it('tries the stream again as soon as the service answers a poll', async () => {
+    const clock = sleepingClock();
+    const attempts: number[] = [];
+    const open = async (): Promise<never> => {
+      attempts.push(Math.round(clock.passed));
+      throw new NoStreamError('busy', { wait: 60_000 });
+    };
+    const stream = new Streamed<Body>({ clock, open, bodies: () => [], random: () => 0 });
+    let count = 0;
+    async function* poll(): AsyncGenerator<Body, void, undefined> {
+      count += 1;
+      if (count === 1) throw away();
+      if (count === 4) yield { type: 'end' };
+    }
+    const client = { onWaiting: () => () => undefined, call: async () => ({}) } as unknown as Client;
+    for await (const { type } of pollEvents<Body>(client, { clock, signal: never }, poll, stream)) if (type === 'end') break;
+    // The first poll fails and the second one succeeds.
+    expect(clock.pauses).toEqual([476, 666, 933]);
+    expect(attempts).toEqual([0, 476 + 666]);
   });
 
   it('ends after an outage of a minute, measured from its first failure', async () => {

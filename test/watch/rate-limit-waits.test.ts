@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { rateLimitWaiting, withWaits } from '../../src/watch/rate-limit-waits.ts';
 import { failureOf } from '../client/harness.ts';
+import { afterTest } from '../support/temporary.ts';
 
 const clock = { now: () => Date.parse('2026-07-18T09:00:00.000Z'), sleep: async () => undefined };
 
@@ -97,6 +98,10 @@ it('closes its source when nobody reads on', async () => {
 });
 
 it('does not wait for its source when nobody reads on, nor report its later failure', async () => {
+  const unhandled: unknown[] = [];
+  const onUnhandled = (error: unknown): void => void unhandled.push(error);
+  process.on('unhandledRejection', onUnhandled);
+  afterTest(() => void process.removeListener('unhandledRejection', onUnhandled));
   const { events, fail, wait, state } = controlled();
   const first = events.next();
   wait(1_000);
@@ -106,4 +111,5 @@ it('does not wait for its source when nobody reads on, nor report its later fail
   fail(new Error('too late'));
   await new Promise((resolve) => setImmediate(resolve));
   expect(state().isClosed).toBe(true);
+  expect(unhandled).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.ts';
 import type { Client } from '../../src/client/client.ts';
+import { UnavailableError } from '../../src/client/errors.ts';
 import type { EventReader } from '../../src/client/event-reader.ts';
 import type { StreamEvent } from '../../src/client/event-stream.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
@@ -98,6 +99,10 @@ describe('a stream', () => {
     expect(await waitAfter(new NoStreamError('busy', { wait: 5_000 }))).toBe(5_000);
     expect(await waitAfter(new NoStreamError('busy'))).toBe(1_000);
     expect(await waitAfter({}, 1)).toBe(1_500);
+    // What other errors contain has another meaning.
+    expect(await waitAfter(Object.assign(new UnavailableError('The certificate is not trusted.', {}), { final: true, wait: 9_000 }))).toBe(
+      1_000,
+    );
   });
 
   it('is not tried again if the service has none, or sends something else', async () => {

@@ -85,4 +85,4 @@ export class RequestAnswerer {
 
 /** Ends the stream when the person leaves a request pending: the same error as without prompts, but marked as the person's choice. */
 const leftPendingError = ({ title }: HumanRequest, { code, exit, hint, details }: AopsError): AopsError =>
-  new AopsError(`Left pending: ${title}`, { code, exit, details, chosen: true, ...(hint === undefined ? {} : { hint }) });
+  new AopsError(`Left pending: ${title}`, { code, exit, hint, details, chosen: true });
