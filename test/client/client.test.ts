@@ -71,12 +71,12 @@ describe('a change on a connection that the service has closed', () => {
     await one.client.call('startRun', start);
     expect(one.clock.waits).toEqual([250]);
     const server = await scripted(created, { after: 'request', bytes: () => closing('{').slice(0, 20), ending: 'close' }, created);
-    const other = newClient(server.url);
-    await other.client.call('startRun', start);
+    const otherHarness = newClient(server.url);
+    await otherHarness.client.call('startRun', start);
     await connectionIsFree();
-    await other.client.call('startRun', start);
+    await otherHarness.client.call('startRun', start);
     expect(server.requests.map(({ connection }) => connection)).toEqual([1, 1, 2]);
-    expect(other.clock.waits).toEqual([250]);
+    expect(otherHarness.clock.waits).toEqual([250]);
   });
 
   it('is retried with a wait if the service has closed the next connection, too', async () => {

@@ -31,8 +31,8 @@ describe('the keys of a command', () => {
   });
 
   it('differ between commands whose long keys start in the same way', () => {
-    const long = 'k'.repeat(254);
-    const [one, other] = [keysOf(`${long}a`), keysOf(`${long}b`)];
+    const longText = 'k'.repeat(254);
+    const [one, other] = [keysOf(`${longText}a`), keysOf(`${longText}b`)];
     expect(new Set([...one, ...other]).size).toBe(2 * targets.length);
     for (const key of one) expect(checkedIdempotencyKey(key)).toBe(key);
     expect(one[1]).toMatch(/^k{200}\.[0-9a-f]{24}$/);

@@ -9,14 +9,14 @@ const fine = json(200, { run: { id: 'r1' } });
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is an error that names the origin, and the request goes nowhere else', async (status) => {
-    const other = await scripted(fine);
-    const server = await scripted(answer(status, '', { location: `${other.url}/v2/runs/r1?secret=1` }));
+    const otherServer = await scripted(fine);
+    const server = await scripted(answer(status, '', { location: `${otherServer.url}/v2/runs/r1?secret=1` }));
     const { client } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
     expect(error).toMatchObject({ code: 'redirected', exit: 1, details: { status } });
-    expect(error.message).toContain(other.url);
+    expect(error.message).toContain(otherServer.url);
     expect(error.message).not.toContain('secret');
-    expect([server.requests.length, other.connections]).toEqual([1, 0]);
+    expect([server.requests.length, otherServer.connections]).toEqual([1, 0]);
   });
 });
 

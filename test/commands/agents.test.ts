@@ -13,9 +13,9 @@ beforeAll(async () => {
 
 describe('agents create', () => {
   it('creates an agent that can be run', async () => {
-    const created = await service.cli(['agents', 'create', 'greeter', '--procedure', 'procedure.yaml', '--json']);
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    const agent = created.json<{ id: string; name: string; team_id: string }>();
+    const createResult = await service.cli(['agents', 'create', 'greeter', '--procedure', 'procedure.yaml', '--json']);
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    const agent = createResult.json<{ id: string; name: string; team_id: string }>();
     expect(agent).toMatchObject({ name: 'greeter', team_id: service.service.teamId });
     const run = await service.start(agent.id, 'World');
     await service.until(run, 'completed');
@@ -47,55 +47,59 @@ describe('agents create', () => {
   });
 
   it('shows the agent to a person', async () => {
-    const created = await service.cli(['agents', 'create', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], {
+    const createResult = await service.cli(['agents', 'create', 'shown', '--procedure', 'procedure.yaml', '--color', 'never'], {
       tty: true,
     });
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    expect(created.stdout).toMatch(/Name: +shown/);
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    expect(createResult.stdout).toMatch(/Name: +shown/);
   });
 
   it('says that an agent without a procedure cannot run, and how to add one', async () => {
-    const created = await service.cli(['agents', 'create', 'bare one']);
-    expect(created.code).toBe(0);
-    expect(created.stderr).toBe(
+    const createResult = await service.cli(['agents', 'create', 'bare one']);
+    expect(createResult.code).toBe(0);
+    expect(createResult.stderr).toBe(
       "The agent cannot run yet, because it has no procedure. Add one with: aops agents update 'bare one' --procedure FILE\n",
     );
-    const started = await service.cli(['runs', 'start', '--agent', 'bare one']);
-    expect(started).toMatchObject({ code: 6, stdout: '', stderr: expect.stringContaining('`aops agents update AGENT --procedure FILE`') });
+    const startResult = await service.cli(['runs', 'start', '--agent', 'bare one']);
+    expect(startResult).toMatchObject({
+      code: 6,
+      stdout: '',
+      stderr: expect.stringContaining('`aops agents update AGENT --procedure FILE`'),
+    });
     const promoted = await service.cli(['revisions', 'promote', 'bare one@latest']);
     expect(promoted).toMatchObject({ code: 3, stderr: expect.stringMatching(/`aops agents update \S+ --procedure FILE`/) });
     await service.file('later.yaml', procedure);
     expect((await service.cli(['agents', 'update', 'bare one', '--procedure', 'later.yaml'])).code).toBe(0);
     expect((await service.cli(['runs', 'start', '--agent', 'bare one', '--message', 'x'])).code).toBe(0);
-    const copied = await service.cli(['agents', 'create', 'a copy', '--from', 'bare one@live']);
-    expect(copied).toMatchObject({ code: 0, stderr: '' });
+    const copyResult = await service.cli(['agents', 'create', 'a copy', '--from', 'bare one@live']);
+    expect(copyResult).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('suggests what to do if the name is taken', async () => {
     await service.file('taken.yaml', procedure);
     const argv = ['agents', 'create', 'taken', '--procedure', 'taken.yaml'];
     await service.cli(argv);
-    const refused = await service.cli(argv);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain('hint: Choose another name, or give the existing agent a new procedure with `aops agents update NAME');
+    const refusal = await service.cli(argv);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain('hint: Choose another name, or give the existing agent a new procedure with `aops agents update NAME');
   });
 
   it('reads the procedure from standard input', async () => {
-    const created = await service.cli(['agents', 'create', 'piped', '--procedure', '-'], { stdin: procedure });
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    expect(created.stdout).toContain('Name\tpiped\n');
+    const createResult = await service.cli(['agents', 'create', 'piped', '--procedure', '-'], { stdin: procedure });
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    expect(createResult.stdout).toContain('Name\tpiped\n');
   });
 
   it('reports the file and line of each mistake and creates nothing', async () => {
     await service.file('wrong.yaml', 'version: 1\nsteps:\n  - say: fine\n  - aks: { id: who }\n  - write: { path: a.txt }\n');
     const agents = await service.countAgents();
     const argv = ['agents', 'create', 'wrong', '--procedure', 'wrong.yaml'];
-    const refused = await service.cli(argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('error: The procedure has 2 errors:');
-    expect(refused.stderr).toMatch(/wrong\.yaml:4:5: unknown step `aks`; did you mean `ask`\?/);
-    expect(refused.stderr).toMatch(/wrong\.yaml:5:\d+: `write` needs `content` or `json`/);
-    expect(refused.stderr).toContain('hint: Nothing was changed.');
+    const refusal = await service.cli(argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('error: The procedure has 2 errors:');
+    expect(refusal.stderr).toMatch(/wrong\.yaml:4:5: unknown step `aks`; did you mean `ask`\?/);
+    expect(refusal.stderr).toMatch(/wrong\.yaml:5:\d+: `write` needs `content` or `json`/);
+    expect(refusal.stderr).toContain('hint: Nothing was changed.');
 
     const json = await service.cli([...argv, '--json']);
     expect(json).toMatchObject({ code: 2, stdout: '' });
@@ -113,9 +117,9 @@ describe('agents create', () => {
   ])('rejects %s', async (_, content, where) => {
     await service.file('bad.yaml', content);
     const agents = await service.countAgents();
-    const refused = await service.cli(['agents', 'create', 'bad', '--procedure', 'bad.yaml']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(where);
+    const refusal = await service.cli(['agents', 'create', 'bad', '--procedure', 'bad.yaml']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toMatch(where);
     expect(await service.countAgents()).toBe(agents);
   });
 
@@ -126,24 +130,24 @@ describe('agents create', () => {
       stdout: '',
       stderr: 'error: The agent needs a name.\nhint: Use `aops agents create NAME`.\n',
     });
-    const missing = await service.cli(['agents', 'create', 'x', '--procedure', 'nowhere.yaml']);
-    expect(missing).toMatchObject({ code: 2, stdout: '', stderr: 'error: nowhere.yaml cannot be read: there is no such file.\n' });
+    const refusal = await service.cli(['agents', 'create', 'x', '--procedure', 'nowhere.yaml']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: 'error: nowhere.yaml cannot be read: there is no such file.\n' });
     const folder = await service.cli(['agents', 'create', 'x', '--procedure', '.']);
     expect(folder).toMatchObject({ code: 2, stdout: '', stderr: 'error: . cannot be read: it is a directory.\n' });
   });
 
   it('rejects a second agent with the same name', async () => {
     await service.agent('- say: hi', 'twin');
-    const again = await service.cli(['agents', 'create', 'twin', '--procedure', 'procedure.yaml']);
-    expect(again).toMatchObject({ code: 6, stdout: '' });
-    expect(again.stderr).toContain('twin');
+    const repeatResult = await service.cli(['agents', 'create', 'twin', '--procedure', 'procedure.yaml']);
+    expect(repeatResult).toMatchObject({ code: 6, stdout: '' });
+    expect(repeatResult.stderr).toContain('twin');
   });
 
   it('rejects an unknown runtime', async () => {
     const agents = await service.countAgents();
-    const refused = await service.cli(['agents', 'create', 'odd', '--procedure', 'procedure.yaml', '--runtime', 'abacus']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('abacus');
+    const refusal = await service.cli(['agents', 'create', 'odd', '--procedure', 'procedure.yaml', '--runtime', 'abacus']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('abacus');
     expect(await service.countAgents()).toBe(agents);
   });
 });
@@ -152,28 +156,28 @@ describe('agents get', () => {
   it('accepts a name or an ID', async () => {
     const id = await service.agent('- say: hi', 'by-name');
     for (const agent of [id, id.toUpperCase(), 'by-name']) {
-      const found = await service.cli(['agents', 'get', agent, '-o', 'id']);
-      expect(found).toMatchObject({ code: 0, stdout: `${id}\n`, stderr: '' });
+      const searchResult = await service.cli(['agents', 'get', agent, '-o', 'id']);
+      expect(searchResult).toMatchObject({ code: 0, stdout: `${id}\n`, stderr: '' });
     }
   });
 
   it('suggests similar names if the name does not exist', async () => {
     await service.agent('- say: hi', 'invoice-check');
-    const missing = await service.cli(['agents', 'get', 'invoice']);
-    expect(missing).toMatchObject({
+    const refusal = await service.cli(['agents', 'get', 'invoice']);
+    expect(refusal).toMatchObject({
       code: 3,
       stdout: '',
       stderr: 'error: There is no agent "invoice".\nhint: Did you mean invoice-check?\n',
     });
-    const unlike = await service.cli(['agents', 'get', 'zebra']);
-    expect(unlike).toMatchObject({ code: 3, stdout: '' });
-    expect(unlike.stderr).toContain('hint: See the agents with `aops agents list`.');
+    const mismatchResult = await service.cli(['agents', 'get', 'zebra']);
+    expect(mismatchResult).toMatchObject({ code: 3, stdout: '' });
+    expect(mismatchResult.stderr).toContain('hint: See the agents with `aops agents list`.');
   });
 
   it('reports an unknown ID', async () => {
-    const missing = await service.cli(['agents', 'get', noAgent]);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toMatch(/^error: .*agent/i);
+    const refusal = await service.cli(['agents', 'get', noAgent]);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toMatch(/^error: .*agent/i);
   });
 });
 
@@ -181,15 +185,15 @@ describe('agents list', () => {
   it('lists agents in pages', async () => {
     for (const name of ['page-a', 'page-b', 'page-c']) await service.agent('- say: hi', name);
     const total = await service.countAgents();
-    const two = await service.cli(['agents', 'list', '--limit', '2', '--json']);
-    expect(two).toMatchObject({ code: 0, stderr: '' });
-    expect(two.json()).toMatchObject({ total, limit: 2, offset: 0 });
-    expect(two.json<{ data: unknown[] }>().data).toHaveLength(2);
-    const all = await service.cli(['agents', 'list', '--all', '-o', 'id']);
-    const ids = all.stdout.trimEnd().split('\n');
+    const secondResult = await service.cli(['agents', 'list', '--limit', '2', '--json']);
+    expect(secondResult).toMatchObject({ code: 0, stderr: '' });
+    expect(secondResult.json()).toMatchObject({ total, limit: 2, offset: 0 });
+    expect(secondResult.json<{ data: unknown[] }>().data).toHaveLength(2);
+    const allResult = await service.cli(['agents', 'list', '--all', '-o', 'id']);
+    const ids = allResult.stdout.trimEnd().split('\n');
     expect(new Set(ids).size).toBe(total);
-    const rest = await service.cli(['agents', 'list', '--all', '--offset', '2', '-o', 'id']);
-    expect(rest.stdout.trimEnd().split('\n')).toEqual(ids.slice(2));
+    const remainingResult = await service.cli(['agents', 'list', '--all', '--offset', '2', '-o', 'id']);
+    expect(remainingResult.stdout.trimEnd().split('\n')).toEqual(ids.slice(2));
   });
 
   it('rejects invalid limits', async () => {
@@ -199,9 +203,9 @@ describe('agents list', () => {
       ['--offset', '-1'],
       ['--all', '--limit', '3'],
     ]) {
-      const refused = await service.cli(['agents', 'list', ...argv]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(argv[0] as string);
+      const refusal = await service.cli(['agents', 'list', ...argv]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain(argv[0] as string);
     }
   });
 });
@@ -210,9 +214,9 @@ describe('agents update', () => {
   it('renames the agent and uses a new procedure for new runs', async () => {
     const id = await service.agent('- say: before', 'changing');
     await service.file('after.yaml', 'version: 1\nsteps:\n  - say: after\n');
-    const updated = await service.cli(['agents', 'update', 'changing', '--name', 'changed', '--procedure', 'after.yaml', '--json']);
-    expect(updated).toMatchObject({ code: 0, stderr: '' });
-    expect(updated.json()).toMatchObject({ id, name: 'changed' });
+    const updateResult = await service.cli(['agents', 'update', 'changing', '--name', 'changed', '--procedure', 'after.yaml', '--json']);
+    expect(updateResult).toMatchObject({ code: 0, stderr: '' });
+    expect(updateResult.json()).toMatchObject({ id, name: 'changed' });
     const run = await service.start(id);
     await service.until(run, 'completed');
     expect((await service.messages(run)).map(({ text_content }) => text_content)).toContain('after');
@@ -229,9 +233,9 @@ describe('agents update', () => {
   it('keeps the live procedure if the new one is invalid', async () => {
     const id = await service.agent('- say: kept', 'keeper');
     await service.file('wrong.yaml', 'version: 1\nsteps:\n  - aks: {}\n');
-    const refused = await service.cli(['agents', 'update', 'keeper', '--name', 'renamed', '--procedure', 'wrong.yaml']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('wrong.yaml:3:');
+    const refusal = await service.cli(['agents', 'update', 'keeper', '--name', 'renamed', '--procedure', 'wrong.yaml']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('wrong.yaml:3:');
     expect((await service.cli(['agents', 'get', 'keeper', '-o', 'id'])).stdout).toBe(`${id}\n`);
     const run = await service.start(id);
     await service.until(run, 'completed');
@@ -264,8 +268,8 @@ describe('agents update', () => {
     const id = await service.agent('- say: kept', 'first-of-two');
     await service.agent('- say: hi', 'second-of-two');
     await service.file('after.yaml', 'version: 1\nsteps:\n  - say: after\n');
-    const refused = await service.cli(['agents', 'update', 'first-of-two', '--name', 'second-of-two', '--procedure', 'after.yaml']);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    const refusal = await service.cli(['agents', 'update', 'first-of-two', '--name', 'second-of-two', '--procedure', 'after.yaml']);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
     const live = await service.cli(['agents', 'get', id, '--jq', '.live_revision.revision_number']);
     expect(live.stdout).toBe('1\n');
   });
@@ -275,14 +279,14 @@ describe('agents update', () => {
     ['agents', 'update', 'whichever', '--name', 'x'],
     ['revisions', 'create', 'whichever'],
   ])('take no runtime without a procedure: %s %s', async (...argv) => {
-    const refused = await service.cli([...argv, '--runtime', 'script']);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--runtime can only be used with --procedure.') });
+    const refusal = await service.cli([...argv, '--runtime', 'script']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--runtime can only be used with --procedure.') });
   });
 
   it('requires a change', async () => {
-    const refused = await service.cli(['agents', 'update', 'whichever']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('error: There is nothing to change.');
+    const refusal = await service.cli(['agents', 'update', 'whichever']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('error: There is nothing to change.');
   });
 });
 
@@ -290,13 +294,13 @@ describe('agents delete', () => {
   it('requires --yes without a terminal', async () => {
     await service.agent('- say: hi', 'doomed');
     const agents = await service.countAgents();
-    const refused = await service.cli(['agents', 'delete', 'doomed']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('Delete the agent "doomed"');
-    expect(refused.stderr).toContain('--yes');
+    const refusal = await service.cli(['agents', 'delete', 'doomed']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('Delete the agent "doomed"');
+    expect(refusal.stderr).toContain('--yes');
     expect(await service.countAgents()).toBe(agents);
-    const deleted = await service.cli(['agents', 'delete', 'doomed', '--yes']);
-    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted doomed.\n', stderr: '' });
+    const deleteResult = await service.cli(['agents', 'delete', 'doomed', '--yes']);
+    expect(deleteResult).toMatchObject({ code: 0, stdout: 'Deleted doomed.\n', stderr: '' });
     expect(await service.countAgents()).toBe(agents - 1);
     expect((await service.cli(['agents', 'delete', 'doomed', '--yes'])).code).toBe(3);
   });

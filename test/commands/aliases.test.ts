@@ -125,17 +125,17 @@ describe('a command called by an alias', () => {
   it('sends a message, and nothing without one', async () => {
     const run = await service.run('- say: hi');
     await service.cli(['runs', 'wait', run]);
-    const missing = await service.cli(['runs', 'message', run]);
-    expect(missing).toMatchObject({ code: 2, stdout: '' });
-    expect(missing.stderr).toContain('aops runs send --help');
+    const refusal = await service.cli(['runs', 'message', run]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('aops runs send --help');
     expect(await service.cli(['runs', 'message', run, 'thanks'])).toMatchObject({ code: 0 });
     expect((await service.cli(['runs', 'messages', run])).stdout).toContain('thanks');
   });
 
   it('watches with --follow', async () => {
     await service.agent('- say: hello there', 'greeter');
-    const watched = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'x', '--follow']);
-    expect(watched.code).toBe(0);
-    expect(watched.stdout).toContain('hello there');
+    const watchResult = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'x', '--follow']);
+    expect(watchResult.code).toBe(0);
+    expect(watchResult.stdout).toContain('hello there');
   });
 });

@@ -159,24 +159,24 @@ describe('aops api', () => {
         return json(200, { data, total: rows.length, has_more: end > 2 });
       }),
     );
-    const read = await service.cli(['api', 'artifacts/x/messages', '--paginate'], { env: { AOPS_BASE_URL: server.url } });
-    expect(read).toMatchObject({ code: 0, stderr: '' });
-    expect(read.json()).toEqual({ data: rows, total: 5 });
+    const readResult = await service.cli(['api', 'artifacts/x/messages', '--paginate'], { env: { AOPS_BASE_URL: server.url } });
+    expect(readResult).toMatchObject({ code: 0, stderr: '' });
+    expect(readResult.json()).toEqual({ data: rows, total: 5 });
     expect(server.requests).toHaveLength(3);
   });
 
   it('never takes a repeated page for the next one', async () => {
     const server = (await scripted()).always(json(200, { data: [{ id: 'a' }], total: 4 }));
-    const read = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
-    expect(read).toMatchObject({ code: 1, stdout: '' });
-    expect(JSON.parse(read.stderr)).toMatchObject({ error: { code: 'pages_repeated' } });
+    const readResult = await service.cli(['api', 'things', '--paginate', '--json'], { env: { AOPS_BASE_URL: server.url } });
+    expect(readResult).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(readResult.stderr)).toMatchObject({ error: { code: 'pages_repeated' } });
   });
 
   it('prints the request as an equivalent curl command', async () => {
-    const read = await api('listRuns', '-f', 'status=waiting', '--curl');
+    const readResult = await api('listRuns', '-f', 'status=waiting', '--curl');
     const { url, teamId, token } = service.service;
-    expect(read.code).toBe(0);
-    expect(read.stdout).toBe(`curl '${url}/v2/teams/${teamId}/runs?status=waiting' \\\n  -H "Authorization: Bearer $AOPS_API_KEY"\n`);
+    expect(readResult.code).toBe(0);
+    expect(readResult.stdout).toBe(`curl '${url}/v2/teams/${teamId}/runs?status=waiting' \\\n  -H "Authorization: Bearer $AOPS_API_KEY"\n`);
     const before = await service.countAgents();
     const change = await api('POST', 'teams/{team}/agents', '-f', "name=it's", '--idempotency-key', 'k1', '--curl');
     expect(await service.countAgents()).toBe(before);
@@ -186,8 +186,8 @@ describe('aops api', () => {
     });
     expect(JSON.parse(ran.stdout)).toMatchObject({ agent: { name: "it's" } });
     expect(await service.countAgents()).toBe(before + 1);
-    const unset = await service.cli(['api', 'getTeam', '--curl'], { env: { AOPS_API_KEY: '' } });
-    expect(unset.stderr).toContain('export AOPS_API_KEY=$(aops auth token)');
+    const unsetResult = await service.cli(['api', 'getTeam', '--curl'], { env: { AOPS_API_KEY: '' } });
+    expect(unsetResult.stderr).toContain('export AOPS_API_KEY=$(aops auth token)');
   });
 
   it('filters with --jq, and shows headers with --include', async () => {
@@ -240,8 +240,8 @@ describe('aops api', () => {
   it('reports the errors of the service', async () => {
     const failure = await api('/v2/agents/00000000-0000-4000-8000-000000000006');
     expect(failure).toMatchObject({ code: 3, stdout: '' });
-    const unknown = await api('/v2/nothing-here');
-    expect(unknown).toMatchObject({ code: 3, stdout: '' });
+    const refusal = await api('/v2/nothing-here');
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
     const badRequest = await api('POST', 'teams/{team}/runs', '-f', 'agent_id=5', '--json');
     expect(badRequest).toMatchObject({ code: 2, stdout: '' });
     expect(JSON.parse(badRequest.stderr)).toMatchObject({ error: { status: 400, exit: 2 } });

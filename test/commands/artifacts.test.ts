@@ -63,8 +63,8 @@ describe('artifacts', () => {
   it('are changed from the current or an earlier revision, and restored', async () => {
     const id = await made('runs by status');
     expect((await artifacts('send', id, 'add usage', '--watch')).code).toBe(0);
-    const started = await artifacts('send', id, 'agents', '--json');
-    expect(started.json<ArtifactMessage & Record<string, unknown>>()).toMatchObject({ role: 'user', content: 'agents' });
+    const startResult = await artifacts('send', id, 'agents', '--json');
+    expect(startResult.json<ArtifactMessage & Record<string, unknown>>()).toMatchObject({ role: 'user', content: 'agents' });
     await eventually('the third page', async () => (await artifacts('revisions', id, '--json')).json<{ total: number }>().total === 3);
     expect((await artifacts('send', id, 'as a table', '--from', '1', '--watch')).code).toBe(0);
     const rows = (await artifacts('revisions', id)).stdout.split('\n');
@@ -77,8 +77,8 @@ describe('artifacts', () => {
     ]);
     expect((await artifacts('restore', id, 'v2')).stdout).toBe('The current version is now 5.\n');
     expect((await artifacts('revisions', id)).stdout).toMatch(/^5\tcurrent\trestores 2\t/);
-    const missing = await artifacts('restore', id, '9', '--json');
-    expect([missing.code, errorOf(missing).code]).toEqual([3, 'revision_not_found']);
+    const refusal = await artifacts('restore', id, '9', '--json');
+    expect([refusal.code, errorOf(refusal).code]).toEqual([3, 'revision_not_found']);
   });
 
   it('are renamed, refreshed, published, copied and deleted', async () => {
@@ -129,9 +129,9 @@ describe('artifacts', () => {
     const several = await artifacts('delete', 'Twice', '--yes');
     expect(several.code).toBe(2);
     for (const copy of copies) expect(several.stderr).toContain(copy);
-    const none = await artifacts('get', '00000000-0000-4000-8000-000000000000', '--json');
-    expect([none.code, errorOf(none).code]).toEqual([3, 'artifact_not_found']);
-    expect(errorOf(none).hint).toBe('See the artifacts with `aops artifacts list`.');
+    const emptyResult = await artifacts('get', '00000000-0000-4000-8000-000000000000', '--json');
+    expect([emptyResult.code, errorOf(emptyResult).code]).toEqual([3, 'artifact_not_found']);
+    expect(errorOf(emptyResult).hint).toBe('See the artifacts with `aops artifacts list`.');
   });
 
   it('attach and detach connections', async () => {
@@ -152,10 +152,10 @@ describe('a generation that', () => {
     const { code, hint } = errorOf(result);
     expect(code).toBe('artifact_waiting_for_answer');
     const [, id] = /artifacts respond (\S+) /.exec(hint as string) ?? [];
-    const answered = await artifacts('respond', id as string, '--answer', 'SOURCE', '--watch', '--json');
-    expect(answered.json()).toMatchObject({ status: 'completed', title: 'Runs by source' });
-    const again = await artifacts('respond', id as string, '--answer', 'source', '--json');
-    expect([again.code, errorOf(again).code]).toEqual([6, 'question_not_pending']);
+    const answerResult = await artifacts('respond', id as string, '--answer', 'SOURCE', '--watch', '--json');
+    expect(answerResult.json()).toMatchObject({ status: 'completed', title: 'Runs by source' });
+    const repeatResult = await artifacts('respond', id as string, '--answer', 'source', '--json');
+    expect([repeatResult.code, errorOf(repeatResult).code]).toEqual([6, 'question_not_pending']);
   });
 
   it('asks a question shows it until it is answered', async () => {
@@ -176,9 +176,9 @@ describe('a generation that', () => {
 
   it('receives an invalid answer lists the options', async () => {
     const id = await asking();
-    const wrong = await artifacts('respond', id, '--answer', 'colour');
-    expect(wrong).toMatchObject({ code: 2 });
-    expect(wrong.stderr).toContain('The options are: status | agent');
+    const refusal = await artifacts('respond', id, '--answer', 'colour');
+    expect(refusal).toMatchObject({ code: 2 });
+    expect(refusal.stderr).toContain('The options are: status | agent');
   });
 
   it('is stopped ends with exit 11 for whoever watches it', async () => {
@@ -190,16 +190,16 @@ describe('a generation that', () => {
     const waits = new Promise<void>((resolve) => {
       started = resolve;
     });
-    const busy = service.cli(['artifacts', 'send', other, 'usage', '--json']);
-    expect((await busy).code).toBe(6);
+    const pendingResult = service.cli(['artifacts', 'send', other, 'usage', '--json']);
+    expect((await pendingResult).code).toBe(6);
     const stopped = (await artifacts('stop', other, '--json')).json<Artifact & Record<string, unknown>>();
     expect(stopped.status).toBe('interrupted');
-    const watching = service.cli(['artifacts', 'send', other, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
+    const watchResult = service.cli(['artifacts', 'send', other, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
       onOutput: (stdout) => stdout.includes('artifact.asking') && started(),
     });
     await waits;
     await artifacts('stop', other);
-    const result = await watching;
+    const result = await watchResult;
     expect(result.code).toBe(11);
     expect(result.lines<ArtifactEvent>().at(-1)).toMatchObject({
       type: 'artifact.finished',
@@ -209,8 +209,8 @@ describe('a generation that', () => {
 
   it('is stopped saves the part of the reply that had been displayed', async () => {
     const id = await asking();
-    const nothing = await artifacts('stop', id, '--partial-text', '');
-    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('--partial-text')]);
+    const emptyResult = await artifacts('stop', id, '--partial-text', '');
+    expect([emptyResult.code, emptyResult.stderr]).toEqual([2, expect.stringContaining('--partial-text')]);
     expect((await artifacts('stop', id, '--partial-text', '@shown.txt', '--json')).json()).toMatchObject({ status: 'interrupted' });
     const messages = (await artifacts('messages', id, '--json')).json<{ data: { role: string; content: string }[] }>().data;
     expect(messages.filter(({ content }) => content === 'Here are the ru')).toHaveLength(1);
@@ -229,14 +229,14 @@ describe('a generation that', () => {
 describe('a page', () => {
   it('is printed byte for byte or written to a file', async () => {
     const id = await made('title "A <b>"; runs');
-    const printed = await artifacts('render', id);
-    expect(printed.stdout).toMatch(/^<!doctype html>\n/);
-    expect(printed.stdout).toContain('<h1>A &lt;b&gt;</h1>');
-    expect((await service.cli(['api', 'GET', `artifacts/${id}/render`])).stdout).toBe(printed.stdout);
-    expect((await service.cli(['api', 'renderArtifact', '-f', `artifactId=${id}`])).stdout).toBe(printed.stdout);
+    const printResult = await artifacts('render', id);
+    expect(printResult.stdout).toMatch(/^<!doctype html>\n/);
+    expect(printResult.stdout).toContain('<h1>A &lt;b&gt;</h1>');
+    expect((await service.cli(['api', 'GET', `artifacts/${id}/render`])).stdout).toBe(printResult.stdout);
+    expect((await service.cli(['api', 'renderArtifact', '-f', `artifactId=${id}`])).stdout).toBe(printResult.stdout);
     await artifacts('send', id, 'remove 1; usage', '--watch');
     expect((await artifacts('render', id, '--revision', '1', '--file', 'one.html')).stderr).toContain('Wrote one.html');
-    expect(await service.read('one.html')).toBe(printed.stdout);
+    expect(await service.read('one.html')).toBe(printResult.stdout);
     expect((await artifacts('render', id, '--file', 'one.html')).code).toBe(2);
     expect((await artifacts('render', id, '--file', 'one.html', '--force')).code).toBe(0);
     expect(await service.read('one.html')).toContain('Plan usage');
@@ -284,8 +284,8 @@ describe('a page', () => {
     const bin = path.dirname(await service.file('bin/xdg-open', `#!/bin/sh\necho "$1" > ${path.join(service.folder, 'opened')}\n`));
     await chmod(path.join(bin, 'xdg-open'), 0o755);
     const env = { TMPDIR: path.join(service.folder, 'tmp'), PATH: `${bin}:/usr/bin:/bin` };
-    const piped = await service.cli(['artifacts', 'open', id], { env: { ...env, DISPLAY: ':0' } });
-    const file = piped.stdout.trim();
+    const pipedResult = await service.cli(['artifacts', 'open', id], { env: { ...env, DISPLAY: ':0' } });
+    const file = pipedResult.stdout.trim();
     const page = await readFile(file, 'utf8');
     // The policy comes before everything that the service sends.
     expect(page).toMatch(
@@ -294,8 +294,8 @@ describe('a page', () => {
     // The browser chooses the theme.
     expect(page).not.toContain('<html lang="en" data-theme');
     expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
-    const bare = await service.cli(['artifacts', 'open', id], { env, tty: true });
-    expect(bare.stdout.trim()).toMatch(/artifact\.html$/);
+    const bareResult = await service.cli(['artifacts', 'open', id], { env, tty: true });
+    expect(bareResult.stdout.trim()).toMatch(/artifact\.html$/);
     if (process.platform !== 'linux') return;
     const result = await service.cli(['artifacts', 'open', id, '--theme', 'dark'], {
       env: { ...env, DISPLAY: ':0' },
@@ -311,8 +311,8 @@ describe('a page', () => {
       ),
     );
     expect(await readFile(opened, 'utf8')).toContain('data-theme="dark"');
-    const failed = await service.cli(['artifacts', 'open', await asking()], { env });
-    expect(failed.code).toBe(3);
+    const failure = await service.cli(['artifacts', 'open', await asking()], { env });
+    expect(failure.code).toBe(3);
     expect(await readdir(path.join(service.folder, 'tmp'))).toHaveLength(3);
   });
 });

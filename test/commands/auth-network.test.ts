@@ -67,9 +67,9 @@ async function proxy(options: Partial<ProxyOptions> = {}): Promise<ConnectProxy>
 
 describe('--ca-file', () => {
   it('is suggested when the certificate authority is not trusted', async () => {
-    const refused = await status({}, '--json');
-    expect(refused).toMatchObject({ code: 8, stdout: '' });
-    expect(JSON.parse(refused.stderr).error.hint).toContain('--ca-file FILE');
+    const refusal = await status({}, '--json');
+    expect(refusal).toMatchObject({ code: 8, stdout: '' });
+    expect(JSON.parse(refusal.stderr).error.hint).toContain('--ca-file FILE');
     expect(requests).toEqual([]);
   });
 
@@ -101,9 +101,9 @@ describe('--ca-file', () => {
   ])('%s: %s', async (name, message) => {
     await writeFile(path.join(folder, 'key.pem'), await readFile(tlsFile('server-key.pem')));
     await writeFile(path.join(folder, 'cut.pem'), '-----BEGIN CERTIFICATE-----\nMIIBfake\n-----END CERTIFICATE-----\n');
-    const refused = await status({}, '--ca-file', name);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`${path.resolve(folder, name)} (--ca-file) ${message}`);
+    const refusal = await status({}, '--ca-file', name);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(`${path.resolve(folder, name)} (--ca-file) ${message}`);
   });
 });
 
@@ -125,9 +125,9 @@ describe('--client-cert', () => {
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server-key.pem')], 'cannot be used with its key'],
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server.pem')], 'does not contain a PEM private key'],
   ])('rejects %j', async (flags, message) => {
-    const refused = await status(trusted, ...flags);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await status(trusted, ...flags);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 });
 
@@ -137,10 +137,10 @@ describe('proxies of the environment', () => {
   it('are used for the service and the token endpoint, and their password is never shown', async () => {
     const tunnel = await proxy({ login: `me:${decodeURIComponent(proxyPassword)}` });
     const client = { AOPS_CLIENT_ID: 'job', AOPS_CLIENT_SECRET: clientSecret, AOPS_TOKEN_URL: 'https://id.agents.test/oauth/token' };
-    const done = await cli(['auth', 'status', '--debug'], {
+    const finalResult = await cli(['auth', 'status', '--debug'], {
       env: { ...far, ...client, HTTPS_PROXY: `me:${proxyPassword}@${tunnel.host}` },
     });
-    expect(done.code).toBe(0);
+    expect(finalResult.code).toBe(0);
     expect(tunnel.requests).toEqual(['CONNECT id.agents.test:443', 'CONNECT agents.test:443', 'CONNECT agents.test:443']);
     expect(requests.map(({ host, authorization }) => [host, authorization])).toEqual([
       ['id.agents.test', `Basic ${Buffer.from(`job:${clientSecret}`).toString('base64')}`],
@@ -151,18 +151,18 @@ describe('proxies of the environment', () => {
 
   it('that reject the password are reported', async () => {
     const tunnel = await proxy({ login: 'me:other' });
-    const refused = await status({ ...far, https_proxy: `http://me:${proxyPassword}@${tunnel.host}` }, '--json', '--debug');
-    expect(refused).toMatchObject({ code: 8, stdout: '' });
-    const { error } = JSON.parse(refused.stderr.trim().split('\n').at(-1) as string);
+    const refusal = await status({ ...far, https_proxy: `http://me:${proxyPassword}@${tunnel.host}` }, '--json', '--debug');
+    expect(refusal).toMatchObject({ code: 8, stdout: '' });
+    const { error } = JSON.parse(refusal.stderr.trim().split('\n').at(-1) as string);
     expect(error.message).toContain(`the proxy ${tunnel.host} (https_proxy) did not accept the user name and password (407)`);
     expect(requests).toEqual([]);
   });
 
   it('that are not addresses are reported before anything is sent, unless they are not needed', async () => {
     const bad = { HTTPS_PROXY: `http://me:${proxyPassword}@host:port` };
-    const refused = await status({ ...far, ...bad });
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('HTTPS_PROXY is not a usable proxy address');
+    const refusal = await status({ ...far, ...bad });
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('HTTPS_PROXY is not a usable proxy address');
     expect((await status({ ...trusted, ...bad })).code).toBe(0);
   });
 
@@ -182,24 +182,24 @@ describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
   it('is rejected with a stored credential and with one about to be stored', async () => {
     const tunnel = await proxy();
     expect(await signIn('https://agents.test', { HTTPS_PROXY: tunnel.host })).toMatchObject({ code: 0 });
-    for (const refused of [
+    for (const refusal of [
       await cli(['auth', 'status', '--json'], { env: { ...off, HTTPS_PROXY: tunnel.host } }),
       await cli(['auth', 'login', '--base-url', 'https://agents.test', '--json'], {
         stdin: apiKey,
         env: { ...off, HTTPS_PROXY: tunnel.host },
       }),
     ]) {
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'tls_verification_off', hint: expect.stringContaining('--ca-file') });
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(JSON.parse(refusal.stderr).error).toMatchObject({ code: 'tls_verification_off', hint: expect.stringContaining('--ca-file') });
     }
     expect(tunnel.requests).toHaveLength(1);
   });
 
   it('otherwise causes a prominent warning, even with --quiet', async () => {
     await signIn(`https://127.0.0.1:${port}`);
-    const stored = await cli(['auth', 'status', '--quiet'], { env: { ...trusted, ...off } });
-    expect(stored.code).toBe(0);
-    expect(stored.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off');
+    const storeResult = await cli(['auth', 'status', '--quiet'], { env: { ...trusted, ...off } });
+    expect(storeResult.code).toBe(0);
+    expect(storeResult.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off');
     const withFlags = await status({ ...trusted, ...off });
     expect(withFlags.code).toBe(0);
     expect(withFlags.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0');

@@ -75,9 +75,9 @@ describe('a token URL that the service advertises', () => {
   it('of another origin receives the secret only after it is confirmed with the flag', async () => {
     const signIn = await naming(() => tokens.url);
     const stdin = `${tokens.clientSecret}\n`;
-    const refused = await signIn({ stdin });
-    expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain(`--token-url ${tokens.url}`);
+    const refusal = await signIn({ stdin });
+    expect(refusal.code).toBe(2);
+    expect(refusal.stderr).toContain(`--token-url ${tokens.url}`);
     expect(tokens.forms).toEqual([]);
     await signIn({ stdin }, '--token-url', tokens.url);
     expect(tokens.forms).toHaveLength(1);
@@ -91,9 +91,9 @@ describe('a token URL that the service advertises', () => {
 
   it('of the same origin receives the secret without confirmation', async () => {
     const signIn = await naming((own) => `${own}/token`);
-    const failed = await signIn({ stdin: `${tokens.clientSecret}\n` });
-    expect(failed.stderr).toContain('as its token URL.');
-    expect(failed.stderr).not.toContain('--token-url http');
+    const failure = await signIn({ stdin: `${tokens.clientSecret}\n` });
+    expect(failure.stderr).toContain('as its token URL.');
+    expect(failure.stderr).not.toContain('--token-url http');
   });
 });
 
@@ -116,21 +116,21 @@ describe('auth login --client-id', () => {
   });
 
   it('stores nothing if the secret is rejected', async () => {
-    const refused = await cli(['auth', 'login', ...target(), '--client-id', tokens.clientId, '--token-url', tokens.url, '--json'], {
+    const refusal = await cli(['auth', 'login', ...target(), '--client-id', tokens.clientId, '--token-url', tokens.url, '--json'], {
       stdin: 'wrong-secret-value',
     });
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).not.toContain('wrong-secret-value');
-    expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'invalid_client', status: 401, exit: 4 });
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).not.toContain('wrong-secret-value');
+    expect(JSON.parse(refusal.stderr).error).toMatchObject({ code: 'invalid_client', status: 401, exit: 4 });
     expect(tokens.refused).toBe(1);
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
   it('stores nothing if the service does not know the client', async () => {
     tokens.grant = () => granted({ access_token: 'at_unknown_to_the_service' });
-    const refused = await login();
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).not.toContain('at_unknown');
+    const refusal = await login();
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).not.toContain('at_unknown');
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
@@ -142,9 +142,9 @@ describe('auth login --client-id', () => {
     [['--client-id', 'a', '--token-url', 'https://u:p@id.test/t'], 'must not contain a user name'],
     [['--client-id', 'a', '--token-url', 'https://id.test/t', '--scope', 'a"b'], '--scope is not a valid scope'],
   ])('rejects %j', async (flags, message) => {
-    const refused = await cli(['auth', 'login', ...target(), ...flags], { stdin: 'x' });
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await cli(['auth', 'login', ...target(), ...flags], { stdin: 'x' });
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 
   it('never accepts the secret as an argument', async () => {
@@ -199,9 +199,9 @@ describe('tokens', () => {
   it('that are rejected again end the command without further requests', async () => {
     tokens.grant = (count) => granted({ access_token: `at_revoked_${count}_abcdef` });
     for (const _ of [1, 2, 3]) {
-      const refused = await cli(['agents', 'list', '--debug'], { env: signedIn() });
-      expect(refused).toMatchObject({ code: 4, stdout: '' });
-      expect(refused.stderr).not.toContain('at_revoked');
+      const refusal = await cli(['agents', 'list', '--debug'], { env: signedIn() });
+      expect(refusal).toMatchObject({ code: 4, stdout: '' });
+      expect(refusal.stderr).not.toContain('at_revoked');
     }
     expect(tokens.forms).toHaveLength(2);
   });
@@ -240,15 +240,15 @@ describe('tokens', () => {
   });
 
   it('are not revealed by --debug', async () => {
-    const traced = await cli(['agents', 'list', '--debug'], { env: signedIn() });
-    expect(traced.stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/oauth\/token(\n<| ->) 200/);
+    const traceResult = await cli(['agents', 'list', '--debug'], { env: signedIn() });
+    expect(traceResult.stderr).toMatch(/POST http:\/\/127\.0\.0\.1:\d+\/oauth\/token(\n<| ->) 200/);
   });
 
   it('are not fetched without a token URL', async () => {
     const { AOPS_TOKEN_URL: _, ...incomplete } = signedIn();
-    const refused = await cli(['agents', 'list'], { env: incomplete });
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).toContain('AOPS_TOKEN_URL');
+    const refusal = await cli(['agents', 'list'], { env: incomplete });
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).toContain('AOPS_TOKEN_URL');
   });
 });
 
@@ -325,16 +325,16 @@ describe('auth logout', () => {
 describe('a stored client', () => {
   it('is bound to its origin and requests no token for another', async () => {
     await login();
-    const refused = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
+    const refusal = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
     expect(tokens.forms).toHaveLength(1);
   });
 
   it('reports a token endpoint that is unreachable', async () => {
     const away = { ...signedIn(), AOPS_TOKEN_URL: 'http://127.0.0.1:1/oauth/token' };
-    const failed = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: away });
-    expect(failed).toMatchObject({ code: 8, stdout: '' });
-    expect(JSON.parse(failed.stderr.trim().split('\n').at(-1) as string).error.message).toContain(
+    const failure = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: away });
+    expect(failure).toMatchObject({ code: 8, stdout: '' });
+    expect(JSON.parse(failure.stderr.trim().split('\n').at(-1) as string).error.message).toContain(
       'access token from http://127.0.0.1:1: the connection was refused',
     );
   });

@@ -29,34 +29,34 @@ const login = (...flags: string[]): Promise<CliResult> =>
 
 describe('without any profile', () => {
   it('says how to sign in or start the local service', async () => {
-    const refused = await cli(['runs', 'list']);
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).toBe(
+    const refusal = await cli(['runs', 'list']);
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).toBe(
       'error: You are not signed in.\nhint: Run `aops auth login` or set AOPS_API_KEY. A local service, started with `aops local up`, needs neither.\n',
     );
   });
 
   it('profiles list suggests commands to create one', async () => {
-    const listed = await cli(['profiles', 'list']);
-    expect(listed).toMatchObject({ code: 0, stdout: '' });
-    expect(listed.stderr).toContain('aops auth login');
-    expect(listed.stderr).toContain('aops local up');
+    const listResult = await cli(['profiles', 'list']);
+    expect(listResult).toMatchObject({ code: 0, stdout: '' });
+    expect(listResult.stderr).toContain('aops auth login');
+    expect(listResult.stderr).toContain('aops local up');
     expect((await cli(['profiles', 'list', '--json'])).json()).toMatchObject({ data: [], total: 0 });
   });
 
   it.each([['use'], ['delete', '--yes'], ['rename', 'other']])(
     'profiles %s reports that the profile does not exist',
     async (verb, ...more) => {
-      const refused = await cli(['profiles', verb as string, 'ci', ...more]);
-      expect(refused).toMatchObject({ code: 3, stdout: '' });
-      expect(refused.stderr).toContain('There is no profile called "ci"');
+      const refusal = await cli(['profiles', verb as string, 'ci', ...more]);
+      expect(refusal).toMatchObject({ code: 3, stdout: '' });
+      expect(refusal.stderr).toContain('There is no profile called "ci"');
     },
   );
 
   it('a profile from the environment or a flag is reported as missing', async () => {
-    for (const refused of [await cli(['runs', 'list', '--profile', 'ci']), await cli(['runs', 'list'], { env: { AOPS_PROFILE: 'ci' } })]) {
-      expect(refused).toMatchObject({ code: 3, stdout: '' });
-      expect(refused.stderr).toContain('There is no profile called "ci"');
+    for (const refusal of [await cli(['runs', 'list', '--profile', 'ci']), await cli(['runs', 'list'], { env: { AOPS_PROFILE: 'ci' } })]) {
+      expect(refusal).toMatchObject({ code: 3, stdout: '' });
+      expect(refusal.stderr).toContain('There is no profile called "ci"');
     }
   });
 });
@@ -74,18 +74,18 @@ describe('auth login', () => {
   });
 
   it('stores nothing if the key is rejected', async () => {
-    const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', service.service.teamId], {
+    const refusal = await cli(['auth', 'login', '--base-url', service.service.url, '--team', service.service.teamId], {
       stdin: 'aops_local_wrong',
     });
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).not.toContain('aops_local_wrong');
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).not.toContain('aops_local_wrong');
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
   it('stores nothing if the team does not exist', async () => {
-    const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: service.service.token });
-    expect([3, 5]).toContain(refused.code);
-    expect(refused.stdout).toBe('');
+    const refusal = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: service.service.token });
+    expect([3, 5]).toContain(refusal.code);
+    expect(refusal.stdout).toBe('');
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('');
   });
 
@@ -94,10 +94,10 @@ describe('auth login', () => {
     ['a key with a space', 'two words'],
     ['a key with a line break', 'two\nlines'],
   ])('rejects %s', async (_, key) => {
-    const refused = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: key });
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('The input is not a key');
-    if (key !== '') expect(refused.stderr).not.toContain(key);
+    const refusal = await cli(['auth', 'login', '--base-url', service.service.url, '--team', noTeam], { stdin: key });
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('The input is not a key');
+    if (key !== '') expect(refusal.stderr).not.toContain(key);
   });
 
   it('names the missing flag if there is no terminal', async () => {
@@ -112,9 +112,9 @@ describe('auth login', () => {
   it.each(['nonsense', 'ftp://example.com', 'http://example.com', 'https://user:secret@example.com'])(
     'refuses the address %s',
     async (address) => {
-      const refused = await cli(['auth', 'login', '--base-url', address, '--team', noTeam], { stdin: 'key' });
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).not.toContain('secret');
+      const refusal = await cli(['auth', 'login', '--base-url', address, '--team', noTeam], { stdin: 'key' });
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).not.toContain('secret');
     },
   );
 });
@@ -134,9 +134,9 @@ describe('auth status, token, logout', () => {
     const fromEnvironment = await service.cli(['auth', 'status', '--json']);
     expect(fromEnvironment.json()).toMatchObject({ credential: { source: 'AOPS_API_KEY' } });
     expect((await cli(['auth', 'status'], { env: { AOPS_API_KEY: 'wrong' } })).code).toBe(4);
-    const refused = await cli(['runs', 'list'], { env: { AOPS_API_KEY: 'wrong' } });
-    expect(refused.code).toBe(4);
-    expect(refused.stderr).toContain(
+    const refusal = await cli(['runs', 'list'], { env: { AOPS_API_KEY: 'wrong' } });
+    expect(refusal.code).toBe(4);
+    expect(refusal.stderr).toContain(
       'Correct AOPS_API_KEY, or unset it and sign in with `aops auth login`; AOPS_API_KEY takes precedence over a stored credential.\n',
     );
   });
@@ -144,9 +144,9 @@ describe('auth status, token, logout', () => {
   it('prints the key only without an output format', async () => {
     await login();
     expect(await cli(['auth', 'token'])).toMatchObject({ code: 0, stdout: `${service.service.token}\n`, stderr: '' });
-    const refused = await cli(['auth', 'token', '--json']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).not.toContain(service.service.token);
+    const refusal = await cli(['auth', 'token', '--json']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).not.toContain(service.service.token);
     expect((await cli(['auth', 'token'], { env: { AOPS_CONFIG_DIR: `${env.AOPS_CONFIG_DIR}-other` } })).code).toBe(4);
   });
 
@@ -160,9 +160,9 @@ describe('auth status, token, logout', () => {
 
   it('never sends the credential to another address', async () => {
     await login();
-    const refused = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
-    expect(refused).toMatchObject({ code: 4, stdout: '' });
-    expect(refused.stderr).toContain('is not sent to http://127.0.0.1:1');
+    const refusal = await cli(['agents', 'list', '--base-url', 'http://127.0.0.1:1']);
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).toContain('is not sent to http://127.0.0.1:1');
   });
 });
 
@@ -182,12 +182,12 @@ describe('profiles', () => {
     });
     expect((await cli(['profiles', 'rename', 'one', 'first'])).code).toBe(0);
     expect((await cli(['auth', 'status', '--json'])).json()).toMatchObject({ profile: 'first' });
-    const taken = await cli(['profiles', 'rename', 'first', 'two']);
-    expect([2, 6]).toContain(taken.code);
-    expect(taken.stderr).toContain('two');
-    const refused = await cli(['profiles', 'delete', 'first']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('--yes');
+    const takeResult = await cli(['profiles', 'rename', 'first', 'two']);
+    expect([2, 6]).toContain(takeResult.code);
+    expect(takeResult.stderr).toContain('two');
+    const refusal = await cli(['profiles', 'delete', 'first']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('--yes');
     expect(await cli(['profiles', 'delete', 'first', '--yes'])).toMatchObject({
       code: 0,
       stdout: 'Deleted profile "first".\n',
@@ -199,8 +199,8 @@ describe('profiles', () => {
   it('reject names with special characters', async () => {
     await login('--profile', 'one');
     for (const name of ['a b', '../up', '', '-x'.repeat(40)]) {
-      const refused = await cli(['profiles', 'rename', '--', 'one', name]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
+      const refusal = await cli(['profiles', 'rename', '--', 'one', name]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
     }
     expect((await cli(['profiles', 'list', '-o', 'id'])).stdout).toBe('one\n');
   });
@@ -208,9 +208,9 @@ describe('profiles', () => {
 
 describe('config', () => {
   it('sets, gets and removes settings', async () => {
-    const unset = await cli(['config', 'get', 'team_id']);
-    expect(unset).toMatchObject({ code: 3, stdout: '' });
-    expect(unset.stderr).toContain('aops config set team_id');
+    const unsetResult = await cli(['config', 'get', 'team_id']);
+    expect(unsetResult).toMatchObject({ code: 3, stdout: '' });
+    expect(unsetResult.stderr).toContain('aops config set team_id');
     expect(await cli(['config', 'set', 'team_id', noTeam])).toMatchObject({ code: 0, stdout: `team_id = ${noTeam}\n`, stderr: '' });
     expect(await cli(['config', 'get', 'team_id'])).toMatchObject({ code: 0, stdout: `${noTeam}\n`, stderr: '' });
     expect((await cli(['config', 'list', '--json'])).json<{ data: unknown[] }>().data).toContainEqual(
@@ -234,9 +234,9 @@ describe('config', () => {
     [['config', 'get', 'nothing_like_it'], 'hint: Known settings: profile, base_url'],
     [['config', 'set', 'output', 'xml'], 'error: The setting output must be one of'],
   ])('rejects %j', async (argv, message) => {
-    const refused = await cli(argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await cli(argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 
   it('explains which value takes precedence and which ones it shadows', async () => {
@@ -257,19 +257,19 @@ describe('config', () => {
       source: '--team',
       shadowed: [{ source: 'AOPS_TEAM_ID' }, { source: 'profile one' }, {}],
     });
-    const all = await cli(['config', 'explain']);
-    expect(all.code).toBe(0);
-    expect(all.stdout).toContain('credential\t');
-    expect(all.stdout).not.toContain(service.service.token);
+    const allResult = await cli(['config', 'explain']);
+    expect(allResult.code).toBe(0);
+    expect(allResult.stdout).toContain('credential\t');
+    expect(allResult.stdout).not.toContain(service.service.token);
   });
 
   it('reports a broken file so that it can be repaired', async () => {
     await login();
     const { writeFile } = await import('node:fs/promises');
     await writeFile(path.join(env.AOPS_CONFIG_DIR as string, 'config.json'), '{ broken');
-    const refused = await cli(['agents', 'list']);
-    expect(refused.stdout).toBe('');
-    expect(refused.code).toBeGreaterThan(0);
-    expect(refused.stderr).toContain('config.json');
+    const refusal = await cli(['agents', 'list']);
+    expect(refusal.stdout).toBe('');
+    expect(refusal.code).toBeGreaterThan(0);
+    expect(refusal.stderr).toContain('config.json');
   });
 });

@@ -30,8 +30,8 @@ describe('billing usage', () => {
     const result = await service.cli(['billing', 'usage'], { tty: true, env: { NO_COLOR: '1' } });
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout).toMatch(/^Period: \d{4}-\d\d-01 to \d{4}-\d\d-01\n\nAgent runs +\[#+\.+\] +3 of 4 +1 left\n/);
-    const piped = await service.cli(['billing', 'usage']);
-    expect(piped.stdout).toMatch(/^Period\t\S+T00:00:00.000Z\/\S+Z\nAgent runs\t3\t4\t1\nAssignments\t1\t2\t1\n/);
+    const pipedResult = await service.cli(['billing', 'usage']);
+    expect(pipedResult.stdout).toMatch(/^Period\t\S+T00:00:00.000Z\/\S+Z\nAgent runs\t3\t4\t1\nAssignments\t1\t2\t1\n/);
   });
 
   it('fails above the share and names the limits', async () => {
@@ -49,9 +49,9 @@ describe('billing usage', () => {
     });
     // The exact share does not exceed it, and figures without a limit never do.
     expect((await service.cli(['billing', 'usage', '--fail-over', '75'])).code).toBe(0);
-    const wrong = await service.cli(['billing', 'usage', '--fail-over', '80%']);
-    expect(wrong).toMatchObject({ code: 2, stdout: '' });
-    expect(wrong.stderr).toContain('--fail-over must be a whole number, 0 to 100, not "80%".');
+    const refusal = await service.cli(['billing', 'usage', '--fail-over', '80%']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('--fail-over must be a whole number, 0 to 100, not "80%".');
   });
 });
 
@@ -63,19 +63,19 @@ it('shows the entitlements', async () => {
 });
 
 it('lists the plugin catalogue', async () => {
-  const listed = await service.cli(['plugins', 'list']);
-  expect(listed).toMatchObject({ code: 0, stderr: '' });
-  expect(listed.stdout).toMatch(/^script\truntime\t/);
-  expect(listed.stdout).toContain('script.exec\tstep\tRuns a shell command');
+  const listResult = await service.cli(['plugins', 'list']);
+  expect(listResult).toMatchObject({ code: 0, stderr: '' });
+  expect(listResult.stdout).toMatch(/^script\truntime\t/);
+  expect(listResult.stdout).toContain('script.exec\tstep\tRuns a shell command');
   const runtimes = await service.cli(['plugins', 'list', '--jq', '.data[] | select(.type == "runtime") | .name']);
   expect(runtimes.stdout.split('\n')).toContain('script');
 });
 
 it('says what to do when the limit of the plan is reached', async () => {
   await service.start(agent);
-  const refused = await service.cli(['runs', 'start', '--agent', agent, '--json']);
-  expect(refused).toMatchObject({ code: 5, stdout: '' });
-  const { error } = JSON.parse(refused.stderr) as { error: { code: string; hint: string; message: string } };
+  const refusal = await service.cli(['runs', 'start', '--agent', agent, '--json']);
+  expect(refusal).toMatchObject({ code: 5, stdout: '' });
+  const { error } = JSON.parse(refusal.stderr) as { error: { code: string; hint: string; message: string } };
   expect(error).toMatchObject({ code: 'plan_limit_reached', hint: 'See your usage with `aops billing usage`.' });
   expect(error.message).toMatch(/^The plan "trial" allows 4 runs a month, and that limit has been reached; more can be started from /);
 });

@@ -86,22 +86,22 @@ describe('cases create --from', () => {
     expect(second.labels.map(({ value }) => value)).toEqual(['imported']);
 
     // The same import does nothing again; for another queue or with other options, the conflict is reported.
-    const again = await service.cli([...argv, '--json']);
-    expect(again.json()).toMatchObject({ created: 0, created_before: 2 });
+    const repeatResult = await service.cli([...argv, '--json']);
+    expect(repeatResult.json()).toMatchObject({ created: 0, created_before: 2 });
     expect(await cases(id)).toHaveLength(2);
     const other = await queue();
     for (const [words, why] of [
       [['cases', 'create', other.name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was for another queue'],
       [['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'used a different --map'],
     ] as const) {
-      const refused = await service.cli(words);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(why);
+      const refusal = await service.cli(words);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain(why);
     }
     await service.file('invoices.csv', 'Subject\nnew\n');
     expect((await service.cli(argv)).stderr).toContain('has no column "Vendor"');
-    const changed = await service.cli(['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title']);
-    expect(changed.stderr).toContain('was made before the file changed');
+    const changeResult = await service.cli(['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title']);
+    expect(changeResult.stderr).toContain('was made before the file changed');
     expect(await cases(other.id)).toHaveLength(0);
   });
 
@@ -179,8 +179,8 @@ describe('cases create --from', () => {
     await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve));
     whenDone(() => new Promise((resolve) => away.close(resolve)));
     const baseUrl = `http://127.0.0.1:${(away.address() as AddressInfo).port}`;
-    const lost = await service.cli([...argv.with(2, id), '--base-url', baseUrl, '--timeout', '2s', '--json']);
-    const { error } = JSON.parse(lost.stderr) as { error: { hint: string; idempotency_key: string } };
+    const lossResult = await service.cli([...argv.with(2, id), '--base-url', baseUrl, '--timeout', '2s', '--json']);
+    const { error } = JSON.parse(lossResult.stderr) as { error: { hint: string; idempotency_key: string } };
     expect(error.idempotency_key).toMatch(/^aops-cases-/);
     expect(error.hint).toBe('Run the same command again: it repeats that batch with the same key and continues.');
   });
@@ -249,9 +249,9 @@ describe('cases create --from', () => {
     expect((await service.cli(['cases', 'create', name, '--from', 'old.ndjson'])).code).toBe(0);
     const [head] = (await service.read('old.ndjson.aops-ledger')).split('\n');
     await service.file('old.ndjson.aops-ledger', `${head}\n{"batch":1,"begun":"2026-01-01T00:00:00.000Z"}\n`);
-    const refused = await service.cli(['cases', 'create', name, '--from', 'old.ndjson']);
-    expect(refused).toMatchObject({ code: 13, stdout: '' });
-    expect(refused.stderr).toContain('Batch 1 was sent at 2026-01-01T00:00:00.000Z without a response');
+    const refusal = await service.cli(['cases', 'create', name, '--from', 'old.ndjson']);
+    expect(refusal).toMatchObject({ code: 13, stdout: '' });
+    expect(refusal.stderr).toContain('Batch 1 was sent at 2026-01-01T00:00:00.000Z without a response');
     expect(await cases(id)).toHaveLength(1);
   });
 
@@ -263,10 +263,10 @@ describe('cases create --from', () => {
     const lines = (await service.read('by.ndjson.aops-ledger')).trimEnd().split('\n');
     expect(lines.join()).not.toContain(service.service.token);
     await service.file('by.ndjson.aops-ledger', `${lines.slice(0, -1).join('\n')}\n`);
-    const other = await service.cli(argv, { env: { AOPS_API_KEY: 'aops_token_of_somebody_else' } });
-    expect(other).toMatchObject({ code: 13, stdout: '' });
-    expect(other.stderr).toMatch(/Batch 1 was sent with the credential aops_\S+ without a response/);
-    expect(other.stderr).toContain('hint: Run this again with that credential, because keys belong to a credential.');
+    const otherResult = await service.cli(argv, { env: { AOPS_API_KEY: 'aops_token_of_somebody_else' } });
+    expect(otherResult).toMatchObject({ code: 13, stdout: '' });
+    expect(otherResult.stderr).toMatch(/Batch 1 was sent with the credential aops_\S+ without a response/);
+    expect(otherResult.stderr).toContain('hint: Run this again with that credential, because keys belong to a credential.');
     expect((await service.cli(['cases', 'create', name, '--from', 'by.ndjson'])).code).toBe(0);
     expect(await cases(id)).toHaveLength(1);
     // The same queue at another address is a different import.
@@ -307,27 +307,27 @@ describe('cases create --from', () => {
   ])('rejects %s', async (file, content, flags, message) => {
     const { name, id } = await queue();
     if (content !== undefined) await service.file(file, content);
-    const refused = await service.cli(['cases', 'create', name, '--from', file, ...flags]);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await service.cli(['cases', 'create', name, '--from', file, ...flags]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
     expect(await cases(id)).toHaveLength(0);
     expect(there(`${file}.aops-ledger`)).toBe(false);
   });
 
   it('names the file that cannot be written', async () => {
     const { name, id } = await queue();
-    const long = `${'n'.repeat(245)}.csv`;
-    await service.file(long, 'title\na\n');
-    const unlocked = await service.cli(['cases', 'create', name, '--from', long, '--json']);
-    expect(unlocked).toMatchObject({ code: 1, stdout: '' });
-    expect(JSON.parse(unlocked.stderr)).toMatchObject({
+    const longText = `${'n'.repeat(245)}.csv`;
+    await service.file(longText, 'title\na\n');
+    const unlockResult = await service.cli(['cases', 'create', name, '--from', longText, '--json']);
+    expect(unlockResult).toMatchObject({ code: 1, stdout: '' });
+    expect(JSON.parse(unlockResult.stderr)).toMatchObject({
       error: { code: 'not_writable', message: expect.stringMatching(/aops-lock is too long for this system\.$/) },
     });
     await service.file('taken.failed.csv/x', '');
     await service.file('taken.csv', 'title,priority\na,\nb,urgent\n');
-    const unwritten = await service.cli(['cases', 'create', name, '--from', 'taken.csv']);
-    expect(unwritten).toMatchObject({ code: 1, stdout: '' });
-    expect(unwritten.stderr).toMatch(/taken\.failed\.csv is a folder\.\nhint: Move it away/);
+    const failure = await service.cli(['cases', 'create', name, '--from', 'taken.csv']);
+    expect(failure).toMatchObject({ code: 1, stdout: '' });
+    expect(failure.stderr).toMatch(/taken\.failed\.csv is a folder\.\nhint: Move it away/);
     // Existing files remain; the failed rows are written as soon as possible.
     expect(await cases(id)).toHaveLength(1);
     await rm(path.join(service.folder, 'taken.failed.csv'), { recursive: true });

@@ -10,7 +10,7 @@ beforeAll(async () => {
   service = await startTestService();
 });
 
-const nowhere = '00000000-0000-4000-8000-000000000001';
+const unknownId = '00000000-0000-4000-8000-000000000001';
 let names = 0;
 
 /** A new queue with these cases. */
@@ -30,7 +30,7 @@ describe('cases create', () => {
     const { name } = await queue();
     await service.file('invoice.json', '{"amount": 120}');
     const argv = ['cases', 'create', name, 'Invoice 7'];
-    const created = await service.cli([
+    const createResult = await service.cli([
       ...argv,
       '--data',
       '@invoice.json',
@@ -42,19 +42,19 @@ describe('cases create', () => {
       'high',
       '--json',
     ]);
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    expect(created.json<Case>()).toMatchObject({
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    expect(createResult.json<Case>()).toMatchObject({
       title: 'Invoice 7',
       data: '{"amount": 120}',
       priority: 'high',
       display_status: 'pending',
     });
-    expect(created.json<Case>().labels.map(({ key, value }) => [key, value])).toEqual([
+    expect(createResult.json<Case>().labels.map(({ key, value }) => [key, value])).toEqual([
       ['', 'new'],
       ['vendor', 'acme'],
     ]);
-    const piped = await service.cli([...argv, '--data', '-', '--json'], { stdin: 'from a pipe' });
-    expect(piped.json()).toMatchObject({ data: 'from a pipe', priority: 'none' });
+    const pipedResult = await service.cli([...argv, '--data', '-', '--json'], { stdin: 'from a pipe' });
+    expect(pipedResult.json()).toMatchObject({ data: 'from a pipe', priority: 'none' });
   });
 
   it('requires a title, a queue and valid labels', async () => {
@@ -95,10 +95,10 @@ describe('cases list and search', () => {
     expect(await list('search', name, '--label', 'vendor=acme', '--label', 'vendor=zeta', '--sort-order', 'asc')).toEqual(['a', 'b']);
     expect(await list('search', name, '--label', 'vendor=zeta', '--label', 'new')).toEqual(['b']);
     expect(await list('list', name, '--label', 'vendor=acme', '--label', 'vendor=zeta', '--sort-order', 'asc')).toEqual(['a', 'b']);
-    const found = await service.cli(['cases', 'search', name, 'needle'], { tty: true, columns: 120 });
-    expect(found.stdout).toContain('one needle here');
-    const none = await service.cli(['cases', 'search', name, 'nothing']);
-    expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'No cases match.\n' });
+    const searchResult = await service.cli(['cases', 'search', name, 'needle'], { tty: true, columns: 120 });
+    expect(searchResult.stdout).toContain('one needle here');
+    const emptyResult = await service.cli(['cases', 'search', name, 'nothing']);
+    expect(emptyResult).toMatchObject({ code: 0, stdout: '', stderr: 'No cases match.\n' });
     expect(await service.cli(['cases', 'list', name, '--status', 'open'])).toMatchObject({ code: 2, stdout: '' });
   });
 });
@@ -123,7 +123,7 @@ describe('cases get', () => {
       approvalBatches: [],
     });
     expect((await service.cli(['cases', 'get', id, '-o', 'id'])).stdout).toBe(`${id}\n`);
-    expect(await service.cli(['cases', 'get', nowhere])).toMatchObject({ code: 3, stdout: '' });
+    expect(await service.cli(['cases', 'get', unknownId])).toMatchObject({ code: 3, stdout: '' });
     expect(await service.cli(['cases', 'get', 'a'])).toMatchObject({ code: 2, stdout: '' });
     expect(await service.cli(['cases', 'runs', id])).toMatchObject({ code: 0, stdout: '', stderr: 'No run has worked on this case.\n' });
     expect(await service.cli(['cases', 'messages', id])).toMatchObject({ code: 3, stdout: '' });
@@ -134,9 +134,9 @@ describe('cases wait', () => {
   it('ends when all cases are done and prints the counts', async () => {
     const { name, ids } = await queue([{ title: 'a' }, { title: 'b' }]);
     await service.agent('- complete_case: fine', 'finisher');
-    const waiting = service.cli(['cases', 'wait', '-', '--timeout', '60s'], { stdin: ids.join('\n') });
+    const pendingResult = service.cli(['cases', 'wait', '-', '--timeout', '60s'], { stdin: ids.join('\n') });
     await service.cli(['agents', 'triggers', 'create', 'finisher', '--queue', name]);
-    expect(await waiting).toMatchObject({ code: 0, stdout: '2 completed cases\n' });
+    expect(await pendingResult).toMatchObject({ code: 0, stdout: '2 completed cases\n' });
     const all = ['cases', 'wait', '--queue', name, '--all-matching'];
     expect((await service.cli([...all, '--json'])).json()).toEqual({
       pending: 0,
@@ -147,9 +147,9 @@ describe('cases wait', () => {
       failed: 0,
     });
     await service.cli(['cases', 'set-status', ids[0] as string, '--to', 'failed']);
-    const failed = await service.cli([...all, '--jq', '.failed']);
-    expect(failed).toMatchObject({ code: 10, stdout: '1\n' });
-    expect(failed.stderr).toContain('error: 1 case failed.');
+    const failure = await service.cli([...all, '--jq', '.failed']);
+    expect(failure).toMatchObject({ code: 10, stdout: '1\n' });
+    expect(failure.stderr).toContain('error: 1 case failed.');
     expect((await service.cli([...all, '--search', 'b'])).code).toBe(0);
   });
 
@@ -162,9 +162,9 @@ describe('cases wait', () => {
     expect(result).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
     expect(result.stderr).toContain('hint: Respond with `aops inbox`');
     const run = (await service.cli(['cases', 'runs', ids[0] as string, '-o', 'id'])).stdout.trim();
-    const waiting = service.cli([...all, '--on-request', 'wait']);
+    const pendingResult = service.cli([...all, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
-    expect(await waiting).toMatchObject({ code: 0, stdout: '1 completed case\n' });
+    expect(await pendingResult).toMatchObject({ code: 0, stdout: '1 completed case\n' });
   });
 
   it('ends with 12 when cases are blocked by one that needs human input and the agent processes one at a time', async () => {
@@ -179,10 +179,10 @@ describe('cases wait', () => {
       'error: 1 case needs human input. 2 pending cases cannot start until then.\nhint: Respond with `aops inbox`',
     );
     // The same applies if the blocking case is not among those waited for.
-    const behind = await service.cli(['cases', 'wait', next, '--timeout', '60s', '--json']);
-    expect(behind).toMatchObject({ code: 12 });
-    expect(behind.json()).toMatchObject({ pending: 1, needs_input: 0 });
-    expect(behind.stderr).toContain('1 pending case is blocked by other cases that need human input.');
+    const proxyResult = await service.cli(['cases', 'wait', next, '--timeout', '60s', '--json']);
+    expect(proxyResult).toMatchObject({ code: 12 });
+    expect(proxyResult.json()).toMatchObject({ pending: 1, needs_input: 0 });
+    expect(proxyResult.stderr).toContain('1 pending case is blocked by other cases that need human input.');
     expect(await service.cli(['cases', 'wait', next, '--on-request', 'wait', '--timeout', '2s'])).toMatchObject({ code: 9 });
     // Another agent can take them.
     await service.agent('- sleep: 1h', 'second');
@@ -191,9 +191,9 @@ describe('cases wait', () => {
     await service.cli(['agents', 'delete', 'second', '--yes']);
 
     const run = (await service.cli(['cases', 'runs', first, '-o', 'id'])).stdout.trim();
-    const waiting = service.cli([...all, '--on-request', 'wait']);
+    const pendingResult = service.cli([...all, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
-    expect(await waiting).toMatchObject({ code: 0, stdout: '3 completed cases\n' });
+    expect(await pendingResult).toMatchObject({ code: 0, stdout: '3 completed cases\n' });
   });
 
   it('misses no case that changes its status while cases are counted', async () => {
@@ -209,7 +209,7 @@ describe('cases wait', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
     try {
-      expect(await service.cli(['cases', 'wait', '--queue', nowhere, '--all-matching'], { env })).toMatchObject({
+      expect(await service.cli(['cases', 'wait', '--queue', unknownId, '--all-matching'], { env })).toMatchObject({
         code: 0,
         stdout: '1 completed case\n',
       });
@@ -229,10 +229,10 @@ describe('bulk commands', () => {
     const one = await queue([{ title: 'a' }, { title: 'b', priority: 'high' }]);
     const two = await queue([{ title: 'c' }]);
     const ids = [...one.ids, ...two.ids];
-    const changed = await service.cli(['cases', 'set-priority', ...ids, '--to', 'high']);
-    expect(changed).toMatchObject({ code: 0, stdout: 'Changed 2 cases. Skipped 1 case.\n', stderr: '3 pending cases\n' });
-    const failed = await service.cli(['cases', 'set-status', ...ids, '--to', 'failed', '--json']);
-    expect(failed.json()).toEqual({ updatedCount: 3, skippedCount: 0, interruptedRunIds: [] });
+    const changeResult = await service.cli(['cases', 'set-priority', ...ids, '--to', 'high']);
+    expect(changeResult).toMatchObject({ code: 0, stdout: 'Changed 2 cases. Skipped 1 case.\n', stderr: '3 pending cases\n' });
+    const failure = await service.cli(['cases', 'set-status', ...ids, '--to', 'failed', '--json']);
+    expect(failure.json()).toEqual({ updatedCount: 3, skippedCount: 0, interruptedRunIds: [] });
     expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 3 cases.\n');
     expect((await service.cli(['cases', 'retry', ...ids])).stdout).toBe('Retrying 0 cases. Skipped 3 cases.\n');
   });
@@ -240,10 +240,10 @@ describe('bulk commands', () => {
   it('accept many IDs from standard input', async () => {
     const { name, ids } = await queue(Array.from({ length: 60 }, (_, index) => ({ title: `case ${index}` })));
     const other = await queue([{ title: 'elsewhere' }]);
-    const listed = await service.cli(['cases', 'list', name, '--limit', '45', '-o', 'id']);
-    const stdin = `${listed.stdout}${other.ids.join('')}\n${ids[59]}\n`;
-    const changed = await service.cli(['cases', 'set-priority', '-', ids[0] as string, '--to', 'high'], { stdin });
-    expect(changed).toMatchObject({ code: 0, stdout: 'Changed 47 cases.\n', stderr: '47 pending cases\n' });
+    const listResult = await service.cli(['cases', 'list', name, '--limit', '45', '-o', 'id']);
+    const stdin = `${listResult.stdout}${other.ids.join('')}\n${ids[59]}\n`;
+    const changeResult = await service.cli(['cases', 'set-priority', '-', ids[0] as string, '--to', 'high'], { stdin });
+    expect(changeResult).toMatchObject({ code: 0, stdout: 'Changed 47 cases.\n', stderr: '47 pending cases\n' });
     expect((await service.cli(['cases', 'list', name, '--priority', 'high', '--all', '-o', 'id'])).stdout.split('\n')).toHaveLength(47);
     const [one] = other.ids as [string];
     expect(await service.cli(['cases', 'delete', '-', '--yes'], { stdin: `${one}\n` })).toMatchObject({
@@ -251,8 +251,8 @@ describe('bulk commands', () => {
       stdout: 'Deleted 1 case.\n',
     });
     // One of many cases was deleted.
-    const gone = await service.cli(['cases', 'retry', '-'], { stdin: stdin.replace(ids[59] as string, nowhere) });
-    expect(gone).toMatchObject({ code: 3, stdout: '' });
+    const refusal = await service.cli(['cases', 'retry', '-'], { stdin: stdin.replace(ids[59] as string, unknownId) });
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect((await service.cli(['cases', 'retry', '-'], { stdin: ' \n' })).stderr).toContain('Standard input contains no IDs.');
     expect((await service.cli(['cases', 'retry', '-'], { stdin: 'x' })).stderr).toContain(
       'Each word on standard input must be an ID, not "x".',
@@ -267,9 +267,9 @@ describe('bulk commands', () => {
         stdout: '',
         stderr: 'Nothing matches the filters.\n',
       });
-    const wrong = await service.cli(['cases', 'list', name, '--status', 'inprogress']);
-    expect(wrong).toMatchObject({ code: 2, stdout: '' });
-    expect(wrong.stderr).toContain('hint: Did you mean in_progress?');
+    const refusal = await service.cli(['cases', 'list', name, '--status', 'inprogress']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('hint: Did you mean in_progress?');
     expect((await service.cli(['cases', 'list', (await queue()).name])).stderr).toContain('There are no cases. Add one');
   });
 
@@ -279,9 +279,9 @@ describe('bulk commands', () => {
       ['constructor=x', ['a']],
       ['__proto__=x', []],
     ] as const) {
-      const found = await service.cli(['cases', 'list', name, '--label', label, '--json']);
-      expect(found).toMatchObject({ code: 0 });
-      expect(found.json<{ data: Case[] }>().data.map(({ title }) => title)).toEqual(titles);
+      const searchResult = await service.cli(['cases', 'list', name, '--label', label, '--json']);
+      expect(searchResult).toMatchObject({ code: 0 });
+      expect(searchResult.json<{ data: Case[] }>().data.map(({ title }) => title)).toEqual(titles);
     }
   });
 
@@ -292,16 +292,16 @@ describe('bulk commands', () => {
     // Only failed cases by default.
     const retried = await service.cli(['cases', 'retry', ...all, '--search', 'a']);
     expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
-    const refused = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(
+    const refusal = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toMatch(
       /^2 pending cases\nerror: This needs confirmation, and there is no interactive terminal: Delete 2 pending cases\?/,
     );
-    const deleted = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
-    expect(deleted.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
-    const nothing = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);
-    expect(nothing).toMatchObject({ code: 3, stdout: '' });
-    expect(nothing.stderr).toContain('error: No cases match.');
+    const deleteResult = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
+    expect(deleteResult.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
+    const emptyResult = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);
+    expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
+    expect(emptyResult.stderr).toContain('error: No cases match.');
     expect((await service.cli(['cases', 'list', name, '--fields', 'title'])).stdout).toBe('b\n');
     // A single case has its own operation.
     expect((await service.cli(['cases', 'delete', ids[2] as string, '--yes'])).stdout).toBe('Deleted 1 case.\n');
@@ -315,9 +315,9 @@ describe('bulk commands', () => {
       ['reprocess', id],
       ['set-status', id, '--to', 'pending'],
     ]) {
-      const refused = await service.cli(['cases', ...argv]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('--yes');
+      const refusal = await service.cli(['cases', ...argv]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('--yes');
     }
     expect(await read(id)).toMatchObject({ status: 'completed' });
     expect((await service.cli(['cases', 'reprocess', id, '--yes'])).stdout).toBe('Reprocessing 1 case.\n');
@@ -339,11 +339,11 @@ describe('bulk commands', () => {
       [[id, '--queue', other.name], `The case ${id} is in another queue.`],
       [['a'], 'CASES must be an ID'],
     ] as const) {
-      const refused = await service.cli(['cases', 'delete', '--yes', ...argv]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(`error: ${message}`);
+      const refusal = await service.cli(['cases', 'delete', '--yes', ...argv]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain(`error: ${message}`);
     }
-    expect((await service.cli(['cases', 'delete', nowhere, '--yes'])).code).toBe(3);
+    expect((await service.cli(['cases', 'delete', unknownId, '--yes'])).code).toBe(3);
     expect((await service.cli(['cases', 'set-status', id])).stderr).toContain('--to');
   });
 });
@@ -352,12 +352,12 @@ describe('cases labels', () => {
   it('are added to and removed from a case', async () => {
     const { ids } = await queue([{ title: 'a' }]);
     const [id] = ids as [string];
-    const added = await service.cli(['cases', 'labels', 'add', id, 'vendor=acme', 'urgent', '--fields', 'key,value']);
-    expect(added).toMatchObject({ code: 0, stdout: '\turgent\nvendor\tacme\n', stderr: '' });
+    const addResult = await service.cli(['cases', 'labels', 'add', id, 'vendor=acme', 'urgent', '--fields', 'key,value']);
+    expect(addResult).toMatchObject({ code: 0, stdout: '\turgent\nvendor\tacme\n', stderr: '' });
     expect((await service.cli(['cases', 'labels', 'remove', id, 'urgent'])).stdout).toBe('Removed urgent.\n');
-    const unknown = await service.cli(['cases', 'labels', 'remove', id, 'urgent']);
-    expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    expect(unknown.stderr).toBe('error: The case has no label "urgent".\nhint: Its labels are: vendor=acme\n');
+    const refusal = await service.cli(['cases', 'labels', 'remove', id, 'urgent']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toBe('error: The case has no label "urgent".\nhint: Its labels are: vendor=acme\n');
     expect((await service.cli(['cases', 'labels', 'list', id, '--fields', 'value'])).stdout).toBe('acme\n');
   });
 });

@@ -288,9 +288,9 @@ describe.each(destroying)('aops %s', (id) => {
   it('destroys nothing without a terminal unless --yes is used', async () => {
     const argv = (changes()[id]?.argv ?? []).filter((word) => word !== '--yes');
     for (const stdin of [undefined, 'y\ny\n']) {
-      const refused = await service.cli([...id.split(' '), ...argv, '--json'], stdin === undefined ? {} : { stdin });
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(JSON.parse(refused.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      const refusal = await service.cli([...id.split(' '), ...argv, '--json'], stdin === undefined ? {} : { stdin });
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(JSON.parse(refusal.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
         error: { code: 'not_confirmed', exit: 2, hint: expect.stringContaining('--yes') },
       });
     }
@@ -386,9 +386,11 @@ describe('--idempotency-key', () => {
     const key = ['--idempotency-key', 'one-thing'];
     expect((await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'a', ...key])).code).toBe(0);
     const runs = await service.countRuns();
-    const other = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'b', ...key, '--json']);
-    expect(other).toMatchObject({ code: 2, stdout: '' });
-    expect(JSON.parse(other.stderr)).toMatchObject({ error: { code: 'idempotency_key_reused', exit: 2, idempotency_key: 'one-thing' } });
+    const otherResult = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'b', ...key, '--json']);
+    expect(otherResult).toMatchObject({ code: 2, stdout: '' });
+    expect(JSON.parse(otherResult.stderr)).toMatchObject({
+      error: { code: 'idempotency_key_reused', exit: 2, idempotency_key: 'one-thing' },
+    });
     expect(await service.countRuns()).toBe(runs);
   });
 
@@ -410,10 +412,10 @@ describe('--idempotency-key', () => {
   ])('rejects %s, without repeating it', async (_, key) => {
     const runs = await service.countRuns();
     for (const format of [[], ['--json']]) {
-      const refused = await service.cli(['runs', 'start', '--agent', 'greeter', '--idempotency-key', key, ...format]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('idempotency key must be 1 to 255 visible ASCII characters');
-      if (key !== '') expect(refused.stderr).not.toContain(key);
+      const refusal = await service.cli(['runs', 'start', '--agent', 'greeter', '--idempotency-key', key, ...format]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('idempotency key must be 1 to 255 visible ASCII characters');
+      if (key !== '') expect(refusal.stderr).not.toContain(key);
     }
     expect(await service.countRuns()).toBe(runs);
   });

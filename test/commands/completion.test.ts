@@ -43,8 +43,8 @@ describe('completion', () => {
     const other = '00000000-0000-4000-8000-00000000000b';
     expect(await wordsOf('--team', other, 'agents', 'get', '')).toEqual([]);
     expect(await wordsOf('agents', 'get', '--base-url', 'http://127.0.0.1:9', '')).toEqual([]);
-    const stranger = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: 'somebody-else-here' } });
-    expect(stranger).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const refusal = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: 'somebody-else-here' } });
+    expect(refusal).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
   it('offers nothing without a credential or with a broken configuration', async () => {
@@ -87,7 +87,7 @@ describe('completion', () => {
   it('offers words that belong to the agent or queue of the line', async () => {
     await service.cli(['queues', 'create', 'bills']);
     await service.cli(['queues', 'labels', 'create', 'bills', 'vendor=acme']);
-    const made = await service.cli(['agents', 'schedules', 'create', 'greeter', '--frequency', 'daily', '-o', 'id']);
+    const createResult = await service.cli(['agents', 'schedules', 'create', 'greeter', '--frequency', 'daily', '-o', 'id']);
     await service.cli(['agents', 'rubrics', 'create', 'greeter', 'Says hi', '--description', 'The final message contains "hi".']);
     for (const [source, of] of [
       ['labels', 'bills'],
@@ -98,7 +98,7 @@ describe('completion', () => {
     expect(await wordsOf('queues', 'labels', 'delete', 'bills', '')).toEqual(['vendor=acme']);
     expect(await wordsOf('cases', 'list', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
     expect(await wordsOf('cases', 'search', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
-    expect(await offers('agents', 'schedules', 'get', 'greeter', '')).toEqual([`${made.stdout.trim()}\tevery day at 09:00`]);
+    expect(await offers('agents', 'schedules', 'get', 'greeter', '')).toEqual([`${createResult.stdout.trim()}\tevery day at 09:00`]);
     expect(await wordsOf('agents', 'rubrics', 'update', 'greeter', '')).toEqual(['says-hi']);
   });
 

@@ -9,7 +9,7 @@ import { McpServer } from '../support/mcp-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { afterTest, whenDone } from '../support/temporary.ts';
 
-const nothing = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 const secret = 'sk-live-0123456789abcdef';
 
 let service: TestService;
@@ -48,8 +48,8 @@ describe('connections create, list, get, update and delete', () => {
     });
     expect(await update('--replace-headers', '--plain-header', 'A=b')).toEqual({ plaintext: { A: 'b' }, secret: {} });
     expect((await service.cli(['connections', 'delete', 'life'])).code).toBe(2);
-    const deleted = await service.cli(['connections', 'delete', 'life', '--yes']);
-    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the connection life.\n', stderr: '' });
+    const deleteResult = await service.cli(['connections', 'delete', 'life', '--yes']);
+    expect(deleteResult).toMatchObject({ code: 0, stdout: 'Deleted the connection life.\n', stderr: '' });
     expect((await service.cli(['connections', 'get', id])).code).toBe(3);
     expect((await service.cli(['connections', 'get', 'life'])).code).toBe(3);
   });
@@ -63,45 +63,45 @@ describe('connections create, list, get, update and delete', () => {
     ['an invalid header', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X Key=1'], 2, 'X Key'],
     ['a header without a value', ['create', 'a', '--url', 'http://127.0.0.1/', '--plain-header', 'X-Key'], 2, 'NAME=VALUE'],
     ['the same header twice', ['probe', '--url', 'http://127.0.0.1/', '--plain-header', 'A=1', '--header', 'a=@key.txt'], 2, 'twice'],
-    ['nothing to change', ['update', nothing], 2, 'nothing to change'],
-    ['two ways to say it', ['update', nothing, '--replace-headers', '--remove-header', 'A'], 2, '--replace-headers'],
-    ['an unknown connection', ['update', nothing, '--name', 'b'], 3, nothing],
+    ['nothing to change', ['update', unknownId], 2, 'nothing to change'],
+    ['two ways to say it', ['update', unknownId, '--replace-headers', '--remove-header', 'A'], 2, '--replace-headers'],
+    ['an unknown connection', ['update', unknownId, '--name', 'b'], 3, unknownId],
     ['an unknown name', ['tools', 'nobody'], 3, 'nobody'],
     ['nothing to try', ['probe'], 2, '--url'],
     ['two things to try', ['probe', 'a', '--url', 'http://127.0.0.1/'], 2, '--url'],
     ['headers of a connection', ['probe', 'a', '--plain-header', 'A=1'], 2, 'its own headers'],
   ])('reject %s', async (_, argv, code, word) => {
-    const refused = await service.cli(['connections', ...argv]);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toContain(word);
-    expect(refused.stderr).not.toContain(secret);
+    const refusal = await service.cli(['connections', ...argv]);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toContain(word);
+    expect(refusal.stderr).not.toContain(secret);
   });
 
   it('accept an ID where a name is ambiguous', async () => {
     const ids = [await created('twin'), await created('twin')];
-    const refused = await service.cli(['connections', 'get', 'twin']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
+    const refusal = await service.cli(['connections', 'get', 'twin']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
     for (const id of ids) {
-      expect(refused.stderr).toContain(id);
+      expect(refusal.stderr).toContain(id);
       await service.cli(['connections', 'delete', id, '--yes']);
     }
   });
 
   it('suggest similar names, and warn about secrets in plain headers', async () => {
-    const made = await service.cli(['connections', 'create', 'ticket-desk', '--url', server.url, '--plain-header', 'X-Api-Key=k']);
-    expect(made.code).toBe(0);
-    expect(made.stderr).toContain('X-Api-Key is visible to everyone who can see the connection. Use --header for secrets.');
-    const missing = await service.cli(['connections', 'get', 'ticket-dsk']);
-    expect(missing.code).toBe(3);
-    expect(missing.stderr).toContain('hint: Did you mean ticket-desk?');
+    const createResult = await service.cli(['connections', 'create', 'ticket-desk', '--url', server.url, '--plain-header', 'X-Api-Key=k']);
+    expect(createResult.code).toBe(0);
+    expect(createResult.stderr).toContain('X-Api-Key is visible to everyone who can see the connection. Use --header for secrets.');
+    const refusal = await service.cli(['connections', 'get', 'ticket-dsk']);
+    expect(refusal.code).toBe(3);
+    expect(refusal.stderr).toContain('hint: Did you mean ticket-desk?');
     await service.cli(['connections', 'delete', 'ticket-desk', '--yes']);
   });
 
   it('reject removing a header that does not exist', async () => {
     await created('bare');
-    const refused = await service.cli(['connections', 'update', 'bare', '--remove-header', 'X-Team']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('bare has no header X-Team');
+    const refusal = await service.cli(['connections', 'update', 'bare', '--remove-header', 'X-Team']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('bare has no header X-Team');
   });
 
   it('reveal no secret in a dry run, a trace or the journal of changes', async () => {
@@ -109,17 +109,17 @@ describe('connections create, list, get, update and delete', () => {
     const dry = await service.cli([...argv, '--dry-run'], { stdin: secret });
     expect(dry.code).toBe(0);
     expect(dry.json()).toMatchObject({ body: { headers: { secret: { 'X-Api-Key': '***' } } } });
-    const traced = await service.cli([...argv, '--debug'], { stdin: secret });
-    expect(traced.code).toBe(0);
-    expect(dry.stdout + dry.stderr + traced.stdout + traced.stderr).not.toContain(secret);
+    const traceResult = await service.cli([...argv, '--debug'], { stdin: secret });
+    expect(traceResult.code).toBe(0);
+    expect(dry.stdout + dry.stderr + traceResult.stdout + traceResult.stderr).not.toContain(secret);
     // The service receives the change and its answer is lost, so that a change without a secret would stay in the journal.
     const silent = createServer((request) => request.resume().once('end', () => request.socket.destroy()));
     afterTest(() => new Promise((resolve) => silent.close(resolve)));
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const lost = await service.cli([...argv], { stdin: secret, env: { AOPS_BASE_URL: url } });
-    expect(lost.code).toBe(13);
+    const lossResult = await service.cli([...argv], { stdin: secret, env: { AOPS_BASE_URL: url } });
+    expect(lossResult.code).toBe(13);
     const files = (await readdir(service.folder, { recursive: true })).filter((name) => name.endsWith('.json'));
     for (const file of files) {
       const text = await readFile(path.join(service.folder, file), 'utf8');
@@ -145,16 +145,16 @@ describe('connections probe and tools', () => {
     const result = await service.cli(['connections', 'describe', 'desk', 'create_ticket']);
     expect(result).toMatchObject({ code: 0, stdout: 'Tool\tcreate_ticket\nDoes\tCreates a ticket\ntitle\tstring\ttrue\t\n', stderr: '' });
     expect((await service.cli(['connections', 'describe', 'desk', 'hang', '--json'])).json()).toMatchObject({ name: 'hang' });
-    const missing = await service.cli(['connections', 'describe', 'desk', 'create_tickets']);
-    expect(missing.code).toBe(3);
-    expect(missing.stderr).toContain('desk has no tool "create_tickets".\nhint: Did you mean create_ticket?');
+    const refusal = await service.cli(['connections', 'describe', 'desk', 'create_tickets']);
+    expect(refusal.code).toBe(3);
+    expect(refusal.stderr).toContain('desk has no tool "create_tickets".\nhint: Did you mean create_ticket?');
   });
 
   it('report why a server cannot be used, and store it for a connection', async () => {
     server.require('x-api-key', () => secret);
-    const failed = await service.cli(['connections', 'probe', '--url', server.url]);
-    expect(failed).toMatchObject({ code: 1, stdout: '' });
-    expect(failed.stderr).toContain('it refused the credentials (401)');
+    const failure = await service.cli(['connections', 'probe', '--url', server.url]);
+    expect(failure).toMatchObject({ code: 1, stdout: '' });
+    expect(failure.stderr).toContain('it refused the credentials (401)');
     const json = await service.cli(['connections', 'tools', 'tickets', '--json']);
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'mcp_server_failed', exit: 1 } });
     const result = await service.cli(['connections', 'get', 'tickets']);
@@ -191,9 +191,9 @@ describe('connections check-oauth and authorize', () => {
       if (url !== undefined && opened.length === 0) opened.push(fetch(url));
     };
     const argv = ['connections', 'authorize', '--name', 'guarded', '--url', guarded.url, '--wait', '--json'];
-    const done = await service.cli(argv, { onOutput });
-    expect(done.code).toBe(0);
-    const connection = done.json<{ id: string }>();
+    const finalResult = await service.cli(argv, { onOutput });
+    expect(finalResult.code).toBe(0);
+    const connection = finalResult.json<{ id: string }>();
     expect(connection).toMatchObject({ name: 'guarded', oauth_scopes: ['tickets:write', 'offline_access'] });
     expect((await service.cli(['connections', 'tools', 'guarded', '--jq', '.total'])).stdout).toBe('6\n');
     issuer.tokens.clear();
@@ -204,16 +204,16 @@ describe('connections check-oauth and authorize', () => {
     expect((await service.cli(['connections', 'tools', 'guarded'])).code).toBe(1);
     issuer.refuseTokens = () => false;
     opened.length = 0;
-    const again = await service.cli(['connections', 'authorize', 'guarded', '--wait', '--json'], { onOutput });
-    expect(again.json()).toMatchObject({ id: connection.id });
+    const repeatResult = await service.cli(['connections', 'authorize', 'guarded', '--wait', '--json'], { onOutput });
+    expect(repeatResult.json()).toMatchObject({ id: connection.id });
     await Promise.all(opened);
   });
 
   it('print only the URL, and stop waiting at the timeout', async () => {
     const argv = ['connections', 'authorize', '--name', 'later', '--url', guarded.url];
-    const printed = await service.cli([...argv, '--jq', '.authorization_url']);
-    expect(printed.stdout).toContain(`${issuer.url}/authorize?`);
-    expect(printed.stderr).toBe('');
+    const printResult = await service.cli([...argv, '--jq', '.authorization_url']);
+    expect(printResult.stdout).toContain(`${issuer.url}/authorize?`);
+    expect(printResult.stderr).toBe('');
     expect((await service.cli([...argv, '--wait', '--timeout', '100ms'])).code).toBe(9);
   });
 
@@ -225,8 +225,8 @@ describe('connections check-oauth and authorize', () => {
     ['an unknown connection', ['nobody'], 3, 'nobody'],
     ['a host that may not be reached', ['--name', 'a', '--url', 'http://10.1.2.3/'], 2, '--allow-connection-host 10.1.2.3'],
   ])('reject authorizing %s', async (_, argv, code, word) => {
-    const refused = await service.cli(['connections', 'authorize', ...argv]);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toContain(word);
+    const refusal = await service.cli(['connections', 'authorize', ...argv]);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toContain(word);
   });
 });

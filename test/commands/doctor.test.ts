@@ -86,17 +86,17 @@ describe('aops doctor', () => {
   });
 
   it('distinguishes a rejected key from an unreachable service', async () => {
-    const refused = await service.cli(['doctor', '--json'], { env: { AOPS_API_KEY: 'not-the-right-key' } });
-    expect(refused.code).toBe(1);
-    expect(failing(refused)).toEqual(['access']);
-    expect(checksOf(refused).service).toMatchObject({ status: 'ok', detail: 'responds' });
-    expect(refused.stdout).not.toContain('not-the-right-key');
+    const refusal = await service.cli(['doctor', '--json'], { env: { AOPS_API_KEY: 'not-the-right-key' } });
+    expect(refusal.code).toBe(1);
+    expect(failing(refusal)).toEqual(['access']);
+    expect(checksOf(refusal).service).toMatchObject({ status: 'ok', detail: 'responds' });
+    expect(refusal.stdout).not.toContain('not-the-right-key');
 
-    const gone = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
-    expect(gone.code).toBe(1);
-    expect(failing(gone)).toEqual(['service']);
-    expect(checksOf(gone).service?.detail).toBe('Could not reach http://127.0.0.1:9: the connection was refused.');
-    expect(checksOf(gone).access).toMatchObject({ status: 'skip' });
+    const missingResult = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
+    expect(missingResult.code).toBe(1);
+    expect(failing(missingResult)).toEqual(['service']);
+    expect(checksOf(missingResult).service?.detail).toBe('Could not reach http://127.0.0.1:9: the connection was refused.');
+    expect(checksOf(missingResult).access).toMatchObject({ status: 'skip' });
   });
 
   it('detects a wrong clock, an exhausted limit and another interface', async () => {
@@ -157,8 +157,8 @@ describe('aops doctor', () => {
     const named = await service.cli(['doctor', '--offline', '--json'], { env });
     expect(checksOf(named).proxy).toMatchObject({ status: 'ok', detail: 'http://proxy.example.com:3128 from HTTPS_PROXY' });
     expect(named.stdout).not.toContain('hush');
-    const bad = await service.cli(['doctor', '--offline', '--json'], { env: { ...env, HTTPS_PROXY: 'socks5://proxy.example.com' } });
-    expect(failing(bad)).toContain('proxy');
+    const refusal = await service.cli(['doctor', '--offline', '--json'], { env: { ...env, HTTPS_PROXY: 'socks5://proxy.example.com' } });
+    expect(failing(refusal)).toContain('proxy');
   });
 
   it('fails if certificates are not verified', async () => {
@@ -166,18 +166,18 @@ describe('aops doctor', () => {
     const result = await service.cli(['doctor', '--offline', '--json'], { env });
     expect(result.code).toBe(1);
     expect(failing(result)).toEqual(['tls']);
-    const missing = await service.cli(['doctor', '--offline', '--json', '--ca-file', 'nowhere.pem'], {
+    const refusal = await service.cli(['doctor', '--offline', '--json', '--ca-file', 'nowhere.pem'], {
       env: { AOPS_BASE_URL: 'https://agents.example.com' },
     });
-    expect(checksOf(missing).tls).toMatchObject({ status: 'fail', detail: expect.stringContaining('nowhere.pem') });
+    expect(checksOf(refusal).tls).toMatchObject({ status: 'fail', detail: expect.stringContaining('nowhere.pem') });
   });
 
   it('finds completion in the start-up file of the shell', async () => {
     await service.file('home/.zshrc', 'source <(aops completion zsh)\n');
     const env = { SHELL: '/usr/bin/zsh', HOME: path.join(service.folder, 'home') };
     expect(checksOf(await service.cli(['doctor', '--offline', '--json'], { env })).completion).toMatchObject({ status: 'ok' });
-    const other = await service.cli(['doctor', '--offline', '--json'], { env: { ...env, SHELL: '/usr/bin/bash' } });
-    expect(checksOf(other).completion).toMatchObject({ status: 'warn', hint: expect.stringContaining('aops completion --help') });
+    const otherResult = await service.cli(['doctor', '--offline', '--json'], { env: { ...env, SHELL: '/usr/bin/bash' } });
+    expect(checksOf(otherResult).completion).toMatchObject({ status: 'warn', hint: expect.stringContaining('aops completion --help') });
   });
 
   it('detects a local service that is gone', async () => {

@@ -122,11 +122,11 @@ describe('runs screenshots', () => {
     const onWarning = ({ message }: Error): unknown => warnings.push(message);
     process.on('warning', onWarning);
     afterTest(() => process.off('warning', onWarning));
-    const saved = await shots('few', '--save', 'pictures');
+    const saveResult = await shots('few', '--save', 'pictures');
     expect((await shots('many', '--save', 'all')).stderr).toContain('Saved 999 pictures');
     // No warnings, such as those of Node about possible listener leaks.
     expect(warnings).toEqual([]);
-    expect(saved).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Saved 6 pictures to /) });
+    expect(saveResult).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Saved 6 pictures to /) });
     expect((await readFile(path.join(service.folder, 'pictures/004-before.png'))).equals(image(2).bytes)).toBe(true);
   });
 });
@@ -167,8 +167,8 @@ describe('a film strip', () => {
 
   it('does not overwrite a file without --force, and leaves no incomplete file', async () => {
     await service.file('mine.html', 'mine');
-    const refused = await shots('few', '--html', 'mine.html');
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--force') });
+    const refusal = await shots('few', '--html', 'mine.html');
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('--force') });
     expect(await service.read('mine.html')).toBe('mine');
     expect((await shots('few', '--html', 'mine.html', '--force')).code).toBe(0);
     expect(await service.read('mine.html')).toMatch(/^<!doctype html>/i);
@@ -185,8 +185,8 @@ describe('a film strip', () => {
     const lost = await service.start(await service.agent('- say: x'), 'few');
     await service.until(lost, 'completed');
     await rm(path.join(service.dataDirectory, 'files', lost), { recursive: true });
-    const written = await service.cli(['runs', 'screenshots', lost, '--html', 'lost.html']);
-    expect(written).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be downloaded') });
+    const writeResult = await service.cli(['runs', 'screenshots', lost, '--html', 'lost.html']);
+    expect(writeResult).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be downloaded') });
     expect(await service.read('lost.html')).toContain('The picture is missing: the service responded with status 404.');
   });
 });

@@ -46,10 +46,10 @@ describe('an extension that a service does not offer', () => {
       [['webhooks', 'deliveries'], 'listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries)'],
       [['local', 'team', 'list'], 'listLocalTeams (GET /v2/local/teams)'],
     ] as const) {
-      const refused = await cli(service, ...argv, '--json');
-      expect([refused.code, refused.stdout]).toEqual([3, '']);
-      expect(errorOf(refused)).toMatchObject({ code: 'not_offered', status: 404, message: `This service does not offer ${operation}.` });
-      expect(errorOf(refused).hint).toContain('aops local up');
+      const refusal = await cli(service, ...argv, '--json');
+      expect([refusal.code, refusal.stdout]).toEqual([3, '']);
+      expect(errorOf(refusal)).toMatchObject({ code: 'not_offered', status: 404, message: `This service does not offer ${operation}.` });
+      expect(errorOf(refusal).hint).toContain('aops local up');
     }
   });
 
@@ -60,9 +60,9 @@ describe('an extension that a service does not offer', () => {
       ['webhooks', 'resend', some],
       ['webhooks', 'delivery', some],
     ]) {
-      const refused = await cli(service, ...argv, '--json');
-      expect([refused.code, refused.stdout], argv.join(' ')).toEqual([3, '']);
-      expect(errorOf(refused)).toMatchObject({
+      const refusal = await cli(service, ...argv, '--json');
+      expect([refusal.code, refusal.stdout], argv.join(' ')).toEqual([3, '']);
+      expect(errorOf(refusal)).toMatchObject({
         code: 'not_found',
         message: expect.stringMatching(/^Not found, or this service does not offer \w+ \(/),
       });
@@ -178,8 +178,8 @@ describe('after a change', () => {
       'POST /v2/agents/:id/case-triggers': () => answering(201, { case_trigger: trigger }),
       'GET /v2/agents/:id/revisions': () => answering(status, { error: 'no', message: 'No.' }),
     });
-    const created = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', other, '--json');
-    expect([created.code, created.json()]).toEqual([0, trigger]);
+    const createResult = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', other, '--json');
+    expect([createResult.code, createResult.json()]).toEqual([0, trigger]);
     expect(service.requested).toContain(`GET /v2/agents/${agent}/revisions`);
   });
 
@@ -188,9 +188,9 @@ describe('after a change', () => {
     const service = await ForeignService.start({
       'POST /v2/artifacts': () => answering(201, { artifact_id: some, user_message: message }),
     });
-    const created = await cli(service, 'artifacts', 'create', 'runs of the last 7 days');
-    expect([created.code, created.stdout]).toEqual([0, `ID\t${some}\n`]);
-    expect(created.stderr).toContain('The artifact was created, but it could not be read back: Route GET:');
+    const createResult = await cli(service, 'artifacts', 'create', 'runs of the last 7 days');
+    expect([createResult.code, createResult.stdout]).toEqual([0, `ID\t${some}\n`]);
+    expect(createResult.stderr).toContain('The artifact was created, but it could not be read back: Route GET:');
     expect((await cli(service, 'artifacts', 'create', 'runs', '-o', 'id')).stdout).toBe(`${some}\n`);
   });
 });
@@ -280,8 +280,8 @@ describe('the evaluation of a run', () => {
       'GET /v2/runs/:id': (_, id) => ({ run: { id, agent_id: agent, status: 'completed' } }),
       'GET /v2/agent/:agent/runs/:id': () => answering(503, { error: 'Service Unavailable', message: 'Later.' }),
     });
-    const failed = await cli(service, 'runs', 'evaluation', some, '--json');
-    expect([failed.code, failed.stdout]).toEqual([8, '']);
+    const failure = await cli(service, 'runs', 'evaluation', some, '--json');
+    expect([failure.code, failure.stdout]).toEqual([8, '']);
     expect(service.requested.filter((request) => request.includes('/v2/agent/'))).toHaveLength(4);
   });
 });
@@ -387,8 +387,8 @@ describe('bulk commands', () => {
         return Object.fromEntries(Object.entries(result).map(([name, value]) => [name, value === 230 ? count : value]));
       },
     });
-    const done = await bulk(service, argv);
-    expect([done.code, done.json()]).toEqual([0, result]);
+    const finalResult = await bulk(service, argv);
+    expect([finalResult.code, finalResult.json()]).toEqual([0, result]);
     expect(sizes(service, word)).toEqual([100, 100, 30]);
   });
 
@@ -403,9 +403,9 @@ describe('bulk commands', () => {
           : { updatedCount: 99, skippedCount: 1 };
       },
     });
-    const failed = await bulk(service, ['set-priority', '-', '--to', 'high']);
-    expect([failed.code, failed.json()]).toEqual([6, { updatedCount: 99, skippedCount: 1 }]);
-    expect(errorOf(failed)).toMatchObject({
+    const failure = await bulk(service, ['set-priority', '-', '--to', 'high']);
+    expect([failure.code, failure.json()]).toEqual([6, { updatedCount: 99, skippedCount: 1 }]);
+    expect(errorOf(failure)).toMatchObject({
       code: 'busy',
       message: 'The queue is busy. Of 230 cases, 100 succeeded and 130 did not.',
       hint: expect.stringContaining(`--idempotency-key ${key}`),
@@ -427,9 +427,9 @@ describe('bulk commands', () => {
         return requestCount === 1 ? { deletedCount: 100, interruptedRunIds: [] } : answering(200, '<html>', 'text/html');
       },
     });
-    const failed = await bulk(service, ['delete', '-']);
-    expect([failed.code, failed.json()]).toEqual([13, { deletedCount: 100, interruptedRunIds: [] }]);
-    expect(errorOf(failed)).toMatchObject({
+    const failure = await bulk(service, ['delete', '-']);
+    expect([failure.code, failure.json()]).toEqual([13, { deletedCount: 100, interruptedRunIds: [] }]);
+    expect(errorOf(failure)).toMatchObject({
       code: 'outcome_unknown',
       message: expect.stringMatching(/ Of 230 cases, 100 succeeded, the outcome of 100 is unknown, and 30 were not sent\.$/),
       hint: expect.stringMatching(new RegExp(`aops retry ${key}.*--ignore-not-found`)),
@@ -450,11 +450,11 @@ describe('bulk commands', () => {
         return new Promise(() => undefined);
       },
     });
-    const failed = await bulk(service, ['delete', '-'], (deliver) => {
+    const failure = await bulk(service, ['delete', '-'], (deliver) => {
       interrupt = deliver;
     });
-    expect([failed.code, failed.json()]).toEqual([130, { deletedCount: 100, interruptedRunIds: [] }]);
-    expect(errorOf(failed).message).toMatch(/ Of 230 cases, 100 succeeded, the outcome of 100 is unknown, and 30 were not sent\.$/);
+    expect([failure.code, failure.json()]).toEqual([130, { deletedCount: 100, interruptedRunIds: [] }]);
+    expect(errorOf(failure).message).toMatch(/ Of 230 cases, 100 succeeded, the outcome of 100 is unknown, and 30 were not sent\.$/);
   });
 
   it('delete the remaining cases after a failure with --ignore-not-found', async () => {
@@ -466,12 +466,12 @@ describe('bulk commands', () => {
       'POST /v2/queues/:id/cases/bulk-delete': () => ({ deletedCount: 30, interruptedRunIds: [] }),
     });
     expect((await bulk(service, ['delete', '-'])).code).toBe(3);
-    const done = await bulk(service, ['delete', '-', '--ignore-not-found']);
-    expect([done.code, done.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
+    const finalResult = await bulk(service, ['delete', '-', '--ignore-not-found']);
+    expect([finalResult.code, finalResult.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
     expect(service.bodies('POST', `/v2/queues/${some}/cases/bulk-delete`)).toEqual([{ case_ids: left }]);
     left.length = 0;
-    const nothing = await bulk(service, ['delete', '-', '--ignore-not-found']);
-    expect([nothing.code, nothing.json()]).toEqual([0, { deletedCount: 0, interruptedRunIds: [] }]);
+    const emptyResult = await bulk(service, ['delete', '-', '--ignore-not-found']);
+    expect([emptyResult.code, emptyResult.json()]).toEqual([0, { deletedCount: 0, interruptedRunIds: [] }]);
   });
 
   it.each([1, 2, 25])('fail when the service returns other cases than the %i requested', async (count) => {
@@ -488,8 +488,8 @@ describe('bulk commands', () => {
       ['wait'],
     ]) {
       const [verb = '', ...flags] = argv;
-      const refused = await cli(service, 'cases', verb, ...ids.slice(0, count), ...flags, ...(verb === 'wait' ? [] : ['--yes']), '--json');
-      expect(errorOf(refused), verb).toMatchObject({
+      const refusal = await cli(service, 'cases', verb, ...ids.slice(0, count), ...flags, ...(verb === 'wait' ? [] : ['--yes']), '--json');
+      expect(errorOf(refusal), verb).toMatchObject({
         code: 'unusable_answer',
         exit: 1,
         message: `The service answered with another case than ${ids[0]}.`,
@@ -506,8 +506,8 @@ describe('bulk commands', () => {
         interruptedRunIds: [],
       }),
     });
-    const done = await cli(service, 'cases', 'delete', ...ids.slice(0, 30), '--yes', '--json');
-    expect([done.code, done.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
+    const finalResult = await cli(service, 'cases', 'delete', ...ids.slice(0, 30), '--yes', '--json');
+    expect([finalResult.code, finalResult.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
     expect(service.requested.filter((request) => request.endsWith('/search'))).toHaveLength(1);
     expect(service.requested.filter((request) => request.startsWith('GET /v2/cases/'))).toHaveLength(30);
   });
@@ -528,8 +528,8 @@ describe('labels of a case', () => {
       'GET /v2/cases/:id': (_, id) => ({ case: { id, queue_id: some } }),
       'POST /v2/queues/:queue/cases/:id/labels': () => ({ labels: [{ id: some, key: '', value: 'last', color_hue: 1 }] }),
     });
-    const added = await cli(service, 'cases', 'labels', 'add', some, ...labels, '--json');
-    expect([added.code, added.json<{ data: object[] }>().data]).toEqual([0, [expect.objectContaining({ value: 'last' })]]);
+    const addResult = await cli(service, 'cases', 'labels', 'add', some, ...labels, '--json');
+    expect([addResult.code, addResult.json<{ data: object[] }>().data]).toEqual([0, [expect.objectContaining({ value: 'last' })]]);
     const sent = service.bodies('POST', `/v2/queues/${some}/cases/${some}/labels`) as { labels: { value: string }[] }[];
     expect(sent.map((body) => body.labels.length)).toEqual([50, 10]);
     expect(sent.flatMap((body) => body.labels.map(({ value }) => value))).toEqual(labels);

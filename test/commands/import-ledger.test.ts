@@ -128,12 +128,12 @@ describe('the ledger of an import', () => {
     const ledger = await Ledger.open(file, head);
     await ledger.begin(2, now, 'tok_1');
     await ledger.finish(2, { created: 1, failed: [] });
-    const again = await Ledger.open(file, head);
-    expect([again.resultOf(1), again.resultOf(2)]).toEqual([
+    const secondLedger = await Ledger.open(file, head);
+    expect([secondLedger.resultOf(1), secondLedger.resultOf(2)]).toEqual([
       { created: 5, failed: [] },
       { created: 1, failed: [] },
     ]);
-    await again.begin(3, now, 'tok_1');
+    await secondLedger.begin(3, now, 'tok_1');
     expect((await readFile(file, 'utf8')).split('\n').slice(2)).toEqual([
       '{"batch":2,"beg',
       JSON.stringify({ batch: 2, begun, by: 'tok_1' }),

@@ -37,9 +37,9 @@ describe('aops inbox', () => {
   it('lists all requests with their runs, oldest first', async () => {
     const first = await waiting(agent, '1');
     const second = await waiting(other, '2');
-    const listed = await service.cli(['inbox', '--json']);
-    expect(listed).toMatchObject({ code: 0, stderr: '' });
-    expect(listed.json().data).toEqual([
+    const listResult = await service.cli(['inbox', '--json']);
+    expect(listResult).toMatchObject({ code: 0, stderr: '' });
+    expect(listResult.json().data).toEqual([
       expect.objectContaining({
         run_id: first,
         title: 'Pay 1?',
@@ -92,7 +92,7 @@ describe('aops inbox', () => {
     const first = await waiting(agent, 'before');
     const state = { started: false, answered: false };
     let interrupt = (): void => undefined;
-    const watched = await service.cli(['inbox', '--watch', '-o', 'ndjson'], {
+    const watchResult = await service.cli(['inbox', '--watch', '-o', 'ndjson'], {
       onStart: (deliver) => {
         interrupt = deliver;
       },
@@ -109,8 +109,8 @@ describe('aops inbox', () => {
         if (lines === 3) interrupt();
       },
     });
-    expect(watched.code).toBe(130);
-    const events = watched.lines<InboxEvent>();
+    expect(watchResult.code).toBe(130);
+    const events = watchResult.lines<InboxEvent>();
     expect(events.map(({ v, seq, type }) => [v, seq, type])).toEqual([
       [1, 1, 'human_request.pending'],
       [1, 2, 'human_request.pending'],
@@ -155,21 +155,21 @@ describe('aops inbox', () => {
     const evil = await service.agent('- approve: { id: pay, title: "Pay \\e[31mred\\u202e" }', 'evil');
     const run = await waiting(evil, 'x');
     let interrupt = (): void => undefined;
-    const watched = await service.cli(['inbox', '--watch', '--agent', 'evil'], {
+    const watchResult = await service.cli(['inbox', '--watch', '--agent', 'evil'], {
       onStart: (deliver) => {
         interrupt = deliver;
       },
       onOutput: (stdout) => void (stdout.endsWith('\n') && interrupt()),
     });
-    expect(watched.code).toBe(130);
-    expect(watched.stdout).toBe(`?\tevil\tPay ^[[31mred\\u{202e}\t${run}\n`);
+    expect(watchResult.code).toBe(130);
+    expect(watchResult.stdout).toBe(`?\tevil\tPay ^[[31mred\\u{202e}\t${run}\n`);
   });
 
   it('rejects output formats that do not support events', async () => {
     for (const flags of [['--json'], ['-o', 'yaml'], ['-o', 'ndjson', '--jq', '.'], ['--fields', 'id']]) {
-      const refused = await service.cli(['inbox', '--watch', ...flags]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('Use -o ndjson');
+      const refusal = await service.cli(['inbox', '--watch', ...flags]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('Use -o ndjson');
     }
   });
 });

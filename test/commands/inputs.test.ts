@@ -44,10 +44,10 @@ describe('a value that the service would reject', () => {
     [['runs', 'list', '--limit', '0'], '--limit must be a whole number, 1 or more, not "0".'],
   ])('%j is rejected by the command line with exit 2', async (argv, message) => {
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];
-    const refused = await service.cli(argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`error: ${message}`);
-    expect(refused.stderr).not.toContain('-> 400');
+    const refusal = await service.cli(argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(`error: ${message}`);
+    expect(refusal.stderr).not.toContain('-> 400');
     expect([await service.countRuns(), await service.countAgents()]).toEqual([runs, agents]);
   });
 });
@@ -58,9 +58,9 @@ describe('an argument written as a flag', () => {
     [['cases', 'create', 'q', '--title=x'], 'TITLE is an argument, not a flag: `aops cases create QUEUE TITLE`.'],
     [['agents', 'create', '--zzzzzzzz', 'x'], 'See `aops agents create --help`.'],
   ])('%j is explained', async (argv, hint) => {
-    const refused = await service.cli(argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`hint: ${hint}`);
+    const refusal = await service.cli(argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(`hint: ${hint}`);
   });
 });
 
@@ -97,16 +97,16 @@ describe('the syntax of other tools', () => {
   it.each([[['--json', 'id,name']], [['--json=id,name']]])(
     'fields behind --json, as gh has them, are pointed at their flag: %j',
     async (flags) => {
-      const refused = await service.cli(['agents', 'list', ...flags]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('--json does not take a value. Choose fields with `--json --fields id,name`.');
+      const refusal = await service.cli(['agents', 'list', ...flags]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('--json does not take a value. Choose fields with `--json --fields id,name`.');
     },
   );
 
   it('does not mistake an extra argument for a field', async () => {
-    const refused = await service.cli(['inbox', 'nope']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('hint: See `aops inbox --help`.');
+    const refusal = await service.cli(['inbox', 'nope']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('hint: See `aops inbox --help`.');
   });
 });
 
@@ -127,10 +127,10 @@ describe('a text', () => {
   });
 
   it('explains how to begin a text with @ if the file does not exist', async () => {
-    const refused = await service.cli(['runs', 'send', run, '@anna']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('anna cannot be read: there is no such file.');
-    expect(refused.stderr).toContain('For a text that starts with @, write @@anna.');
+    const refusal = await service.cli(['runs', 'send', run, '@anna']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('anna cannot be read: there is no such file.');
+    expect(refusal.stderr).toContain('For a text that starts with @, write @@anna.');
   });
 
   it.each([
@@ -145,16 +145,16 @@ describe('a text', () => {
   ])('that is not UTF-8 is rejected, because it would be stored incorrectly: %j', async (argv) => {
     await service.file('latin.txt', Buffer.from('{"message":"M\xfcller"}', 'latin1'));
     const [runs, agents] = [await service.countRuns(), await service.countAgents()];
-    const refused = await service.cli(argv.map((word) => word.replace('RUN', run)));
+    const refusal = await service.cli(argv.map((word) => word.replace('RUN', run)));
     const stderr = "error: latin.txt is not UTF-8.\nhint: Convert it: iconv -f WINDOWS-1252 -t UTF-8 'latin.txt'\n";
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr });
     expect([await service.countRuns(), await service.countAgents()]).toEqual([runs, agents]);
   });
 
   it('from standard input that is not UTF-8 is rejected, and UTF-16 is named in the error', async () => {
-    const refused = await service.cli(['runs', 'send', run, '-'], { stdin: Buffer.from('\ufeffhello', 'utf16le') });
+    const refusal = await service.cli(['runs', 'send', run, '-'], { stdin: Buffer.from('\ufeffhello', 'utf16le') });
     const stderr = 'error: Standard input is not UTF-8.\nhint: Convert it: iconv -f UTF-16 -t UTF-8\n';
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr });
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr });
   });
 
   it('is stored without its byte order mark', async () => {

@@ -55,10 +55,10 @@ describe('local token create', () => {
       [['--reveal', '--name', ''], 'usage'],
       [['--to', 'new', '--team', 'no such team'], 'team_not_found'],
     ] as const) {
-      const refused = await cli(['local', 'token', 'create', 'x', ...flags, ...(flags.includes('-o' as never) ? [] : ['--json'])]);
-      expect(refused.code, flags.join(' ')).toBeGreaterThan(0);
-      expect(refused.stdout).toBe('');
-      if (!flags.includes('-o' as never)) expect(errorOf(refused).code, flags.join(' ')).toBe(code);
+      const refusal = await cli(['local', 'token', 'create', 'x', ...flags, ...(flags.includes('-o' as never) ? [] : ['--json'])]);
+      expect(refusal.code, flags.join(' ')).toBeGreaterThan(0);
+      expect(refusal.stdout).toBe('');
+      if (!flags.includes('-o' as never)) expect(errorOf(refusal).code, flags.join(' ')).toBe(code);
     }
     expect(await names('local', 'token', 'list')).toEqual(before);
     expect(await readFile(path.join(folder, 'taken'), 'utf8')).toBe('mine');
@@ -68,7 +68,7 @@ describe('local token create', () => {
 
   it('saves it as a profile with exactly the requested scopes', async () => {
     const name = unique('dash');
-    const created = await ok(
+    const createResult = await ok(
       'local',
       'token',
       'create',
@@ -81,11 +81,11 @@ describe('local token create', () => {
       'dash',
       '--json',
     );
-    expect(created.json()).toMatchObject({ name, scopes: ['runs:read', 'files:read'], profile: 'dash', expires_at: null });
-    expect(created.stdout + created.stderr).not.toContain('aops_token_');
+    expect(createResult.json()).toMatchObject({ name, scopes: ['runs:read', 'files:read'], profile: 'dash', expires_at: null });
+    expect(createResult.stdout + createResult.stderr).not.toContain('aops_token_');
     expect((await ok('agents', 'list', '--profile', 'dash', '--jq', '.data[].name')).stdout).toContain('greeter');
-    const refused = await cli(['agents', 'create', 'x', '--profile', 'dash', '--json']);
-    expect([refused.code, errorOf(refused).code]).toEqual([5, 'insufficient_scope']);
+    const refusal = await cli(['agents', 'create', 'x', '--profile', 'dash', '--json']);
+    expect([refusal.code, errorOf(refusal).code]).toEqual([5, 'insufficient_scope']);
     const status = (await ok('auth', 'status', '--profile', 'dash', '--json')).json<{ credential: { access: object } }>();
     expect(status.credential.access).toEqual({ name, scopes: ['runs:read', 'files:read'], expires_at: null, owner: false });
     expect((await ok('auth', 'status', '--profile', 'dash')).stdout).toContain('Scope\truns:read files:read\n');
@@ -100,14 +100,14 @@ describe('local token create', () => {
     await service.until(run, 'waiting');
     await ok('local', 'token', 'create', unique('writer'), '--scope', 'runs:write', '--save-profile', 'writer');
     // This credential cannot read the run, so the service itself rejects a message that would be an answer.
-    const refused = await cli(['runs', 'send', run, 'me', '--profile', 'writer', '--json']);
-    expect([refused.code, errorOf(refused)]).toMatchObject([
+    const refusal = await cli(['runs', 'send', run, 'me', '--profile', 'writer', '--json']);
+    expect([refusal.code, errorOf(refusal)]).toMatchObject([
       6,
       { code: 'human_request_pending', message: expect.stringContaining('The message was not sent.') },
     ]);
     await ok('local', 'token', 'create', unique('reader'), '--scope', 'runs:read,runs:write', '--save-profile', 'reader');
-    const denied = await cli(['runs', 'send', run, 'me', '--as-answer', '--profile', 'reader', '--json']);
-    expect([denied.code, errorOf(denied)]).toMatchObject([
+    const denial = await cli(['runs', 'send', run, 'me', '--as-answer', '--profile', 'reader', '--json']);
+    expect([denial.code, errorOf(denial)]).toMatchObject([
       5,
       { code: 'insufficient_scope', message: expect.stringContaining('approvals:write') },
     ]);
@@ -120,12 +120,12 @@ describe('local token create', () => {
   });
 
   it('writes it to a new file that only its owner can read', async () => {
-    const created = await ok('local', 'token', 'create', unique('ci'), '--expires', '90d', '--to', 'ci.key');
+    const createResult = await ok('local', 'token', 'create', unique('ci'), '--expires', '90d', '--to', 'ci.key');
     const file = path.join(folder, 'ci.key');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const key = (await readFile(file, 'utf8')).trimEnd();
-    expect(created.stdout + created.stderr).not.toContain(key);
-    expect(created.stdout).toContain(`File\t${file}\n`);
+    expect(createResult.stdout + createResult.stderr).not.toContain(key);
+    expect(createResult.stdout).toContain(`File\t${file}\n`);
     const asJob = await cli(['auth', 'status', '--jq', '.credential.access.expires_at'], {
       env: { ...service.env, ...folderEnv(await temporaryFolder()), AOPS_API_KEY: key },
     });
@@ -156,9 +156,9 @@ describe('local token revoke', () => {
       (await ok('local', 'token', 'create', name, '--save-profile', 'one', '-o', 'id')).stdout.trim(),
       (await ok('local', 'token', 'create', name, '--save-profile', 'two', '-o', 'id')).stdout.trim(),
     ];
-    const ambiguous = await cli(['local', 'token', 'revoke', name, '--yes']);
-    expect(ambiguous.code).toBe(2);
-    expect(ambiguous.stderr).toContain(one);
+    const ambiguousResult = await cli(['local', 'token', 'revoke', name, '--yes']);
+    expect(ambiguousResult.code).toBe(2);
+    expect(ambiguousResult.stderr).toContain(one);
     expect(await cli(['local', 'token', 'revoke', one])).toMatchObject({ code: 2, stdout: '' });
     expect((await ok('local', 'token', 'revoke', one.toUpperCase(), '--yes')).stdout).toBe(`Revoked ${name}.\n`);
     expect((await cli(['agents', 'list', '--profile', 'one'])).code).toBe(4);
@@ -172,8 +172,8 @@ describe('local token revoke', () => {
 describe('local client', () => {
   it('works end to end: the service issues tokens to it and rejects it once it is revoked', async () => {
     const name = unique('nightly');
-    const created = await ok('local', 'client', 'create', name, '--scope', 'runs:read,runs:write', '--reveal', '--json');
-    const { client_id, client_secret, token_url } = created.json<Record<string, string>>() as {
+    const createResult = await ok('local', 'client', 'create', name, '--scope', 'runs:read,runs:write', '--reveal', '--json');
+    const { client_id, client_secret, token_url } = createResult.json<Record<string, string>>() as {
       client_id: string;
       client_secret: string;
       token_url: string;
@@ -191,9 +191,9 @@ describe('local client', () => {
     });
     expect(status.stdout + status.stderr + login.stdout).not.toContain(client_secret);
     // The client requested fewer scopes than it has.
-    const refused = await cli(['runs', 'start', '--agent', 'greeter', '--profile', 'nightly', '--json']);
-    expect([refused.code, errorOf(refused).code]).toEqual([5, 'insufficient_scope']);
-    const beyond = await cli(
+    const refusal = await cli(['runs', 'start', '--agent', 'greeter', '--profile', 'nightly', '--json']);
+    expect([refusal.code, errorOf(refusal).code]).toEqual([5, 'insufficient_scope']);
+    const beyondResult = await cli(
       [
         'auth',
         'login',
@@ -210,18 +210,18 @@ describe('local client', () => {
       ],
       { stdin: client_secret },
     );
-    expect([beyond.code, errorOf(beyond).code]).toEqual([4, 'invalid_scope']);
+    expect([beyondResult.code, errorOf(beyondResult).code]).toEqual([4, 'invalid_scope']);
     await ok('profiles', 'use', 'local');
     expect(await names('local', 'client', 'list')).toContain(name);
     await ok('local', 'client', 'revoke', name, '--yes');
-    const ended = await cli(['agents', 'list', '--profile', 'nightly', '--json']);
-    expect([ended.code, errorOf(ended).code]).toEqual([4, 'invalid_client']);
+    const endResult = await cli(['agents', 'list', '--profile', 'nightly', '--json']);
+    expect([endResult.code, errorOf(endResult).code]).toEqual([4, 'invalid_client']);
   });
 
   it('signs in with the token URL that the service advertises, or requests one if it advertises none', async () => {
     const name = unique('found');
-    const created = await ok('local', 'client', 'create', name, '--reveal', '--jq', '.client_id, .client_secret');
-    const [id = '', secret = ''] = created.stdout.trimEnd().split('\n');
+    const createResult = await ok('local', 'client', 'create', name, '--reveal', '--jq', '.client_id, .client_secret');
+    const [id = '', secret = ''] = createResult.stdout.trimEnd().split('\n');
     const login = await cli(
       ['auth', 'login', '--profile', 'found', '--base-url', service.service.url, '--team', service.service.teamId, '--client-id', id],
       { stdin: secret },
@@ -241,10 +241,10 @@ describe('local client', () => {
     silent.removeAllListeners('request');
     const metadata = { issuer: 'https://evil.test', token_endpoint: 'https://evil.test/token', response_types_supported: [] };
     silent.on('request', (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)));
-    const refused = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], {
+    const refusal = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], {
       stdin: secret,
     });
-    expect([refused.code, refused.stderr.includes('evil.test')]).toEqual([2, false]);
+    expect([refusal.code, refusal.stderr.includes('evil.test')]).toEqual([2, false]);
     silent.closeAllConnections();
     await new Promise((resolve) => silent.close(resolve));
   });
@@ -252,8 +252,8 @@ describe('local client', () => {
   it('is saved as a profile with its team', async () => {
     const team = unique('Finance');
     await ok('local', 'team', 'create', team);
-    const created = await ok('local', 'client', 'create', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
-    expect(created.stdout).not.toContain('aops_secret_');
+    const createResult = await ok('local', 'client', 'create', unique('c'), '--team', team, '--save-profile', 'finance', '--json');
+    expect(createResult.stdout).not.toContain('aops_secret_');
     expect((await ok('auth', 'status', '--profile', 'finance', '--json')).json()).toMatchObject({
       team,
       credential: { access: { scopes: null } },

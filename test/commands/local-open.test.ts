@@ -98,8 +98,8 @@ describe('local open', () => {
       expect(result.stdout).toMatch(/URL: +http\S+#code=/);
       expect(result.stderr).toContain('No browser could be opened.');
     }
-    const printed = await open(['--no-browser'], { tty: true, columns: 140, env: broken.env });
-    expect([printed.stderr, printed.stdout]).toEqual(['', expect.stringContaining('#code=')]);
+    const printResult = await open(['--no-browser'], { tty: true, columns: 140, env: broken.env });
+    expect([printResult.stderr, printResult.stdout]).toEqual(['', expect.stringContaining('#code=')]);
   });
 
   it('says how to start the service if it is not running', async () => {

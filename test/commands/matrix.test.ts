@@ -168,11 +168,11 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
   });
 
   it('rejects an unknown flag', async () => {
-    const refused = await run([...path, ...required(command), '--no-such-flag']);
-    expect(refused.code).toBe(2);
-    expect(refused.stdout).toBe('');
-    expect(refused.stderr).toContain(`error: Unknown option '--no-such-flag'`);
-    expect(refused.stderr).toContain(`aops ${id} --help`);
+    const refusal = await run([...path, ...required(command), '--no-such-flag']);
+    expect(refusal.code).toBe(2);
+    expect(refusal.stdout).toBe('');
+    expect(refusal.stderr).toContain(`error: Unknown option '--no-such-flag'`);
+    expect(refusal.stderr).toContain(`aops ${id} --help`);
 
     const json = await run([...path, ...required(command), '--no-such-flag', '--json']);
     expect(json.code).toBe(2);
@@ -184,11 +184,11 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
 
   if (required(command).length > 0)
     it('names the missing argument', async () => {
-      const refused = await run(path);
-      expect(refused.code).toBe(2);
-      expect(refused.stdout).toBe('');
-      expect(refused.stderr).toMatch(/^error: (Missing required argument|Required option)/);
-      expect(refused.stderr).toContain(`aops ${id} --help`);
+      const refusal = await run(path);
+      expect(refusal.code).toBe(2);
+      expect(refusal.stdout).toBe('');
+      expect(refusal.stderr).toMatch(/^error: (Missing required argument|Required option)/);
+      expect(refusal.stderr).toContain(`aops ${id} --help`);
     });
 
   // `auth login` signs in, `doctor` also checks everything else, and `local open` and `local backup` use the key of the data directory.
@@ -196,11 +196,11 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
   if (command.operations?.length && !signsIn)
     it('says how to sign in without a credential', async () => {
       const argv = [...path, ...required(command), ...(alsoNeeded[id] ?? [])];
-      const refused = await run(argv);
-      expect(refused.stdout).toBe('');
-      expect(refused.stderr).toContain('error: You are not signed in.');
-      expect(refused.stderr).toMatch(/hint: .*aops auth login.*aops local up/);
-      expect(refused.code).toBe(4);
+      const refusal = await run(argv);
+      expect(refusal.stdout).toBe('');
+      expect(refusal.stderr).toContain('error: You are not signed in.');
+      expect(refusal.stderr).toMatch(/hint: .*aops auth login.*aops local up/);
+      expect(refusal.code).toBe(4);
 
       const json = await run([...argv, '--json']);
       expect(json.stdout).toBe('');
@@ -277,9 +277,9 @@ describe('the tree of commands', () => {
 
   it('reports an unknown help topic', async () => {
     expect(await run(['help', 'agnets'])).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('`aops help agents`') });
-    const refused = await run(['help', 'zzzzzzzz']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toBe('error: There is no help topic "zzzzzzzz".\nhint: See `aops --help` for the commands and the topics.\n');
+    const refusal = await run(['help', 'zzzzzzzz']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toBe('error: There is no help topic "zzzzzzzz".\nhint: See `aops --help` for the commands and the topics.\n');
   });
 
   it('prints only the version', async () => {

@@ -3,7 +3,7 @@ import { answer, nothing, RawServer, type RecordedRequest } from '../faults/raw-
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
-const nowhere = '00000000-0000-4000-8000-000000000007';
+const unknownId = '00000000-0000-4000-8000-000000000007';
 
 let service: TestService;
 let agent: string;
@@ -19,9 +19,9 @@ const refusalOf = (stderr: string) => (JSON.parse(stderr) as Refusal).error;
 
 describe('mcp tools, describe', () => {
   it('lists the tools with their names, whether they are read-only, and a summary', async () => {
-    const listed = await service.cli(['mcp', 'tools', '--json']);
-    expect(listed).toMatchObject({ code: 0, stderr: '' });
-    const { data, total } = listed.json<{ data: { name: string; inputSchema: object }[]; total: number }>();
+    const listResult = await service.cli(['mcp', 'tools', '--json']);
+    expect(listResult).toMatchObject({ code: 0, stderr: '' });
+    const { data, total } = listResult.json<{ data: { name: string; inputSchema: object }[]; total: number }>();
     expect(total).toBe(data.length);
     expect(data.find(({ name }) => name === 'get_run')).toMatchObject({ inputSchema: { type: 'object', required: ['run_id'] } });
     const result = await service.cli(['mcp', 'tools'], { tty: true, columns: 80, env: { NO_COLOR: '1' } });
@@ -37,9 +37,9 @@ describe('mcp tools, describe', () => {
     expect(result.stdout).toMatch(/\nrequest_id +uuid +yes +ID of the human request/);
     expect(result.stdout).toMatch(/\napproved +boolean +no /);
     expect((await service.cli(['mcp', 'describe', 'get_run', '--jq', '.inputSchema.required[]'])).stdout).toBe('run_id\n');
-    const unknown = await service.cli(['mcp', 'describe', 'getrun', '--json']);
-    expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    expect(refusalOf(unknown.stderr)).toMatchObject({ code: 'tool_not_found', hint: 'Did you mean get_run?' });
+    const refusal = await service.cli(['mcp', 'describe', 'getrun', '--json']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusalOf(refusal.stderr)).toMatchObject({ code: 'tool_not_found', hint: 'Did you mean get_run?' });
   });
 });
 
@@ -48,9 +48,9 @@ describe('mcp call', () => {
     const run = (
       await service.cli(['mcp', 'call', 'start_run', '-f', `agent_id=${agent}`, '-f', 'message=12', '--jq', '.run.id'])
     ).stdout.trim();
-    const waited = await service.cli(['mcp', 'call', 'wait_for_run', '-f', `run_id=${run}`, '--json']);
-    expect(waited).toMatchObject({ code: 0, stderr: '' });
-    const request = waited.json<{ pending_human_request: { id: string } }>().pending_human_request.id;
+    const waitResult = await service.cli(['mcp', 'call', 'wait_for_run', '-f', `run_id=${run}`, '--json']);
+    expect(waitResult).toMatchObject({ code: 0, stderr: '' });
+    const request = waitResult.json<{ pending_human_request: { id: string } }>().pending_human_request.id;
 
     const respond = [
       'mcp',
@@ -63,16 +63,16 @@ describe('mcp call', () => {
       '-F',
       'approved=true',
     ];
-    const unasked = await service.cli([...respond, '--json']);
-    expect(unasked).toMatchObject({ code: 2, stdout: '' });
-    expect(refusalOf(unasked.stderr)).toMatchObject({ code: 'not_confirmed' });
+    const unpromptedResult = await service.cli([...respond, '--json']);
+    expect(unpromptedResult).toMatchObject({ code: 2, stdout: '' });
+    expect(refusalOf(unpromptedResult.stderr)).toMatchObject({ code: 'not_confirmed' });
     expect((await service.get(run)).run.status).toBe('waiting');
     expect((await service.cli([...respond, '--yes', '--json'])).json()).toMatchObject({ human_request: { response: 'approved' } });
 
-    const again = await service.cli([...respond, '--yes', '--json']);
-    expect(again.code).toBe(6);
-    expect(again.json()).toMatchObject({ status: 409, error: 'human_request_already_answered' });
-    expect(refusalOf(again.stderr)).toMatchObject({
+    const repeatResult = await service.cli([...respond, '--yes', '--json']);
+    expect(repeatResult.code).toBe(6);
+    expect(repeatResult.json()).toMatchObject({ status: 409, error: 'human_request_already_answered' });
+    expect(refusalOf(repeatResult.stderr)).toMatchObject({
       code: 'human_request_already_answered',
       exit: 6,
       hint: expect.stringContaining('get_run'),
@@ -86,9 +86,9 @@ describe('mcp call', () => {
   });
 
   it('prints lists in a pipe as rows', async () => {
-    const listed = await service.cli(['mcp', 'call', 'list_agents', '-F', 'limit=1']);
-    expect(listed).toMatchObject({ code: 0, stderr: '' });
-    expect(listed.stdout).toMatch(new RegExp(`^total\\t1\nlimit\\t1\noffset\\t0\n${agent}\tpayer\t`));
+    const listResult = await service.cli(['mcp', 'call', 'list_agents', '-F', 'limit=1']);
+    expect(listResult).toMatchObject({ code: 0, stderr: '' });
+    expect(listResult.stdout).toMatch(new RegExp(`^total\\t1\nlimit\\t1\noffset\\t0\n${agent}\tpayer\t`));
     expect((await service.cli(['mcp', 'call', 'list_agents'], { tty: true })).stdout).toBe(`1 of 1 agents:\n- payer (${agent})\n`);
   });
 
@@ -108,9 +108,9 @@ describe('mcp call', () => {
       [['list_runs', '--input', input], 'a JSON object', ''],
     ];
     for (const [argv, message, hint] of cases) {
-      const refused = await service.cli(['mcp', 'call', ...argv, '--json']);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      const error = refusalOf(refused.stderr);
+      const refusal = await service.cli(['mcp', 'call', ...argv, '--json']);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      const error = refusalOf(refusal.stderr);
       expect(error.message).toContain(message);
       expect(error.hint ?? '').toContain(hint);
     }
@@ -118,10 +118,10 @@ describe('mcp call', () => {
   });
 
   it('reports the error of the tool with its exit code', async () => {
-    const missing = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`]);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toBe(`error: There is no run ${nowhere}.\nhint: list_runs returns the existing runs.\n`);
-    const json = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${nowhere}`, '--json']);
+    const refusal = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${unknownId}`]);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toBe(`error: There is no run ${unknownId}.\nhint: list_runs returns the existing runs.\n`);
+    const json = await service.cli(['mcp', 'call', 'get_run', '-f', `run_id=${unknownId}`, '--json']);
     expect(json.code).toBe(3);
     expect(json.json()).toMatchObject({ error: 'run_not_found', status: 404 });
   });
@@ -157,7 +157,7 @@ describe('mcp request', () => {
   it('prints the result of a method', async () => {
     const discovered = await service.cli(['mcp', 'request', 'server/discover']);
     expect(discovered.json()).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
-    const called = await service.cli([
+    const callResult = await service.cli([
       'mcp',
       'request',
       'tools/call',
@@ -168,21 +168,21 @@ describe('mcp request', () => {
       '--jq',
       '.structuredContent.limit',
     ]);
-    expect(called.stdout).toBe('1\n');
-    const unknown = await service.cli(['mcp', 'request', 'nothing/here', '--json']);
-    expect(unknown.code).toBe(3);
-    expect(refusalOf(unknown.stderr)).toMatchObject({ code: 'method_not_found', status: 404 });
-    const wrong = await service.cli(['mcp', 'request', 'tools/call', '-f', 'name=no_tool', '--json']);
-    expect(wrong.code).toBe(2);
-    expect(refusalOf(wrong.stderr)).toMatchObject({ code: 'invalid_params' });
+    expect(callResult.stdout).toBe('1\n');
+    const refusal = await service.cli(['mcp', 'request', 'nothing/here', '--json']);
+    expect(refusal.code).toBe(3);
+    expect(refusalOf(refusal.stderr)).toMatchObject({ code: 'method_not_found', status: 404 });
+    const invalidResult = await service.cli(['mcp', 'request', 'tools/call', '-f', 'name=no_tool', '--json']);
+    expect(invalidResult.code).toBe(2);
+    expect(refusalOf(invalidResult.stderr)).toMatchObject({ code: 'invalid_params' });
   });
 
   it('sends a complete message unchanged', async () => {
     const message = { jsonrpc: '2.0', id: 0, method: 'ping' };
-    const answered = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(message) });
-    expect(answered.json()).toEqual({ jsonrpc: '2.0', id: 0, result: {} });
-    const failed = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify({ ...message, method: 'nothing' }) });
-    expect(failed.json()).toMatchObject({ id: 0, error: { code: -32_601 } });
+    const answerResult = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(message) });
+    expect(answerResult.json()).toEqual({ jsonrpc: '2.0', id: 0, result: {} });
+    const failure = await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify({ ...message, method: 'nothing' }) });
+    expect(failure.json()).toMatchObject({ id: 0, error: { code: -32_601 } });
     const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
     expect(await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(notice) })).toMatchObject({ code: 0, stdout: '' });
     for (const wrong of ['{}', '[]', '{"method":"ping"}'])
@@ -203,14 +203,14 @@ describe('mcp config', () => {
   });
 
   it('contains the address for clients that connect directly', async () => {
-    const printed = await service.cli(['mcp', 'config', '--http']);
-    expect(printed.json<{ mcpServers: { aops: object } }>().mcpServers.aops).toEqual({
+    const printResult = await service.cli(['mcp', 'config', '--http']);
+    expect(printResult.json<{ mcpServers: { aops: object } }>().mcpServers.aops).toEqual({
       type: 'http',
       url: `${service.service.url}/v2/mcp`,
       // biome-ignore lint/suspicious/noTemplateCurlyInString: the client fills it in
       headers: { Authorization: 'Bearer ${AOPS_API_KEY}' },
     });
-    expect(printed.stdout).not.toContain(service.service.token);
+    expect(printResult.stdout).not.toContain(service.service.token);
   });
 });
 
@@ -222,8 +222,8 @@ it('a call without a response is settled by aops retry with the original request
   expect((await service.cli([...call, '--timeout', '3s'], { env })).code).toBe(9);
   const done = 'data: {"jsonrpc":"2.0","id":"tools/call","result":{"ok":true}}\n\n';
   server.plan(answer(200, done, { 'content-type': 'text/event-stream' }));
-  const settled = await service.cli(['retry', 'mcp-lost', '--json'], { env });
-  expect(settled.json()).toMatchObject({ result: { ok: true } });
+  const settleResult = await service.cli(['retry', 'mcp-lost', '--json'], { env });
+  expect(settleResult.json()).toMatchObject({ result: { ok: true } });
   const [first, second] = server.requests as [RecordedRequest, RecordedRequest];
   expect(second.body.equals(first.body)).toBe(true);
   for (const name of ['accept', 'content-type', 'idempotency-key', 'mcp-method', 'mcp-name', 'mcp-protocol-version'])

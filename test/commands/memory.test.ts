@@ -34,19 +34,19 @@ describe('agents memory', () => {
     const result = await service.cli(['agents', 'memory', 'get', 'shop', 'notes.md', '--color', 'never'], { tty: true });
     expect(result.stdout).not.toContain('\u001b');
     expect((await memory('get', 'shop', 'notes.md', '--json')).json()).toMatchObject({ path: 'notes.md', content: '\u001b[31mred' });
-    const other = await memory('get', 'shop', 'acme.md');
-    expect(other).toMatchObject({ code: 3, stdout: '' });
-    expect(other.stderr).toContain('hint: Its memory files are: notes.md, suppliers/acme.md\n');
+    const otherResult = await memory('get', 'shop', 'acme.md');
+    expect(otherResult).toMatchObject({ code: 3, stdout: '' });
+    expect(otherResult.stderr).toContain('hint: Its memory files are: notes.md, suppliers/acme.md\n');
     expect((await memory('get', 'shop', 'note.md')).stderr).toContain('hint: Did you mean notes.md?\n');
-    const outside = await memory('get', 'shop', '../x');
-    expect(outside).toMatchObject({ code: 2, stdout: '' });
-    expect(outside.stderr).toContain('not "../x"');
+    const outsideResult = await memory('get', 'shop', '../x');
+    expect(outsideResult).toMatchObject({ code: 2, stdout: '' });
+    expect(outsideResult.stderr).toContain('not "../x"');
   });
 
   it('downloads all files, and overwrites none without --force', async () => {
-    const pulled = await memory('pull', 'shop', '--to', 'kept', '--json');
-    expect(pulled).toMatchObject({ code: 0, stderr: '' });
-    expect(pulled.json<{ data: object[] }>().data).toEqual([
+    const pullResult = await memory('pull', 'shop', '--to', 'kept', '--json');
+    expect(pullResult).toMatchObject({ code: 0, stderr: '' });
+    expect(pullResult.json<{ data: object[] }>().data).toEqual([
       { path: 'notes.md', file: 'kept/notes.md', size: 8 },
       { path: 'suppliers/acme.md', file: 'kept/suppliers/acme.md', size: 7 },
     ]);
@@ -63,9 +63,9 @@ describe('agents memory', () => {
     ] as const) {
       const id = await service.agent(wanted.map((index) => steps[index]).join('\n'), name);
       await service.until(await service.start(id), 'completed');
-      const refused = await memory('pull', name, '--to', name);
-      expect(refused).toMatchObject({ code: 1, stdout: '' });
-      expect(refused.stderr).toContain('hint: Nothing was written. Print the files one by one with `aops agents memory get AGENT PATH`.\n');
+      const refusal = await memory('pull', name, '--to', name);
+      expect(refusal).toMatchObject({ code: 1, stdout: '' });
+      expect(refusal.stderr).toContain('hint: Nothing was written. Print the files one by one with `aops agents memory get AGENT PATH`.\n');
     }
   });
 });

@@ -15,13 +15,13 @@ interface Listed {
 }
 
 let service: TestService;
-let long: string;
+let longText: string;
 let short: string;
 beforeAll(async () => {
   service = await startTestService();
-  long = await service.run(Array.from({ length: 30 }, (_, index) => `- say: "line ${index + 1}"`).join('\n'));
+  longText = await service.run(Array.from({ length: 30 }, (_, index) => `- say: "line ${index + 1}"`).join('\n'));
   short = await service.run('- say: "line 1"\n- say: "line 2"');
-  await service.until(long, 'completed');
+  await service.until(longText, 'completed');
   await service.until(short, 'completed');
 });
 
@@ -31,45 +31,45 @@ const numbered = (from: number, to: number): string[] => Array.from({ length: to
 
 describe('runs messages', () => {
   it('shows the latest messages in order, and their position in the conversation', async () => {
-    const listed = await list(long);
-    expect(lines(listed)).toEqual(numbered(11, 30));
-    expect(listed).toMatchObject({ total: 30, limit: 20, offset: 10 });
+    const listResult = await list(longText);
+    expect(lines(listResult)).toEqual(numbered(11, 30));
+    expect(listResult).toMatchObject({ total: 30, limit: 20, offset: 10 });
   });
 
   it.each([
     ['--tail', '3'],
     ['--limit', '3'],
   ])('shows as many as %s says', async (...argv) => {
-    const listed = await list(long, ...argv);
-    expect(lines(listed)).toEqual(numbered(28, 30));
-    expect(listed).toMatchObject({ total: 30, limit: 3, offset: 27 });
+    const listResult = await list(longText, ...argv);
+    expect(lines(listResult)).toEqual(numbered(28, 30));
+    expect(listResult).toMatchObject({ total: 30, limit: 3, offset: 27 });
   });
 
   it('counts --offset from the beginning, and shows all messages with --all', async () => {
-    expect(lines(await list(long, '--offset', '0', '--limit', '2'))).toEqual(numbered(1, 2));
-    expect(lines(await list(long, '--offset', '25'))).toEqual(numbered(26, 30));
-    const all = await list(long, '--all');
+    expect(lines(await list(longText, '--offset', '0', '--limit', '2'))).toEqual(numbered(1, 2));
+    expect(lines(await list(longText, '--offset', '25'))).toEqual(numbered(26, 30));
+    const all = await list(longText, '--all');
     expect(lines(all)).toEqual(numbered(1, 30));
     expect(all).toMatchObject({ total: 30, offset: 0 });
   });
 
   it('shows a short conversation completely', async () => {
-    const listed = await list(short);
-    expect(lines(listed)).toEqual(numbered(1, 2));
-    expect(listed).toMatchObject({ total: 2, limit: 20, offset: 0 });
+    const listResult = await list(short);
+    expect(lines(listResult)).toEqual(numbered(1, 2));
+    expect(listResult).toMatchObject({ total: 2, limit: 20, offset: 0 });
   });
 
   it('says which messages are not shown and how to see them', async () => {
-    const result = await service.cli(['runs', 'messages', long], { tty: true, env: { NO_COLOR: '1' } });
+    const result = await service.cli(['runs', 'messages', longText], { tty: true, env: { NO_COLOR: '1' } });
     expect(result.stderr).toBe('Showing the last 20 of 30. See all with --all.\n');
     expect(result.stdout).toMatch(/line 30\n$/);
     expect((await service.cli(['runs', 'messages', short], { tty: true })).stderr).toBe('');
   });
 
   it.each([['--all'], ['--offset', '1'], ['--limit', '2']])('rejects --tail with %s', async (...argv) => {
-    const refused = await service.cli(['runs', 'messages', long, '--tail', '2', ...argv]);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('--tail cannot be combined with');
+    const refusal = await service.cli(['runs', 'messages', longText, '--tail', '2', ...argv]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('--tail cannot be combined with');
   });
 });
 
@@ -89,15 +89,15 @@ async function withLargeMessages(count: number, size: number) {
   await once(server, 'listening');
   whenDone(() => void server.close());
   const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-  return { asked: requests, ids: (...argv: string[]) => service.cli(['runs', 'messages', long, '-o', 'id', ...argv], { env }) };
+  return { asked: requests, ids: (...argv: string[]) => service.cli(['runs', 'messages', longText, '-o', 'id', ...argv], { env }) };
 }
 
 describe('messages that are too large for a page', () => {
   it('are read in smaller pages', async () => {
     const { asked, ids } = await withLargeMessages(60, 900_000);
-    const all = await ids('--all');
-    expect(all).toMatchObject({ code: 0, stderr: '' });
-    expect(all.stdout.trim().split('\n')).toEqual(Array.from({ length: 60 }, (_, index) => `m${index}`));
+    const allResult = await ids('--all');
+    expect(allResult).toMatchObject({ code: 0, stderr: '' });
+    expect(allResult.stdout.trim().split('\n')).toEqual(Array.from({ length: 60 }, (_, index) => `m${index}`));
     expect(asked).toEqual([50, 25, 25, 25]);
     const newest = await ids('--tail', '40');
     expect(newest.stdout.trim().split('\n')).toEqual(Array.from({ length: 40 }, (_, index) => `m${20 + index}`));
@@ -105,10 +105,10 @@ describe('messages that are too large for a page', () => {
 
   it('cause a specific error if a single message is too large', async () => {
     const { asked, ids } = await withLargeMessages(2, 34 * 1024 * 1024);
-    const failed = await ids('--all');
-    expect(failed).toMatchObject({ code: 1, stdout: '' });
-    expect(failed.stderr).toContain('The service answered, but the answer is larger than 32 MiB.');
-    expect(failed.stderr).not.toContain('Could not reach');
+    const failure = await ids('--all');
+    expect(failure).toMatchObject({ code: 1, stdout: '' });
+    expect(failure.stderr).toContain('The service answered, but the answer is larger than 32 MiB.');
+    expect(failure.stderr).not.toContain('Could not reach');
     expect(asked.at(-1)).toBe(1);
   });
 });

@@ -89,10 +89,10 @@ describe('a command in a group within a group', () => {
     [['hooks', 'secret', 'deep', 'dvie'], 'dive', 'aops hooks secret deep --help'],
     [['hooks', 'secret', 'show', 'X', '--clour', 'red'], '--colour', 'aops hooks secret show --help'],
   ])('%j is reported with a suggestion', async (argv, meant, help) => {
-    const refused = await run(...argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(meant);
-    expect(refused.stderr).toContain(`\`${help}\``);
+    const refusal = await run(...argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(meant);
+    expect(refusal.stderr).toContain(`\`${help}\``);
   });
 
   it('is completed word by word', async () => {

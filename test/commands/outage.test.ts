@@ -36,9 +36,9 @@ async function interrupted(proxy: Forwarder, run: string): Promise<void> {
 it('people see two messages', async () => {
   const proxy = await Forwarder.to(service.service.url);
   const run = await service.waiting(waits);
-  const watched = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy) });
+  const pendingResult = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy) });
   await interrupted(proxy, run);
-  const { code, stderr } = await watched;
+  const { code, stderr } = await pendingResult;
   expect(code).toBe(0);
   expect(
     stderr.match(/^Could not reach http:\S+: .*\.\nThe service has not answered since \d\d:\d\d:\d\d\. Retrying for up to 1m\.$/gm),
@@ -94,18 +94,18 @@ describe('a command that starts during an outage waits for the service', () => {
       },
       onOutput: (stdout) => stdout !== '' && interrupt(),
     };
-    const [waited, watched, evaluated, cases, inbox] = await Promise.all([
+    const [waitResult, watchResult, evaluated, cases, inbox] = await Promise.all([
       early(['runs', 'wait', `#${run.run_number}`, '--for', 'waiting', '-o', 'id']),
       early(['runs', 'watch', `${done.run_number}`]),
       early(['runs', 'evaluation', `${done.run_number}`, '--wait', '--json']),
       early(['cases', 'wait', '-', '--json'], { stdin: `${added}\n` }),
       early(['inbox', '--watch', '--agent', 'asker', '-o', 'ndjson'], untilOutput),
     ]);
-    expect(waited).toMatchObject({ code: 0, stdout: `${run.id}\n` });
-    expect(waited.stderr).toMatch(/^The service has not answered since \S+ Retrying for up to 1m\.$/m);
-    expect(waited.stderr).toMatch(/^The service is reachable again after \S+\.$/m);
-    expect(waited.stderr).not.toContain('Trying again in');
-    expect([watched.code, watched.stdout]).toEqual([0, expect.stringContaining('Done.')]);
+    expect(waitResult).toMatchObject({ code: 0, stdout: `${run.id}\n` });
+    expect(waitResult.stderr).toMatch(/^The service has not answered since \S+ Retrying for up to 1m\.$/m);
+    expect(waitResult.stderr).toMatch(/^The service is reachable again after \S+\.$/m);
+    expect(waitResult.stderr).not.toContain('Trying again in');
+    expect([watchResult.code, watchResult.stdout]).toEqual([0, expect.stringContaining('Done.')]);
     expect([evaluated.code, evaluated.json()]).toEqual([0, expect.objectContaining({ status: 'ready' })]);
     expect([cases.code, cases.json()]).toEqual([0, expect.objectContaining({ completed: 1 })]);
     expect(inbox.stdout).toContain(run.id);
@@ -114,17 +114,17 @@ describe('a command that starts during an outage waits for the service', () => {
   it('if it begins by looking up a revision', async () => {
     const { agent_id } = (await service.get(await service.run('- say: Done.'))).run;
     await service.cli(['revisions', 'generate', `${agent_id}@latest`, '--prompt', 'say "Bye"', '--decline']);
-    const watched = await early(['revisions', 'watch', `${agent_id}@latest`]);
-    expect([watched.code, watched.stderr]).toEqual([11, expect.stringContaining('error: The builder run was declined.\n')]);
+    const watchResult = await early(['revisions', 'watch', `${agent_id}@latest`]);
+    expect([watchResult.code, watchResult.stderr]).toEqual([11, expect.stringContaining('error: The builder run was declined.\n')]);
   });
 });
 
 it('the status line reports the outage', async () => {
   const proxy = await Forwarder.to(service.service.url);
   const run = await service.waiting(waits);
-  const watched = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy), tty: true });
+  const pendingResult = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy), tty: true });
   await interrupted(proxy, run);
-  const { code, stderr } = await watched;
+  const { code, stderr } = await pendingResult;
   expect(code).toBe(0);
   expect(stripVTControlCharacters(stderr)).toMatch(/no answer from the service for \d/);
 });

@@ -22,8 +22,8 @@ describe('queues', () => {
     for (const name of [id, id.toUpperCase(), 'invoices']) {
       expect(await service.cli(['queues', 'get', name, '-o', 'id'])).toMatchObject({ code: 0, stdout: `${id}\n`, stderr: '' });
     }
-    const updated = await service.cli(['queues', 'update', 'invoices', '--name', 'bills', '--description', '', '--json']);
-    expect(updated.json()).toMatchObject({ id, name: 'bills', description: null });
+    const updateResult = await service.cli(['queues', 'update', 'invoices', '--name', 'bills', '--description', '', '--json']);
+    expect(updateResult.json()).toMatchObject({ id, name: 'bills', description: null });
     const result = await service.cli(['queues', 'get', 'bills', '--color', 'never'], { tty: true });
     expect(result.stdout).toMatch(/Name: +bills/);
     expect(result.stdout).toMatch(/Cases: +0 cases\nProcessed by: +no agent\n$/);
@@ -68,9 +68,9 @@ describe('queues', () => {
 
   it('report errors with suggestions', async () => {
     await queue('reminders');
-    const unknown = await service.cli(['queues', 'get', 'reminder']);
-    expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    expect(unknown.stderr).toBe('error: There is no queue "reminder".\nhint: Did you mean reminders?\n');
+    const refusal = await service.cli(['queues', 'get', 'reminder']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toBe('error: There is no queue "reminder".\nhint: Did you mean reminders?\n');
     expect(await service.cli(['queues', 'create', 'reminders'])).toMatchObject({ code: 6, stdout: '' });
     expect(await service.cli(['queues', 'create', 'x'.repeat(101)])).toMatchObject({ code: 2, stdout: '' });
     expect((await service.cli(['queues', 'update', 'reminders'])).stderr).toContain('error: There is nothing to change.');
@@ -82,8 +82,8 @@ describe('queues', () => {
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain('doomed: 2 pending cases\n');
     expect(refusal.stderr).toContain('Delete all cases of the queue "doomed"?');
-    const cleared = await service.cli(['queues', 'clear', 'doomed', '--yes']);
-    expect(cleared).toMatchObject({ code: 0, stdout: 'Deleted 2 cases of doomed.\n' });
+    const clearResult = await service.cli(['queues', 'clear', 'doomed', '--yes']);
+    expect(clearResult).toMatchObject({ code: 0, stdout: 'Deleted 2 cases of doomed.\n' });
     expect(await service.cli(['queues', 'delete', 'doomed'])).toMatchObject({ code: 2, stdout: '' });
     const deletion = await service.cli(['queues', 'delete', 'doomed', '--yes', '--json']);
     expect(deletion.json()).toMatchObject({ name: 'doomed', success: true, deleted_case_count: 0 });
@@ -98,11 +98,11 @@ describe('queues labels', () => {
     expect(creation.json()).toMatchObject({ key: '', value: 'urgent', color_hue: 10, case_count: 0 });
     const list = await service.cli(['queues', 'labels', 'list', 'labelled', '--fields', 'key,value,case_count']);
     expect(list).toMatchObject({ code: 0, stdout: '\turgent\t0\nvendor\tacme\t1\n', stderr: '' });
-    const updated = await service.cli(['queues', 'labels', 'update', 'labelled', 'vendor=acme', '--to', 'vendor=Acme = Co', '--json']);
-    expect(updated.json()).toMatchObject({ key: 'vendor', value: 'Acme = Co' });
-    const unknown = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme', '--yes']);
-    expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    expect(unknown.stderr).toContain('The queue has no label "vendor=Acme".');
+    const updateResult = await service.cli(['queues', 'labels', 'update', 'labelled', 'vendor=acme', '--to', 'vendor=Acme = Co', '--json']);
+    expect(updateResult.json()).toMatchObject({ key: 'vendor', value: 'Acme = Co' });
+    const refusal = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme', '--yes']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toContain('The queue has no label "vendor=Acme".');
     const result = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co']);
     expect(result.stderr).toContain('Delete the label "vendor=Acme = Co" and remove it from 1 case?');
     const deletion = await service.cli(['queues', 'labels', 'delete', 'labelled', 'vendor=Acme = Co', '--yes']);

@@ -22,9 +22,9 @@ beforeAll(async () => {
 describe('runs respond', () => {
   it('approves the pending request', async () => {
     const run = await service.waiting(pay);
-    const answered = await service.cli(['runs', 'respond', run, '--approve', '--json']);
-    expect(answered).toMatchObject({ code: 0, stderr: '' });
-    expect(answered.json()).toMatchObject({ run_id: run, title: 'Pay 3 invoices?' });
+    const answerResult = await service.cli(['runs', 'respond', run, '--approve', '--json']);
+    expect(answerResult).toMatchObject({ code: 0, stderr: '' });
+    expect(answerResult.json()).toMatchObject({ run_id: run, title: 'Pay 3 invoices?' });
     await service.until(run, 'completed');
     expect(await service.texts(run)).toContain('paid');
   });
@@ -39,9 +39,9 @@ describe('runs respond', () => {
   it('denies the request with a reason, which the run receives', async () => {
     const run = await service.waiting(pay);
     const argv = ['runs', 'respond', run, '--deny', '--reason'];
-    const answered = await service.cli([...argv, '-', '--json'], { stdin: 'The amount is wrong: 12 €\n' });
-    expect(answered).toMatchObject({ code: 0, stderr: '' });
-    expect(answered.json()).toMatchObject({ response: 'denied: The amount is wrong: 12 €' });
+    const answerResult = await service.cli([...argv, '-', '--json'], { stdin: 'The amount is wrong: 12 €\n' });
+    expect(answerResult).toMatchObject({ code: 0, stderr: '' });
+    expect(answerResult.json()).toMatchObject({ response: 'denied: The amount is wrong: 12 €' });
     const { run: failed } = await service.until(run, 'failed');
     expect(failed.error).toContain('The amount is wrong: 12 €');
     expect(await service.texts(run)).toContain('Denied: Pay 3 invoices?\nThe amount is wrong: 12 €');
@@ -52,9 +52,9 @@ describe('runs respond', () => {
 
   it('approves the request with a reason, which the run receives', async () => {
     const run = await service.waiting(`${pay}\n- say: "because: {{ steps.pay.reason }}"`);
-    const answered = await service.cli(['runs', 'respond', run, '--approve', '--reason', 'Within the budget', '--json']);
-    expect(answered).toMatchObject({ code: 0, stderr: '' });
-    expect(answered.json()).toMatchObject({ response: 'approved: Within the budget' });
+    const answerResult = await service.cli(['runs', 'respond', run, '--approve', '--reason', 'Within the budget', '--json']);
+    expect(answerResult).toMatchObject({ code: 0, stderr: '' });
+    expect(answerResult.json()).toMatchObject({ response: 'approved: Within the budget' });
     await service.until(run, 'completed');
     expect(await service.texts(run)).toEqual(expect.arrayContaining(['paid', 'because: Within the budget']));
   });
@@ -62,19 +62,19 @@ describe('runs respond', () => {
   it('reads an answer from a file or standard input, unless an option has that name', async () => {
     await service.file('note.md', 'first line\n\nlast = line\n');
     const run = await service.waiting(both);
-    const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=-', '--answer', 'A note?=@note.md'], {
+    const answerResult = await service.cli(['runs', 'respond', run, '--answer', 'vendor=-', '--answer', 'A note?=@note.md'], {
       stdin: 'acme inc\n',
     });
-    expect(answered).toMatchObject({ code: 0, stderr: '' });
+    expect(answerResult).toMatchObject({ code: 0, stderr: '' });
     await service.until(run, 'completed');
     expect(await service.texts(run)).toContain('Acme Inc and first line\n\nlast = line');
 
     const handles = await service.waiting(
       '- ask: { id: a, questions: [{ question: "Who?", options: [{ label: "@anna" }, { label: "-" }] }] }',
     );
-    const missing = await service.cli(['runs', 'respond', handles, '--answer', '@bert']);
-    expect(missing).toMatchObject({ code: 2, stdout: '' });
-    expect(missing.stderr).toContain('bert cannot be read: there is no such file.');
+    const refusal = await service.cli(['runs', 'respond', handles, '--answer', '@bert']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('bert cannot be read: there is no such file.');
     expect((await service.cli(['runs', 'respond', handles, '--answer', 'Who?=@anna'])).code).toBe(0);
   });
 
@@ -86,16 +86,16 @@ describe('runs respond', () => {
     ['several choices in one', centres, ['alpha, beta'], 'Alpha, Beta'],
   ])('takes %s', async (_, steps, answers, kept) => {
     const run = await service.waiting(steps);
-    const answered = await service.cli(['runs', 'respond', run, ...answers.flatMap((answer) => ['--answer', answer]), '--json']);
-    expect(answered).toMatchObject({ code: 0, stderr: '' });
-    expect(JSON.stringify(answered.json())).toContain(kept);
+    const answerResult = await service.cli(['runs', 'respond', run, ...answers.flatMap((answer) => ['--answer', answer]), '--json']);
+    expect(answerResult).toMatchObject({ code: 0, stderr: '' });
+    expect(JSON.stringify(answerResult.json())).toContain(kept);
     await service.until(run, 'completed');
   });
 
   it('answers several questions by question or header', async () => {
     const run = await service.waiting(both);
-    const answered = await service.cli(['runs', 'respond', run, '--answer', 'vendor=Acme Inc', '--answer', 'A note?=1=1, really']);
-    expect(answered.code).toBe(0);
+    const answerResult = await service.cli(['runs', 'respond', run, '--answer', 'vendor=Acme Inc', '--answer', 'A note?=1=1, really']);
+    expect(answerResult.code).toBe(0);
     await service.until(run, 'completed');
     expect(await service.texts(run)).toContain('Acme Inc and 1=1, really');
   });
@@ -136,9 +136,9 @@ describe('runs respond', () => {
     ['no decision', pay, [], /No answer was specified\.[\s\S]*--approve, --deny or --answer/],
   ])('rejects %s, and leaves the request pending', async (_, steps, argv, message) => {
     const run = await service.waiting(steps);
-    const refused = await service.cli(['runs', 'respond', run, ...argv]);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(message);
+    const refusal = await service.cli(['runs', 'respond', run, ...argv]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toMatch(message);
     const json = await service.cli(['runs', 'respond', run, ...argv, '--json']);
     expect(json).toMatchObject({ code: 2, stdout: '' });
     expect((JSON.parse(json.stderr) as { error: unknown }).error).toMatchObject({ exit: 2 });
@@ -160,8 +160,8 @@ describe('runs respond', () => {
 
   it('reports a missing request', async () => {
     const run = await service.waiting(pay);
-    const missing = await service.cli(['runs', 'respond', run, noRun, '--approve']);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    const refusal = await service.cli(['runs', 'respond', run, noRun, '--approve']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect((await service.get(run)).request).not.toBeNull();
   });
 });

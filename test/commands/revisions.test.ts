@@ -48,8 +48,8 @@ describe.concurrent('revisions', () => {
     expect((await get(`${name}@1`)).id).toBe(live.id);
     expect((await get(live.id)).id).toBe(live.id);
     expect((await get(draft.id.toUpperCase())).id).toBe(draft.id);
-    const alone = await service.cli(['revisions', 'get', 'live', '--agent', name, '-o', 'id']);
-    expect(alone.stdout.trim()).toBe(live.id);
+    const singleResult = await service.cli(['revisions', 'get', 'live', '--agent', name, '-o', 'id']);
+    expect(singleResult.stdout.trim()).toBe(live.id);
     const text = await service.cli(['revisions', 'get', `${name}@live`, '--procedure']);
     expect(text.stdout).toBe(`version: 1\nsteps:\n${steps.replace(/^/gm, '  ')}\n`);
   });
@@ -72,21 +72,30 @@ describe.concurrent('revisions', () => {
 
   it('are created as a copy or with a new procedure', async () => {
     const name = await agent(false);
-    const own = await service.cli(['revisions', 'create', name, '--procedure', 'new.yaml', '--name', 'spring', '--json']);
-    expect(own.json<Build & Record<string, unknown>>()).toMatchObject({ name: 'spring', status: 'draft', revision_number: 2 });
+    const ownResult = await service.cli(['revisions', 'create', name, '--procedure', 'new.yaml', '--name', 'spring', '--json']);
+    expect(ownResult.json<Build & Record<string, unknown>>()).toMatchObject({ name: 'spring', status: 'draft', revision_number: 2 });
     const copy = await service.cli(['revisions', 'create', name, '--from', '2', '--json']);
     expect(copy.json()).toMatchObject({ name: 'Copy of 2', parent_build_id: (await get(`${name}@2`)).id });
     expect((await get(`${name}@3`)).config).toEqual((await get(`${name}@2`)).config);
     await service.file('wrong.yaml', 'version: 1\nsteps:\n  - sya: Hi\n');
-    const wrong = await service.cli(['revisions', 'create', name, '--procedure', 'wrong.yaml']);
-    expect(wrong.code).toBe(2);
-    expect(wrong.stderr).toContain('wrong.yaml:3:5: unknown step `sya`; did you mean `say`?');
+    const refusal = await service.cli(['revisions', 'create', name, '--procedure', 'wrong.yaml']);
+    expect(refusal.code).toBe(2);
+    expect(refusal.stderr).toContain('wrong.yaml:3:5: unknown step `sya`; did you mean `say`?');
   });
 
   it('are changed and promoted, also to an older revision', async () => {
     const name = await agent();
-    const updated = await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml', '--name', 'Newer', '--json']);
-    expect(updated.json()).toMatchObject({
+    const updateResult = await service.cli([
+      'revisions',
+      'update',
+      `${name}@latest`,
+      '--procedure',
+      'new.yaml',
+      '--name',
+      'Newer',
+      '--json',
+    ]);
+    expect(updateResult.json()).toMatchObject({
       revision_name: 'Newer',
       config: { version: 'v2', data: { input: 'version: 1\nsteps:\n  - say: New\n' } },
     });
@@ -140,13 +149,13 @@ describe.concurrent('revisions', () => {
 describe.concurrent('aops revisions generate', () => {
   it('starts a builder run and shows how to watch it', async () => {
     const name = await agent();
-    const started = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
-    expect(started.code).toBe(0);
+    const startResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
+    expect(startResult.code).toBe(0);
     const { id } = await proposed(`${name}@latest`);
-    expect(started.stdout).toContain(id);
-    expect(started.stderr).toMatch(/^Watch it with: aops revisions watch [0-9a-f-]{36}\n$/);
-    const again = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--json']);
-    expect([again.code, errorOf(again).code]).toEqual([6, 'builder_run_active']);
+    expect(startResult.stdout).toContain(id);
+    expect(startResult.stderr).toMatch(/^Watch it with: aops revisions watch [0-9a-f-]{36}\n$/);
+    const repeatResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--json']);
+    expect([repeatResult.code, errorOf(repeatResult).code]).toEqual([6, 'builder_run_active']);
     expect((await service.cli(['revisions', 'promote', `${name}@latest`])).stderr).toContain('Accept, decline, or discard it first.');
   });
 
@@ -160,9 +169,9 @@ describe.concurrent('aops revisions generate', () => {
     expect(result.stdout).toContain('--- current\n+++ proposed\n');
     expect(result.stdout).toContain('\n+  - say: Bye\n');
     const command = /`(aops revisions accept [^`]*)`/.exec(result.stderr)?.[1] as string;
-    const accepted = await service.cli(command.split(' ').slice(1));
-    expect(accepted).toMatchObject({ code: 0, stderr: '' });
-    expect(accepted.stdout).toBe(
+    const acceptResult = await service.cli(command.split(' ').slice(1));
+    expect(acceptResult).toMatchObject({ code: 0, stderr: '' });
+    expect(acceptResult.stdout).toBe(
       'Accepted: the proposal was applied to the revision. Make a draft live with `aops revisions promote`.\nStill to set up: The file in.csv.\n',
     );
     expect(JSON.stringify((await get(`${name}@latest`)).config)).toContain('Bye');
@@ -170,33 +179,33 @@ describe.concurrent('aops revisions generate', () => {
 
   it('accepts or declines as the flags specify', async () => {
     const name = await agent();
-    const accepted = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--accept', '--json']);
-    expect(accepted.json()).toMatchObject({ status: 'completed', resolution: 'accepted', changes: ['Added a step (say): Bye'] });
+    const acceptResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--accept', '--json']);
+    expect(acceptResult.json()).toMatchObject({ status: 'completed', resolution: 'accepted', changes: ['Added a step (say): Bye'] });
     const declined = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1', '--decline']);
     expect(declined).toMatchObject({ code: 0, stderr: expect.stringContaining('Declined: the revision is unchanged.') });
     expect(declined.stdout).toContain('Removed Step 1 (say): Hello');
     const text = (await service.cli(['revisions', 'get', `${name}@latest`, '--procedure'])).stdout;
     expect(text).toContain('Hello');
     expect(text).toContain('Bye');
-    const both = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--accept', '--decline']);
-    expect(both.code).toBe(2);
+    const bothResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--accept', '--decline']);
+    expect(bothResult.code).toBe(2);
   });
 
   it('answers questions from a file, or ends with 12 and the command to answer', async () => {
     const name = await agent();
     const prompt = ['--prompt', 'remove the approval'];
-    const waits = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--watch', '--json']);
-    expect([waits.code, errorOf(waits).code]).toEqual([12, 'builder_run_waiting_for_input']);
-    expect(errorOf(waits).hint).toContain(
+    const waitResult = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--watch', '--json']);
+    expect([waitResult.code, errorOf(waitResult).code]).toEqual([12, 'builder_run_waiting_for_input']);
+    expect(errorOf(waitResult).hint).toContain(
       `--answer 'Request 1, "remove the approval": 2 steps match. Which one do you mean?=Step 2 (approve): Pay?'`,
     );
     expect((await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 7'])).code).toBe(2);
-    const answered = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 2 (approve): Pay?', '--json']);
-    expect(answered.json()).toMatchObject({ status: 'running', pending_user_questions: null });
-    const watched = await service.cli(['revisions', 'watch', `${name}@latest`, '--decline', '--json']);
-    expect(watched.json()).toMatchObject({ status: 'cancelled', resolution: 'declined', changes: ['Removed Step 2 (approve): Pay?'] });
-    const nothing = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'x', '--json']);
-    expect([nothing.code, errorOf(nothing).code]).toEqual([6, 'builder_run_not_waiting']);
+    const answerResult = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'Step 2 (approve): Pay?', '--json']);
+    expect(answerResult.json()).toMatchObject({ status: 'running', pending_user_questions: null });
+    const watchResult = await service.cli(['revisions', 'watch', `${name}@latest`, '--decline', '--json']);
+    expect(watchResult.json()).toMatchObject({ status: 'cancelled', resolution: 'declined', changes: ['Removed Step 2 (approve): Pay?'] });
+    const emptyResult = await service.cli(['revisions', 'respond', `${name}@latest`, '--answer', 'x', '--json']);
+    expect([emptyResult.code, errorOf(emptyResult).code]).toEqual([6, 'builder_run_not_waiting']);
 
     await service.file('which.yaml', 'answers: { "Request 1*Which one do you mean?": "step 3 (approve): book?" }\n');
     const file = await service.cli(['revisions', 'generate', `${name}@latest`, ...prompt, '--answers', 'which.yaml', '--accept']);
@@ -230,27 +239,35 @@ describe.concurrent('aops revisions generate', () => {
 
   it('prints the builder run if its question cannot be answered, and drops the question when it is discarded', async () => {
     const name = await agent();
-    const asks = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove the approval', '--watch', '--json']);
-    expect([asks.code, errorOf(asks).code]).toEqual([12, 'builder_run_waiting_for_input']);
-    expect(asks.json()).toMatchObject({ status: 'waiting_for_input', pending_user_questions: { questions: [expect.anything()] } });
+    const promptResult = await service.cli([
+      'revisions',
+      'generate',
+      `${name}@latest`,
+      '--prompt',
+      'remove the approval',
+      '--watch',
+      '--json',
+    ]);
+    expect([promptResult.code, errorOf(promptResult).code]).toEqual([12, 'builder_run_waiting_for_input']);
+    expect(promptResult.json()).toMatchObject({ status: 'waiting_for_input', pending_user_questions: { questions: [expect.anything()] } });
     let discarded: Promise<CliResult> | undefined;
-    const watched = await service.cli(['revisions', 'watch', `${name}@latest`, '--on-request', 'wait', '-o', 'ndjson'], {
+    const watchResult = await service.cli(['revisions', 'watch', `${name}@latest`, '--on-request', 'wait', '-o', 'ndjson'], {
       onOutput: (stdout) => {
         if (stdout.includes('builder_run.asking')) discarded ??= service.cli(['revisions', 'discard', `${name}@latest`]);
       },
     });
-    expect([watched.code, (await discarded)?.code]).toEqual([11, 0]);
-    const types = watched.lines<BuilderRunEvent>().map(({ type }) => type);
+    expect([watchResult.code, (await discarded)?.code]).toEqual([11, 0]);
+    const types = watchResult.lines<BuilderRunEvent>().map(({ type }) => type);
     expect(types).not.toContain('builder_run.answered');
     expect(types.at(-1)).toBe('builder_run.finished');
   });
 
   it('fails with the reason, and exit 10', async () => {
     const name = await agent();
-    const failed = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'make it nicer', '--watch']);
-    expect(failed.code).toBe(10);
-    expect(failed.stderr).toContain('error: The builder run failed: Not understood: "make it nicer".');
-    expect(failed.stderr).toContain('- remove step 4');
+    const failure = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'make it nicer', '--watch']);
+    expect(failure.code).toBe(10);
+    expect(failure.stderr).toContain('error: The builder run failed: Not understood: "make it nicer".');
+    expect(failure.stderr).toContain('- remove step 4');
     const json = await service.cli(['revisions', 'watch', `${name}@latest`, '--json']);
     expect([json.code, errorOf(json).code, json.json().status]).toEqual([10, 'builder_run_failed', 'failed']);
   });
@@ -272,8 +289,8 @@ describe.concurrent('aops revisions generate', () => {
     expect(result.code).toBe(130);
     expect(result.stderr).toMatch(/Detached\. The builder run continues\. Come back with: aops revisions watch [0-9a-f-]{36}\n$/);
     expect((await builderRun(`${name}@latest`)).status).toBe('waiting_for_input');
-    const discarded = await service.cli(['revisions', 'discard', `${name}@latest`]);
-    expect(discarded.stdout).toBe('Discarded: the builder run has ended, and the revision is unchanged.\n');
+    const discardResult = await service.cli(['revisions', 'discard', `${name}@latest`]);
+    expect(discardResult.stdout).toBe('Discarded: the builder run has ended, and the revision is unchanged.\n');
     expect((await service.cli(['revisions', 'watch', `${name}@latest`])).code).toBe(11);
     expect((await service.cli(['revisions', 'discard', `${name}@latest`])).code).toBe(6);
   });
@@ -291,20 +308,20 @@ describe.concurrent('a review', () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
     await proposed(`${name}@latest`);
-    const accepted = await service.cli(['revisions', 'accept', `${name}@latest`]);
-    expect(accepted).toMatchObject({ code: 0, stderr: 'Request: say "Bye"\n- Added a step (say): Bye\n' });
-    const twice = await service.cli(['revisions', 'accept', `${name}@latest`]);
-    expect(twice.code).toBe(6);
-    expect(twice.stderr).toContain('error: The builder run was already accepted.\n');
+    const acceptResult = await service.cli(['revisions', 'accept', `${name}@latest`]);
+    expect(acceptResult).toMatchObject({ code: 0, stderr: 'Request: say "Bye"\n- Added a step (say): Bye\n' });
+    const repeatResult = await service.cli(['revisions', 'accept', `${name}@latest`]);
+    expect(repeatResult.code).toBe(6);
+    expect(repeatResult.stderr).toContain('error: The builder run was already accepted.\n');
   });
 
   it('of a failed builder run is rejected without repeating the reason', async () => {
     const name = await agent();
     expect((await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'write a poem', '--accept'])).code).toBe(10);
-    const refused = await service.cli(['revisions', 'accept', `${name}@latest`]);
-    expect(refused.code).toBe(6);
-    expect(refused.stderr).toContain('error: The builder run failed, so there is no proposal.\n');
-    expect(refused.stderr).not.toContain('understands');
+    const refusal = await service.cli(['revisions', 'accept', `${name}@latest`]);
+    expect(refusal.code).toBe(6);
+    expect(refusal.stderr).toContain('error: The builder run failed, so there is no proposal.\n');
+    expect(refusal.stderr).not.toContain('understands');
   });
 
   it('is reported when the builder run is watched afterwards', async () => {
@@ -324,15 +341,15 @@ describe.concurrent('a review', () => {
     const second = await proposed(`${name}@latest`);
     for (const verb of ['accept', 'decline']) {
       const stale = ['--builder-run', first.id, '--expected-started-at', first.started_at as string];
-      const refused = await service.cli(['revisions', verb, `${name}@latest`, ...stale]);
-      expect(refused.code).toBe(6);
-      expect(refused.stderr).toContain('another builder run has taken its place');
-      expect(refused.stderr).toContain(
+      const refusal = await service.cli(['revisions', verb, `${name}@latest`, ...stale]);
+      expect(refusal.code).toBe(6);
+      expect(refusal.stderr).toContain('another builder run has taken its place');
+      expect(refusal.stderr).toContain(
         `Another builder run has replaced it: ${second.id}, waiting_for_approve, started ${second.started_at}. Its request: remove step 1`,
       );
-      expect(refused.stderr).toMatch(/hint: Nothing was changed\. Show it with `aops revisions builder-run [0-9a-f-]{36}`\./);
+      expect(refusal.stderr).toMatch(/hint: Nothing was changed\. Show it with `aops revisions builder-run [0-9a-f-]{36}`\./);
     }
-    const restarted = await service.cli([
+    const restartResult = await service.cli([
       'revisions',
       'accept',
       `${name}@latest`,
@@ -342,11 +359,19 @@ describe.concurrent('a review', () => {
       '2026-01-01T00:00:00Z',
       '--json',
     ]);
-    expect([restarted.code, errorOf(restarted).code]).toEqual([6, 'builder_run_changed']);
+    expect([restartResult.code, errorOf(restartResult).code]).toEqual([6, 'builder_run_changed']);
     expect((await builderRun(`${name}@latest`)).status).toBe('waiting_for_approve');
-    const alone = await service.cli(['revisions', 'accept', `${name}@latest`, '--expected-started-at', '2026-01-01T00:00:00Z']);
-    expect(alone).toMatchObject({ code: 2, stderr: expect.stringContaining('--builder-run') });
-    const when = await service.cli(['revisions', 'accept', `${name}@latest`, '--builder-run', second.id, '--expected-started-at', 'noon']);
-    expect(when.code).toBe(2);
+    const singleResult = await service.cli(['revisions', 'accept', `${name}@latest`, '--expected-started-at', '2026-01-01T00:00:00Z']);
+    expect(singleResult).toMatchObject({ code: 2, stderr: expect.stringContaining('--builder-run') });
+    const scheduleResult = await service.cli([
+      'revisions',
+      'accept',
+      `${name}@latest`,
+      '--builder-run',
+      second.id,
+      '--expected-started-at',
+      'noon',
+    ]);
+    expect(scheduleResult.code).toBe(2);
   });
 });

@@ -20,13 +20,13 @@ async function ended(message: string): Promise<string> {
 
 describe('agents rubrics', () => {
   it('are created, changed and deleted by slug', async () => {
-    const made = await rubrics('create', 'shop', 'Says paid', '--description', description, '--json');
-    expect(made).toMatchObject({ code: 0, stderr: '' });
-    expect(made.json()).toMatchObject({ slug: 'says-paid', severity: 'critical', unclear: ['the tone is kind'] });
+    const createResult = await rubrics('create', 'shop', 'Says paid', '--description', description, '--json');
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    expect(createResult.json()).toMatchObject({ slug: 'says-paid', severity: 'critical', unclear: ['the tone is kind'] });
     const list = await service.cli(['agents', 'rubrics', 'list', 'shop', '--color', 'never'], { tty: true, columns: 120 });
     expect(list.stdout).toMatch(/^RUBRIC +SEVERITY +CHECKED +DESCRIPTION\nsays-paid +critical +partly +Critical: the final/);
-    const changed = await rubrics('update', 'shop', 'says-paid', '--description', 'Low: the final message contains "paid".', '--json');
-    expect(changed.json()).toMatchObject({ severity: 'low', unclear: [], title: 'Says paid' });
+    const changeResult = await rubrics('update', 'shop', 'says-paid', '--description', 'Low: the final message contains "paid".', '--json');
+    expect(changeResult.json()).toMatchObject({ severity: 'low', unclear: [], title: 'Says paid' });
     expect(await rubrics('delete', 'shop', 'says-paid')).toMatchObject({ code: 2, stdout: '' });
     expect(await rubrics('delete', 'shop', 'says-paid', '--yes')).toMatchObject({ code: 0, stdout: 'Deleted the rubric "Says paid".\n' });
     expect((await rubrics('list', 'shop')).stderr).toContain('There are no rubrics.');
@@ -37,9 +37,9 @@ describe('agents rubrics', () => {
       'r.yaml',
       '- { title: One rubric, description: No tool call failed. }\n- { title: Two rubrics, description: "Low: the run completed." }\n',
     );
-    const refused = await rubrics('replace', 'shop', '--from', 'r.yaml');
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('Replace 0 rubrics with 2');
+    const refusal = await rubrics('replace', 'shop', '--from', 'r.yaml');
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('Replace 0 rubrics with 2');
     expect((await rubrics('replace', 'shop', '--from', 'r.yaml', '--yes')).code).toBe(0);
     const listed = (await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data;
     expect(listed.map(({ slug, severity }) => [slug, severity])).toEqual([
@@ -47,8 +47,8 @@ describe('agents rubrics', () => {
       ['two-rubrics', 'low'],
     ]);
     const json = JSON.stringify({ rubrics: listed.slice(1) });
-    const again = await service.cli(['agents', 'rubrics', 'replace', 'shop', '--from', '-', '--yes', '--json'], { stdin: json });
-    expect(again.json<{ data: Rubric[] }>().data).toMatchObject([{ id: listed[1]?.id, sort_order: 1 }]);
+    const repeatResult = await service.cli(['agents', 'rubrics', 'replace', 'shop', '--from', '-', '--yes', '--json'], { stdin: json });
+    expect(repeatResult.json<{ data: Rubric[] }>().data).toMatchObject([{ id: listed[1]?.id, sort_order: 1 }]);
     await rubrics('delete', 'shop', 'two-rubrics', '--yes');
   });
 
@@ -85,9 +85,9 @@ describe('agents rubrics', () => {
     await service.file('text.yaml', 'hello\n');
     const six = Array.from({ length: 6 }, (_, index) => ({ title: `Rubric ${index}`, description }));
     await service.file('six.yaml', JSON.stringify(six));
-    const refused = await rubrics(...argv);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toContain(word);
+    const refusal = await rubrics(...argv);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toContain(word);
   });
 });
 
@@ -120,16 +120,16 @@ describe('runs evaluation', () => {
     const run = await service.start(agent);
     const gate = ['runs', 'evaluation', run, '--wait'];
     expect((await service.cli(gate)).code).toBe(0);
-    const closed = await service.cli([...gate, '--fail-on', 'critical', '--json']);
-    expect(closed.code).toBe(1);
-    expect(closed.json()).toMatchObject({ status: 'unavailable' });
-    expect(closed.stderr).toContain('rubrics_undecided');
+    const closeResult = await service.cli([...gate, '--fail-on', 'critical', '--json']);
+    expect(closeResult.code).toBe(1);
+    expect(closeResult.json()).toMatchObject({ status: 'unavailable' });
+    expect(closeResult.stderr).toContain('rubrics_undecided');
   });
 
   it('reports that a run has not finished', async () => {
     const waiting = await service.waiting('- approve: { id: a, title: Go? }');
-    const refused = await service.cli(['runs', 'evaluation', waiting]);
-    expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('its status is waiting.');
+    const refusal = await service.cli(['runs', 'evaluation', waiting]);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toContain('its status is waiting.');
   });
 });

@@ -21,9 +21,9 @@ describe('the records of a run are listed and shown:', () => {
   });
 
   it('messages', async () => {
-    const listed = await service.cli(['runs', 'messages', run, '--all', '--json']);
-    expect(listed).toMatchObject({ code: 0, stderr: '' });
-    const { data, total } = listed.json<{ data: { text_content?: string; tool_call?: { name: string } }[]; total: number }>();
+    const listResult = await service.cli(['runs', 'messages', run, '--all', '--json']);
+    expect(listResult).toMatchObject({ code: 0, stderr: '' });
+    const { data, total } = listResult.json<{ data: { text_content?: string; tool_call?: { name: string } }[]; total: number }>();
     expect(total).toBe(data.length);
     expect(data.at(-1)).toMatchObject({ text_content: 'done' });
     expect(data.map(({ tool_call }) => tool_call?.name)).toContain('exec');
@@ -67,13 +67,13 @@ Work
 
   it('pages, as links if the terminal supports them', async () => {
     const terminal = { tty: true, columns: 100 };
-    const plain = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1' } });
-    expect(plain.stdout).toContain('https://erp.example.test/invoices');
-    expect(plain.stdout).not.toContain('\u001b');
+    const plainResult = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1' } });
+    expect(plainResult.stdout).toContain('https://erp.example.test/invoices');
+    expect(plainResult.stdout).not.toContain('\u001b');
     const linked = await service.cli(['runs', 'pages', run], { ...terminal, env: { NO_COLOR: '1', FORCE_HYPERLINK: '1' } });
     expect(linked.stdout).toContain('\u001b]8;;https://erp.example.test/invoices\u001b\\The page\u001b]8;;\u001b\\');
-    const piped = await service.cli(['runs', 'pages', run], { env: { FORCE_HYPERLINK: '1' } });
-    expect(piped.stdout).toMatch(/^The page\thttps:\/\/erp.example.test\/invoices\thttp:\S+\n$/);
+    const pipedResult = await service.cli(['runs', 'pages', run], { env: { FORCE_HYPERLINK: '1' } });
+    expect(pipedResult.stdout).toMatch(/^The page\thttps:\/\/erp.example.test\/invoices\thttp:\S+\n$/);
   });
 
   it('screenshots by agent, but not by another agent', async () => {
@@ -95,13 +95,13 @@ Work
   });
 
   it('screenshots, which can be saved without overwriting files', async () => {
-    const saved = await service.cli(['runs', 'screenshots', run, '--save', 'shots']);
-    expect(saved.code).toBe(0);
-    expect(saved.stderr).toMatch(/^Saved 1 picture to .*shots\n$/);
+    const saveResult = await service.cli(['runs', 'screenshots', run, '--save', 'shots']);
+    expect(saveResult.code).toBe(0);
+    expect(saveResult.stderr).toMatch(/^Saved 1 picture to .*shots\n$/);
     expect(await service.read('shots/001-after.png')).toContain('PNG');
-    const again = await service.cli(['runs', 'screenshots', run, '--save', 'shots']);
-    expect(again).toMatchObject({ code: 2, stdout: '' });
-    expect(again.stderr).toContain('--force');
+    const repeatResult = await service.cli(['runs', 'screenshots', run, '--save', 'shots']);
+    expect(repeatResult).toMatchObject({ code: 2, stdout: '' });
+    expect(repeatResult.stderr).toContain('--force');
     expect((await service.cli(['runs', 'screenshots', run, '--save', 'shots', '--force'])).code).toBe(0);
   });
 
@@ -115,7 +115,7 @@ Work
     const download = await service.cli(['runs', 'files', run, file?.id ?? '', '--to', 'recorded', '--json']);
     expect(download.code).toBe(0);
     expect(download.stderr).toContain('Saved ');
-    const missing = await service.cli(['runs', 'files', run, noRun, '--to', 'recorded']);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    const refusal = await service.cli(['runs', 'files', run, noRun, '--to', 'recorded']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
   });
 });

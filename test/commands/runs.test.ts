@@ -21,9 +21,9 @@ beforeAll(async () => {
 
 describe('runs start', () => {
   it('starts a run of the specified agent', async () => {
-    const started = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'World', '--json']);
-    expect(started).toMatchObject({ code: 0, stderr: '' });
-    const run = started.json<{ id: string; agent_id: string; status: string }>();
+    const startResult = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', 'World', '--json']);
+    expect(startResult).toMatchObject({ code: 0, stderr: '' });
+    const run = startResult.json<{ id: string; agent_id: string; status: string }>();
     expect(run).toMatchObject({ agent_id: greeter });
     await service.until(run.id, 'completed');
     expect(await service.texts(run.id)).toContain('Hello World');
@@ -38,9 +38,9 @@ describe('runs start', () => {
   });
 
   it('reads the message from standard input', async () => {
-    const started = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', '-', '-o', 'id'], { stdin: 'pipe' });
-    await service.until(started.stdout.trim(), 'completed');
-    expect(await service.texts(started.stdout.trim())).toContain('Hello pipe');
+    const startResult = await service.cli(['runs', 'start', '--agent', 'greeter', '--message', '-', '-o', 'id'], { stdin: 'pipe' });
+    await service.until(startResult.stdout.trim(), 'completed');
+    expect(await service.texts(startResult.stdout.trim())).toContain('Hello pipe');
   });
 
   it('uploads files and folders for the run', async () => {
@@ -48,10 +48,21 @@ describe('runs start', () => {
     await service.file('up/data/deep/b.txt', 'bb');
     await service.file('up/one.csv', '1');
     const lister = await service.agent('- exec: { id: files, run: "find . -type f | sort" }\n- say: "{{ steps.files.stdout }}"');
-    const started = await service.cli(['runs', 'start', '--agent', lister, '--upload', 'up/data', '--upload', 'up/one.csv', '-o', 'id']);
-    expect(started).toMatchObject({ code: 0, stderr: '' });
-    await service.until(started.stdout.trim(), 'completed');
-    expect(await service.texts(started.stdout.trim())).toContain('./data/a.txt\n./data/deep/b.txt\n./one.csv');
+    const startResult = await service.cli([
+      'runs',
+      'start',
+      '--agent',
+      lister,
+      '--upload',
+      'up/data',
+      '--upload',
+      'up/one.csv',
+      '-o',
+      'id',
+    ]);
+    expect(startResult).toMatchObject({ code: 0, stderr: '' });
+    await service.until(startResult.stdout.trim(), 'completed');
+    expect(await service.texts(startResult.stdout.trim())).toContain('./data/a.txt\n./data/deep/b.txt\n./one.csv');
   });
 
   it.each([
@@ -96,11 +107,11 @@ describe('runs start', () => {
     await service.file('same.txt', 'x');
     await service.file('other/same.txt', 'y');
     const runs = await service.countRuns();
-    const refused = await service.cli(['runs', 'start', ...argv]);
-    expect(refused.stdout).toBe('');
-    expect(refused.stderr).toMatch(/^error: /);
-    expect(refused.stderr).toContain(message);
-    expect(refused.code).toBe(code);
+    const refusal = await service.cli(['runs', 'start', ...argv]);
+    expect(refusal.stdout).toBe('');
+    expect(refusal.stderr).toMatch(/^error: /);
+    expect(refusal.stderr).toContain(message);
+    expect(refusal.code).toBe(code);
     const json = await service.cli(['runs', 'start', ...argv, '--json']);
     expect(json).toMatchObject({ code, stdout: '' });
     expect((JSON.parse(json.stderr) as { error: { exit: number } }).error.exit).toBe(code);
@@ -128,19 +139,19 @@ describe('runs get', () => {
   });
 
   it('reports a missing run and an invalid ID', async () => {
-    const missing = await service.cli(['runs', 'get', noRun]);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toMatch(/^error: .*run/i);
-    const wrong = await service.cli(['runs', 'get', 'my-run']);
-    expect(wrong).toMatchObject({ code: 2, stdout: '' });
-    expect(wrong.stderr).toContain('error: "my-run" does not name a run.');
+    const refusal = await service.cli(['runs', 'get', noRun]);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toMatch(/^error: .*run/i);
+    const invalidResult = await service.cli(['runs', 'get', 'my-run']);
+    expect(invalidResult).toMatchObject({ code: 2, stdout: '' });
+    expect(invalidResult.stderr).toContain('error: "my-run" does not name a run.');
   });
 
   it('reports that there is no newest run', async () => {
     const empty = await startTestService();
-    const none = await empty.cli(['runs', 'get', '@latest']);
-    expect(none).toMatchObject({ code: 3, stdout: '' });
-    expect(none.stderr).toContain('error: There are no runs yet.');
+    const emptyResult = await empty.cli(['runs', 'get', '@latest']);
+    expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
+    expect(emptyResult.stderr).toContain('error: There are no runs yet.');
     const list = await empty.cli(['runs', 'list']);
     expect(list).toMatchObject({ code: 0, stdout: '' });
     expect(list.stderr).toContain('There are no runs.');
@@ -149,9 +160,9 @@ describe('runs get', () => {
 
 describe.each(['get', 'watch', 'wait', 'stop', 'messages', 'detail', 'report', 'pages', 'files', 'screenshots'])('runs %s', (verb) => {
   it('reports a missing run', async () => {
-    const missing = await service.cli(['runs', verb, noRun]);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toMatch(/^error: /);
+    const refusal = await service.cli(['runs', verb, noRun]);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toMatch(/^error: /);
     const json = await service.cli(['runs', verb, noRun, '--json']);
     expect(json).toMatchObject({ code: 3, stdout: '' });
     expect((JSON.parse(json.stderr) as { error: unknown }).error).toMatchObject({ exit: 3, status: 404 });
@@ -177,9 +188,9 @@ describe('runs list', () => {
     const other = await service.agent('- fail: "no luck"', 'unlucky');
     const run = await service.start(other);
     await service.until(run, 'failed');
-    const failed = await service.cli(['runs', 'list', '--agent', 'unlucky', '--status', 'failed', '--json']);
-    expect(failed).toMatchObject({ code: 0, stderr: '' });
-    expect(failed.json()).toMatchObject({ data: [{ id: run, status: 'failed', agent_name: 'unlucky' }], total: 1, limit: 20, offset: 0 });
+    const failure = await service.cli(['runs', 'list', '--agent', 'unlucky', '--status', 'failed', '--json']);
+    expect(failure).toMatchObject({ code: 0, stderr: '' });
+    expect(failure.json()).toMatchObject({ data: [{ id: run, status: 'failed', agent_name: 'unlucky' }], total: 1, limit: 20, offset: 0 });
     expect((await service.cli(['runs', 'list', '--agent', 'unlucky', '--status', 'completed'])).stdout).toBe('');
     expect((await service.cli(['runs', 'list', '--until', '2020-01-01T00:00:00Z', '-o', 'id'])).stdout).toBe('');
     expect((await service.cli(['runs', 'list', '--since', '2020-01-01T00:00:00Z', '--agent', 'unlucky', '-o', 'id'])).stdout).toBe(
@@ -190,8 +201,8 @@ describe('runs list', () => {
   it('is tab-separated in a pipe and a table on a terminal', async () => {
     const run = await service.start(greeter);
     await service.until(run, 'completed');
-    const piped = await service.cli(['runs', 'list', '--limit', '1']);
-    expect(piped.stdout).toMatch(new RegExp(`^\\d+\tcompleted\t[^\t]*\tgreeter\t\\d{4}-\\d\\d-\\d\\dT[^\t]+\t${run}\n$`));
+    const pipedResult = await service.cli(['runs', 'list', '--limit', '1']);
+    expect(pipedResult.stdout).toMatch(new RegExp(`^\\d+\tcompleted\t[^\t]*\tgreeter\t\\d{4}-\\d\\d-\\d\\dT[^\t]+\t${run}\n$`));
     const table = await service.cli(['runs', 'list', '--limit', '1', '--color', 'never'], { tty: true, columns: 120 });
     expect(table.stdout).toMatch(/^RUN +STATUS +TITLE +AGENT +CREATED +ID\n/);
     expect(table.stdout).toContain(run);
@@ -242,9 +253,9 @@ describe('runs list', () => {
     expect(await service.cli(count)).toMatchObject({ code: 0, stdout: '3\n', stderr: '' });
     expect(await service.cli([...count, '--status', 'failed'])).toMatchObject({ code: 0, stdout: '0\n', stderr: '' });
     expect((await service.cli([...count, '--json'])).json()).toEqual({ count: 3 });
-    const both = await service.cli([...count, '--limit', '2']);
-    expect(both).toMatchObject({ code: 2, stdout: '' });
-    expect(both.stderr).toContain('--count and --limit cannot be used together');
+    const bothResult = await service.cli([...count, '--limit', '2']);
+    expect(bothResult).toMatchObject({ code: 2, stdout: '' });
+    expect(bothResult.stderr).toContain('--count and --limit cannot be used together');
   });
 
   it('does not show a total with --no-total', async () => {
@@ -273,10 +284,10 @@ describe('runs list --since --until', () => {
       ['--since', '2d', '--until', '3d'],
       ['--since', '2026-07-02', '--until', '2026-07-01', '--count'],
     ]) {
-      const refused = await service.cli(['runs', 'list', ...argv], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('error: The range ends before it begins: --since is 20');
-      expect(refused.stderr).toContain('--since 3d --until 2d');
+      const refusal = await service.cli(['runs', 'list', ...argv], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('error: The range ends before it begins: --since is 20');
+      expect(refusal.stderr).toContain('--since 3d --until 2d');
     }
     expect((await service.cli(['runs', 'list', '--since', '3d', '--until', '2d'])).code).toBe(0);
   });
@@ -286,9 +297,9 @@ describe('runs send', () => {
   it('resumes a completed run', async () => {
     const run = await service.start(greeter, 'one');
     await service.until(run, 'completed');
-    const sent = await service.cli(['runs', 'send', run, 'two', '--json']);
-    expect(sent).toMatchObject({ code: 0, stderr: '' });
-    expect(sent.json()).toMatchObject({ text_content: 'two' });
+    const sendResult = await service.cli(['runs', 'send', run, 'two', '--json']);
+    expect(sendResult).toMatchObject({ code: 0, stderr: '' });
+    expect(sendResult.json()).toMatchObject({ text_content: 'two' });
     await service.cli(['runs', 'wait', run]);
     expect(await service.texts(run)).toEqual(expect.arrayContaining(['Hello one', 'Hello two']));
   });
@@ -296,9 +307,9 @@ describe('runs send', () => {
   it('reads a long message from standard input and rejects an empty one', async () => {
     const run = await service.start(greeter, 'one');
     expect((await service.cli(['runs', 'send', run, '-'], { stdin: 'from a pipe' })).stdout).toContain('from a pipe');
-    const empty = await service.cli(['runs', 'send', run, '']);
-    expect(empty).toMatchObject({ code: 2, stdout: '' });
-    expect(empty.stderr).toMatch(/^error: .*message/i);
+    const emptyResult = await service.cli(['runs', 'send', run, '']);
+    expect(emptyResult).toMatchObject({ code: 2, stdout: '' });
+    expect(emptyResult.stderr).toMatch(/^error: .*message/i);
   });
 });
 
@@ -311,12 +322,12 @@ describe('runs stop', () => {
       pid = Number((await service.cli(['sandbox', 'cat', run, 'pid'])).stdout);
       return pid > 1;
     });
-    const stopped = await promptly(async () => {
+    const stopResult = await promptly(async () => {
       const result = await service.cli(['runs', 'stop', run]);
       await service.until(run, 'interrupted');
       return result;
     }, 1_000);
-    expect(stopped).toMatchObject({ code: 0, stderr: '' });
+    expect(stopResult).toMatchObject({ code: 0, stderr: '' });
     await eventually('the command is gone', () => !isAlive(pid));
   });
 
@@ -325,8 +336,8 @@ describe('runs stop', () => {
     await service.until(run, 'running', 'waiting');
     expect((await service.cli(['runs', 'stop', run, '--json'])).json()).toMatchObject({ id: run, success: true });
     expect((await service.until(run, 'interrupted')).request).toBeNull();
-    const again = await service.cli(['runs', 'stop', run]);
-    expect(again).toMatchObject({ code: 0, stderr: '' });
+    const repeatResult = await service.cli(['runs', 'stop', run]);
+    expect(repeatResult).toMatchObject({ code: 0, stderr: '' });
     expect((await service.get(run)).run.status).toBe('interrupted');
   });
 });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestService } from '../support/service.ts';
 
-const nowhere = '00000000-0000-4000-8000-000000000003';
+const unknownId = '00000000-0000-4000-8000-000000000003';
 
 let service: TestService;
 let run: string;
@@ -23,9 +23,9 @@ const newSandbox = async (): Promise<string> => (await service.cli(['sandbox', '
 
 describe('sandbox create, push, ls --sandbox', () => {
   it('stages files and folders', async () => {
-    const created = await service.cli(['sandbox', 'create', '--json']);
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    const { sandbox_id: sandbox, id } = created.json<{ sandbox_id: string; id: string }>();
+    const createResult = await service.cli(['sandbox', 'create', '--json']);
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    const { sandbox_id: sandbox, id } = createResult.json<{ sandbox_id: string; id: string }>();
     expect(id).toBe(sandbox);
     const pushed = await service.cli(['sandbox', 'push', sandbox, 'in', 'in/a.csv', '--json']);
     expect(pushed).toMatchObject({ code: 0, stderr: '' });
@@ -34,9 +34,9 @@ describe('sandbox create, push, ls --sandbox', () => {
       { path: '/workspace/in/sub/b.bin', size_bytes: 5 },
       { path: '/workspace/a.csv', size_bytes: 4 },
     ]);
-    const listed = await service.cli(['sandbox', 'ls', '--sandbox', sandbox, '/workspace/in', '--json']);
-    expect(listed).toMatchObject({ code: 0, stderr: '' });
-    expect(listed.json<{ data: { name: string; type: string }[] }>().data.map(({ name, type }) => [name, type])).toEqual(
+    const listResult = await service.cli(['sandbox', 'ls', '--sandbox', sandbox, '/workspace/in', '--json']);
+    expect(listResult).toMatchObject({ code: 0, stderr: '' });
+    expect(listResult.json<{ data: { name: string; type: string }[] }>().data.map(({ name, type }) => [name, type])).toEqual(
       expect.arrayContaining([
         ['a.csv', 'file'],
         ['sub', 'directory'],
@@ -63,18 +63,18 @@ describe('sandbox create, push, ls --sandbox', () => {
     const sandbox = await newSandbox();
     const pushed = await service.cli(['sandbox', 'push', 'in/a.csv', '--sandbox', sandbox, '-o', 'csv']);
     expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/a.csv,4\r\n', stderr: '' });
-    const missing = await service.cli(['sandbox', 'push', 'in/a.csv']);
-    expect(missing).toMatchObject({ code: 2, stdout: '' });
-    expect(missing.stderr).toContain('aops sandbox push in/a.csv --sandbox ID');
+    const refusal = await service.cli(['sandbox', 'push', 'in/a.csv']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('aops sandbox push in/a.csv --sandbox ID');
   });
 
   it('passes the files to the run that uses the sandbox', async () => {
     const sandbox = await newSandbox();
     await service.cli(['sandbox', 'push', sandbox, 'in/a.csv']);
     const agent = await service.agent('- exec: { run: "cp a.csv copy.csv" }');
-    const started = await service.cli(['runs', 'start', '--agent', agent, '--sandbox', sandbox, '--watch', '--json']);
-    expect(started.code).toBe(0);
-    const { id } = started.json<{ id: string }>();
+    const startResult = await service.cli(['runs', 'start', '--agent', agent, '--sandbox', sandbox, '--watch', '--json']);
+    expect(startResult.code).toBe(0);
+    const { id } = startResult.json<{ id: string }>();
     expect(await service.cli(['sandbox', 'cat', id, 'copy.csv'])).toMatchObject({ code: 0, stdout: 'a,b\n', stderr: '' });
   });
 
@@ -83,30 +83,30 @@ describe('sandbox create, push, ls --sandbox', () => {
     ['a target outside the workspace', ['in/a.csv', '--to', '/etc'], 2, '/etc'],
   ])('rejects %s', async (_, argv, code, message) => {
     const sandbox = await newSandbox();
-    const refused = await service.cli(['sandbox', 'push', sandbox, ...argv]);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await service.cli(['sandbox', 'push', sandbox, ...argv]);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toContain(message);
     expect((await service.cli(['sandbox', 'ls', '--sandbox', sandbox, '--json'])).json()).toMatchObject({ data: [] });
   });
 
   it('reports a missing sandbox', async () => {
     for (const argv of [
-      ['push', nowhere, 'in/a.csv'],
-      ['ls', '--sandbox', nowhere],
+      ['push', unknownId, 'in/a.csv'],
+      ['ls', '--sandbox', unknownId],
     ]) {
-      const missing = await service.cli(['sandbox', ...argv]);
-      expect(missing).toMatchObject({ code: 3, stdout: '' });
-      expect(missing.stderr).toMatch(/^error: .*sandbox/i);
+      const refusal = await service.cli(['sandbox', ...argv]);
+      expect(refusal).toMatchObject({ code: 3, stdout: '' });
+      expect(refusal.stderr).toMatch(/^error: .*sandbox/i);
     }
   });
 });
 
 describe('sandbox ls', () => {
   it("lists a folder of a run's sandbox", async () => {
-    const listed = await service.cli(['sandbox', 'ls', run]);
-    expect(listed).toMatchObject({ code: 0 });
-    expect(listed.stdout).toMatch(/^report\.md\t8$/m);
-    expect(listed.stdout).toMatch(/^deep\/\t$/m);
+    const listResult = await service.cli(['sandbox', 'ls', run]);
+    expect(listResult).toMatchObject({ code: 0 });
+    expect(listResult.stdout).toMatch(/^report\.md\t8$/m);
+    expect(listResult.stdout).toMatch(/^deep\/\t$/m);
     const long = await service.cli(['sandbox', 'ls', '-l', run]);
     expect(long.stdout).toMatch(/^file\ttext\t8\t\d{4}-\S+\treport\.md$/m);
     expect(long.stdout).toMatch(/^file\tbinary\t3\t\d{4}-\S+\traw\.bin$/m);
@@ -119,16 +119,16 @@ describe('sandbox ls', () => {
 
   it('requires a run or a sandbox, and an existing folder', async () => {
     expect(await service.cli(['sandbox', 'ls'])).toMatchObject({ code: 2, stdout: '' });
-    const missing = await service.cli(['sandbox', 'ls', run, 'none']);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
-    expect(missing.stderr).toContain('none');
-    expect(await service.cli(['sandbox', 'ls', nowhere])).toMatchObject({ code: 3, stdout: '' });
+    const refusal = await service.cli(['sandbox', 'ls', run, 'none']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toContain('none');
+    expect(await service.cli(['sandbox', 'ls', unknownId])).toMatchObject({ code: 3, stdout: '' });
   });
 
   it.each(['../..', '/etc'])('does not leave the workspace for %s', async (folder) => {
-    const refused = await service.cli(['sandbox', 'ls', run, folder]);
-    expect([2, 3]).toContain(refused.code);
-    expect(refused.stdout).toBe('');
+    const refusal = await service.cli(['sandbox', 'ls', run, folder]);
+    expect([2, 3]).toContain(refusal.code);
+    expect(refusal.stdout).toBe('');
   });
 });
 
@@ -151,8 +151,8 @@ describe('sandbox tree', () => {
   });
 
   it('prints paths and sizes in a pipe, and a resource as JSON', async () => {
-    const piped = await service.cli(['sandbox', 'tree', run]);
-    expect(piped.stdout.split('\n').slice(0, 4)).toEqual([
+    const pipedResult = await service.cli(['sandbox', 'tree', run]);
+    expect(pipedResult.stdout.split('\n').slice(0, 4)).toEqual([
       '/workspace/big.txt\t200000',
       '/workspace/deep/\t',
       '/workspace/deep/er/\t',
@@ -166,8 +166,8 @@ describe('sandbox tree', () => {
   it('respects --depth and --limit, and reports that the list is incomplete', async () => {
     const shallow = await service.cli(['sandbox', 'tree', run, '--depth', '1', '--json']);
     expect(shallow.json()).toMatchObject({ directories: 1, files: 3, complete: false });
-    const few = await service.cli(['sandbox', 'tree', run, '--limit', '2'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(few.stdout).toContain('\n1 folder, 1 file, 200 kB; the list is incomplete\n');
+    const fewResult = await service.cli(['sandbox', 'tree', run, '--limit', '2'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(fewResult.stdout).toContain('\n1 folder, 1 file, 200 kB; the list is incomplete\n');
     expect((await service.cli(['sandbox', 'tree', run, '--limit', '6', '--json'])).json()).toMatchObject({ complete: true });
   });
 });
@@ -249,9 +249,9 @@ Differs: sub/raw.bin (3 B to 3 B)
     ['a folder that the sandbox has not', ['none', 'base'], 3, 'none'],
     ['two ways to show it', ['base', '--stat', '--name-only'], 2, 'cannot be combined'],
   ])('rejects %s', async (_, argv, code, message) => {
-    const refused = await service.cli(['sandbox', 'diff', changed, ...argv]);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await service.cli(['sandbox', 'diff', changed, ...argv]);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 });
 
@@ -267,13 +267,13 @@ describe('--agent', () => {
       ['diff', run, 'by-agent', '--name-only'],
     ];
     for (const argv of commands) {
-      const own = await service.cli(['sandbox', ...argv, '--agent', agent]);
-      expect(own.code, own.stderr).toBe(0);
-      expect(own.stdout).not.toBe('');
-      const other = await service.cli(['sandbox', ...argv, '--agent', 'bystander', ...(argv[0] === 'pull' ? ['--force'] : [])]);
-      expect(other).toMatchObject({ code: 3, stdout: '' });
+      const ownResult = await service.cli(['sandbox', ...argv, '--agent', agent]);
+      expect(ownResult.code, ownResult.stderr).toBe(0);
+      expect(ownResult.stdout).not.toBe('');
+      const otherResult = await service.cli(['sandbox', ...argv, '--agent', 'bystander', ...(argv[0] === 'pull' ? ['--force'] : [])]);
+      expect(otherResult).toMatchObject({ code: 3, stdout: '' });
     }
-    expect(await service.cli(['sandbox', 'ls', '--sandbox', nowhere, '--agent', agent])).toMatchObject({ code: 2, stdout: '' });
+    expect(await service.cli(['sandbox', 'ls', '--sandbox', unknownId, '--agent', agent])).toMatchObject({ code: 2, stdout: '' });
   });
 });
 
@@ -286,9 +286,9 @@ describe('sandbox cat', () => {
   });
 
   it('does not print binary files on a terminal', async () => {
-    const refused = await service.cli(['sandbox', 'cat', run, 'raw.bin'], { tty: true });
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('aops sandbox pull');
+    const refusal = await service.cli(['sandbox', 'cat', run, 'raw.bin'], { tty: true });
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('aops sandbox pull');
   });
 
   it('reports missing files', async () => {
@@ -303,9 +303,9 @@ describe('sandbox pull', () => {
   const local = (name: string): string => path.join(service.folder, name);
 
   it('downloads everything', async () => {
-    const pulled = await service.cli(['sandbox', 'pull', run, '--to', 'all']);
-    expect(pulled).toMatchObject({ code: 0, stderr: '' });
-    expect(pulled.stdout).toContain('all/deep/er/x.txt\t1\n');
+    const pullResult = await service.cli(['sandbox', 'pull', run, '--to', 'all']);
+    expect(pullResult).toMatchObject({ code: 0, stderr: '' });
+    expect(pullResult.stdout).toContain('all/deep/er/x.txt\t1\n');
     expect((await readdir(local('all'))).sort()).toEqual(['big.txt', 'deep', 'raw.bin', 'report.md']);
     expect((await stat(local('all/big.txt'))).size).toBe(200_000);
     expect((await stat(local('all/raw.bin'))).size).toBe(3);
@@ -319,17 +319,17 @@ describe('sandbox pull', () => {
   });
 
   it('requests a single file once, and saves it in the current folder by default', async () => {
-    const pulled = await service.cli(['sandbox', 'pull', run, 'deep/er/x.txt', '--debug']);
-    expect(pulled).toMatchObject({ code: 0, stdout: 'x.txt\t1\n' });
+    const pullResult = await service.cli(['sandbox', 'pull', run, 'deep/er/x.txt', '--debug']);
+    expect(pullResult).toMatchObject({ code: 0, stdout: 'x.txt\t1\n' });
     expect(await service.read('x.txt')).toBe('x');
-    expect(pulled.stderr.match(/GET \S*\/sandbox\/files\/content/g)).toHaveLength(1);
+    expect(pullResult.stderr.match(/GET \S*\/sandbox\/files\/content/g)).toHaveLength(1);
   });
 
   it('overwrites nothing without --force', async () => {
     await service.file('kept/report.md', 'mine');
-    const refused = await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(/report\.md already exists\.\nhint: .*--force/);
+    const refusal = await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toMatch(/report\.md already exists\.\nhint: .*--force/);
     expect(await service.read('kept/report.md')).toBe('mine');
     expect((await service.cli(['sandbox', 'pull', run, 'report.md', '--to', 'kept', '--force'])).code).toBe(0);
     expect(await service.read('kept/report.md')).toBe('# Report');
@@ -337,8 +337,8 @@ describe('sandbox pull', () => {
   });
 
   it('leaves nothing behind for a missing file', async () => {
-    const missing = await service.cli(['sandbox', 'pull', run, 'none', '--to', 'nothing']);
-    expect(missing).toMatchObject({ code: 3, stdout: '' });
+    const refusal = await service.cli(['sandbox', 'pull', run, 'none', '--to', 'nothing']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect(await readdir(local('nothing')).catch(() => [])).toEqual([]);
   });
 });

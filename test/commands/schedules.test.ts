@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Schedule } from '../../src/interface/types.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
-const nothing = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 
 let service: TestService;
 beforeAll(async () => {
@@ -15,10 +15,16 @@ const schedules = (...argv: string[]) => service.cli(['agents', 'schedules', ...
 describe('agents schedules', () => {
   it('are created, changed, shown and deleted', async () => {
     const flags = ['--frequency', 'workday', '--time', '08:30', '--timezone', 'Europe/Berlin', '--task', 'Look'];
-    const made = await schedules('create', 'shop', ...flags, '--json');
-    expect(made).toMatchObject({ code: 0, stderr: '' });
-    const { id } = made.json<Schedule>();
-    expect(made.json()).toMatchObject({ frequency: 'workday', time: '08:30', timezone: 'Europe/Berlin', task: 'Look', enabled: true });
+    const createResult = await schedules('create', 'shop', ...flags, '--json');
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    const { id } = createResult.json<Schedule>();
+    expect(createResult.json()).toMatchObject({
+      frequency: 'workday',
+      time: '08:30',
+      timezone: 'Europe/Berlin',
+      task: 'Look',
+      enabled: true,
+    });
 
     const list = await service.cli(['agents', 'schedules', 'list', 'shop', '--color', 'never'], { tty: true, columns: 120 });
     expect(list.stdout).toMatch(
@@ -26,8 +32,8 @@ describe('agents schedules', () => {
         `ID +STATUS +WHEN +NEXT +TIME ZONE +LAST RUN +TASK\n${id} +active +Monday to Friday at 08:30 +in \\d\\S+ +Europe/Berlin +Look`,
       ),
     );
-    const changed = await schedules('update', 'shop', id, '--day', 'friday', '--no-enabled', '--once', '--json');
-    expect(changed.json()).toMatchObject({
+    const changeResult = await schedules('update', 'shop', id, '--day', 'friday', '--no-enabled', '--once', '--json');
+    expect(changeResult.json()).toMatchObject({
       frequency: 'weekly',
       day: 'friday',
       time: '09:00',
@@ -60,9 +66,9 @@ describe('agents schedules', () => {
     expect(several).toMatchObject({ code: 2, stdout: '' });
     expect(several.stderr).toContain('error: The agent has 2 schedules.');
     expect(several.stderr).toContain(`${first} (every day at 10:00)`);
-    const unknown = await schedules('get', 'single', nothing);
-    expect(unknown).toMatchObject({ code: 3, stdout: '' });
-    expect(unknown.stderr).toContain(second);
+    const refusal = await schedules('get', 'single', unknownId);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toContain(second);
   });
 
   it('accept cron expressions and days of the month, in the time zone of this machine', async () => {
@@ -92,17 +98,17 @@ describe('agents schedules', () => {
       'such as Europe/Berlin or UTC (did you mean Europe/Berlin?).\n',
     ],
     ['an invalid cron expression', ['create', 'shop', '--cron', '0 9 * *'], 2, 'five fields'],
-    ['nothing to change', ['update', 'shop', nothing], 2, 'nothing to change'],
-    ['a missing schedule', ['update', 'shop', nothing, '--enabled'], 3, nothing],
-    ['a missing schedule in get', ['get', 'shop', nothing], 3, nothing],
+    ['nothing to change', ['update', 'shop', unknownId], 2, 'nothing to change'],
+    ['a missing schedule', ['update', 'shop', unknownId, '--enabled'], 3, unknownId],
+    ['a missing schedule in get', ['get', 'shop', unknownId], 3, unknownId],
     ['a missing agent', ['list', 'shopp'], 3, 'Did you mean shop?'],
     ['neither agent nor times', ['next'], 2, '--frequency'],
     ['times together with an agent', ['next', 'shop', '--frequency', 'daily'], 2, 'cannot be combined'],
     ['times that never occur', ['next', '--cron', '0 0 30 2 *'], 2, 'never'],
   ])('reject %s', async (_, argv, code, word) => {
-    const refused = await schedules(...argv);
-    expect(refused).toMatchObject({ code, stdout: '' });
-    expect(refused.stderr).toMatch(word);
+    const refusal = await schedules(...argv);
+    expect(refusal).toMatchObject({ code, stdout: '' });
+    expect(refusal.stderr).toMatch(word);
   });
 });
 
@@ -121,9 +127,9 @@ describe('agents schedules next', () => {
       '--from',
       '2027-02-01T00:00Z',
     ];
-    const tried = await schedules(...argv, '--json');
-    expect(tried).toMatchObject({ code: 0, stderr: '' });
-    expect(tried.json<{ data: unknown[] }>().data).toEqual(
+    const tryResult = await schedules(...argv, '--json');
+    expect(tryResult).toMatchObject({ code: 0, stderr: '' });
+    expect(tryResult.json<{ data: unknown[] }>().data).toEqual(
       [
         ['2027-02-28T01:30:00.000Z', 'Sun 2027-02-28 02:30 GMT+1'],
         ['2027-03-31T00:30:00.000Z', 'Wed 2027-03-31 02:30 GMT+2'],
@@ -164,14 +170,14 @@ describe('agents get and list', () => {
     );
     expect(result.stdout).toMatch(/Last run status: +completed\n$/);
     await service.cli(['revisions', 'create', 'whole']);
-    const drafted = await service.cli([
+    const draftResult = await service.cli([
       'agents',
       'get',
       'whole',
       '--jq',
       '[.live_revision, .latest_revision][] | "\\(.revision_number) \\(.status) \\(.runtime)"',
     ]);
-    expect(drafted.stdout).toBe('1 live script\n2 draft script\n');
+    expect(draftResult.stdout).toBe('1 live script\n2 draft script\n');
     expect((await service.cli(['agents', 'get', 'whole'])).stdout).toContain('Revision\t1 (live); 2 is a draft\n');
     const json = (await service.cli(['agents', 'get', 'whole', '--json'])).json<{ schedules: Schedule[]; pinned_at: string }>();
     expect(json.schedules).toHaveLength(2);
@@ -179,6 +185,6 @@ describe('agents get and list', () => {
     const list = await service.cli(['agents', 'list', '--schedules', '--color', 'never'], { tty: true, columns: 130 });
     expect(list.stdout).toMatch(/^ID +NAME +RUNTIME +REVISION +LAST RUN +QUEUE +NEXT RUN\n/);
     expect(list.stdout).toMatch(/whole +script +2 +just now +in \d+[mh]\n/);
-    expect((await service.cli(['agents', 'list', '--automation', nothing, '--json'])).json<{ total: number }>().total).toBe(0);
+    expect((await service.cli(['agents', 'list', '--automation', unknownId, '--json'])).json<{ total: number }>().total).toBe(0);
   });
 });

@@ -24,12 +24,12 @@ describe('runs send to a waiting run', () => {
     const run = await service.waiting(steps);
     const before = await service.messages(run);
     for (const form of [[], ['--json'], ['--yes'], ['--dry-run']]) {
-      const refused = await service.cli(['runs', 'send', run, 'looks good to me', ...form]);
-      expect(refused).toMatchObject({ code: 6, stdout: '' });
-      expect(refused.stderr).toContain(form.includes('--json') ? 'human_request_pending' : `is waiting for an answer to "${title}".`);
-      expect(refused.stderr).toContain(`aops runs respond ${run} ${flags[0]}`);
-      for (const flag of flags) expect(refused.stderr).toContain(flag);
-      expect(refused.stderr).toContain('--as-answer');
+      const refusal = await service.cli(['runs', 'send', run, 'looks good to me', ...form]);
+      expect(refusal).toMatchObject({ code: 6, stdout: '' });
+      expect(refusal.stderr).toContain(form.includes('--json') ? 'human_request_pending' : `is waiting for an answer to "${title}".`);
+      expect(refusal.stderr).toContain(`aops runs respond ${run} ${flags[0]}`);
+      for (const flag of flags) expect(refusal.stderr).toContain(flag);
+      expect(refusal.stderr).toContain('--as-answer');
     }
     const { run: still, request } = await service.get(run);
     expect([still.status, request?.title]).toEqual(['waiting', title]);
@@ -43,8 +43,8 @@ describe('runs send to a waiting run', () => {
 
     const run = await service.waiting(deploy);
     const { request } = await service.get(run);
-    const sent = await service.cli(['runs', 'send', run, 'not on a Friday', '--as-answer', '--json']);
-    expect(sent.json()).toMatchObject({
+    const sendResult = await service.cli(['runs', 'send', run, 'not on a Friday', '--as-answer', '--json']);
+    expect(sendResult.json()).toMatchObject({
       text_content: 'not on a Friday',
       human_request: { id: request?.id, type: 'approval', title: 'Deploy?', response: 'denied: not on a Friday' },
     });
@@ -53,9 +53,9 @@ describe('runs send to a waiting run', () => {
 
   it('answers a question with --as-answer and reports it', async () => {
     const run = await service.waiting(vendor);
-    const sent = await service.cli(['runs', 'send', run, 'Acme Inc', '--as-answer']);
-    expect(sent).toMatchObject({ code: 0, stderr: '' });
-    expect(sent.stdout).toMatch(/^Answered\tWhich vendor\?\nResponse\tAcme Inc\n/);
+    const sendResult = await service.cli(['runs', 'send', run, 'Acme Inc', '--as-answer']);
+    expect(sendResult).toMatchObject({ code: 0, stderr: '' });
+    expect(sendResult.stdout).toMatch(/^Answered\tWhich vendor\?\nResponse\tAcme Inc\n/);
     await service.until(run, 'completed');
     expect(await service.texts(run)).toContain('Acme Inc');
   });
@@ -63,11 +63,11 @@ describe('runs send to a waiting run', () => {
   it('rejects --as-answer if nothing is pending', async () => {
     const run = await service.run('- say: done');
     await service.until(run, 'completed');
-    const refused = await service.cli(['runs', 'send', run, 'yes', '--as-answer', '--json']);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(errorOf(refused.stderr)).toMatchObject({ code: 'run_not_waiting', message: expect.stringContaining('its status is completed') });
-    const sent = await service.cli(['runs', 'send', run, 'again', '--json']);
-    expect(sent.json()).toMatchObject({ text_content: 'again', human_request: null });
+    const refusal = await service.cli(['runs', 'send', run, 'yes', '--as-answer', '--json']);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(errorOf(refusal.stderr)).toMatchObject({ code: 'run_not_waiting', message: expect.stringContaining('its status is completed') });
+    const sendResult = await service.cli(['runs', 'send', run, 'again', '--json']);
+    expect(sendResult.json()).toMatchObject({ text_content: 'again', human_request: null });
   });
 
   it('mentions the command for answering in its help', async () => {
@@ -96,9 +96,9 @@ describe('runs send to another service', () => {
   it('reports that nothing was sent if a request arrived just before the message', async () => {
     const conflict = json(409, { error: 'human_request_pending', message: 'It waits.' });
     const server = await scripted(running, conflict, waiting);
-    const refused = await send(server, '--json');
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(errorOf(refused.stderr)).toMatchObject({
+    const refusal = await send(server, '--json');
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(errorOf(refusal.stderr)).toMatchObject({
       code: 'human_request_pending',
       message: `Run ${id} is waiting for an answer to "Deploy?". The message was not sent.`,
       status: 409,
@@ -108,16 +108,16 @@ describe('runs send to another service', () => {
 
   it('reports what is known if the service does not report the result', async () => {
     const server = await scripted(waiting, sent);
-    const answered = await send(server, '--as-answer');
-    expect(answered.stdout).toContain('Answered\tDeploy?\n');
+    const answerResult = await send(server, '--as-answer');
+    expect(answerResult.stdout).toContain('Answered\tDeploy?\n');
     expect(JSON.parse(String(posts(server)[0]?.body))).toEqual({ message: 'hello', expected_human_request_id: request.id });
   });
 
   it('treats the status waiting as a pending request that it cannot read', async () => {
     const server = await scripted(json(200, { run: { id, status: 'waiting' } }));
-    const refused = await send(server);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(refused.stderr).toContain(`aops runs get ${id}`);
+    const refusal = await send(server);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(refusal.stderr).toContain(`aops runs get ${id}`);
     expect(posts(server)).toEqual([]);
   });
 

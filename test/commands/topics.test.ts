@@ -80,8 +80,8 @@ describe('aops help procedures', () => {
 
   it('is mentioned in the error for an invalid procedure', async () => {
     await service.file('wrong.yaml', 'steps: []\n');
-    const refused = await service.cli(['agents', 'create', 'wrong', '--procedure', 'wrong.yaml']);
-    expect(refused.stderr).toContain('hint: Nothing was changed. See `aops help procedures`.');
-    expect(refused.stderr).not.toContain('docs/');
+    const refusal = await service.cli(['agents', 'create', 'wrong', '--procedure', 'wrong.yaml']);
+    expect(refusal.stderr).toContain('hint: Nothing was changed. See `aops help procedures`.');
+    expect(refusal.stderr).not.toContain('docs/');
   });
 });

@@ -15,12 +15,12 @@ async function queue(name: string): Promise<string> {
 it('creating a case trigger for an agent without a live revision warns that it takes no cases', async () => {
   await service.cli(['agents', 'create', 'bare']);
   await service.cli(['queues', 'create', 'for-bare']);
-  const created = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare', '-o', 'id']);
-  expect(created.code).toBe(0);
-  expect(created.stderr).toContain('The agent has no live revision, so it takes no cases until you promote one');
-  const again = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare']);
-  expect(again).toMatchObject({ code: 6, stdout: '' });
-  expect(again.stderr).toContain('hint: Move it with `aops agents triggers update AGENT --queue QUEUE`.');
+  const createResult = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare', '-o', 'id']);
+  expect(createResult.code).toBe(0);
+  expect(createResult.stderr).toContain('The agent has no live revision, so it takes no cases until you promote one');
+  const repeatResult = await service.cli(['agents', 'triggers', 'create', 'bare', '--queue', 'for-bare']);
+  expect(repeatResult).toMatchObject({ code: 6, stdout: '' });
+  expect(repeatResult.stderr).toContain('hint: Move it with `aops agents triggers update AGENT --queue QUEUE`.');
 });
 
 describe('agents triggers', () => {
@@ -30,28 +30,28 @@ describe('agents triggers', () => {
       '- if: case.data.amount > 100\n  approve: { id: pay, title: "Pay {{ case.data.amount }}?" }\n- complete_case: "Paid {{ case.data.amount }}"',
       'payer',
     );
-    const created = await service.cli(['agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '--json']);
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    expect(created.json()).toMatchObject({ case_queue_name: 'invoices', enabled: true, concurrency: null });
+    const createResult = await service.cli(['agents', 'triggers', 'create', 'payer', '--queue', 'invoices', '--json']);
+    expect(createResult).toMatchObject({ code: 0, stderr: '' });
+    expect(createResult.json()).toMatchObject({ case_queue_name: 'invoices', enabled: true, concurrency: null });
     const add = async (amount: number) =>
       (
         await service.cli(['cases', 'create', 'invoices', `Invoice over ${amount}`, '--data', `{"amount": ${amount}}`, '-o', 'id'])
       ).stdout.trim();
     const small = await add(50);
-    const large = await add(500);
+    const largeText = await add(500);
     const status = async (id: string) => (await service.api<{ case: Case }>('GET', `/cases/${id}`)).case.display_status;
     await eventually('the small one is done', async () => (await status(small)) === 'completed');
-    await eventually('the large one asks', async () => (await status(large)) === 'needs_input');
-    const runs = await service.cli(['cases', 'runs', large, '--fields', 'status,agent_name,pending_human_request_title']);
+    await eventually('the large one asks', async () => (await status(largeText)) === 'needs_input');
+    const runs = await service.cli(['cases', 'runs', largeText, '--fields', 'status,agent_name,pending_human_request_title']);
     expect(runs).toMatchObject({ code: 0, stdout: 'waiting\tpayer\tPay 500?\n', stderr: '' });
-    const run = (await service.cli(['cases', 'runs', large, '-o', 'id'])).stdout.trim();
+    const run = (await service.cli(['cases', 'runs', largeText, '-o', 'id'])).stdout.trim();
     expect((await service.cli(['cases', 'messages', small, '--fields', 'type'])).stdout).toBe('message\ntool_call\ntool_result\n');
     expect((await service.cli(['runs', 'list', '--queue', 'invoices', '--fields', 'case_title', '--sort-order', 'asc'])).stdout).toBe(
       'Invoice over 50\nInvoice over 500\n',
     );
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
-    await eventually('the large one is done', async () => (await status(large)) === 'completed');
-    const result = await service.cli(['cases', 'get', large, '--color', 'never'], { tty: true, columns: 120 });
+    await eventually('the large one is done', async () => (await status(largeText)) === 'completed');
+    const result = await service.cli(['cases', 'get', largeText, '--color', 'never'], { tty: true, columns: 120 });
     for (const word of ['claimed', 'needs_input', 'input_received', 'completed', 'Pay 500?', 'Paid 500'])
       expect(result.stdout).toContain(word);
   });
@@ -61,13 +61,13 @@ describe('agents triggers', () => {
     await queue('two');
     await service.agent('- say: hi', 'worker');
     await service.agent('- create_case: { queue: one, title: more }', 'colleague');
-    const none = await service.cli(['agents', 'triggers', 'get', 'worker']);
-    expect(none).toMatchObject({ code: 3, stdout: '' });
-    expect(none.stderr).toContain('error: The agent worker has no case trigger.');
+    const emptyResult = await service.cli(['agents', 'triggers', 'get', 'worker']);
+    expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
+    expect(emptyResult.stderr).toContain('error: The agent worker has no case trigger.');
     expect((await service.cli(['agents', 'triggers', 'preview', 'worker', '--queue', 'one'])).stdout).toBe(
       'No other agents process this queue.\n',
     );
-    const created = await service.cli([
+    const createResult = await service.cli([
       'agents',
       'triggers',
       'create',
@@ -79,10 +79,10 @@ describe('agents triggers', () => {
       '--no-enabled',
       '--json',
     ]);
-    expect(created.json()).toMatchObject({ enabled: false, concurrency: 1 });
+    expect(createResult.json()).toMatchObject({ enabled: false, concurrency: 1 });
     expect(await service.cli(['agents', 'triggers', 'create', 'worker', '--queue', 'two'])).toMatchObject({ code: 6, stdout: '' });
-    const changed = await service.cli(['agents', 'triggers', 'update', 'worker', '--enabled', '--concurrency', '0', '--json']);
-    expect(changed.json()).toMatchObject({ enabled: true, concurrency: null });
+    const changeResult = await service.cli(['agents', 'triggers', 'update', 'worker', '--enabled', '--concurrency', '0', '--json']);
+    expect(changeResult.json()).toMatchObject({ enabled: true, concurrency: null });
     const conflict = await service.cli(['agents', 'triggers', 'create', 'colleague', '--queue', 'one', '-o', 'id']);
     expect(conflict).toMatchObject({ code: 0 });
     expect(conflict.stderr).toContain('worker also processes the queue one; each case goes to one of these agents.');
@@ -92,15 +92,15 @@ describe('agents triggers', () => {
     const agents = await service.cli(['queues', 'agents', 'one', '--color', 'never'], { tty: true, columns: 120 });
     expect(agents.stdout).toMatch(/adds cases +colleague +active/);
     expect(agents.stdout).toMatch(/takes cases +worker +active +8 +several triggers/);
-    const moved = await service.cli(['agents', 'triggers', 'update', 'worker', '--queue', 'two', '--json']);
-    expect(moved.json()).toMatchObject({ case_queue_name: 'two', has_conflict: false });
+    const moveResult = await service.cli(['agents', 'triggers', 'update', 'worker', '--queue', 'two', '--json']);
+    expect(moveResult.json()).toMatchObject({ case_queue_name: 'two', has_conflict: false });
     expect(await service.cli(['agents', 'triggers', 'update', 'worker'])).toMatchObject({ code: 2, stdout: '' });
-    const used = await service.cli(['queues', 'delete', 'two', '--yes']);
-    expect(used).toMatchObject({ code: 6, stdout: '' });
-    expect(used.stderr).toContain('An agent has a case trigger on this queue: worker.');
+    const useResult = await service.cli(['queues', 'delete', 'two', '--yes']);
+    expect(useResult).toMatchObject({ code: 6, stdout: '' });
+    expect(useResult.stderr).toContain('An agent has a case trigger on this queue: worker.');
     expect(await service.cli(['agents', 'triggers', 'delete', 'worker'])).toMatchObject({ code: 2, stdout: '' });
-    const deleted = await service.cli(['agents', 'triggers', 'delete', 'worker', '--yes']);
-    expect(deleted).toMatchObject({ code: 0, stdout: 'Deleted the case trigger on two.\n', stderr: '' });
+    const deleteResult = await service.cli(['agents', 'triggers', 'delete', 'worker', '--yes']);
+    expect(deleteResult).toMatchObject({ code: 0, stdout: 'Deleted the case trigger on two.\n', stderr: '' });
     expect((await service.cli(['queues', 'delete', 'two', '--yes'])).code).toBe(0);
   });
 });

@@ -30,9 +30,19 @@ const json = (result: CliResult): Record<string, unknown> =>
 describe.concurrent('the transcript', () => {
   it('consists of plain lines, with tool calls on a single line, and ends with the outcome', async () => {
     const agent = await service.agent(whole, 'transcript');
-    const watched = await service.cli(['runs', 'start', '--agent', agent, '--message', 'March', '--watch', '--answers', 'answers.yaml']);
-    expect(watched.code).toBe(0);
-    const lines = watched.stdout.trimEnd().split('\n');
+    const watchResult = await service.cli([
+      'runs',
+      'start',
+      '--agent',
+      agent,
+      '--message',
+      'March',
+      '--watch',
+      '--answers',
+      'answers.yaml',
+    ]);
+    expect(watchResult.code).toBe(0);
+    const lines = watchResult.stdout.trimEnd().split('\n');
     expect(lines).toContain('Reading March');
     expect(lines).toContain('✓ exec  echo 3  → 3');
     expect(lines).toContain('Done: Acme Inc');
@@ -41,17 +51,17 @@ describe.concurrent('the transcript', () => {
     expect(lines.at(-1)).toMatch(/^completed after \d/);
     expect(lines.filter((line) => line.includes('exec'))).toHaveLength(1);
     expect(lines.indexOf('Reading March')).toBeLessThan(lines.indexOf('Done: Acme Inc'));
-    expect(watched.stderr).toMatch(/^Run [0-9a-f-]{36}\n/);
-    expect(watched.stderr.match(/^Answered from the answers file\.$/gm)).toHaveLength(2);
+    expect(watchResult.stderr).toMatch(/^Run [0-9a-f-]{36}\n/);
+    expect(watchResult.stderr.match(/^Answered from the answers file\.$/gm)).toHaveLength(2);
     expect(lines).toContain('› Which vendor? Acme Inc');
   });
 
   it('is the same for a run that ended earlier', async () => {
     const run = await service.run('- say: one\n- tool: { name: erp.lookup, error: "no such invoice" }\n- say: two');
     await service.until(run, 'completed');
-    const watched = await service.cli(['runs', 'watch', run]);
-    expect(watched).toMatchObject({ code: 0, stderr: '' });
-    const lines = watched.stdout
+    const watchResult = await service.cli(['runs', 'watch', run]);
+    expect(watchResult).toMatchObject({ code: 0, stderr: '' });
+    const lines = watchResult.stdout
       .trimEnd()
       .split('\n')
       .filter((line) => !line.startsWith('['));
@@ -61,45 +71,45 @@ describe.concurrent('the transcript', () => {
   it('cannot control the terminal, whatever the run prints', async () => {
     const run = await service.run('- say: "red \\e[31mred\\e[0m \\a\\e]0;title\\a\\r\\u202e"');
     await service.until(run, 'completed');
-    const watched = await service.cli(['runs', 'watch', run, '--color', 'never'], { tty: true });
+    const watchResult = await service.cli(['runs', 'watch', run, '--color', 'never'], { tty: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the test searches for control characters
-    expect(watched.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
-    expect(watched.stdout).toContain('red');
+    expect(watchResult.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+    expect(watchResult.stdout).toContain('red');
   });
 
   it('is the only output with --quiet', async () => {
     const run = await service.run(whole, 'x');
-    const watched = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '--quiet']);
-    expect(watched).toMatchObject({ code: 0, stderr: '' });
-    expect(watched.stdout).toContain('Done: Acme Inc\n');
+    const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '--quiet']);
+    expect(watchResult).toMatchObject({ code: 0, stderr: '' });
+    expect(watchResult.stdout).toContain('Done: Acme Inc\n');
   });
 
   it.each(['watch', 'start'])('of runs %s goes to stderr if the run itself is the result', async (verb) => {
     const agent = await service.agent('- say: one');
     const argv = verb === 'start' ? ['runs', 'start', '--agent', agent, '--watch'] : ['runs', 'watch', await service.start(agent)];
-    const watched = await service.cli([...argv, '--json']);
-    expect(watched.code).toBe(0);
-    expect(watched.json()).toMatchObject({ agent_id: agent, status: 'completed' });
-    expect(watched.stderr).toContain('one\n');
+    const watchResult = await service.cli([...argv, '--json']);
+    expect(watchResult.code).toBe(0);
+    expect(watchResult.json()).toMatchObject({ agent_id: agent, status: 'completed' });
+    expect(watchResult.stderr).toContain('one\n');
     expect(await service.cli([...argv, '--jq', '.status', '--quiet'])).toMatchObject({ code: 0, stdout: 'completed\n', stderr: '' });
   });
 
   it('and the run are also printed if the run failed', async () => {
     const run = await service.run('- fail: "no luck"');
-    const watched = await service.cli(['runs', 'watch', run, '--json', '--quiet']);
-    expect(watched.code).toBe(10);
-    expect(watched.json()).toMatchObject({ id: run, status: 'failed', error: 'no luck' });
-    expect(json(watched)).toMatchObject({ code: 'run_failed', exit: 10 });
+    const watchResult = await service.cli(['runs', 'watch', run, '--json', '--quiet']);
+    expect(watchResult.code).toBe(10);
+    expect(watchResult.json()).toMatchObject({ id: run, status: 'failed', error: 'no luck' });
+    expect(json(watchResult)).toMatchObject({ code: 'run_failed', exit: 10 });
   });
 });
 
 describe.concurrent('-o ndjson', () => {
   it('prints every event as one numbered object per line, ending with run.finished', async () => {
     const run = await service.run(whole, 'April');
-    const watched = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '-o', 'ndjson']);
-    expect(watched.code).toBe(0);
-    const events = watched.lines<RunEvent>();
-    expect(watched.stdout).toMatch(/^\{"v":1,"seq":1,"type":"/);
+    const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '-o', 'ndjson']);
+    expect(watchResult.code).toBe(0);
+    const events = watchResult.lines<RunEvent>();
+    expect(watchResult.stdout).toMatch(/^\{"v":1,"seq":1,"type":"/);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     for (const event of events) {
       expect(event).toMatchObject({ v: 1, run_id: run });
@@ -123,10 +133,13 @@ describe.concurrent('-o ndjson', () => {
 
   it('does not print errors in the stream', async () => {
     const run = await service.run('- fail: "no luck"');
-    const watched = await service.cli(['runs', 'watch', run, '-o', 'ndjson']);
-    expect(watched.code).toBe(10);
-    expect(watched.lines<RunEvent>().at(-1)).toMatchObject({ type: 'run.finished', data: { run: { status: 'failed', error: 'no luck' } } });
-    expect(json(watched)).toMatchObject({ code: 'run_failed', exit: 10 });
+    const watchResult = await service.cli(['runs', 'watch', run, '-o', 'ndjson']);
+    expect(watchResult.code).toBe(10);
+    expect(watchResult.lines<RunEvent>().at(-1)).toMatchObject({
+      type: 'run.finished',
+      data: { run: { status: 'failed', error: 'no luck' } },
+    });
+    expect(json(watchResult)).toMatchObject({ code: 'run_failed', exit: 10 });
   });
 });
 
@@ -136,13 +149,13 @@ describe.concurrent('--on-request', () => {
     ['as asked', ['--on-request', 'fail']],
   ])('fails %s off a terminal, and says how to answer', async (_, flags) => {
     const run = await service.run(`${vendor}\n${pay}`);
-    const watched = await service.cli(['runs', 'watch', run, ...flags]);
-    expect(watched.code).toBe(12);
-    expect(watched.stdout).toContain('? Which vendor?\n');
-    expect(watched.stderr).toContain(`error: Run ${run} is waiting for a person: Which vendor? / one of: Acme GmbH | Acme Inc`);
-    const command = /`aops (runs respond [^`]+)`/.exec(watched.stderr)?.[1] ?? '';
+    const watchResult = await service.cli(['runs', 'watch', run, ...flags]);
+    expect(watchResult.code).toBe(12);
+    expect(watchResult.stdout).toContain('? Which vendor?\n');
+    expect(watchResult.stderr).toContain(`error: Run ${run} is waiting for a person: Which vendor? / one of: Acme GmbH | Acme Inc`);
+    const command = /`aops (runs respond [^`]+)`/.exec(watchResult.stderr)?.[1] ?? '';
     expect(command).toBe(`runs respond ${run} --answer 'Which vendor?=Acme GmbH'`);
-    expect(watched.stderr).toContain(`aops runs watch ${run}`);
+    expect(watchResult.stderr).toContain(`aops runs watch ${run}`);
 
     // The command can be pasted.
     expect((await service.cli(['runs', 'respond', run, '--answer', 'Which vendor?=Acme GmbH'])).code).toBe(0);
@@ -160,47 +173,49 @@ describe.concurrent('--on-request', () => {
 
   it('waits for an answer from elsewhere', async () => {
     const run = await service.run(whole, 'x');
-    const watching = service.cli(['runs', 'watch', run, '--on-request', 'wait']);
+    const pendingResult = service.cli(['runs', 'watch', run, '--on-request', 'wait']);
     await service.until(run, 'waiting');
     expect((await service.cli(['runs', 'respond', run, '--answer', 'Acme Inc'])).code).toBe(0);
     await service.until(run, 'waiting');
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
-    const watched = await watching;
-    expect(watched).toMatchObject({ code: 0, stderr: '' });
-    expect(watched.stdout).toContain('Done: Acme Inc\n');
+    const watchResult = await pendingResult;
+    expect(watchResult).toMatchObject({ code: 0, stderr: '' });
+    expect(watchResult.stdout).toContain('Done: Acme Inc\n');
   });
 
   it('shows the request on a terminal even if someone else will answer', async () => {
     const run = await service.run(pay);
     let answered: Promise<CliResult> | undefined;
-    const watched = await service.cli(['runs', 'watch', run, '--on-request', 'wait'], {
+    const watchResult = await service.cli(['runs', 'watch', run, '--on-request', 'wait'], {
       tty: true,
       env: { NO_COLOR: '1' },
       onOutput: (stdout) => {
         if (/^\? Pay/m.test(stdout)) answered ??= service.cli(['runs', 'respond', run, '--approve']);
       },
     });
-    expect(watched.code).toBe(0);
+    expect(watchResult.code).toBe(0);
     expect((await answered)?.code).toBe(0);
   });
 
   it('waits for someone else to answer requests that are not in the answers file', async () => {
     await service.file('half.yaml', 'answers: { "Which vendor?": Acme GmbH }\n');
     const run = await service.run(whole, 'x');
-    const watched = await service.cli(['runs', 'watch', run, '--answers', 'half.yaml']);
-    expect(watched.code).toBe(12);
-    expect(watched.stderr).toContain('Answered from the answers file.\n');
-    expect(watched.stdout).toContain('› Which vendor? Acme GmbH\n');
-    expect(watched.stderr).toContain(`aops runs respond ${run} --approve`);
+    const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'half.yaml']);
+    expect(watchResult.code).toBe(12);
+    expect(watchResult.stderr).toContain('Answered from the answers file.\n');
+    expect(watchResult.stdout).toContain('› Which vendor? Acme GmbH\n');
+    expect(watchResult.stderr).toContain(`aops runs respond ${run} --approve`);
     await service.cli(['runs', 'stop', run]);
   });
 
   it('rejects an unsuitable answer from the file and leaves the request pending', async () => {
     await service.file('unfit.yaml', 'answers: { "Which vendor?": Globex }\n');
     const run = await service.run(whole, 'x');
-    const watched = await service.cli(['runs', 'watch', run, '--answers', 'unfit.yaml']);
-    expect(watched.code).toBe(2);
-    expect(watched.stderr).toContain('error: "Globex" is not an option of "Which vendor?".\nhint: The options are: Acme GmbH | Acme Inc\n');
+    const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'unfit.yaml']);
+    expect(watchResult.code).toBe(2);
+    expect(watchResult.stderr).toContain(
+      'error: "Globex" is not an option of "Which vendor?".\nhint: The options are: Acme GmbH | Acme Inc\n',
+    );
     expect((await service.get(run)).request?.title).toBe('Which vendor?');
     await service.cli(['runs', 'stop', run]);
   });
@@ -214,10 +229,10 @@ describe.concurrent('--on-request', () => {
   ])('refuses an answers file with %s', async (what, content, message) => {
     const file = `${what.replaceAll(' ', '-')}.yaml`;
     await service.file(file, content);
-    const refused = await service.cli(['runs', 'watch', '@latest', '--answers', file]);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(file);
-    expect(refused.stderr).toContain(message);
+    const refusal = await service.cli(['runs', 'watch', '@latest', '--answers', file]);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(file);
+    expect(refusal.stderr).toContain(message);
   });
 });
 
@@ -259,9 +274,9 @@ describe.concurrent('the exit code is the outcome in every command that watches 
       await end(run);
       await service.until(run, 'completed', 'failed', 'interrupted');
       for (const verb of ['watch', 'wait']) {
-        const plain = await service.cli(['runs', verb, run]);
-        expect(plain.code).toBe(code);
-        expect(plain.stderr).toContain(word);
+        const plainResult = await service.cli(['runs', verb, run]);
+        expect(plainResult.code).toBe(code);
+        expect(plainResult.stderr).toContain(word);
         const asJson = await service.cli(['runs', verb, run, '--json']);
         expect(asJson.code).toBe(code);
         if (code !== 0) expect(json(asJson)).toMatchObject({ exit: code });
@@ -273,9 +288,9 @@ describe.concurrent('the exit code is the outcome in every command that watches 
 
   it('is 12 for a waiting run that cannot be answered here', async () => {
     const agent = await service.agent(pay);
-    const started = await service.cli(['runs', 'start', '--agent', agent, '--watch']);
-    expect(started.code).toBe(12);
-    const [, run = ''] = /^Run (\S+)\n/.exec(started.stderr) ?? [];
+    const startResult = await service.cli(['runs', 'start', '--agent', agent, '--watch']);
+    expect(startResult.code).toBe(12);
+    const [, run = ''] = /^Run (\S+)\n/.exec(startResult.stderr) ?? [];
     expect((await service.cli(['runs', 'watch', run])).code).toBe(12);
     await service.cli(['runs', 'stop', run]);
     // A script that continues later learns the ID of the run.
@@ -289,9 +304,9 @@ describe.concurrent('the exit code is the outcome in every command that watches 
     const description = '| Vendor | Amount |\\n| --- | ---: |\\n| Bakery | 12 |';
     const run = await service.waiting(`- approve: { id: pay, title: "Pay it?", description: "${description}" }`);
     expect((await service.cli(['runs', 'get', run], { tty: true })).stdout).toContain('Bakery');
-    const watched = await service.cli(['runs', 'watch', run]);
-    expect(watched.code).toBe(12);
-    expect(watched.stderr).toMatch(new RegExp(`^error: Run ${run} is waiting for a person: Pay it\\?\nhint: `, 'm'));
+    const watchResult = await service.cli(['runs', 'watch', run]);
+    expect(watchResult.code).toBe(12);
+    expect(watchResult.stderr).toMatch(new RegExp(`^error: Run ${run} is waiting for a person: Pay it\\?\nhint: `, 'm'));
     await service.cli(['runs', 'stop', run]);
   });
 
@@ -301,9 +316,9 @@ describe.concurrent('the exit code is the outcome in every command that watches 
       ['watch', run, '--on-request', 'wait'],
       ['wait', run],
     ]) {
-      const late = await service.cli(['runs', ...argv, '--timeout', '100ms', '--json']);
-      expect(late).toMatchObject({ code: 9, stdout: '' });
-      expect(json(late)).toMatchObject({ code: 'timeout', exit: 9 });
+      const lateResult = await service.cli(['runs', ...argv, '--timeout', '100ms', '--json']);
+      expect(lateResult).toMatchObject({ code: 9, stdout: '' });
+      expect(json(lateResult)).toMatchObject({ code: 'timeout', exit: 9 });
     }
     expect((await service.get(run)).run.status).toBe('waiting');
     await service.cli(['runs', 'stop', run]);
@@ -313,17 +328,17 @@ describe.concurrent('the exit code is the outcome in every command that watches 
 describe.concurrent('runs wait --for waiting', () => {
   it('ends as soon as there is a human request', async () => {
     const run = await service.run(`- say: first\n${pay}`);
-    const waited = await service.cli(['runs', 'wait', run, '--for', 'waiting', '--json']);
-    expect(waited).toMatchObject({ code: 0, stderr: '' });
-    expect(waited.json()).toMatchObject({ id: run, status: 'waiting', pending_human_request: { title: 'Pay 3 invoices?' } });
+    const waitResult = await service.cli(['runs', 'wait', run, '--for', 'waiting', '--json']);
+    expect(waitResult).toMatchObject({ code: 0, stderr: '' });
+    expect(waitResult.json()).toMatchObject({ id: run, status: 'waiting', pending_human_request: { title: 'Pay 3 invoices?' } });
     await service.cli(['runs', 'stop', run]);
   });
 
   it('is a conflict for a run that completes without a human request', async () => {
     const run = await service.run('- say: fine');
-    const waited = await service.cli(['runs', 'wait', run, '--for', 'waiting']);
-    expect(waited.code).toBe(6);
-    expect(waited.stderr).toContain('completed without a human request');
+    const waitResult = await service.cli(['runs', 'wait', run, '--for', 'waiting']);
+    expect(waitResult.code).toBe(6);
+    expect(waitResult.stderr).toContain('completed without a human request');
   });
 });
 
@@ -331,7 +346,7 @@ describe.concurrent('Ctrl-C', () => {
   it('detaches, shows how to come back, and does not affect the run', async () => {
     const run = await service.run('- say: started\n- sleep: 1h');
     let interrupt: (() => void) | undefined;
-    const watched = await service.cli(['runs', 'watch', run], {
+    const watchResult = await service.cli(['runs', 'watch', run], {
       onStart: (deliver) => {
         interrupt = deliver;
       },
@@ -341,8 +356,8 @@ describe.concurrent('Ctrl-C', () => {
         interrupt = undefined;
       },
     });
-    expect(watched.code).toBe(130);
-    expect(watched.stderr).toBe(`Detached. The run continues. Come back with: aops runs watch ${run}\n`);
+    expect(watchResult.code).toBe(130);
+    expect(watchResult.stderr).toBe(`Detached. The run continues. Come back with: aops runs watch ${run}\n`);
     expect((await service.get(run)).run.status).toBe('running');
     await service.cli(['runs', 'stop', run]);
   });
@@ -350,14 +365,14 @@ describe.concurrent('Ctrl-C', () => {
   it('ends runs wait immediately', async () => {
     const run = await service.run('- sleep: 1h');
     let interrupt = (): void => undefined;
-    const waiting = service.cli(['runs', 'wait', run], {
+    const pendingResult = service.cli(['runs', 'wait', run], {
       onStart: (deliver) => {
         interrupt = deliver;
       },
     });
     await service.until(run, 'running');
     interrupt();
-    expect(await waiting).toMatchObject({ code: 130, stdout: '' });
+    expect(await pendingResult).toMatchObject({ code: 130, stdout: '' });
     await service.cli(['runs', 'stop', run]);
   });
 });
@@ -365,9 +380,9 @@ describe.concurrent('Ctrl-C', () => {
 describe.concurrent('runs start --pull', () => {
   it('watches the run, then downloads its files', async () => {
     const agent = await service.agent('- write: { path: out/a.txt, content: "A" }\n- write: { path: b.txt, content: "B" }');
-    const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-1']);
-    expect(pulled.code).toBe(0);
-    expect(pulled.stderr).toContain('Pulled 2 files to home-1\n');
+    const pullResult = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-1']);
+    expect(pullResult.code).toBe(0);
+    expect(pullResult.stderr).toContain('Pulled 2 files to home-1\n');
     expect(await service.read('home-1/out/a.txt')).toBe('A');
     expect(await service.read('home-1/b.txt')).toBe('B');
   });
@@ -376,9 +391,9 @@ describe.concurrent('runs start --pull', () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }');
     await service.file('a-file', 'no folder');
     for (const place of ['a-file', 'a-file/below/it']) {
-      const refused = await service.cli(['runs', 'start', '--agent', agent, '--pull', place]);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain('a-file is not a directory');
+      const refusal = await service.cli(['runs', 'start', '--agent', agent, '--pull', place]);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain('a-file is not a directory');
     }
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
   });
@@ -387,9 +402,9 @@ describe.concurrent('runs start --pull', () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }');
     await service.file('home-3/other.txt', 'mine');
     const sent = ['runs', 'start', '--agent', agent, '--upload', 'home-3/other.txt', '--pull', 'home-3'];
-    const refused = await service.cli(sent);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toBe(
+    const refusal = await service.cli(sent);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toBe(
       'error: home-3 is not empty, and the run might create files with the same names. Nothing was started.\n' +
         'hint: Choose a new folder for --pull, or overwrite existing files with --force.\n',
     );
@@ -404,23 +419,23 @@ describe.concurrent('runs start --pull', () => {
     const agent = await service.agent('- say: hi');
     const pipe = path.join(service.folder, 'a-pipe');
     execFileSync('mkfifo', [pipe]);
-    const refused = await service.cli(['runs', 'start', '--agent', agent, '--upload', 'a-pipe']);
-    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('a-pipe is neither a file nor a folder.') });
+    const refusal = await service.cli(['runs', 'start', '--agent', agent, '--upload', 'a-pipe']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('a-pipe is neither a file nor a folder.') });
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
   });
 
   it('loses neither the files nor the outcome if files appear during the run', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- approve: { id: ok, title: "Go on?" }');
-    const started = service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-4', '--on-request', 'wait']);
+    const pendingResult = service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-4', '--on-request', 'wait']);
     const run = await eventually('the run waits', async () => {
       const id = (await service.cli(['runs', 'list', '--agent', agent, '--status', 'waiting', '-o', 'id'])).stdout.trim();
       return id !== '' && id;
     });
     await service.file('home-4/a.txt', 'mine');
     await service.cli(['runs', 'respond', run, '--approve']);
-    const pulled = await started;
-    expect(pulled.code).toBe(0);
-    expect(pulled.stderr).toContain(`the files of the run are saved in home-4/run-${run}.`);
+    const pullResult = await pendingResult;
+    expect(pullResult.code).toBe(0);
+    expect(pullResult.stderr).toContain(`the files of the run are saved in home-4/run-${run}.`);
     expect([await service.read('home-4/a.txt'), await service.read(`home-4/run-${run}/a.txt`)]).toEqual(['mine', 'A']);
   });
 
@@ -430,24 +445,24 @@ describe.concurrent('runs start --pull', () => {
   ])('says so when its files cannot be saved, and how the run ended: %s', async (status, end, code, message) => {
     const place = status === 'completed' ? 'home-5' : 'home-6';
     const agent = await service.agent(`- write: { path: a.txt, content: "A" }\n- approve: { id: ok, title: "Go on?" }${end}`);
-    const started = service.cli(['runs', 'start', '--agent', agent, '--pull', place, '--on-request', 'wait', '--json']);
+    const pendingResult = service.cli(['runs', 'start', '--agent', agent, '--pull', place, '--on-request', 'wait', '--json']);
     const run = await eventually('the run waits', async () => {
       const id = (await service.cli(['runs', 'list', '--agent', agent, '--status', 'waiting', '-o', 'id'])).stdout.trim();
       return id !== '' && id;
     });
     await service.file(place, 'a file now');
     await service.cli(['runs', 'respond', run, '--approve']);
-    const pulled = await started;
-    expect(pulled.code).toBe(code);
-    expect(pulled.json()).toMatchObject({ id: run, status });
-    expect(pulled.stderr).toMatch(message);
-    expect(pulled.stderr).toContain(`aops sandbox pull ${run} --to ${place} --force`);
+    const pullResult = await pendingResult;
+    expect(pullResult.code).toBe(code);
+    expect(pullResult.json()).toMatchObject({ id: run, status });
+    expect(pullResult.stderr).toMatch(message);
+    expect(pullResult.stderr).toContain(`aops sandbox pull ${run} --to ${place} --force`);
   });
 
   it('also downloads the files of a failed run, and still fails', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }\n- fail: "no luck"');
-    const pulled = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-2']);
-    expect(pulled.code).toBe(10);
+    const pullResult = await service.cli(['runs', 'start', '--agent', agent, '--pull', 'home-2']);
+    expect(pullResult.code).toBe(10);
     expect(await service.read('home-2/a.txt')).toBe('A');
   });
 });

@@ -101,8 +101,8 @@ describe('webhooks deliveries, delivery and resend', () => {
     const refusal = await service.cli(['webhooks', 'resend', failed.id]);
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(refusal.stderr).toContain('enable it first');
-    const disabled = await service.cli(['webhooks', 'get', id]);
-    expect(disabled.stdout).toContain('Disabled because\tthe receiver answered 410 (gone)\n');
+    const disableResult = await service.cli(['webhooks', 'get', id]);
+    expect(disableResult.stdout).toContain('Disabled because\tthe receiver answered 410 (gone)\n');
     hook.answer = (response) => response.writeHead(200).end();
     await service.cli(['webhooks', 'update', id, '--enabled']);
     expect((await service.cli(['webhooks', 'resend', failed.id, '--json'])).json()).toMatchObject({ id: failed.id, status: 'pending' });
@@ -130,9 +130,9 @@ describe('webhooks secret', () => {
     const rotate = (...flags: string[]) => service.cli(['webhooks', 'secret', 'rotate', ...flags]);
     expect(await rotate()).toMatchObject({ code: 2, stdout: '' });
     const before = (await service.cli(['webhooks', 'secret', 'show', '--reveal', '--jq', '.secret'])).stdout;
-    const rotated = await rotate('--yes', '--overlap', '2h', '--json');
-    expect(rotated).toMatchObject({ code: 0, stderr: '' });
-    const { created_at, previous_expires_at } = rotated.json<{ created_at: string; previous_expires_at: string }>();
+    const rotateResult = await rotate('--yes', '--overlap', '2h', '--json');
+    expect(rotateResult).toMatchObject({ code: 0, stderr: '' });
+    const { created_at, previous_expires_at } = rotateResult.json<{ created_at: string; previous_expires_at: string }>();
     expect(Date.parse(previous_expires_at) - Date.parse(created_at)).toBe(7_200_000);
     const refusal = await rotate('--yes');
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
@@ -166,15 +166,15 @@ describe('webhooks verify', () => {
       env: { AOPS_WEBHOOK_SECRET: secret },
     });
     expect(pipedResult).toMatchObject({ code: 0, stdout: 'Valid\ttrue\nID\tmsg_1\nSigned\t2026-07-18T09:00:00.000Z\n' });
-    const wide = await verify(['--body', 'body.json', '--secret', '-', '--tolerance', '36500d'], { stdin: secret });
-    expect(wide.code).toBe(0);
+    const wideResult = await verify(['--body', 'body.json', '--secret', '-', '--tolerance', '36500d'], { stdin: secret });
+    expect(wideResult.code).toBe(0);
   });
 
   it('explains why a delivery is not valid', async () => {
     await service.file('altered.json', `${body}\n`);
-    const altered = await verify(['--body', 'altered.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:00:00Z']);
-    expect(altered).toMatchObject({ code: 1, stdout: 'Valid\tfalse\nReason\tbody altered\n' });
-    expect(altered.stderr).toContain('error: The body is not what was signed: a line feed was added at its end.\nhint: ');
+    const alteredResult = await verify(['--body', 'altered.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:00:00Z']);
+    expect(alteredResult).toMatchObject({ code: 1, stdout: 'Valid\tfalse\nReason\tbody altered\n' });
+    expect(alteredResult.stderr).toContain('error: The body is not what was signed: a line feed was added at its end.\nhint: ');
     const old = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T10:00:00Z', '--json']);
     expect(old.code).toBe(1);
     expect(old.json()).toMatchObject({ valid: false, reason: 'too_old' });
@@ -283,8 +283,8 @@ describe('a service without the extensions', () => {
     const refusal = await service.cli(['webhooks', 'deliveries'], { env });
     expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect(refusal.stderr).toContain('This service does not offer listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries).');
-    const plain = await service.cli(['webhooks', 'list'], { env });
-    expect(plain.stderr).toContain('No such route.');
+    const plainResult = await service.cli(['webhooks', 'list'], { env });
+    expect(plainResult.stderr).toContain('No such route.');
   });
 });
 

@@ -87,9 +87,22 @@ describe('the check of texts', () => {
   });
 
   it('reports long lines of Markdown that could be broken', async () => {
-    const long = 'word '.repeat(30);
+    const longText = 'word '.repeat(30);
     const address = `[x](https://example.com/${'y'.repeat(120)})`;
-    const text = ['| a | b |', `| ${long}| ${long}|`, '', '```sh', long, '```', '', `# ${long}`, '', `- ${address}`, '', long].join('\n');
+    const text = [
+      '| a | b |',
+      `| ${longText}| ${longText}|`,
+      '',
+      '```sh',
+      longText,
+      '```',
+      '',
+      `# ${longText}`,
+      '',
+      `- ${address}`,
+      '',
+      longText,
+    ].join('\n');
     expect(await problemsIn({ 'a.md': text })).toEqual(['a.md:12: more than 120 columns; break the line']);
   });
 });

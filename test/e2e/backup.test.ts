@@ -48,9 +48,9 @@ async function waitingRun(machine: Machine): Promise<string> {
     'asking',
     '- exec: { run: "echo one >> steps.log" }\n- approve: { id: pay, title: "Pay?" }\n- exec: { run: "echo two >> steps.log" }',
   );
-  const large = path.join(machine.folder, 'large.bin');
-  await writeFile(large, randomBytes(3_000_000));
-  const run = await machine.startRun('asking', '--upload', large);
+  const largeText = path.join(machine.folder, 'large.bin');
+  await writeFile(largeText, randomBytes(3_000_000));
+  const run = await machine.startRun('asking', '--upload', largeText);
   await machine.json('runs', 'wait', run, '--for', 'waiting');
   return run;
 }
@@ -85,20 +85,20 @@ describe.concurrent('aops local backup and restore', () => {
     expect(full.stderr).toContain('is not empty');
 
     // Another machine, with only the backup.
-    const other = await Machine.create();
-    const checked = await other.json('local', 'restore', '--verify', backup.file);
+    const otherMachine = await Machine.create();
+    const checked = await otherMachine.json('local', 'restore', '--verify', backup.file);
     expect(checked).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
-    expect(existsSync(path.join(other.folder, 'data/local'))).toBe(false);
-    expect(await other.aops('local', 'restore', backup.file)).toMatchObject({ code: 0, stderr: '' });
-    expect((await other.aops('local', 'up')).code).toBe(0);
-    const { id } = (await other.json<{ data: Run[] }>('runs', 'list', '--status', 'waiting')).data[0] as Run;
+    expect(existsSync(path.join(otherMachine.folder, 'data/local'))).toBe(false);
+    expect(await otherMachine.aops('local', 'restore', backup.file)).toMatchObject({ code: 0, stderr: '' });
+    expect((await otherMachine.aops('local', 'up')).code).toBe(0);
+    const { id } = (await otherMachine.json<{ data: Run[] }>('runs', 'list', '--status', 'waiting')).data[0] as Run;
     expect(id).toBe(run);
-    expect((await other.aops('runs', 'respond', run, '--approve')).code).toBe(0);
-    expect((await other.aops('runs', 'wait', run)).code).toBe(0);
-    expect((await other.aops('sandbox', 'cat', run, 'steps.log')).stdout).toBe('one\ntwo\n');
+    expect((await otherMachine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
+    expect((await otherMachine.aops('runs', 'wait', run)).code).toBe(0);
+    expect((await otherMachine.aops('sandbox', 'cat', run, 'steps.log')).stdout).toBe('one\ntwo\n');
     // The token is the same, so clients keep their access.
     const tokenOf = (owner: Machine) => owner.read('data/local/token');
-    expect(await tokenOf(other)).toBe(await tokenOf(machine));
+    expect(await tokenOf(otherMachine)).toBe(await tokenOf(machine));
   });
 
   it('with a stopped service: a backup can be piped into a restore', async () => {

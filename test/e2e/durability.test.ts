@@ -90,9 +90,9 @@ describe.concurrent('kill -9 of the service', () => {
     await killService(machine);
     expect((await machine.aops('local', 'up')).code).toBe(0);
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
-    const again = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
-    expect(again).toMatchObject({ code: 0, stdout: `${run}\n` });
-    expect(again.stderr).toContain('used before');
+    const repeatFinished = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
+    expect(repeatFinished).toMatchObject({ code: 0, stdout: `${run}\n` });
+    expect(repeatFinished.stderr).toContain('used before');
   });
 
   it('while it handles idempotency keys: each is executed exactly once, immediately after the restart', async () => {
@@ -127,14 +127,14 @@ describe.concurrent('kill -9 of the service', () => {
     await machine.agent('asking', '- approve: { id: pay, title: "Pay?" }');
     const run = await machine.startRun('asking');
     const { url } = await machine.json<{ url: string }>('local', 'status');
-    const watching = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
+    const watcher = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
     const inbox = machine.start('aops', ['inbox', '--watch', '-o', 'ndjson']);
-    await watching.says('human_request.pending');
+    await watcher.says('human_request.pending');
     await inbox.says('human_request.pending');
     await killService(machine);
     expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
-    const { code, stdout } = await watching.finished;
+    const { code, stdout } = await watcher.finished;
     expect(code).toBe(0);
     await inbox.says('human_request.resolved');
     inbox.child.kill('SIGINT');
@@ -158,18 +158,18 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
     const follow = (): Started => machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
     const watching = [follow(), follow()];
     for (const text of ['m3', 'm9']) {
-      for (const watched of watching) await watched.says(`"text_content":"${text}"`);
+      for (const watcher of watching) await watcher.says(`"text_content":"${text}"`);
       await killService(machine);
       expect((await machine.aops('local', 'up')).code).toBe(0);
     }
-    for (const watched of watching) await watched.says('"text_content":"m15"');
+    for (const watcher of watching) await watcher.says('"text_content":"m15"');
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up')).code).toBe(0);
-    for (const watched of watching) await watched.says('human_request.pending');
+    for (const watcher of watching) await watcher.says('human_request.pending');
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     const { messages } = await machine.json<{ messages: { id: string }[] }>('api', `/v2/runs/${run}/messages?limit=50`);
-    for (const watched of watching) {
-      const { code, stdout } = await watched.finished;
+    for (const watcher of watching) {
+      const { code, stdout } = await watcher.finished;
       expect(code).toBe(0);
       const events = stdout
         .trimEnd()

@@ -52,8 +52,8 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await stat(path.join(status.data_dir, 'token'))).mode & 0o777).toBe(0o600);
     const token = (await readFile(path.join(status.data_dir, 'token'), 'utf8')).trim();
 
-    const again = await machine.aops('local', 'up');
-    expect(again).toMatchObject({ code: 0, stdout: up.stdout, stderr: 'The local service is already running.\n' });
+    const repeatFinished = await machine.aops('local', 'up');
+    expect(repeatFinished).toMatchObject({ code: 0, stdout: up.stdout, stderr: 'The local service is already running.\n' });
     expect((await machine.json<Status>('local', 'status')).pid).toBe(status.pid);
     for (const flags of [['--ephemeral'], ['--data-dir', 'elsewhere'], ['--port', '1'], ['--exec', 'off']]) {
       const otherwise = await machine.aops('local', 'up', ...flags);
@@ -125,14 +125,14 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await machine.aops('local', 'up')).code).toBe(0);
     await machine.agent('pay', '- say: started\n- approve: { id: pay, title: "Pay 3 invoices?" }\n- say: "went on"');
     const run = await machine.startRun('pay');
-    const watching = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait']);
-    await watching.says('Pay 3 invoices?');
+    const watcher = machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait']);
+    await watcher.says('Pay 3 invoices?');
     const { url } = await machine.json<Status>('local', 'status');
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up')).code).toBe(0);
     expect((await machine.json<Status>('local', 'status')).url).toBe(url);
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
-    const { code, stdout } = await watching.finished;
+    const { code, stdout } = await watcher.finished;
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/went on\n(.*\n)?completed after \S+\n$/) });
     expect((await machine.aops('local', 'down')).code).toBe(0);
 
@@ -188,12 +188,12 @@ describe.concurrent('the service does not start because of', () => {
     const owner = await Machine.create();
     expect((await owner.aops('local', 'up')).code).toBe(0);
     const { data_dir, pid } = await owner.json<Status>('local', 'status');
-    const other = await Machine.create();
+    const otherMachine = await Machine.create();
     for (const argv of [
       ['local', 'up', '--data-dir', data_dir],
       ['serve', '--data-dir', data_dir],
     ]) {
-      const refused = await other.aops(...argv, '--json');
+      const refused = await otherMachine.aops(...argv, '--json');
       expect(refused).toMatchObject({ code: 6, stdout: '' });
       const { error } = JSON.parse(refused.stderr) as { error: { message: string } };
       expect(error).toMatchObject({ code: 'data_directory_in_use', exit: 6 });

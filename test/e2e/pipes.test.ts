@@ -55,10 +55,10 @@ describe('the exit code is', () => {
 
   it('11 for a run that was interrupted', async () => {
     await machine.agent('endless', '- say: started\n- sleep: 1h');
-    const watching = machine.start('aops', ['runs', 'start', '--agent', 'endless', '--watch']);
-    await watching.says('started');
+    const watcher = machine.start('aops', ['runs', 'start', '--agent', 'endless', '--watch']);
+    await watcher.says('started');
     expect((await machine.aops('runs', 'stop', '@latest')).code).toBe(0);
-    const { code, stderr } = await watching.finished;
+    const { code, stderr } = await watcher.finished;
     expect(code).toBe(11);
     expect(stderr).toMatch(/error: Run \S+ was interrupted\./);
     for (const verb of ['watch', 'wait']) expect((await machine.aops('runs', verb, '@latest')).code).toBe(11);
@@ -73,16 +73,16 @@ describe('the exit code is', () => {
     expect(respond).toMatch(/^runs respond [0-9a-f-]{36} --approve$/);
     expect((await machine.run('sh', ['-c', `aops ${respond}`])).code).toBe(0);
     const [, watch = ''] = /`aops (runs watch [^`]+)`/.exec(stderr) ?? [];
-    const again = await machine.run('sh', ['-c', `aops ${watch}`]);
-    expect(again).toMatchObject({ code: 0, stderr: '' });
-    expect(again.stdout).toContain('paid\n');
+    const repeatFinished = await machine.run('sh', ['-c', `aops ${watch}`]);
+    expect(repeatFinished).toMatchObject({ code: 0, stderr: '' });
+    expect(repeatFinished.stdout).toContain('paid\n');
   });
 
   it('130 for Ctrl-C', async () => {
-    const watching = machine.start('aops', ['runs', 'start', '--agent', 'endless', '--watch']);
-    await watching.says('started');
-    watching.child.kill('SIGINT');
-    const { code, stderr } = await watching.finished;
+    const watcher = machine.start('aops', ['runs', 'start', '--agent', 'endless', '--watch']);
+    await watcher.says('started');
+    watcher.child.kill('SIGINT');
+    const { code, stderr } = await watcher.finished;
     expect(code).toBe(130);
     expect(stderr).toMatch(/Come back with: aops runs watch [0-9a-f-]{36}\n$/);
   });

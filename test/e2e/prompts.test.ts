@@ -383,42 +383,42 @@ describe('a terminal that reports 0 columns', () => {
 });
 
 it('keeps an answer that is given during an outage, and sends it once when the service is back', async () => {
-  const other = await Machine.create();
-  const { url } = await other.json<{ url: string }>('local', 'up');
-  await other.agent(
+  const otherMachine = await Machine.create();
+  const { url } = await otherMachine.json<{ url: string }>('local', 'up');
+  await otherMachine.agent(
     'writer',
     '- ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }\n- say: "noted: {{ answers.note }}"',
   );
-  const run = await other.startRun('writer');
-  const watch = other.terminal('runs', 'watch', run);
+  const run = await otherMachine.startRun('writer');
+  const watch = otherMachine.terminal('runs', 'watch', run);
   await watch.asks('What changed?');
-  expect((await other.aops('local', 'down')).code).toBe(0);
+  expect((await otherMachine.aops('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
   await watch.shows('The service is unreachable. Your answer will be sent once it is back.');
-  expect((await other.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+  expect((await otherMachine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
   await watch.shows('The service is reachable again. Your answer was sent.');
   await watch.shows('noted: a long answer');
   expect(await watch.exit).toBe(0);
-  expect(existsSync(path.join(other.folder, 'data/unsent'))).toBe(false);
+  expect(existsSync(path.join(otherMachine.folder, 'data/unsent'))).toBe(false);
 });
 
 it.each([
   ['an answer', 'ask: { id: note, title: "The release", questions: [{ question: "What changed?" }] }', [], 'What changed?'],
   ['the reason for a denial', 'approve: { id: note, title: "The release" }', [keys.up, keys.up, keys.enter], 'Why?'],
 ])('saves %s that cannot be sent when the person gives up', async (_what, step, choice, question) => {
-  const other = await Machine.create();
-  await other.json('local', 'up', '--ephemeral');
-  await other.agent('writer', `- ${step}`);
-  const watch = other.terminal('runs', 'watch', await other.startRun('writer'));
+  const otherMachine = await Machine.create();
+  await otherMachine.json('local', 'up', '--ephemeral');
+  await otherMachine.agent('writer', `- ${step}`);
+  const watch = otherMachine.terminal('runs', 'watch', await otherMachine.startRun('writer'));
   if (choice.length > 0) await watch.asks('The release');
   watch.type(...choice);
   await watch.asks(question);
-  expect((await other.aops('local', 'down')).code).toBe(0);
+  expect((await otherMachine.aops('local', 'down')).code).toBe(0);
   watch.type('a long answer', keys.enter);
   await watch.shows('Your answer will be sent');
   watch.type(keys.ctrlC);
   await watch.shows('Your text was not sent. It is saved in');
   expect(await watch.exit).toBe(130);
-  const [name = ''] = await readdir(path.join(other.folder, 'data/unsent'));
-  expect(await other.read(`data/unsent/${name}`)).toBe('a long answer\n');
+  const [name = ''] = await readdir(path.join(otherMachine.folder, 'data/unsent'));
+  expect(await otherMachine.read(`data/unsent/${name}`)).toBe('a long answer\n');
 });

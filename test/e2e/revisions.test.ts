@@ -42,11 +42,11 @@ describe('a builder run on a terminal', () => {
     expect(await screen.exit).toBe(12);
     expect(screen.text).not.toContain('error:');
 
-    const again = machine.terminal('revisions', 'watch', 'clerk@latest');
-    await again.shows('What do you want to do with this proposal?');
-    again.type(keys.ctrlC);
-    await again.shows('Detached. The builder run is waiting for a decision. Come back with: aops revisions watch');
-    expect(await again.exit).toBe(130);
+    const secondScreen = machine.terminal('revisions', 'watch', 'clerk@latest');
+    await secondScreen.shows('What do you want to do with this proposal?');
+    secondScreen.type(keys.ctrlC);
+    await secondScreen.shows('Detached. The builder run is waiting for a decision. Come back with: aops revisions watch');
+    expect(await secondScreen.exit).toBe(130);
     expect((await machine.aops('revisions', 'decline', 'clerk@latest')).code).toBe(0);
   });
 });

@@ -104,14 +104,14 @@ describe('a prompt', () => {
     expectTidy(watch);
     expect((await machine.getRun(run)).pending_human_request?.title).toBe('Pay 3 invoices?');
 
-    const again = machine.terminal('runs', 'watch', run);
-    await again.shows('started');
-    await again.asks('Leave it pending');
-    again.type(keys.down, keys.down, keys.down, keys.enter);
-    await again.asks('Why?');
-    again.type('too much', keys.enter);
-    await again.shows('was denied: too much');
-    expect(await again.exit).toBe(10);
+    const secondScreen = machine.terminal('runs', 'watch', run);
+    await secondScreen.shows('started');
+    await secondScreen.asks('Leave it pending');
+    secondScreen.type(keys.down, keys.down, keys.down, keys.enter);
+    await secondScreen.asks('Why?');
+    secondScreen.type('too much', keys.enter);
+    await secondScreen.shows('was denied: too much');
+    expect(await secondScreen.exit).toBe(10);
   });
 
   it('shows the title of the questions', async () => {

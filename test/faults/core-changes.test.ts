@@ -108,10 +108,10 @@ describe('a credential', () => {
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is not followed', async (status) => {
-    const other = await scripted(fine);
+    const otherServer = await scripted(fine);
     const targets = [
-      `${other.url}/v2/x`,
-      other.url.replace('http://', 'http://user:pass@'),
+      `${otherServer.url}/v2/x`,
+      otherServer.url.replace('http://', 'http://user:pass@'),
       'https://127.0.0.1:1/',
       '/v2/loop',
       '//evil.example/',
@@ -123,7 +123,7 @@ describe('a redirect', () => {
         expect(result.message).not.toContain('pass');
       }
     }
-    expect(other.connections).toBe(0);
+    expect(otherServer.connections).toBe(0);
   });
 });
 

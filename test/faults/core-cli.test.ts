@@ -138,11 +138,11 @@ describe('aops', () => {
   });
 
   it('a redirect is not followed, and its target receives nothing', async () => {
-    const other = await scripted(fine);
-    const server = await scripted(answer(307, '', { location: `${other.url}/v2/x?token=abc` }));
+    const otherServer = await scripted(fine);
+    const server = await scripted(answer(307, '', { location: `${otherServer.url}/v2/x?token=abc` }));
     const { code, stderr } = await cli(server, stop);
-    expect([code, other.connections]).toEqual([1, 0]);
-    expect(stderr).toContain(other.url);
+    expect([code, otherServer.connections]).toEqual([1, 0]);
+    expect(stderr).toContain(otherServer.url);
     expect(stderr).not.toContain('token=abc');
   });
 
@@ -199,14 +199,14 @@ describe('aops', () => {
     const error = json(404, { error: evil, message: evil }, { 'x-request-id': 'a\tb' });
     for (const tty of [false, true]) {
       const table = await cli(await scripted(run), get, { tty });
-      const failed = await cli(await scripted(error), get, { tty });
-      for (const text of [table.stdout, table.stderr, failed.stderr]) clean(text);
-      expect([table.code, failed.code]).toEqual([0, 3]);
+      const failure = await cli(await scripted(error), get, { tty });
+      for (const text of [table.stdout, table.stderr, failure.stderr]) clean(text);
+      expect([table.code, failure.code]).toEqual([0, 3]);
     }
-    const whole = await cli(await scripted(run), [...get, '--json']);
-    expect(JSON.parse(whole.stdout)).toMatchObject({ status: evil });
-    const failed = await cli(await scripted(error), [...get, '--json']);
-    expect(JSON.parse(failed.stderr)).toMatchObject({ error: { code: evil } });
+    const wholeResult = await cli(await scripted(run), [...get, '--json']);
+    expect(JSON.parse(wholeResult.stdout)).toMatchObject({ status: evil });
+    const failedResult = await cli(await scripted(error), [...get, '--json']);
+    expect(JSON.parse(failedResult.stderr)).toMatchObject({ error: { code: evil } });
   });
 
   it('--debug traces every attempt, without the credential', async () => {

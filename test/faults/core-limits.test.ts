@@ -247,10 +247,10 @@ describe('the gate', () => {
     const server = await scripted();
     const one = newClient(server.url, { credential: bearerCredential('one'), hold: true });
     windowed(server, () => one.clock, 1);
-    const other = newClient(server.url, { credential: bearerCredential('other') });
+    const otherHarness = newClient(server.url, { credential: bearerCredential('other') });
     await read(one.client);
     const held = read(one.client);
-    expect(await read(other.client)).toMatchObject({ run });
+    expect(await read(otherHarness.client)).toMatchObject({ run });
     expect(server.requests).toHaveLength(2);
     one.clock.advance(12_000);
     await held;

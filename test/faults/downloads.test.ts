@@ -123,8 +123,8 @@ describe('a download', () => {
     ],
   ])('%s', async (_, steps, ranges) => {
     const storage = await scripted(...steps);
-    const pulled = await pull(await oneFile(storage));
-    expect(pulled).toMatchObject({ code: 0, stderr: '', files: { 'a.bin': '0123456789' } });
+    const pullResult = await pull(await oneFile(storage));
+    expect(pullResult).toMatchObject({ code: 0, stderr: '', files: { 'a.bin': '0123456789' } });
     expect(storage.header('range')).toEqual(ranges);
     expect(storage.header('authorization')).toEqual(ranges.map(() => undefined));
   });
@@ -136,11 +136,11 @@ describe('a download', () => {
     ['that is forbidden', answer(403, '<Error>s3cr3t</Error>'), 'download_failed'],
   ])('%s is an error', async (_, step, code) => {
     const storage = (await scripted()).always(step);
-    const pulled = await pull(await oneFile(storage), { argv: ['--json'] });
-    expect(pulled.files).toEqual({});
-    expect(pulled.code).not.toBe(0);
+    const pullResult = await pull(await oneFile(storage), { argv: ['--json'] });
+    expect(pullResult.files).toEqual({});
+    expect(pullResult.code).not.toBe(0);
     // Events about attempts precede it.
-    expect(JSON.parse(pulled.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({ error: { code } });
+    expect(JSON.parse(pullResult.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({ error: { code } });
   });
 
   it('of text that is shorter than its size is an error', async () => {
@@ -152,7 +152,7 @@ describe('a download', () => {
     const storage = await scripted(partial(200, 10, '01234', 'stall', tagged));
     const service = await oneFile(storage);
     let took = (): number => Number.NaN;
-    const pulled = await pull(service, {
+    const pullResult = await pull(service, {
       onStart: (interrupt) =>
         void storage
           .until(({ requests }) => requests.length === 1)
@@ -162,7 +162,7 @@ describe('a download', () => {
           }),
     });
     expect(took()).toBeLessThan(250);
-    expect(pulled).toMatchObject({ code: 130, files: {} });
+    expect(pullResult).toMatchObject({ code: 130, files: {} });
   });
 
   it('from another host without https is rejected', async () => {
@@ -197,11 +197,11 @@ describe('a tree', () => {
       { '/workspace': [fine, ...paths.map((file) => ({ path: file, size: 3 }))] },
       { '/workspace/fine': text },
     );
-    const pulled = await pull(service);
-    expect(pulled).toMatchObject({ code: 1, stdout: '', files: {} });
-    expect(pulled.stderr).toMatch(/^error: The service names .*\nhint: Nothing was written/);
+    const pullResult = await pull(service);
+    expect(pullResult).toMatchObject({ code: 1, stdout: '', files: {} });
+    expect(pullResult.stderr).toMatch(/^error: The service names .*\nhint: Nothing was written/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-    expect(pulled.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+    expect(pullResult.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
     expect(service.requests.filter((request) => request.path.includes('/content'))).toEqual([]);
   });
 
@@ -243,9 +243,9 @@ describe('a tree', () => {
       { '/workspace/fine': text, '/workspace/sub/b': text },
     );
     for (const argv of [[], ['--force']]) {
-      const pulled = await pull(service, { prepare, argv });
-      expect(pulled).toMatchObject({ code: 2, stdout: '', files: left });
-      expect(Object.keys(pulled.files)).toEqual(Object.keys(left));
+      const pullResult = await pull(service, { prepare, argv });
+      expect(pullResult).toMatchObject({ code: 2, stdout: '', files: left });
+      expect(Object.keys(pullResult.files)).toEqual(Object.keys(left));
     }
   });
 
@@ -265,18 +265,18 @@ describe('a tree', () => {
     const names = Array.from({ length: 12 }, (_, index) => `/workspace/f${String(index).padStart(2, '0')}`);
     const files = Object.fromEntries(names.slice(0, -1).map((name) => [name, text]));
     const service = await fakeService({ '/workspace': names.map((name) => ({ path: name, size: 3 })) }, files);
-    const pulled = await pull(service);
-    expect(pulled).toMatchObject({ code: 3, stdout: '' });
-    const count = Object.keys(pulled.files).length;
-    expect(pulled.stderr).toContain(`${count} of 12 files are in `);
-    expect(pulled.stderr).toContain('run the command again with --force');
-    expect(new Set(Object.values(pulled.files))).toEqual(new Set(['abc']));
+    const pullResult = await pull(service);
+    expect(pullResult).toMatchObject({ code: 3, stdout: '' });
+    const count = Object.keys(pullResult.files).length;
+    expect(pullResult.stderr).toContain(`${count} of 12 files are in `);
+    expect(pullResult.stderr).toContain('run the command again with --force');
+    expect(new Set(Object.values(pullResult.files))).toEqual(new Set(['abc']));
     const service2 = await fakeService(
       { '/workspace': names.map((name) => ({ path: name, size: 3 })) },
       { ...files, [names[11] as string]: text },
     );
     const prepare = async (out: string): Promise<void> => {
-      for (const [name, content] of Object.entries(pulled.files)) await put(path.join(out, name), content);
+      for (const [name, content] of Object.entries(pullResult.files)) await put(path.join(out, name), content);
     };
     expect(Object.keys((await pull(service2, { prepare, argv: ['--force'] })).files)).toHaveLength(12);
   });
@@ -287,7 +287,7 @@ describe('a tree', () => {
       { '/workspace': names.map((name) => ({ path: name, size: 3 })) },
       Object.fromEntries(names.map((name) => [name, text])),
     );
-    const pulled = await pull(service, { argv: ['--json'] });
-    expect(pulled.json<{ data: { path: string }[] }>().data.map((file) => file.path)).toEqual(names);
+    const pullResult = await pull(service, { argv: ['--json'] });
+    expect(pullResult.json<{ data: { path: string }[] }>().data.map((file) => file.path)).toEqual(names);
   });
 });

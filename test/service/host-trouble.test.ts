@@ -26,7 +26,7 @@ describe('a problem of the host', () => {
     [new ServiceError(400, 'no', 'No.'), undefined],
     [new Error('nothing'), undefined],
     ['a text', undefined],
-  ])('%s', (error, trouble) => expect(hostTrouble(error)).toBe(trouble));
+  ])('%s', (error, problem) => expect(hostTrouble(error)).toBe(problem));
 
   it('is recognised when a database is full', async () => {
     const database = new Libsql(`${await temporaryDirectory()}/a.db`);

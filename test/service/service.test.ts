@@ -88,17 +88,17 @@ describe('starting and closing', () => {
   });
 
   it('closing finishes requests, ends in time although a run does not, and can be repeated', async () => {
-    const reached = new Gate();
+    const arrival = new Gate();
     const api = await started({
       behaviours: {
         endless: async () => {
-          reached.open();
+          arrival.open();
           return new Promise(() => undefined);
         },
       },
     });
     const run = await api.run('endless');
-    await reached.opened;
+    await arrival.opened;
     const request = api.ok('getRun', { params: { run_id: run.id } });
     await request;
     await promptly(() => Promise.all([api.service.close(), api.service.close()]), 4_000);

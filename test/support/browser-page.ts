@@ -23,17 +23,17 @@ export async function newPage(options: BrowserContextOptions = {}): Promise<{ pa
   const context = await (await browser).newContext({ viewport: { width: 1000, height: 700 }, ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
-  const troubles: string[] = [];
-  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));
-  page.on('console', (message) => message.type() === 'error' && troubles.push(`console: ${message.text()}`));
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('console', (message) => message.type() === 'error' && problems.push(`console: ${message.text()}`));
   page.on('dialog', (dialog) => {
-    troubles.push(`dialog: ${dialog.message()}`);
+    problems.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  page.on('popup', (popup) => troubles.push(`popup: ${popup.url()}`));
-  await page.exposeFunction('reportViolation', (text: string) => troubles.push(`policy: ${text}`));
+  page.on('popup', (popup) => problems.push(`popup: ${popup.url()}`));
+  await page.exposeFunction('reportViolation', (text: string) => problems.push(`policy: ${text}`));
   await page.addInitScript({
     content: `document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => reportViolation(violatedDirective + ' ' + blockedURI));`,
   });
-  return { page, troubles };
+  return { page, troubles: problems };
 }

@@ -25,7 +25,7 @@ export class FakeRun {
   /** The requested pages. */
   readonly pages: { limit: number; offset: number }[] = [];
   /** Called before each read of the run, and before each page of messages. */
-  beforeLook: (look: number, told: Told) => void = () => undefined;
+  beforeLook: (poll: number, told: Told) => void = () => undefined;
   beforePage: (page: number, told: Told) => void = () => undefined;
   /** The largest page that is returned, whatever the limit. */
   largestPage = 50;

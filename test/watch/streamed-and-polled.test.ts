@@ -41,21 +41,21 @@ function clientOf(url: string, token: string): Client {
 /** Starts to watch; the test ends without waiting for it. */
 function watch(url: string, api: Api, runId: string): Watched {
   const stop = new AbortController();
-  const watched: Watched = { events: [], end: Promise.resolve([]), outages: [], stop };
-  const onOutage = (outage: Outage | undefined): void => void watched.outages.push(outage);
+  const watcher: Watched = { events: [], end: Promise.resolve([]), outages: [], stop };
+  const onOutage = (outage: Outage | undefined): void => void watcher.outages.push(outage);
   const all = async (): Promise<RunEvent[]> => {
     const client = clientOf(url, api.service.token);
-    for await (const event of watchRun(client, runId, { clock: systemClock, signal: stop.signal, onOutage })) watched.events.push(event);
-    return watched.events;
+    for await (const event of watchRun(client, runId, { clock: systemClock, signal: stop.signal, onOutage })) watcher.events.push(event);
+    return watcher.events;
   };
-  watched.end = all();
-  watched.end.catch(() => undefined);
+  watcher.end = all();
+  watcher.end.catch(() => undefined);
   afterTest(() => stop.abort(new Error('The test is over.')));
-  return watched;
+  return watcher;
 }
 
-const until = (watched: Watched, type: RunEvent['type']): Promise<void> =>
-  expect.poll(() => watched.events.some((event) => event.type === type), { timeout: 20_000 }).toBe(true) as unknown as Promise<void>;
+const until = (watcher: Watched, type: RunEvent['type']): Promise<void> =>
+  expect.poll(() => watcher.events.some((event) => event.type === type), { timeout: 20_000 }).toBe(true) as unknown as Promise<void>;
 
 function inShort(event: RunEvent): string {
   switch (event.type) {
@@ -97,10 +97,10 @@ describe.each([
   it('is reported from its first message to its end', async () => {
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
-    const watched = watch(proxy.url, api, run.id);
-    await until(watched, 'human_request.pending');
+    const watcher = watch(proxy.url, api, run.id);
+    await until(watcher, 'human_request.pending');
     await approve(api, run.id);
-    const events = await watched.end;
+    const events = await watcher.end;
     const lastingEvents = lasting(events);
     expect(lastingEvents.filter((event) => event !== 'answered: Really?')).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
@@ -111,7 +111,7 @@ describe.each([
       type === 'run.status' ? [data as { status: string; previous: string | null }] : [],
     );
     expect(statuses.map(({ previous }) => previous)).toEqual([null, ...statuses.slice(0, -1).map(({ status }) => status)]);
-    expect(watched.outages).toEqual([]);
+    expect(watcher.outages).toEqual([]);
     const streamRequests = proxy.requests.filter((path) => path.includes('/events'));
     expect(streamRequests).toHaveLength(1);
     if (streams) expect(proxy.requests).toEqual(streamRequests);
@@ -144,13 +144,13 @@ describe.each([
     });
     proxy.eventsPerStream = 3;
     const run = await api.run('slow');
-    const watched = watch(proxy.url, api, run.id);
+    const watcher = watch(proxy.url, api, run.id);
     for (const [index, gate] of gates.entries()) {
       gate.open();
       if (index % 7 === 0) proxy.cut();
-      if (index % 10 === 9) await expect.poll(() => watched.events.map(inShort), { timeout: 30_000 }).toContain(`m${index}`);
+      if (index % 10 === 9) await expect.poll(() => watcher.events.map(inShort), { timeout: 30_000 }).toContain(`m${index}`);
     }
-    const events = await watched.end;
+    const events = await watcher.end;
     expect(events.filter(({ type }) => type === 'message').map(inShort)).toEqual(gates.map((_, index) => `m${index}`));
     expect(events.at(-1)).toMatchObject({ type: 'run.finished' });
   }, 120_000);
@@ -158,20 +158,20 @@ describe.each([
   it('continues after an outage of the service, whose start and end are reported once', async () => {
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
-    const watched = watch(proxy.url, api, run.id);
-    await until(watched, 'human_request.pending');
+    const watcher = watch(proxy.url, api, run.id);
+    await until(watcher, 'human_request.pending');
     const before = Date.now();
     proxy.goDown();
-    await expect.poll(() => watched.outages.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => watcher.outages.length, { timeout: 20_000 }).toBe(1);
     await approve(api, run.id);
     await api.until(run.id, 'completed');
     proxy.up = true;
-    const events = await watched.end;
-    expect(watched.outages).toEqual([
+    const events = await watcher.end;
+    expect(watcher.outages).toEqual([
       { since: expect.any(Number), reason: expect.stringMatching(/^Could not reach http:\/\/127/) },
       undefined,
     ]);
-    expect(watched.outages[0]?.since).toBeGreaterThanOrEqual(before);
+    expect(watcher.outages[0]?.since).toBeGreaterThanOrEqual(before);
     expect(lasting(events)).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', 'answered: Really?', '> completed', 'finished completed'],
     ]);
@@ -181,11 +181,11 @@ describe.each([
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
     proxy.goDown();
-    const watched = watch(proxy.url, api, run.id);
-    await expect.poll(() => watched.outages.length, { timeout: 20_000 }).toBe(1);
+    const watcher = watch(proxy.url, api, run.id);
+    await expect.poll(() => watcher.outages.length, { timeout: 20_000 }).toBe(1);
     proxy.up = true;
-    await until(watched, 'human_request.pending');
-    expect(watched.outages).toHaveLength(2);
+    await until(watcher, 'human_request.pending');
+    expect(watcher.outages).toHaveLength(2);
   });
 
   it('is an immediate error if it does not exist or cannot be read', async () => {
@@ -193,8 +193,8 @@ describe.each([
     const unknown = watch(proxy.url, api, '00000000-0000-4000-8000-000000000000');
     expect(await promptly(() => failureOf(unknown.end))).toMatchObject({ status: 404, exit: 3 });
     const run = await api.run('asks', 'Go');
-    const limited = await api.withToken({ scopes: ['runs:write'] });
-    expect(await promptly(() => failureOf(watch(proxy.url, limited, run.id).end))).toMatchObject({ status: 403, exit: 5 });
+    const limitedApi = await api.withToken({ scopes: ['runs:write'] });
+    expect(await promptly(() => failureOf(watch(proxy.url, limitedApi, run.id).end))).toMatchObject({ status: 403, exit: 5 });
     expect(await promptly(() => failureOf(watch(proxy.url, api.as('wrong'), run.id).end))).toMatchObject({ status: 401, exit: 4 });
   });
 
@@ -202,10 +202,10 @@ describe.each([
     const { api, proxy } = await setUp({ asks });
     const run = await api.run('asks', 'Go');
     const all = Array.from({ length: 5 }, () => watch(proxy.url, api, run.id));
-    for (const watched of all) await until(watched, 'human_request.pending');
+    for (const watcher of all) await until(watcher, 'human_request.pending');
     await approve(api, run.id);
-    for (const watched of all) {
-      expect(lasting(await watched.end).filter((event) => event !== 'answered: Really?')).toEqual([
+    for (const watcher of all) {
+      expect(lasting(await watcher.end).filter((event) => event !== 'answered: Really?')).toEqual([
         ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
       ]);
     }
@@ -215,8 +215,8 @@ describe.each([
 it('is polled while the service has too many streams open', async () => {
   const api = await started({ behaviours: { asks }, httpLimits: { streamsPerCredential: 0 } });
   const run = await api.run('asks', 'Go');
-  const watched = watch(api.service.url, api, run.id);
-  await until(watched, 'human_request.pending');
+  const watcher = watch(api.service.url, api, run.id);
+  await until(watcher, 'human_request.pending');
   await approve(api, run.id);
-  expect(lasting(await watched.end).at(-1)).toBe('finished completed');
+  expect(lasting(await watcher.end).at(-1)).toBe('finished completed');
 });

@@ -54,8 +54,8 @@ describe('watching', () => {
   it('continues after a message that is so large that a page ends with it', async () => {
     const run = new FakeRun();
     run.largestPage = 1;
-    run.beforeLook = (look, told) => {
-      Object.assign(told, { messages: texts(0, look === 0 ? 2 : 4), status: look === 0 ? 'running' : 'completed' });
+    run.beforeLook = (poll, told) => {
+      Object.assign(told, { messages: texts(0, poll === 0 ? 2 : 4), status: poll === 0 ? 'running' : 'completed' });
     };
     expect(inShort(await watched(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
     expect(run.pages.map(({ offset }) => offset)).toEqual([0, 0, 1, 1, 1, 1, 1, 2, 2, 3]);
@@ -80,10 +80,10 @@ describe('watching', () => {
 
   it('reports waits for the rate limit as numbered events among the others', async () => {
     const run = new FakeRun();
-    run.beforeLook = (look, told) => {
-      if (look === 0) Object.assign(told, { messages: ['a'] });
-      if (look === 2) run.hold(2_400);
-      if (look === 2) Object.assign(told, { messages: ['a', 'b'], status: 'completed' });
+    run.beforeLook = (poll, told) => {
+      if (poll === 0) Object.assign(told, { messages: ['a'] });
+      if (poll === 2) run.hold(2_400);
+      if (poll === 2) Object.assign(told, { messages: ['a', 'b'], status: 'completed' });
     };
     run.beforePage = (_, told) => void (told.status === 'completed' && run.hold(9_000));
     const events = await watched(run);
@@ -94,9 +94,9 @@ describe('watching', () => {
 
   it('reports messages before the status that follows them, and the end last', async () => {
     const run = new FakeRun();
-    run.beforeLook = (look, told) => {
-      if (look === 0) Object.assign(told, { messages: ['a'] });
-      if (look === 2) Object.assign(told, { messages: ['a', 'b', 'c'], status: 'completed' });
+    run.beforeLook = (poll, told) => {
+      if (poll === 0) Object.assign(told, { messages: ['a'] });
+      if (poll === 2) Object.assign(told, { messages: ['a', 'b', 'c'], status: 'completed' });
     };
     const events = await watched(run);
     expect(inShort(events)).toEqual(['a', 'null>running', 'b', 'c', 'running>completed', 'finished completed']);
@@ -115,8 +115,8 @@ describe('watching', () => {
     const run = new FakeRun();
     run.told = { status: 'running', messages: texts(0, 60), request: null };
     run.beforePage = (page, told) => void (page === 1 && told.messages.push(...texts(60, 130)));
-    run.beforeLook = (look, told) => {
-      if (look === 1) told.status = 'completed';
+    run.beforeLook = (poll, told) => {
+      if (poll === 1) told.status = 'completed';
     };
     expect(inShort(await watched(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
   });
@@ -124,8 +124,8 @@ describe('watching', () => {
   it('continues through unknown statuses', async () => {
     const run = new FakeRun();
     const statuses = ['warming_up', 'running', 'hibernating', 'completed'];
-    run.beforeLook = (look, told) => {
-      told.status = statuses[look] as string;
+    run.beforeLook = (poll, told) => {
+      told.status = statuses[poll] as string;
     };
     expect(inShort(await watched(run))).toEqual([
       'null>warming_up',
@@ -245,8 +245,8 @@ describe('a list of messages that changes', () => {
   /** The reported messages when the list is replaced with another one, and then the run ends. */
   async function told(...lists: string[][]): Promise<string[]> {
     const run = new FakeRun();
-    run.beforeLook = (look, now) =>
-      Object.assign(now, { messages: lists[look], status: look === lists.length - 1 ? 'completed' : 'running' });
+    run.beforeLook = (poll, now) =>
+      Object.assign(now, { messages: lists[poll], status: poll === lists.length - 1 ? 'completed' : 'running' });
     return inShort(await watched(run)).filter((text) => !/[ >]/.test(text));
   }
 
@@ -270,13 +270,13 @@ describe('a list of messages that changes', () => {
     run.largestPage = 1;
     run.told = { status: 'running', messages: texts(0, 20), request: null };
     let emptiedPage = Number.POSITIVE_INFINITY;
-    run.beforeLook = (look, now) => {
-      if (look === 1) {
+    run.beforeLook = (poll, now) => {
+      if (poll === 1) {
         now.messages = texts(0, 22);
         // The page before it only repeats the last known message.
         emptiedPage = run.pages.length + 1;
       }
-      if (look === 2) Object.assign(now, { messages: ['x', 'y'], status: 'completed' });
+      if (poll === 2) Object.assign(now, { messages: ['x', 'y'], status: 'completed' });
     };
     run.beforePage = (page, now) => {
       if (page === emptiedPage) now.messages = [];
@@ -307,9 +307,9 @@ describe('a list of messages that changes', () => {
             run.told.messages.push(...texts(count, count + by));
             count += by;
           };
-          run.beforeLook = (look, now) => {
-            grow(looks[look] ?? 0);
-            if (look >= looks.length - 1) now.status = 'completed';
+          run.beforeLook = (poll, now) => {
+            grow(looks[poll] ?? 0);
+            if (poll >= looks.length - 1) now.status = 'completed';
           };
           run.beforePage = (page) => grow(pages[page] ?? 0);
           const seen = inShort(await watched(run)).filter((text) => text.startsWith('m'));
@@ -326,8 +326,8 @@ describe('a list of messages that changes', () => {
 describe('human requests', () => {
   async function told(...looks: [string, string | null][]): Promise<string[]> {
     const run = new FakeRun();
-    run.beforeLook = (look, now) => {
-      const [status, id] = looks[look] as [string, string | null];
+    run.beforeLook = (poll, now) => {
+      const [status, id] = looks[poll] as [string, string | null];
       Object.assign(now, { status, request: id === null ? null : question(id) });
     };
     return inShort(await watched(run));
@@ -370,9 +370,9 @@ describe('human requests', () => {
     const response = (at: string, role = 'user') => ({ id: at, type: 'human_response', role, timestamp: `2026-07-18T${at}.000Z` });
     const resolution = async (message: ReturnType<typeof response>): Promise<string | undefined> => {
       const run = new FakeRun();
-      run.beforeLook = (look, now) => {
-        Object.assign(now, look === 0 ? { status: 'waiting', request: question('q1') } : { status: 'failed', request: null });
-        if (look === 1) now.messages = [message];
+      run.beforeLook = (poll, now) => {
+        Object.assign(now, poll === 0 ? { status: 'waiting', request: question('q1') } : { status: 'failed', request: null });
+        if (poll === 1) now.messages = [message];
       };
       return inShort(await watched(run)).find((line) => line.startsWith('!'));
     };
@@ -420,7 +420,7 @@ describe('a failure of the service', () => {
   it('is different from Ctrl-C, which ends the stream with its reason', async () => {
     const run = new FakeRun();
     const controller = new AbortController();
-    run.beforeLook = (look) => void (look === 2 && controller.abort(new Error('enough')));
+    run.beforeLook = (poll) => void (poll === 2 && controller.abort(new Error('enough')));
     const all = async () => {
       for await (const _ of watchRun(run.client, 'r1', { clock: sleepingClock(), signal: controller.signal }));
     };
@@ -432,9 +432,9 @@ describe('the pace', () => {
   it('becomes slower while nothing happens and faster when something does', async () => {
     const clock = sleepingClock();
     const run = new FakeRun();
-    run.beforeLook = (look, now) => {
-      if (look === 12) now.messages = ['a'];
-      if (look === 14) now.status = 'completed';
+    run.beforeLook = (poll, now) => {
+      if (poll === 12) now.messages = ['a'];
+      if (poll === 14) now.status = 'completed';
     };
     await watched(run, clock);
     expect(clock.slept.map(Math.round)).toEqual([

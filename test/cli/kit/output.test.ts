@@ -69,9 +69,9 @@ describe('formats of a list', () => {
   });
 
   it('reports an empty list on stderr', async () => {
-    const empty = await service.cli(['runs', 'list']);
-    expect(empty).toMatchObject({ code: 0, stdout: '' });
-    expect(empty.stderr).toBe('There are no runs. Start one with `aops runs start --agent AGENT`.\n');
+    const emptyResult = await service.cli(['runs', 'list']);
+    expect(emptyResult).toMatchObject({ code: 0, stdout: '' });
+    expect(emptyResult.stderr).toBe('There are no runs. Start one with `aops runs start --agent AGENT`.\n');
     expect(await service.cli(['runs', 'list', '--json'])).toMatchObject({
       code: 0,
       stdout: '{"data":[],"total":0,"limit":20,"offset":0}\n',
@@ -94,8 +94,8 @@ describe('formats of one resource', () => {
 
 describe('--fields and --jq', () => {
   it('narrow the result', async () => {
-    const one = await service.cli(['agents', 'get', 'plain', '--fields', 'name,team_id', '--json']);
-    expect(one.json()).toEqual({ name: 'plain', team_id: service.service.teamId });
+    const singleResult = await service.cli(['agents', 'get', 'plain', '--fields', 'name,team_id', '--json']);
+    expect(singleResult.json()).toEqual({ name: 'plain', team_id: service.service.teamId });
     const nested = await list('--fields', 'name,latest_build.revision_number', '--json');
     expect(nested.json<{ data: unknown[] }>().data).toContainEqual({ name: 'plain', latest_build: { revision_number: 1 } });
     const table = await list('--fields', 'name');
@@ -116,9 +116,9 @@ describe('--fields and --jq', () => {
     ['an unknown format', ['-o', 'xml'], /--output must be .*not "xml"/],
     ['an unknown colour mode', ['--color', 'pink'], /--color must be .*not "pink"/],
   ])('refuse %s', async (_, argv, message) => {
-    const refused = await list(...argv);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(message);
+    const refusal = await list(...argv);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toMatch(message);
   });
 });
 
@@ -129,9 +129,9 @@ describe('--quiet', () => {
   });
 
   it('still prints errors', async () => {
-    const refused = await service.cli(['agents', 'get', 'nobody', '-q']);
-    expect(refused).toMatchObject({ code: 3, stdout: '' });
-    expect(refused.stderr).toContain('error: There is no agent "nobody".');
+    const refusal = await service.cli(['agents', 'get', 'nobody', '-q']);
+    expect(refusal).toMatchObject({ code: 3, stdout: '' });
+    expect(refusal.stderr).toContain('error: There is no agent "nobody".');
   });
 });
 
@@ -167,52 +167,52 @@ describe('errors', () => {
   it('are JSON when the stored format is', async () => {
     const env = { AOPS_CONFIG_DIR: `${service.folder}/json-config` };
     expect((await service.cli(['config', 'set', 'output', 'json'], { env })).code).toBe(0);
-    const refused = await service.cli(['runs', 'get', noRun], { env });
-    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { exit: 3 } });
+    const refusal = await service.cli(['runs', 'get', noRun], { env });
+    expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { exit: 3 } });
     expect((await service.cli(['agents', 'list'], { env })).json()).toMatchObject({ total: 3 });
     expect((await service.cli(['agents', 'list', '-o', 'id'], { env })).stdout).toBe(`${ids.join('\n')}\n`);
   });
 
   it('carry the key of the change that failed', async () => {
-    const refused = await service.cli(['agents', 'create', 'plain', '--idempotency-key', 'my-key-1', '--json']);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { exit: 6, status: 409, method: 'POST', idempotency_key: 'my-key-1' } });
+    const refusal = await service.cli(['agents', 'create', 'plain', '--idempotency-key', 'my-key-1', '--json']);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { exit: 6, status: 409, method: 'POST', idempotency_key: 'my-key-1' } });
   });
 
   it('4 for a key that is not accepted, 8 for a service that is not there', async () => {
-    const rejected = await service.cli(['agents', 'list'], { env: { AOPS_API_KEY: 'aops_local_wrong' } });
-    expect(rejected).toMatchObject({ code: 4, stdout: '' });
-    expect(rejected.stderr).toMatch(/hint: .*aops auth login/);
-    expect(rejected.stderr).not.toContain('aops_local_wrong');
+    const refusal = await service.cli(['agents', 'list'], { env: { AOPS_API_KEY: 'aops_local_wrong' } });
+    expect(refusal).toMatchObject({ code: 4, stdout: '' });
+    expect(refusal.stderr).toMatch(/hint: .*aops auth login/);
+    expect(refusal.stderr).not.toContain('aops_local_wrong');
     const url = `http://127.0.0.1:${await closedPort()}`;
-    const gone = await service.cli(['agents', 'list', '--timeout', '10s'], { env: { AOPS_BASE_URL: url } });
-    expect(gone).toMatchObject({ code: 8, stdout: '' });
-    expect(gone.stderr).toContain(url);
+    const missingResult = await service.cli(['agents', 'list', '--timeout', '10s'], { env: { AOPS_BASE_URL: url } });
+    expect(missingResult).toMatchObject({ code: 8, stdout: '' });
+    expect(missingResult.stderr).toContain(url);
   });
 
   it('9 when --timeout passes', async () => {
-    const late = await service.cli(['agents', 'list', '--timeout', '0ms', '--json']);
-    expect(late).toMatchObject({ code: 9, stdout: '' });
-    expect(JSON.parse(late.stderr)).toMatchObject({ error: { code: 'timeout', exit: 9 } });
+    const lateResult = await service.cli(['agents', 'list', '--timeout', '0ms', '--json']);
+    expect(lateResult).toMatchObject({ code: 9, stdout: '' });
+    expect(JSON.parse(lateResult.stderr)).toMatchObject({ error: { code: 'timeout', exit: 9 } });
   });
 
   it('3 for a team that is not yours or not there', async () => {
-    const other = await service.cli(['agents', 'list', '--team', '00000000-0000-4000-8000-000000000009']);
-    expect([3, 5]).toContain(other.code);
-    expect(other.stdout).toBe('');
+    const otherResult = await service.cli(['agents', 'list', '--team', '00000000-0000-4000-8000-000000000009']);
+    expect([3, 5]).toContain(otherResult.code);
+    expect(otherResult.stdout).toBe('');
   });
 });
 
 describe('--debug', () => {
   it('traces requests on stderr, without the key', async () => {
-    const traced = await list('--debug', '-o', 'id');
-    expect(traced).toMatchObject({ code: 0, stdout: `${ids.join('\n')}\n` });
-    expect(traced.stderr).toMatch(
+    const traceResult = await list('--debug', '-o', 'id');
+    expect(traceResult).toMatchObject({ code: 0, stdout: `${ids.join('\n')}\n` });
+    expect(traceResult.stderr).toMatch(
       /^> GET http:\/\/127\.0\.0\.1:\d+\/v2\/teams\/\S+\/agents\?limit=…&offset=…\n> authorization: Bearer \*\*\*\n/,
     );
-    expect(traced.stderr).toMatch(/^< 200 \(\d+ ms\)\n/m);
-    expect(traced.stderr).toMatch(/^< ratelimit-remaining: \d+$/m);
-    expect(traced.stderr).not.toContain(service.service.token);
+    expect(traceResult.stderr).toMatch(/^< 200 \(\d+ ms\)\n/m);
+    expect(traceResult.stderr).toMatch(/^< ratelimit-remaining: \d+$/m);
+    expect(traceResult.stderr).not.toContain(service.service.token);
   });
 });
 
@@ -234,9 +234,9 @@ describe('--fields of a list without rows', () => {
   it('still finds a name that no row could have', async () => {
     const empty = ['runs', 'list', '--search', 'nothing is called that'];
     expect((await service.cli([...empty, '--json', '--fields', 'id,status'])).json()).toMatchObject({ data: [] });
-    const refused = await service.cli([...empty, '--fields', 'stats']);
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('The result has no field "stats".');
-    expect(refused.stderr).toContain('status');
+    const refusal = await service.cli([...empty, '--fields', 'stats']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('The result has no field "stats".');
+    expect(refusal.stderr).toContain('status');
   });
 });

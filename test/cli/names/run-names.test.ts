@@ -93,9 +93,9 @@ describe('every command that accepts a run', () => {
     expect(takers.map(({ name }) => name)).toEqual(expect.arrayContaining(['runs get', 'sandbox cat', 'cases messages'])));
 
   it.each(takers)('$name accepts a run by its number', async ({ name, argv }) => {
-    const failed = await service.cli([...argv('#4711'), ...(also[name] ?? [])]);
-    expect(failed).toMatchObject({ code: 3, stdout: '' });
-    expect(failed.stderr).toContain('There is no run #4711.');
+    const failure = await service.cli([...argv('#4711'), ...(also[name] ?? [])]);
+    expect(failure).toMatchObject({ code: 3, stdout: '' });
+    expect(failure.stderr).toContain('There is no run #4711.');
   });
 });
 
@@ -116,16 +116,16 @@ describe('a run', () => {
     expect(await found('@latest')).toBe(second);
     expect(await found('@latest~0')).toBe(second);
     expect(await found('@latest~1')).toBe(first);
-    const none = await service.cli(['runs', 'get', '@latest~2']);
-    expect(none).toMatchObject({ code: 3 });
-    expect(none.stderr).toContain('There is no run @latest~2: the team has 2 runs.');
+    const emptyResult = await service.cli(['runs', 'get', '@latest~2']);
+    expect(emptyResult).toMatchObject({ code: 3 });
+    expect(emptyResult.stderr).toContain('There is no run @latest~2: the team has 2 runs.');
   });
 
   it('is found by the beginning of its ID if it is unique', async () => {
     expect(await found(first.slice(0, 30))).toBe(first);
-    const missing = await service.cli(['runs', 'get', 'ffffffff']);
-    expect(missing).toMatchObject({ code: 3 });
-    expect(missing.stderr).toContain('There is no run whose ID starts with "ffffffff".');
+    const refusal = await service.cli(['runs', 'get', 'ffffffff']);
+    expect(refusal).toMatchObject({ code: 3 });
+    expect(refusal.stderr).toContain('There is no run whose ID starts with "ffffffff".');
   });
 
   it('has its number wherever it is shown', async () => {
@@ -135,25 +135,25 @@ describe('a run', () => {
     expect((await service.cli(['runs', 'list'], { tty: true, env: { NO_COLOR: '1' } })).stdout).toMatch(
       /^RUN +STATUS +TITLE +AGENT +CREATED\n2 +completed/,
     );
-    const watched = await service.cli(['runs', 'watch', '1'], { tty: true, env: { NO_COLOR: '1' } });
-    expect(watched.stderr).toContain('Run #1  greeter: one\n');
+    const watchResult = await service.cli(['runs', 'watch', '1'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(watchResult.stderr).toContain('Run #1  greeter: one\n');
   });
 
   it('is not found under the name of another agent', async () => {
-    const wrong = await service.cli(['runs', 'get', 'greeter#2']);
-    expect(wrong).toMatchObject({ code: 3 });
-    expect(wrong.stderr).toContain('There is no run #2 of the agent "greeter".');
+    const refusal = await service.cli(['runs', 'get', 'greeter#2']);
+    expect(refusal).toMatchObject({ code: 3 });
+    expect(refusal.stderr).toContain('There is no run #2 of the agent "greeter".');
   });
 
   it('is named by its number in messages for people, and by its ID in messages for programs', async () => {
     const failing = await service.run('- fail: broken');
     await service.until(failing, 'failed');
     const { run } = await service.get(failing);
-    const seen = await service.cli(['runs', 'watch', failing], { tty: true, env: { NO_COLOR: '1' } });
-    expect(seen.stderr).toContain(`Run #${run.run_number} failed`);
-    expect(seen.stderr).toContain(`\`aops runs messages ${run.run_number}\``);
-    const piped = await service.cli(['runs', 'watch', failing]);
-    expect(piped.stderr).toContain(`Run ${failing} failed`);
+    const viewResult = await service.cli(['runs', 'watch', failing], { tty: true, env: { NO_COLOR: '1' } });
+    expect(viewResult.stderr).toContain(`Run #${run.run_number} failed`);
+    expect(viewResult.stderr).toContain(`\`aops runs messages ${run.run_number}\``);
+    const pipedResult = await service.cli(['runs', 'watch', failing]);
+    expect(pipedResult.stderr).toContain(`Run ${failing} failed`);
   });
 });
 

@@ -190,26 +190,26 @@ describe('several processes', () => {
 
   it('wait for a limit that one of them has learned', async () => {
     const server = await scripted(used(0), used(5));
-    const [one, other] = [processAt(server), processAt(server)];
+    const [one, otherHarness] = [processAt(server), processAt(server)];
     await one.client.call('getRun', getRun);
-    await other.client.call('getRun', getRun);
-    expect(other.clock.waits).toEqual([32_550]);
+    await otherHarness.client.call('getRun', getRun);
+    expect(otherHarness.clock.waits).toEqual([32_550]);
     expect(server.requests).toHaveLength(2);
   });
 
   it('learn of a 429, even while they run', async () => {
     const server = await scripted(used(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), used(9));
-    const other = processAt(server);
-    await other.client.call('getRun', getRun);
+    const otherHarness = processAt(server);
+    await otherHarness.client.call('getRun', getRun);
     const one = newClient(server.url, {
       sharedLimits: new SharedLimits(folder, identity),
       maxWaitMilliseconds: 20_000,
       deadline: now + 20_000,
     });
     await expect(one.client.call('getRun', getRun)).rejects.toThrow('cannot finish in time');
-    other.clock.advance(1_000);
-    await other.client.call('getRun', getRun);
-    expect(other.clock.waits).toEqual([21_000]);
+    otherHarness.clock.advance(1_000);
+    await otherHarness.client.call('getRun', getRun);
+    expect(otherHarness.clock.waits).toEqual([21_000]);
     expect(server.requests).toHaveLength(3);
   });
 

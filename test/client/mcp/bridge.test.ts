@@ -16,10 +16,10 @@ interface Line {
 /** A bridge to a server, and the lines that it has written. */
 function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {}) {
   const lines: string[] = [];
-  const logged: string[] = [];
+  const logEntries: string[] = [];
   const bridge = new Bridge(newClient(server.url, options).client, {
     write: async (line) => void lines.push(line),
-    log: (text) => void logged.push(text),
+    log: (text) => void logEntries.push(text),
   });
   const send = (...messages: unknown[]): void => {
     for (const message of messages) bridge.take(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
@@ -30,7 +30,7 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
     await bridge.idle();
     return lines.map((line) => JSON.parse(line) as Line);
   };
-  return { bridge, lines, logged, send, told: repliesTo };
+  return { bridge, lines, logged: logEntries, send, told: repliesTo };
 }
 
 const rpc = (method: string, id?: unknown, params?: unknown) => ({
@@ -191,8 +191,8 @@ describe('sessions', () => {
   });
 
   it('that the service has forgotten are restarted without the client noticing, and the request is sent once more', async () => {
-    const again = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
-    const server = await scripted(greeted, accepted, failed(404, -32_001), again, accepted, result({ ok: true }));
+    const repeatStep = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
+    const server = await scripted(greeted, accepted, failed(404, -32_001), repeatStep, accepted, result({ ok: true }));
     const { told, logged } = bridged(server);
     for (const message of begin) await told(message);
     const lines = await told(call('x'));

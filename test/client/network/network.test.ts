@@ -119,8 +119,8 @@ describe('a proxy', () => {
     expect(tunnel.requests).toEqual(['CONNECT agents.test:443']);
     expect(requests[0]?.headers.authorization).toBe('Bearer secret-token');
     expect(JSON.stringify(requests)).not.toContain('proxy-');
-    const other = newClient('https://agents.test', { network: through(tunnel.host, {}) });
-    expect(await failureOf(other.client.call('getRun', getRun))).toMatchObject({
+    const otherHarness = newClient('https://agents.test', { network: through(tunnel.host, {}) });
+    expect(await failureOf(otherHarness.client.call('getRun', getRun))).toMatchObject({
       exit: 8,
       hint: expect.stringContaining('--ca-file FILE'),
     });

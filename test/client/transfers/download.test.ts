@@ -156,10 +156,10 @@ describe('a download that fails', () => {
   });
 
   it.each([302, 403, 404, 410, 412, 416])('with %i does so immediately', async (status) => {
-    const other = await scripted();
-    const server = await scripted(answer(status, '<html>', { location: other.url }));
+    const otherServer = await scripted();
+    const server = await scripted(answer(status, '<html>', { location: otherServer.url }));
     expect((await fetched(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
-    expect([server.requests.length, other.connections]).toEqual([1, 0]);
+    expect([server.requests.length, otherServer.connections]).toEqual([1, 0]);
   });
 
   it('waits as long as requested, or reports that it is too long', async () => {

@@ -105,9 +105,9 @@ describe('writing', () => {
     expect(await write(folder, 'a', bytes('one ', '', 'two'))).toBe(7);
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('one two');
     expect(await write(folder, 'empty', bytes())).toBe(0);
-    const large = 'content of a large file, '.repeat(100_000);
-    expect(await write(folder, 'large', bytes(...(large.match(/.{1,65536}/gs) as string[])))).toBe(large.length);
-    expect(await readFile(path.join(folder, 'large'), 'utf8')).toBe(large);
+    const largeText = 'content of a large file, '.repeat(100_000);
+    expect(await write(folder, 'large', bytes(...(largeText.match(/.{1,65536}/gs) as string[])))).toBe(largeText.length);
+    expect(await readFile(path.join(folder, 'large'), 'utf8')).toBe(largeText);
     expect(await readdir(folder)).toEqual(['a', 'empty', 'large']);
   });
 

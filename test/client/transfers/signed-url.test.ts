@@ -34,7 +34,7 @@ describe('a signed URL', () => {
   });
 
   it('is shown without its query and without long parts of its path', () => {
-    const [short, long] = ['x'.repeat(40), 'x'.repeat(41)];
-    expect(printablePath(new URL(`https://storage.example/a/${short}/${long}?signature=secret`))).toBe(`/a/${short}/...`);
+    const [short, longText] = ['x'.repeat(40), 'x'.repeat(41)];
+    expect(printablePath(new URL(`https://storage.example/a/${short}/${longText}?signature=secret`))).toBe(`/a/${short}/...`);
   });
 });

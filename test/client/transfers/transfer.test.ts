@@ -118,12 +118,12 @@ describe('an upload', () => {
   });
 
   it('is not redirected', async () => {
-    const other = await scripted();
-    const storage = await scripted(answer(307, '', { location: `${other.url}/` }));
+    const otherServer = await scripted();
+    const storage = await scripted(answer(307, '', { location: `${otherServer.url}/` }));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     const failed = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
     expect(await failureOf(failed)).toMatchObject({ code: 'upload_failed', message: expect.stringContaining('does not follow redirects') });
-    expect(other.connections).toBe(0);
+    expect(otherServer.connections).toBe(0);
   });
 
   it.each([

@@ -164,10 +164,10 @@ describe('forwarding', () => {
   });
 
   it('does not follow redirects', async () => {
-    const other = await scripted();
-    const server = await scripted(answer(307, '', { location: other.url }));
+    const otherServer = await scripted();
+    const server = await scripted(answer(307, '', { location: otherServer.url }));
     expect(await forwarderTo(server.url).forward(delivery([]))).toEqual({ status: 307 });
-    expect(other.connections).toBe(0);
+    expect(otherServer.connections).toBe(0);
   });
 
   it('reports why there is no response', async () => {

@@ -41,25 +41,25 @@ async function cutOff(milliseconds = 200): Promise<void> {
 describe('aops retry', () => {
   it('repeats a change without a response with its key, and removes it', async () => {
     server.always(nothing('reset'));
-    const unknown = await aops(...stop);
-    expect(unknown).toMatchObject({ code: 13, stdout: '' });
-    expect(unknown.stderr).toContain('aops retry stop-it');
+    const refusal = await aops(...stop);
+    expect(refusal).toMatchObject({ code: 13, stdout: '' });
+    expect(refusal.stderr).toContain('aops retry stop-it');
     const attempts = server.requests.length;
     expect((await aops('retry', '--json')).json<{ data: unknown[] }>().data).toMatchObject([
       { id: 'stop-it', method: 'POST', path: `/v2/runs/${run}/stop`, base_url: server.url },
     ]);
 
     server.always(stopped);
-    const settled = await aops('retry', 'stop-it');
-    expect(settled).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
-    expect(settled.stderr).toBe(
+    const settleResult = await aops('retry', 'stop-it');
+    expect(settleResult).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
+    expect(settleResult.stderr).toBe(
       `Settled: POST /v2/runs/${run}/stop. If the command makes more changes, run it again with --idempotency-key stop-it to make the remaining ones.\n`,
     );
     expect(server.requests.slice(attempts)).toMatchObject([{ method: 'POST', path: `/v2/runs/${run}/stop` }]);
     expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set(['stop-it']));
     expect((await aops('retry', '-o', 'id')).stdout).toBe('');
     expect((await aops('retry', 'stop-it')).code).toBe(3);
-    for (const text of [unknown.stderr, settled.stderr]) expect(text).not.toContain(secret);
+    for (const text of [refusal.stderr, settleResult.stderr]) expect(text).not.toContain(secret);
   });
 
   it('records a change that --timeout cut off, privately and without the credential', async () => {
@@ -80,10 +80,10 @@ describe('aops retry', () => {
 
   it('sends nothing to another service', async () => {
     await cutOff();
-    const other = await scripted();
-    env.AOPS_BASE_URL = other.url;
+    const otherServer = await scripted();
+    env.AOPS_BASE_URL = otherServer.url;
     expect(await aops('retry', 'stop-it')).toMatchObject({ code: 2, stdout: '' });
-    expect(other.requests).toEqual([]);
+    expect(otherServer.requests).toEqual([]);
     env.AOPS_BASE_URL = server.url;
     expect((await aops('retry', '-o', 'id')).stdout).toBe('stop-it\n');
   });
@@ -91,10 +91,10 @@ describe('aops retry', () => {
   it('sends nothing with another credential, for which the service would carry out the change again', async () => {
     await cutOff();
     env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';
-    const other = await aops('retry', 'stop-it');
-    expect(other).toMatchObject({ code: 2, stdout: '' });
-    expect(other.stderr).toContain('could be carried out twice');
-    for (const hidden of [secret, env.AOPS_API_KEY]) expect(other.stderr).not.toContain(hidden);
+    const otherResult = await aops('retry', 'stop-it');
+    expect(otherResult).toMatchObject({ code: 2, stdout: '' });
+    expect(otherResult.stderr).toContain('could be carried out twice');
+    for (const hidden of [secret, env.AOPS_API_KEY]) expect(otherResult.stderr).not.toContain(hidden);
     expect(server.requests).toHaveLength(1);
     env.AOPS_API_KEY = secret;
     server.always(stopped);
@@ -103,10 +103,10 @@ describe('aops retry', () => {
 
   it('keeps the same key separate for other services and credentials', async () => {
     await cutOff();
-    const other = await scripted();
-    other.always(stopped);
+    const otherServer = await scripted();
+    otherServer.always(stopped);
     server.always(stopped);
-    env.AOPS_BASE_URL = other.url;
+    env.AOPS_BASE_URL = otherServer.url;
     expect((await aops(...stop)).code).toBe(0);
     env.AOPS_BASE_URL = server.url;
     env.AOPS_API_KEY = 'aops_key_of_somebody_9876543210';

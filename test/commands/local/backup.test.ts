@@ -62,8 +62,8 @@ describe('local backup', () => {
     const folder = await temporaryDirectory();
     const file = path.join(folder, 'old.tar.gz');
     await writeFile(file, 'old');
-    const refused = await aops(['backup', file, '--data-dir', stopped, '--json']);
-    expect([refused.code, await readFile(file, 'utf8')]).toEqual([2, 'old']);
+    const refusal = await aops(['backup', file, '--data-dir', stopped, '--json']);
+    expect([refusal.code, await readFile(file, 'utf8')]).toEqual([2, 'old']);
     expect((await aops(['backup', file, '--data-dir', stopped, '--force'])).code).toBe(0);
     expect((await stat(file)).size).toBeGreaterThan(1_000);
     expect(await readdir(folder)).toEqual(['old.tar.gz']);
@@ -77,10 +77,10 @@ describe('local backup', () => {
 
   it('rejects a target in a directory that does not exist, and directories without data', async () => {
     const folder = await temporaryDirectory();
-    const missing = await aops(['backup', path.join(folder, 'none/new.tar.gz'), '--data-dir', stopped, '--json']);
-    expect(errorOf(missing)[0]).toBe(2);
-    const empty = await aops(['backup', path.join(folder, 'new.tar.gz'), '--data-dir', folder, '--json']);
-    expect(errorOf(empty)).toEqual([3, 'no_data']);
+    const refusal = await aops(['backup', path.join(folder, 'none/new.tar.gz'), '--data-dir', stopped, '--json']);
+    expect(errorOf(refusal)[0]).toBe(2);
+    const emptyResult = await aops(['backup', path.join(folder, 'new.tar.gz'), '--data-dir', folder, '--json']);
+    expect(errorOf(emptyResult)).toEqual([3, 'no_data']);
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -91,11 +91,11 @@ describe('local backup', () => {
     for (const id of ['a', 'b', 'c', 'd']) rows.runFile(id, 'r', '');
     const problems = ['secrets.key', 'token', 'files/r/a', 'files/r/b', 'files/r/c', 'files/r/d'];
     const file = path.join(path.dirname(data), 'new.tar.gz');
-    const printed = await aops(['backup', file, '--data-dir', data]);
-    expect(printed.stderr.match(/[\w./]+(?=: it no longer exists)/g)).toEqual(problems.slice(0, 5));
-    expect(printed.stdout).toMatch(/Problems\s+6 entries not copied exactly/);
-    const listed = await aops(['backup', file, '--data-dir', data, '--force', '--json']);
-    expect(listed.json<{ problems: { path: string }[] }>().problems.map((problem) => problem.path)).toEqual(problems);
+    const printResult = await aops(['backup', file, '--data-dir', data]);
+    expect(printResult.stderr.match(/[\w./]+(?=: it no longer exists)/g)).toEqual(problems.slice(0, 5));
+    expect(printResult.stdout).toMatch(/Problems\s+6 entries not copied exactly/);
+    const listResult = await aops(['backup', file, '--data-dir', data, '--force', '--json']);
+    expect(listResult.json<{ problems: { path: string }[] }>().problems.map((problem) => problem.path)).toEqual(problems);
   });
 
   it('copies the data of a running service, and lets it continue', async () => {
@@ -106,12 +106,12 @@ describe('local backup', () => {
     await writeFile(path.join(service.dataDirectory, 'service.json'), JSON.stringify(state));
     const folder = await temporaryDirectory();
     const file = path.join(folder, 'new.tar.gz');
-    const written = await aops(['backup', file, '--data-dir', service.dataDirectory, '--json']);
-    expect([written.code, written.json()]).toEqual([0, expect.objectContaining({ online: true, agents: 1, runs: 1 })]);
+    const writeResult = await aops(['backup', file, '--data-dir', service.dataDirectory, '--json']);
+    expect([writeResult.code, writeResult.json()]).toEqual([0, expect.objectContaining({ online: true, agents: 1, runs: 1 })]);
     // The hold has been released, so that the next backup can begin.
     expect((await aops(['backup', file, '--data-dir', service.dataDirectory, '--force'])).code).toBe(0);
-    const refused = await aops(['restore', file, '--data-dir', service.dataDirectory, '--json']);
-    expect(errorOf(refused)).toEqual([6, 'data_directory_in_use']);
+    const refusal = await aops(['restore', file, '--data-dir', service.dataDirectory, '--json']);
+    expect(errorOf(refusal)).toEqual([6, 'data_directory_in_use']);
     const verified = await aops(['restore', file, '--data-dir', service.dataDirectory, '--verify', '--json']);
     expect(verified.json()).toMatchObject({ restored: false, data_dir: null, runs: 1 });
   });
@@ -136,12 +136,12 @@ describe('local restore', () => {
     const verified = await aops(['restore', path.basename(backup), '--verify', '--data-dir', directory], { cwd: path.dirname(backup) });
     expect(verified.stdout).toMatch(/Restored\s+no; the backup is valid/);
     expect(existsSync(directory)).toBe(false);
-    const restored = await aops(['restore', backup, '--data-dir', 'data'], { cwd: path.dirname(directory) });
-    expect(restored.stdout).toMatch(/Restored\s+into .*\/data\n/);
-    expect(restored.stdout).toMatch(/File\s+.*backup\.tar\.gz/);
+    const restoreResult = await aops(['restore', backup, '--data-dir', 'data'], { cwd: path.dirname(directory) });
+    expect(restoreResult.stdout).toMatch(/Restored\s+into .*\/data\n/);
+    expect(restoreResult.stdout).toMatch(/File\s+.*backup\.tar\.gz/);
     expect(existsSync(directory)).toBe(true);
-    const piped = await aops(['restore', '-', '--verify'], { stdin: await readFile(backup) });
-    expect(piped.stdout).not.toContain('File');
+    const pipedResult = await aops(['restore', '-', '--verify'], { stdin: await readFile(backup) });
+    expect(pipedResult.stdout).not.toContain('File');
   });
 
   it('rejects directories, missing files, and other files', async () => {

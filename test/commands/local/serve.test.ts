@@ -50,22 +50,22 @@ describe('aops serve', () => {
     const port = await takenPort();
     const folder = await temporaryFolder();
     for (const format of [[], ['--json']]) {
-      const refused = await runCli(['serve', '--port', String(port), '--data-dir', path.join(folder, 'own'), ...format], {
+      const refusal = await runCli(['serve', '--port', String(port), '--data-dir', path.join(folder, 'own'), ...format], {
         env: folderEnv(folder),
       });
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(String(port));
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain(String(port));
       if (format.length > 0)
-        expect(JSON.parse(refused.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ error: { code: 'port_in_use', exit: 2 } });
-      else expect(refused.stderr).toMatch(/^hint: .*--port/m);
+        expect(JSON.parse(refusal.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ error: { code: 'port_in_use', exit: 2 } });
+      else expect(refusal.stderr).toMatch(/^hint: .*--port/m);
     }
   });
 
   it('reports a data directory that is in use', async () => {
     const service = await startTestService();
-    const refused = await service.cli(['serve', '--data-dir', service.dataDirectory, '--json']);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use', exit: 6 } });
+    const refusal = await service.cli(['serve', '--data-dir', service.dataDirectory, '--json']);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { code: 'data_directory_in_use', exit: 6 } });
     expect((await service.cli(['agents', 'list'])).code).toBe(0);
   });
 
@@ -93,17 +93,17 @@ describe('aops serve', () => {
       ['/proc/nowhere/data', 'data_directory_unusable', 2, 'a directory cannot be created there'],
     ];
     for (const [name, code, exit, message] of process.platform === 'linux' ? cases : cases.slice(0, -1)) {
-      const refused = await runCli(['serve', '--data-dir', name, '--json'], { env: folderEnv(folder), cwd: folder });
-      expect(refused, name).toMatchObject({ code: exit, stdout: '' });
-      expect(JSON.parse(refused.stderr), name).toMatchObject({ error: { code, message: expect.stringContaining(message) } });
+      const refusal = await runCli(['serve', '--data-dir', name, '--json'], { env: folderEnv(folder), cwd: folder });
+      expect(refusal, name).toMatchObject({ code: exit, stdout: '' });
+      expect(JSON.parse(refusal.stderr), name).toMatchObject({ error: { code, message: expect.stringContaining(message) } });
     }
     expect(await readFile(path.join(folder, 'none', 'aops.db'), 'utf8')).toBe('hello');
     for (const argv of [
       ['backup', 'b.tar.gz'],
       ['reset', '--yes'],
     ]) {
-      const refused = await runCli(['local', ...argv, '--data-dir', 'foreign', '--json'], { env: folderEnv(folder), cwd: folder });
-      expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_foreign', exit: 2 } });
+      const refusal = await runCli(['local', ...argv, '--data-dir', 'foreign', '--json'], { env: folderEnv(folder), cwd: folder });
+      expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { code: 'data_directory_foreign', exit: 2 } });
     }
     const foreign = new Libsql(path.join(folder, 'foreign', 'aops.db'));
     expect(foreign.prepare('select name from sqlite_master').all([])).toEqual([{ name: 'notes' }]);
@@ -116,15 +116,15 @@ describe('aops serve', () => {
     await writeFile(path.join(folder, 'bad.yaml'), 'maxConcurrentRuns: none');
     const serve = (...argv: string[]) =>
       runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
-    const bad = await serve('--plan', 'bad.yaml');
-    expect(bad.code).toBe(2);
-    expect(bad.stderr).toContain('bad.yaml is not a valid plan: maxConcurrentRuns must be a whole number from 1 to 10000, not "none".');
-    const missing = await serve('--plan', 'finance=gone.yaml');
-    expect(missing.code).toBe(2);
-    expect(missing.stderr).toContain('gone.yaml cannot be read: there is no such file.');
-    const unknown = await serve('--plan', 'plan.yaml', '--plan', 'finance=plan.yaml');
-    expect(unknown.code).toBe(3);
-    expect(unknown.stderr).toContain('There is no team "finance" to set a plan for.');
+    const refusal = await serve('--plan', 'bad.yaml');
+    expect(refusal.code).toBe(2);
+    expect(refusal.stderr).toContain('bad.yaml is not a valid plan: maxConcurrentRuns must be a whole number from 1 to 10000, not "none".');
+    const missingResult = await serve('--plan', 'finance=gone.yaml');
+    expect(missingResult.code).toBe(2);
+    expect(missingResult.stderr).toContain('gone.yaml cannot be read: there is no such file.');
+    const unknownResult = await serve('--plan', 'plan.yaml', '--plan', 'finance=plan.yaml');
+    expect(unknownResult.code).toBe(3);
+    expect(unknownResult.stderr).toContain('There is no team "finance" to set a plan for.');
   });
 
   it('uses TLS and reloads its certificate on SIGHUP', async () => {
@@ -220,9 +220,9 @@ describe('aops serve', () => {
   ])('rejects %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
     await writeFile(path.join(folder, 'short'), 'short\n');
-    const refused = await runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await runCli(['serve', '--data-dir', path.join(folder, 'own'), ...argv], { env: folderEnv(folder), cwd: folder });
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 
   it('enforces the rate limit', async () => {
@@ -249,9 +249,9 @@ describe('aops serve', () => {
     ['an unknown way to execute', ['--exec', 'moon'], '--exec must be host or off'],
   ])('rejects %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
-    const refused = await runCli(['serve', ...argv], { env: folderEnv(folder) });
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(message);
+    const refusal = await runCli(['serve', ...argv], { env: folderEnv(folder) });
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(message);
   });
 });
 
@@ -308,9 +308,9 @@ describe('local reset', () => {
   it('does not delete the data of a service that does not respond, but deletes damaged data', async () => {
     // It has the lock, but no state says where it listens.
     const service = await startTestService();
-    const refused = await service.cli(['local', 'reset', '--data-dir', service.dataDirectory, '--yes', '--json']);
-    expect(refused).toMatchObject({ code: 6, stdout: '' });
-    expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'data_directory_in_use' } });
+    const refusal = await service.cli(['local', 'reset', '--data-dir', service.dataDirectory, '--yes', '--json']);
+    expect(refusal).toMatchObject({ code: 6, stdout: '' });
+    expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { code: 'data_directory_in_use' } });
     expect((await service.cli(['agents', 'list'])).code).toBe(0);
     const folder = await temporaryFolder();
     await mkdir(path.join(folder, 'bad'));
@@ -336,9 +336,9 @@ describe('a service of aops serve', () => {
       const signedIn = await fetch(`${status.url}/page/session`, { method: 'POST', headers, body: JSON.stringify({ code }) });
       expect(signedIn.status).toBe(200);
       for (const argv of [['down'], ['reset', '--yes']]) {
-        const refused = await local(...argv, '--json');
-        expect(refused.code).toBe(6);
-        expect(JSON.parse(refused.stderr)).toMatchObject({ error: { code: 'service_served', hint: expect.stringContaining('kill ') } });
+        const refusal = await local(...argv, '--json');
+        expect(refusal.code).toBe(6);
+        expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { code: 'service_served', hint: expect.stringContaining('kill ') } });
       }
       expect((await local('logs')).stderr).toContain('which writes its log to stderr.');
       expect((await local('status', '--json')).json()).toMatchObject({ running: true });
@@ -358,8 +358,8 @@ describe('a service of aops serve', () => {
       expect((await local('open')).stderr).toContain('--data-dir');
       expect((await local('status', '--data-dir', 'other', '--jq', '.running')).stdout).toBe('true\n');
       // No certificate authority is needed, because the service recorded its certificate.
-      const opened = await local('open', '--data-dir', 'other', '--json');
-      expect(opened.json<{ url: string }>().url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/#code=/);
+      const openResult = await local('open', '--data-dir', 'other', '--json');
+      expect(openResult.json<{ url: string }>().url).toMatch(/^https:\/\/127\.0\.0\.1:\d+\/#code=/);
     });
   });
 });

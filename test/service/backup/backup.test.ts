@@ -121,9 +121,9 @@ describe('a backup of a stopped service', () => {
     expect(await modeOf(`sandboxes/${sandbox}/workspace/run.sh`)).toBe(0o700);
     expect(await modeOf(`sandboxes/${sandbox}/workspace/deep`)).toBe(0o700);
 
-    const again = await started({ dataDirectory: copy });
-    expect(again.service.token).toBe(await readFile(path.join(directory, 'token'), 'utf8').then((text) => text.trim()));
-    expect((await again.ok('getRun', { params: { run_id: runId } })).run).toMatchObject({ id: runId, status: 'completed' });
+    const restartedApi = await started({ dataDirectory: copy });
+    expect(restartedApi.service.token).toBe(await readFile(path.join(directory, 'token'), 'utf8').then((text) => text.trim()));
+    expect((await restartedApi.ok('getRun', { params: { run_id: runId } })).run).toMatchObject({ id: runId, status: 'completed' });
     const files = await readdir(path.join(copy, 'files', runId));
     expect(files).toHaveLength(1);
   });

@@ -88,15 +88,15 @@ describe('an archive', () => {
 
   it('can be read by tar', async () => {
     const folder = await temporaryDirectory();
-    const long = `deep/${'ä'.repeat(120)}/file`;
+    const longText = `deep/${'ä'.repeat(120)}/file`;
     const place = path.join(folder, 'a.tar');
     await writeFile(
       place,
       await packed([
         { name: 'empty', type: 'file', content: Buffer.alloc(0) },
         { name: 'folder', type: 'folder', content: Buffer.alloc(0) },
-        { name: long, type: 'file', content: Buffer.from('text') },
-        { name: 'link', type: 'link', target: long, content: Buffer.alloc(0) },
+        { name: longText, type: 'file', content: Buffer.from('text') },
+        { name: 'link', type: 'link', target: longText, content: Buffer.alloc(0) },
       ]),
     );
     execFileSync('tar', ['-xf', place, '-C', folder]);

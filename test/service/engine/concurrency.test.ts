@@ -107,10 +107,10 @@ it('gives the slots to the runs that had them when the service starts again', as
 
   const second = workshop();
   const clock = new ManualClock(Date.parse('2026-07-18T10:00:00.000Z'));
-  const again = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work: second.work } });
+  const restartedApi = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work: second.work } });
   await second.until(2);
   expect(second.begun.sort()).toEqual([1, 2]);
-  const { data } = await again.ok('listRuns', { query: { sort_order: 'asc' } });
+  const { data } = await restartedApi.ok('listRuns', { query: { sort_order: 'asc' } });
   expect(data.map(({ status }) => status)).toEqual(['running', 'running', 'pending', 'pending']);
 });
 
@@ -125,9 +125,9 @@ it('does not let a team at its limit block other teams', async () => {
   }
   for (const [index, id] of [busy, busy, busy, other, other, other].entries())
     await enqueueJob(db, { kind: 'run', subjectId: `${id} ${index % 3}`, dueAt: index, lane: id });
-  const by = { owner: 'me', now: 10, lease: 100 };
+  const claimant = { owner: 'me', now: 10, lease: 100 };
   // All claim at the same time, as two nodes would.
-  const claims = await Promise.all(Array.from({ length: 6 }, () => claimRunJob(db, 'run', by)));
+  const claims = await Promise.all(Array.from({ length: 6 }, () => claimRunJob(db, 'run', claimant)));
   expect(
     claims
       .map((job) => job?.subject_id)
@@ -136,10 +136,10 @@ it('does not let a team at its limit block other teams', async () => {
   ).toEqual(['busy 0', 'other 0', 'other 1']);
   const mine = claims.find((job) => job?.lane === busy);
   await releaseJob(db, mine as { id: string; epoch: number }, { status: 'done' });
-  expect((await claimRunJob(db, 'run', by))?.subject_id).toBe('busy 1');
-  expect(await claimRunJob(db, 'run', by)).toBeUndefined();
+  expect((await claimRunJob(db, 'run', claimant))?.subject_id).toBe('busy 1');
+  expect(await claimRunJob(db, 'run', claimant)).toBeUndefined();
   // A run that its worker dropped is taken over even at the limit, because it still has its slot.
-  expect((await claimRunJob(db, 'run', { ...by, now: 200 }))?.lane).toBeDefined();
+  expect((await claimRunJob(db, 'run', { ...claimant, now: 200 }))?.lane).toBeDefined();
 });
 
 /** Three runs of a team, of which only the numbers matter. */

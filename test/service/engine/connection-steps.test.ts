@@ -30,9 +30,9 @@ const tools = (messages: RunMessage[]) => messages.map(({ tool_call, tool_result
 
 describe('a tool step with a connection', () => {
   it.each(['both', 'legacy'] as const)('calls a tool of a server that supports %s protocol versions', async (era) => {
-    const other = await mcpServer(era);
-    other.require('x-api-key', () => 'k-1');
-    const id = await connect(`era-${era}`, other.url, { secret: { 'X-Api-Key': 'k-1' } });
+    const otherServer = await mcpServer(era);
+    otherServer.require('x-api-key', () => 'k-1');
+    const id = await connect(`era-${era}`, otherServer.url, { secret: { 'X-Api-Key': 'k-1' } });
     const run = await service.run(
       `
 - tool: { id: t, connection: era-${era}, name: create_ticket, arguments: { title: "About {{ message }}", count: 2, list: ["{{ run.number }}"] } }
@@ -41,7 +41,7 @@ describe('a tool step with a connection', () => {
     );
     const { run: ended } = await service.until(run, 'completed', 'failed');
     expect(ended.status).toBe('completed');
-    expect(other.calls).toEqual([
+    expect(otherServer.calls).toEqual([
       {
         name: 'create_ticket',
         arguments: { title: 'About the "March" invoices', count: 2, list: [expect.any(Number)] },
@@ -59,10 +59,10 @@ describe('a tool step with a connection', () => {
     ]);
     const detail = await service.api<{ integrationInstances: unknown[] }>('GET', `/agent/${ended.agent_id}/runs/${run}`);
     expect(detail.integrationInstances).toMatchObject([
-      { id, name: `era-${era}`, provider: 'user', server_url: other.url, deleted: false },
+      { id, name: `era-${era}`, provider: 'user', server_url: otherServer.url, deleted: false },
     ]);
     expect(JSON.stringify([messages, detail])).not.toContain('k-1');
-    if (era === 'legacy') expect(other.ended).toBe(1);
+    if (era === 'legacy') expect(otherServer.ended).toBe(1);
   });
 
   it('reads JSON from a text, and leaves out binary data', async () => {

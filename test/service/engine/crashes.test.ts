@@ -54,7 +54,7 @@ describe('a service that is killed', () => {
     for (const dataDirectory of taken) {
       const worked = new Map<string, number>();
       let atOnce = 0;
-      const again = await started({
+      const restartedApi = await started({
         clock,
         dataDirectory,
         behaviours: {
@@ -70,15 +70,15 @@ describe('a service that is killed', () => {
         },
       });
       // An image from before the commit has none.
-      const { total } = await again.ok('listCases', { params: { queue_id: queue.id } }).catch(() => ({ total: 0 }));
+      const { total } = await restartedApi.ok('listCases', { params: { queue_id: queue.id } }).catch(() => ({ total: 0 }));
       await until(async () => {
-        const answer = await again.call('listCases', { params: { queue_id: queue.id }, query: { status: 'completed', limit: 100 } });
+        const answer = await restartedApi.call('listCases', { params: { queue_id: queue.id }, query: { status: 'completed', limit: 100 } });
         return answer.status === 404 || answer.body.total === total || undefined;
       });
       expect([...worked.values()]).toEqual(Array(total).fill(1));
-      for (const { id } of (await again.ok('listCases', { params: { queue_id: queue.id } })).cases)
-        expect((await again.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
-      await again.service.close();
+      for (const { id } of (await restartedApi.ok('listCases', { params: { queue_id: queue.id } })).cases)
+        expect((await restartedApi.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
+      await restartedApi.service.close();
     }
     gate.open();
   });
@@ -94,15 +94,15 @@ describe('a service that is killed', () => {
     taken.push(await crashImage(api));
     for (const dataDirectory of taken) {
       const at = new ManualClock(clock.now());
-      const again = await started({ clock: at, dataDirectory });
-      const fired = (count: number) => until(async () => (await again.ok('listRuns')).total >= count || undefined);
+      const restartedApi = await started({ clock: at, dataDirectory });
+      const fired = (count: number) => until(async () => (await restartedApi.ok('listRuns')).total >= count || undefined);
       await fired(1);
       at.advance(3_600_000);
-      await within(10_000, at, async () => (await again.ok('listRuns')).total >= 2);
-      for (let attempt = 0; attempt < 10; attempt++) await again.send('GET', '/healthz');
-      const { schedules } = await again.ok('listAgentSchedules', { params: { agent_id } });
-      expect([(await again.ok('listRuns')).total, schedules[0]?.next_run_at]).toEqual([2, '2026-07-18T12:00:00.000Z']);
-      await again.service.close();
+      await within(10_000, at, async () => (await restartedApi.ok('listRuns')).total >= 2);
+      for (let attempt = 0; attempt < 10; attempt++) await restartedApi.send('GET', '/healthz');
+      const { schedules } = await restartedApi.ok('listAgentSchedules', { params: { agent_id } });
+      expect([(await restartedApi.ok('listRuns')).total, schedules[0]?.next_run_at]).toEqual([2, '2026-07-18T12:00:00.000Z']);
+      await restartedApi.service.close();
     }
   });
 
@@ -129,17 +129,23 @@ describe('a service that is killed', () => {
     await building.opened;
     const image = await crashImage(api);
     stuck = false;
-    const again = await started({ dataDirectory: image, runtimes: [runtime] });
+    const restartedApi = await started({ dataDirectory: image, runtimes: [runtime] });
     const latest = await until(async () => {
-      const run = await again.ok('getLatestBuilderRun', at);
+      const run = await restartedApi.ok('getLatestBuilderRun', at);
       return run.status === 'waiting_for_approve' ? run : undefined;
     });
-    const replayed = await again.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
+    const replayed = await restartedApi.call('generateRevision', {
+      ...at,
+      body: { prompt: 'Do better' },
+      headers: { 'idempotency-key': 'k' },
+    });
     expect([replayed.text, replayed.headers['idempotency-replayed']]).toEqual([result.text, 'true']);
-    await again.ok('acceptRevision', { ...at, body: {} });
-    expect((await again.ok('getLatestBuilderRun', at)).id).toBe(latest.id);
-    const { agents } = await again.ok('listAgents');
-    const { build: after } = await again.ok('getRevision', { params: { agent_id: agents[0]?.id as string, build_id: at.params.build_id } });
+    await restartedApi.ok('acceptRevision', { ...at, body: {} });
+    expect((await restartedApi.ok('getLatestBuilderRun', at)).id).toBe(latest.id);
+    const { agents } = await restartedApi.ok('listAgents');
+    const { build: after } = await restartedApi.ok('getRevision', {
+      params: { agent_id: agents[0]?.id as string, build_id: at.params.build_id },
+    });
     expect(after.config).toMatchObject({ data: { input: 'better' } });
   });
 
@@ -148,12 +154,12 @@ describe('a service that is killed', () => {
     const { artifact_id } = await api.ok('createArtifact', { body: { message: 'title "Page"; runs' } });
     const at = { params: { artifactId: artifact_id } };
     for (const dataDirectory of await images(api, 8)) {
-      const again = await started({ dataDirectory });
-      await until(async () => (await again.ok('getArtifact', at)).artifact.status === 'completed' || undefined);
-      const { revisions } = await again.ok('listArtifactRevisions', at);
-      const { data: messages } = await again.ok('listArtifactMessages', at);
+      const restartedApi = await started({ dataDirectory });
+      await until(async () => (await restartedApi.ok('getArtifact', at)).artifact.status === 'completed' || undefined);
+      const { revisions } = await restartedApi.ok('listArtifactRevisions', at);
+      const { data: messages } = await restartedApi.ok('listArtifactMessages', at);
       expect([revisions.length, messages.map(({ role }) => role)]).toEqual([1, ['user', 'assistant']]);
-      await again.service.close();
+      await restartedApi.service.close();
     }
   });
 
@@ -163,15 +169,15 @@ describe('a service that is killed', () => {
     await api.ok('createEvalRubric', { params: { agentId }, body: { title: 'Said', description: 'The final message contains "done".' } });
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
     for (const dataDirectory of await images(api, 8)) {
-      const again = await started({ dataDirectory });
-      await again.until(run.id, 'completed');
+      const restartedApi = await started({ dataDirectory });
+      await restartedApi.until(run.id, 'completed');
       const evaluation = await until(async () => {
-        const { data } = await again.ok('listRuns');
+        const { data } = await restartedApi.ok('listRuns');
         const summary = data[0]?.eval_summaries ?? undefined;
         return summary?.status === 'in_progress' ? undefined : summary;
       });
       expect(evaluation).toMatchObject({ status: 'ready', passed: 4, total: 5 });
-      await again.service.close();
+      await restartedApi.service.close();
     }
   });
 
@@ -181,11 +187,11 @@ describe('a service that is killed', () => {
     const at = { params: { sandbox_id }, body: { path: 'in/large.bin' } };
     const { upload_url } = await api.ok('createSandboxUploadUrl', at);
     const half = new Gate();
-    const goOn = new Gate();
+    const resumeGate = new Gate();
     async function* body() {
       yield Buffer.alloc(200_000, 'a');
       half.open();
-      await goOn.opened;
+      await resumeGate.opened;
       yield Buffer.alloc(200_000, 'b');
     }
     const sent = request(upload_url, { method: 'PUT', body: body() as never }).then((answer) => answer.body.dump());
@@ -193,19 +199,20 @@ describe('a service that is killed', () => {
     const stagingOf = (dataDirectory: string) => join(dataDirectory, 'sandboxes', sandbox_id, 'staging');
     await until(async () => (await readdir(stagingOf(api.dataDirectory)).catch(() => [])).length === 1 || undefined);
     const image = await crashImage(api);
-    goOn.open();
+    resumeGate.open();
     await sent;
     const staging = stagingOf(image);
     expect(await readdir(staging)).toHaveLength(1);
-    const again = await started({ dataDirectory: image });
+    const restartedApi = await started({ dataDirectory: image });
     // The bytes received so far are not kept for as long as the sandbox is, either.
     await until(async () => (await readdir(staging)).length === 0 || undefined);
-    const { run } = await again.ok('startRun', { body: { agent_id: await again.agent(), sandbox_id } });
-    await again.until(run.id, 'completed');
-    const listed = async () => (await again.ok('listRunSandboxFiles', { params: { run_id: run.id } })).data.entries.map(({ name }) => name);
+    const { run } = await restartedApi.ok('startRun', { body: { agent_id: await restartedApi.agent(), sandbox_id } });
+    await restartedApi.until(run.id, 'completed');
+    const listed = async () =>
+      (await restartedApi.ok('listRunSandboxFiles', { params: { run_id: run.id } })).data.entries.map(({ name }) => name);
     expect((await listed()).filter((name) => name !== 'in')).toEqual([]);
-    const repeated = await again.ok('createSandbox');
-    const once = await again.ok('createSandboxUploadUrl', { params: repeated, body: at.body });
+    const repeated = await restartedApi.ok('createSandbox');
+    const once = await restartedApi.ok('createSandboxUploadUrl', { params: repeated, body: at.body });
     expect((await request(once.upload_url, { method: 'PUT', body: 'whole' })).statusCode).toBeLessThan(300);
   });
 
@@ -216,14 +223,14 @@ describe('a service that is killed', () => {
     issuer.protect(server);
     const api = await started();
     const { authorization_url } = await api.ok('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
-    const again = await restarted(api, {});
+    const restartedApi = await restarted(api, {});
     const redirect = await fetch(authorization_url, { redirect: 'manual' });
     // A service that is killed comes back on its port; this one runs next to it.
     const callback = new URL(redirect.headers.get('location') as string);
-    const answer = () => fetch(`${again.service.url}${callback.pathname}${callback.search}`);
+    const answer = () => fetch(`${restartedApi.service.url}${callback.pathname}${callback.search}`);
     expect((await answer()).status).toBe(200);
-    expect((await again.ok('listConnections')).integrations).toMatchObject([{ name: 'tickets', has_oauth_tokens: true }]);
+    expect((await restartedApi.ok('listConnections')).integrations).toMatchObject([{ name: 'tickets', has_oauth_tokens: true }]);
     expect((await answer()).status).toBeGreaterThanOrEqual(400);
-    expect((await again.ok('listConnections')).total).toBe(1);
+    expect((await restartedApi.ok('listConnections')).total).toBe(1);
   });
 });

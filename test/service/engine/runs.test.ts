@@ -82,22 +82,22 @@ describe('a run', () => {
   });
 
   it('shows messages sent while it runs to later steps, and starts a new turn for one that came too late', async () => {
-    const [reached, goOn] = [new Gate(), new Gate()];
+    const [arrival, resumeGate] = [new Gate(), new Gate()];
     const seen: string[][] = [];
     const api = await started({
       behaviours: {
         listen: async (host) => {
-          reached.open();
-          await goOn.opened;
+          arrival.open();
+          await resumeGate.opened;
           seen.push([...host.userMessages]);
           return { status: 'completed' };
         },
       },
     });
     const run = await api.run('listen', 'one');
-    await reached.opened;
+    await arrival.opened;
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'two' } });
-    goOn.open();
+    resumeGate.open();
     await api.until(run.id, 'completed');
     expect(seen).toEqual([['one'], ['one', 'two']]);
   });
@@ -180,15 +180,15 @@ describe('a human request', () => {
 
 describe('stopping', () => {
   it('interrupts a run in the middle of a step, which can then no longer write', async () => {
-    const [reached, goOn, over] = [new Gate(), new Gate(), new Gate()];
+    const [arrival, resumeGate, over] = [new Gate(), new Gate(), new Gate()];
     let refusal: unknown;
     const api = await started({
       behaviours: {
         stubborn: async (host) => {
           if (host.journal.has('first')) return { status: 'completed' };
           await host.commit('first', null);
-          reached.open();
-          await goOn.opened;
+          arrival.open();
+          await resumeGate.opened;
           refusal = await host.commit('second', null, [{ kind: 'text', id: 'late', text: 'too late' }]).catch((error: unknown) => error);
           over.open();
           return { status: 'completed' };
@@ -196,11 +196,11 @@ describe('stopping', () => {
       },
     });
     const run = await api.run('stubborn');
-    await reached.opened;
+    await arrival.opened;
     const stopped = await api.ok('stopRun', { params: { run_id: run.id } });
     expect(stopped.success).toBe(true);
     expect((await api.ok('getRun', { params: { run_id: run.id } })).run).toMatchObject({ status: 'interrupted', error: null });
-    goOn.open();
+    resumeGate.open();
     await over.opened;
     expect(refusal).toMatchObject({ name: 'RunLostError' });
     expect(await api.texts(run.id)).toEqual([]);
@@ -227,11 +227,11 @@ describe('stopping', () => {
 });
 
 describe('a restart', () => {
-  const counting = (effects: string[], reached: Gate, goOn: Gate) => async (host: RunHost) => {
+  const counting = (effects: string[], arrival: Gate, gate: Gate) => async (host: RunHost) => {
     await once(host, 'first', async () => effects.push('first'));
     if (host.journal.has('second')) return { status: 'completed' as const };
-    reached.open();
-    await Promise.race([goOn.opened, new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason)))]);
+    arrival.open();
+    await Promise.race([gate.opened, new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason)))]);
     await once(host, 'second', async () => effects.push('second'));
     return { status: 'completed' as const };
   };
@@ -239,14 +239,14 @@ describe('a restart', () => {
   it('continues a run after its last completed step if the service was closed properly', async () => {
     const dataDirectory = await temporaryDirectory();
     const effects: string[] = [];
-    const reached = new Gate();
-    const first = await started({ dataDirectory, behaviours: { work: counting(effects, reached, new Gate()) } });
+    const arrival = new Gate();
+    const first = await started({ dataDirectory, behaviours: { work: counting(effects, arrival, new Gate()) } });
     const run = await first.run('work');
-    await reached.opened;
+    await arrival.opened;
     await first.service.close();
-    const goOn = new Gate();
-    goOn.open();
-    const second = await started({ dataDirectory, behaviours: { work: counting(effects, new Gate(), goOn) } });
+    const resumeGate = new Gate();
+    resumeGate.open();
+    const second = await started({ dataDirectory, behaviours: { work: counting(effects, new Gate(), resumeGate) } });
     expect(second.service.token).toBe(first.service.token);
     await second.until(run.id, 'completed');
     expect(effects).toEqual(['first', 'second']);
@@ -263,32 +263,32 @@ describe('a restart', () => {
       },
     });
     const agentId = await api.agent('work');
-    const goOn = new Gate();
-    const sync = await heldDisk(goOn);
+    const resumeGate = new Gate();
+    const sync = await heldDisk(resumeGate);
     const answer = api.ok('startRun', { body: { agent_id: agentId } });
     while (sync.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(effects).toEqual([]);
-    goOn.open();
+    resumeGate.open();
     await api.until((await answer).run.id, 'completed');
     expect(effects).toEqual(['executed']);
   });
 
   it('continues runs after a crash, with everything that was acknowledged', async () => {
     const effects: string[] = [];
-    const reached = new Gate();
-    const first = await started({ behaviours: { approval, work: counting(effects, reached, new Gate()) } });
+    const arrival = new Gate();
+    const first = await started({ behaviours: { approval, work: counting(effects, arrival, new Gate()) } });
     const run = await first.run('work');
     const asking = await first.run('approval');
-    await reached.opened;
+    await arrival.opened;
     const { pending_human_request: request } = await first.until(asking.id, 'waiting');
     // The files as a crash leaves them: nothing was closed, and the leases have not ended.
     const dataDirectory = await temporaryDirectory();
     for (const name of ['aops.db', 'aops.db-wal', 'token', 'sandboxes'])
       await cp(join(first.dataDirectory, name), join(dataDirectory, name), { recursive: true });
-    const goOn = new Gate();
-    goOn.open();
-    const second = await started({ dataDirectory, behaviours: { approval, work: counting(effects, new Gate(), goOn) } });
+    const resumeGate = new Gate();
+    resumeGate.open();
+    const second = await started({ dataDirectory, behaviours: { approval, work: counting(effects, new Gate(), resumeGate) } });
     await second.until(run.id, 'completed');
     expect(effects).toEqual(['first', 'second']);
     await second.ok('respondToHumanRequest', {

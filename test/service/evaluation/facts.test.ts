@@ -153,19 +153,19 @@ it('distinguish an answered question from an approval, and a withdrawn request f
 });
 
 it('do not include a duration if the run was stopped before it started', async () => {
-  const [begun, finish] = [new Gate(), new Gate()];
+  const [startGate, finish] = [new Gate(), new Gate()];
   const api = await started({
     runConcurrency: 1,
     behaviours: {
       behaves: async () => {
-        begun.open();
+        startGate.open();
         await finish.opened;
         return { status: 'completed' };
       },
     },
   });
   await api.ok('startRun', { body: { agent_id: await api.agent('behaves', 'Busy') } });
-  await begun.opened;
+  await startGate.opened;
   const runId = await startJudged(api, ['The run took less than 1m.']);
   await api.ok('stopRun', { params: { run_id: runId } });
   expect((await verdicts(api, runId))[0]).toBe('undecided: the run never started');

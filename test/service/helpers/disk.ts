@@ -24,11 +24,11 @@ export async function manyTurns(): Promise<void> {
 }
 
 /** Lets nothing reach the disk until the gate is open; the calls that want to. */
-export async function heldDisk(goOn: Gate): Promise<Mock> {
+export async function heldDisk(gate: Gate): Promise<Mock> {
   const handles = await fileHandles();
   const { datasync } = handles;
   const sync = vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
-    await goOn.opened;
+    await gate.opened;
     await datasync.call(this);
   });
   afterTest(async () => sync.mockRestore());
@@ -45,16 +45,16 @@ export async function syncsFrom(
 ): Promise<{ reached: Promise<void>; restore: () => void }> {
   const handles = await fileHandles();
   const { datasync } = handles;
-  const reached = new Gate();
+  const arrival = new Gate();
   const spy = vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
     if (readFileSync(join(dataDirectory, 'aops.db-wal')).includes(text)) {
-      reached.open();
+      arrival.open();
       await instead();
     }
     await datasync.call(this);
   });
   afterTest(async () => spy.mockRestore());
-  return { reached: reached.opened, restore: () => spy.mockRestore() };
+  return { reached: arrival.opened, restore: () => spy.mockRestore() };
 }
 
 /** How often a database has committed, and which of its statements fail. */

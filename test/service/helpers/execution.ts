@@ -33,8 +33,8 @@ export async function executing() {
   );
   await enqueueJob(db, { kind: 'run', subjectId: 'r', dueAt: 0 });
   const queued = await db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
-  const by = { owner: 'first', now: clock.now(), lease: 1_000 };
-  const claim = await takeJob(db, queued, by);
+  const claimant = { owner: 'first', now: clock.now(), lease: 1_000 };
+  const claim = await takeJob(db, queued, claimant);
   const files = new FileStore(path.join(folder, 'files'));
   const backups = new BackupHolds({ copies: fileCopies(db), clock, log: () => undefined });
   afterTest(async () => {
@@ -65,7 +65,7 @@ export async function executing() {
     reload,
     files: path.join(folder, 'files'),
     abort: () => controller.abort(),
-    takeOver: () => takeJob(db, claim as NonNullable<typeof claim>, { ...by, owner: 'second' }),
+    takeOver: () => takeJob(db, claim as NonNullable<typeof claim>, { ...claimant, owner: 'second' }),
   };
 }
 

@@ -524,11 +524,11 @@ describe('access', () => {
     const api = await service();
     const { id } = await created(api, 'runs');
     await api.ok('publishArtifact', { params: { artifactId: id }, body: { visibility: 'organization', permission: 'edit' } });
-    const other = await api.inNewTeam();
-    expect(await refused(other, 'getArtifact', { params: { artifactId: id } })).toEqual([404, 'artifact_not_found']);
-    expect((await other.ok('listArtifacts')).artifacts).toEqual([]);
-    const mine = await created(other, 'number of agents');
-    expect(await html(other, mine.id)).toContain('<p class="number">0</p>');
+    const otherApi = await api.inNewTeam();
+    expect(await refused(otherApi, 'getArtifact', { params: { artifactId: id } })).toEqual([404, 'artifact_not_found']);
+    expect((await otherApi.ok('listArtifacts')).artifacts).toEqual([]);
+    const mine = await created(otherApi, 'number of agents');
+    expect(await html(otherApi, mine.id)).toContain('<p class="number">0</p>');
   });
 });
 
@@ -627,12 +627,12 @@ describe('connections', () => {
     });
     expect((await api.ok('listArtifacts')).total).toBe(1);
     await api.ok('publishArtifact', { params, body: { visibility: 'team' } });
-    const other = await api.withToken();
-    expect(await refused(other, 'attachArtifactConnection', { params, body: { connection_id: crm.id } })).toEqual([
+    const otherApi = await api.withToken();
+    expect(await refused(otherApi, 'attachArtifactConnection', { params, body: { connection_id: crm.id } })).toEqual([
       403,
       'artifact_not_editable',
     ]);
-    expect(await refused(other, 'detachArtifactConnection', { params: { ...params, connectionId: crm.id } })).toEqual([
+    expect(await refused(otherApi, 'detachArtifactConnection', { params: { ...params, connectionId: crm.id } })).toEqual([
       403,
       'artifact_not_editable',
     ]);

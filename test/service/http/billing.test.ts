@@ -94,13 +94,13 @@ it('does not find other teams', async () => {
 
 it('counts a run while it is being executed, but not while it waits for a person or sleeps', async () => {
   const clock = new ManualClock();
-  const [begun, goOn] = [new Gate(), new Gate()];
+  const [startGate, resumeGate] = [new Gate(), new Gate()];
   const api = await service({
     clock,
     behaviours: {
       work: async () => {
-        begun.open();
-        await goOn.opened;
+        startGate.open();
+        await resumeGate.opened;
         return { status: 'completed' };
       },
       ask: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } }),
@@ -113,11 +113,11 @@ it('counts a run while it is being executed, but not while it waits for a person
   const napping = await api.run('nap');
   await api.until(napping.id, 'running');
   const working = await api.run('work');
-  await begun.opened;
+  await startGate.opened;
   // The two free their slots a moment after their statuses change.
   while ((await used()) > 1) await new Promise((resolve) => setImmediate(resolve));
   expect(await used()).toBe(1);
-  goOn.open();
+  resumeGate.open();
   await api.until(working.id, 'completed');
   expect(await used()).toBe(0);
 });

@@ -19,7 +19,7 @@ async function add(api: Api, queue_id: string, cases: Drafts): Promise<Case[]> {
   return (await api.ok('createCases', { params: { queue_id }, body: { cases } })).added_cases;
 }
 const titles = ({ cases }: { cases: Case[] }): string[] => cases.map(({ title }) => title);
-const nowhere = '00000000-0000-4000-8000-000000000001';
+const unknownId = '00000000-0000-4000-8000-000000000001';
 
 describe('creating cases', () => {
   it('accepts one case or up to a hundred, and creates their labels', async () => {
@@ -86,7 +86,7 @@ describe('creating cases', () => {
         'invalid_request',
       ]);
     expect((await api.ok('listCases', { params: { queue_id } })).total).toBe(0);
-    expect(failure(await api.call('createCases', { params: { queue_id: nowhere }, body: { case: draft } }))).toEqual([
+    expect(failure(await api.call('createCases', { params: { queue_id: unknownId }, body: { case: draft } }))).toEqual([
       404,
       'queue_not_found',
     ]);
@@ -206,7 +206,7 @@ describe('lists and searches', () => {
       400,
       'invalid_request',
     ]);
-    expect(failure(await api.call('searchCases', { params: { queue_id: nowhere }, body: {} }))).toEqual([404, 'queue_not_found']);
+    expect(failure(await api.call('searchCases', { params: { queue_id: unknownId }, body: {} }))).toEqual([404, 'queue_not_found']);
     expect((await api.call('searchCases', { params: { queue_id } })).status).toBe(200);
   });
 });
@@ -235,11 +235,11 @@ describe('a case', () => {
   it('is only visible to its team', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
-    const other = await api.inNewTeam();
+    const otherApi = await api.inNewTeam();
     const run = await api.run();
     for (const [caller, case_id] of [
-      [api, nowhere],
-      [other, row.id],
+      [api, unknownId],
+      [otherApi, row.id],
     ] as const) {
       expect(failure(await caller.call('getCase', { params: { case_id } }))).toEqual([404, 'case_not_found']);
       expect(failure(await caller.call('deleteCase', { params: { case_id } }))).toEqual([404, 'case_not_found']);
@@ -255,7 +255,7 @@ describe('a case', () => {
       'run_not_found',
     ]);
     for (const id of ['listCases', 'clearQueueCases', 'listQueueLabels'] as const) {
-      expect(failure(await other.call(id, { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
+      expect(failure(await otherApi.call(id, { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
     }
   });
 });
@@ -267,7 +267,7 @@ describe('bulk actions', () => {
     const ids = cases.map(({ id }) => id);
     const params = { queue_id };
     expect(
-      await api.ok('bulkUpdateCasePriority', { params, body: { case_ids: [...ids, ids[0] as string, nowhere], priority: 'high' } }),
+      await api.ok('bulkUpdateCasePriority', { params, body: { case_ids: [...ids, ids[0] as string, unknownId], priority: 'high' } }),
     ).toEqual({
       updatedCount: 2,
       skippedCount: 2,
@@ -292,7 +292,9 @@ describe('bulk actions', () => {
         interruptedRunIds: [],
       },
     );
-    expect(await api.ok('bulkDeleteCases', { params, body: { case_ids: [ids[0] as string, nowhere] } })).toMatchObject({ deletedCount: 0 });
+    expect(await api.ok('bulkDeleteCases', { params, body: { case_ids: [ids[0] as string, unknownId] } })).toMatchObject({
+      deletedCount: 0,
+    });
     expect(titles(await api.ok('listCases', { params }))).toEqual(['b']);
     expect(await api.ok('clearQueueCases', { params })).toEqual({ success: true, deletedCount: 1, interruptedRunIds: [] });
   });
@@ -304,11 +306,11 @@ describe('bulk actions', () => {
       ['bulkReprocessCases', {}],
       ['bulkUpdateCasePriority', { priority: 'high' }],
       ['bulkUpdateCaseStatus', { status: 'failed' }],
-      ['bulkDelegateCases', { agent_id: nowhere }],
+      ['bulkDelegateCases', { agent_id: unknownId }],
       ['bulkRetryCases', {}],
     ] as const) {
       const call = (count: number) =>
-        api.call(id, { params: { queue_id }, body: { case_ids: Array.from({ length: count }, () => nowhere), ...more } });
+        api.call(id, { params: { queue_id }, body: { case_ids: Array.from({ length: count }, () => unknownId), ...more } });
       expect(await call(0), id).toMatchObject({ status: 400, body: { message: 'case_ids must have at least 1 item.' } });
       expect(await call(101), id).toMatchObject({ status: 400, body: { message: 'case_ids must have at most 100 items.' } });
       expect((await call(100)).status, id).toBeLessThan(400);
@@ -329,7 +331,7 @@ describe('bulk actions', () => {
         expect(failure(await api.call(id, { params: { queue_id }, body: { ...body, ...extra } })), `${id} ${JSON.stringify(body)}`).toEqual(
           [400, 'invalid_request'],
         );
-      expect(failure(await api.call(id, { params: { queue_id: nowhere }, body: { all_matching: true, ...extra } }))).toEqual([
+      expect(failure(await api.call(id, { params: { queue_id: unknownId }, body: { all_matching: true, ...extra } }))).toEqual([
         404,
         'queue_not_found',
       ]);
@@ -346,7 +348,7 @@ describe('bulk actions', () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const to = (agent_id: string) => api.call('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], agent_id } });
-    expect(failure(await to(nowhere))).toEqual([404, 'agent_not_found']);
+    expect(failure(await to(unknownId))).toEqual([404, 'agent_not_found']);
     const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
     expect(failure(await to(agent.id))).toEqual([409, 'agent_has_no_live_revision']);
   });
@@ -354,7 +356,7 @@ describe('bulk actions', () => {
   it('that were retired point to the one that replaced them', async () => {
     const { api, queue_id } = await withQueue();
     const location = `/v2/queues/${queue_id}/cases/bulk-reprocess`;
-    const body = { case_ids: [nowhere], agent_id: nowhere };
+    const body = { case_ids: [unknownId], agent_id: unknownId };
     for (const id of ['bulkDelegateCases', 'bulkRetryCases'] as const) {
       const answer = await api.call(id, { params: { queue_id }, body });
       expect(answer).toMatchObject({ status: 308, headers: { location }, body: { location } });
@@ -365,10 +367,10 @@ describe('bulk actions', () => {
         expect(again).toMatchObject({ status: 308, headers: { location } });
         expect(again.headers).not.toHaveProperty('idempotency-replayed');
       }
-      const followed = { case_ids: [nowhere] };
+      const followed = { case_ids: [unknownId] };
       const reached = await api.call('bulkReprocessCases', { params: { queue_id }, body: followed, headers });
       expect(reached).toMatchObject({ status: 200, body: { reprocessedCount: 0, skippedCount: 1 } });
-      expect(failure(await api.call(id, { params: { queue_id: nowhere }, body }))).toEqual([404, 'queue_not_found']);
+      expect(failure(await api.call(id, { params: { queue_id: unknownId }, body }))).toEqual([404, 'queue_not_found']);
       expect(failure(await api.call(id, { params: { queue_id }, body: {} }))).toEqual([400, 'invalid_request']);
     }
   });
@@ -424,14 +426,14 @@ describe('labels', () => {
     expect(failure(taken)).toEqual([409, 'label_taken']);
     const { queue: other } = await api.ok('createQueue', { body: { name: 'Other' } });
     for (const at of [
-      { queue_id, label_id: nowhere },
+      { queue_id, label_id: unknownId },
       { queue_id: other.id, label_id: x.id },
     ]) {
       expect(failure(await api.call('updateQueueLabel', { params: at, body: { value: 'z' } }))).toEqual([404, 'label_not_found']);
       expect(failure(await api.call('deleteQueueLabel', { params: at }))).toEqual([404, 'label_not_found']);
     }
     for (const at of [
-      { queue_id, case_id: nowhere },
+      { queue_id, case_id: unknownId },
       { queue_id: other.id, case_id: row.id },
     ]) {
       expect(failure(await api.call('listCaseLabels', { params: at }))).toEqual([404, 'case_not_found']);
@@ -442,7 +444,7 @@ describe('labels', () => {
       expect(failure(await api.call('unlinkCaseLabels', { params: at, body: { label_ids: [x.id] } }))).toEqual([404, 'case_not_found']);
     }
     const on = { queue_id, case_id: row.id };
-    expect(failure(await api.call('unlinkCaseLabels', { params: on, body: { label_ids: [nowhere] } }))).toEqual([404, 'label_not_found']);
+    expect(failure(await api.call('unlinkCaseLabels', { params: on, body: { label_ids: [unknownId] } }))).toEqual([404, 'label_not_found']);
     expect(failure(await api.call('createQueueLabel', { params: { queue_id }, body: { value: '' } }))).toEqual([400, 'invalid_request']);
     expect(failure(await api.call('createQueueLabel', { params: { queue_id }, body: { value: 'x', color_hue: 361 } }))).toEqual([
       400,

@@ -123,13 +123,13 @@ describe('connections', () => {
   it('of another team do not exist', async () => {
     const service = await api();
     const id = await connect(service);
-    const other = await service.inNewTeam();
+    const otherApi = await service.inNewTeam();
     for (const operation of ['getConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools'] as const)
-      expect(failure(await other.call(operation, { ...at(id), body: {} })), operation).toEqual([404, 'connection_not_found']);
+      expect(failure(await otherApi.call(operation, { ...at(id), body: {} })), operation).toEqual([404, 'connection_not_found']);
     const params = { teamId: service.service.teamId, provider: 'google' };
     const body = { ...fields(), mcp_server_url: 'http://127.0.0.1:9/mcp' };
     for (const operation of ['listConnections', 'createConnection', 'probeMcpServer', 'authorizeMcpOAuth', 'startNativeOAuth'] as const)
-      expect(failure(await other.call(operation, { params, body })), operation).toEqual([404, 'team_not_found']);
+      expect(failure(await otherApi.call(operation, { params, body })), operation).toEqual([404, 'team_not_found']);
   });
 
   it('can be read with runs:read, but changed only with full access', async () => {
@@ -216,14 +216,17 @@ describe('secret headers', () => {
     const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret } } });
     await service.service.close();
     await rm(join(service.dataDirectory, 'secrets.key'));
-    const again = await api({ dataDirectory: service.dataDirectory });
-    expect(await again.ok('listConnectionTools', at(id))).toMatchObject({ success: false, error: expect.stringContaining('another key') });
-    expect(await again.ok('getConnection', at(id))).toMatchObject({
+    const restartedApi = await api({ dataDirectory: service.dataDirectory });
+    expect(await restartedApi.ok('listConnectionTools', at(id))).toMatchObject({
+      success: false,
+      error: expect.stringContaining('another key'),
+    });
+    expect(await restartedApi.ok('getConnection', at(id))).toMatchObject({
       broken_reason: expect.stringContaining('another key'),
       has_headers: true,
     });
-    await again.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': secret } } } });
-    expect(await again.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
+    await restartedApi.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': secret } } } });
+    expect(await restartedApi.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
   });
 });
 
@@ -474,8 +477,8 @@ describe('authorization', () => {
     expect((await service.ok('listConnectionTools', at(id))).error).toContain('has not been authorized yet');
     await visit(await start(service, { mcp_server_url: server.url, reconnect_instance_id: id }));
     expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
-    const other = await mcpServer();
-    await service.ok('updateConnection', { ...at(id), body: { server_url: other.url } });
+    const otherServer = await mcpServer();
+    await service.ok('updateConnection', { ...at(id), body: { server_url: otherServer.url } });
     expect(await service.ok('getConnection', at(id))).toMatchObject({ has_oauth_tokens: false, oauth_scopes: null });
   });
 

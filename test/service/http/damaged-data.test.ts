@@ -25,11 +25,11 @@ async function restarted(api: Api, damage: string, log: (entry: LogEntry) => voi
 it('a damaged message fails the requests for its run alone', async () => {
   const before = await started();
   const [damaged, whole] = await twoRuns(before);
-  const logged: string[] = [];
+  const logEntries: string[] = [];
   const api = await restarted(
     before,
     `update messages set text_content = cast(x'41ff42' as text) where run_id = '${damaged.id}'`,
-    ({ message, fields }) => logged.push(`${message}: ${fields.error}`),
+    ({ message, fields }) => logEntries.push(`${message}: ${fields.error}`),
   );
   const params = { run_id: damaged.id };
   for (const answer of [
@@ -41,7 +41,7 @@ it('a damaged message fails the requests for its run alone', async () => {
       `"text_content" of a row of messages (run_id ${damaged.id}, id `,
     );
   }
-  expect(logged.filter((line) => line.startsWith('a request failed: Stored data is damaged'))).toHaveLength(2);
+  expect(logEntries.filter((line) => line.startsWith('a request failed: Stored data is damaged'))).toHaveLength(2);
   expect((await api.ok('getRun', { params })).run.id).toBe(damaged.id);
   expect((await api.ok('listRunMessages', { params: { run_id: whole.id } })).messages).not.toEqual([]);
   expect((await api.ok('listRuns')).total).toBe(2);

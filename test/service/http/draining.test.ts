@@ -21,8 +21,8 @@ describe('closing', () => {
     const text = await answer;
     expect(statusOf(text.slice(text.indexOf('\r\n\r\n') + 4))).toBe(201);
     await closed;
-    const again = await started({ dataDirectory: api.dataDirectory });
-    expect((await again.ok('listAgents')).agents).toMatchObject([{ name: 'Last' }]);
+    const restartedApi = await started({ dataDirectory: api.dataDirectory });
+    expect((await restartedApi.ok('listAgents')).agents).toMatchObject([{ name: 'Last' }]);
   });
 
   it('does not wait for connections that never sent anything', async () => {

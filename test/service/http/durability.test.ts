@@ -15,8 +15,8 @@ const isReplayed = ({ headers }: Answer): boolean => headers['idempotency-replay
 describe('a disk that takes its time', () => {
   it.each([undefined, 'k1'])('holds back the answer to a change, and the change from readers (key: %s)', async (key) => {
     const api = await started();
-    const goOn = new Gate();
-    const { reached } = await syncsFrom({ ...api, text: 'Slow agent' }, () => goOn.opened);
+    const resumeGate = new Gate();
+    const { reached } = await syncsFrom({ ...api, text: 'Slow agent' }, () => resumeGate.opened);
     const answered: string[] = [];
     const note = (what: string) => () => void answered.push(what);
     const created = create(api, 'Slow agent', key);
@@ -26,7 +26,7 @@ describe('a disk that takes its time', () => {
     void read.then(note('read'));
     await manyTurns();
     expect(answered).toEqual([]);
-    goOn.open();
+    resumeGate.open();
     expect([(await created).status, await read]).toEqual([201, ['Slow agent']]);
   });
 });
@@ -83,15 +83,15 @@ describe('a service that is killed while it handles a key', () => {
     const api = await started();
     // The token is known from here on, so that no request waits for the disk to be let in.
     await create(api, 'Before');
-    const goOn = new Gate();
-    const { reached } = await syncsFrom({ ...api, text: 'In the way' }, () => goOn.opened);
+    const resumeGate = new Gate();
+    const { reached } = await syncsFrom({ ...api, text: 'In the way' }, () => resumeGate.opened);
     const inTheWay = create(api, 'In the way');
     await reached;
     // One of them waits for the disk.
     const attempts = [create(api, 'A', 'k1'), create(api, 'A', 'k1')];
     expect(failure(await Promise.race(attempts))).toEqual([409, 'idempotency_in_progress']);
     const image = await crashImage(api);
-    goOn.open();
+    resumeGate.open();
     await Promise.all([inTheWay, ...attempts]);
     const restarted = await started({ dataDirectory: image });
     const answer = await create(restarted, 'A', 'k1');
@@ -101,12 +101,12 @@ describe('a service that is killed while it handles a key', () => {
 
   it('has the answer after the restart when the change was committed but not acknowledged', async () => {
     const api = await started();
-    const goOn = new Gate();
-    const { reached } = await syncsFrom({ ...api, text: 'Unacknowledged' }, () => goOn.opened);
+    const resumeGate = new Gate();
+    const { reached } = await syncsFrom({ ...api, text: 'Unacknowledged' }, () => resumeGate.opened);
     const inProgress = create(api, 'Unacknowledged', 'k1');
     await reached;
     const image = await crashImage(api);
-    goOn.open();
+    resumeGate.open();
     const { text } = await inProgress;
     const restarted = await started({ dataDirectory: image });
     const answer = await create(restarted, 'Unacknowledged', 'k1');

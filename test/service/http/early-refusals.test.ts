@@ -91,8 +91,8 @@ describe('Expect: 100-continue', () => {
     const api = await started({ httpLimits: { lingerMilliseconds: 10_000 } });
     const refused = (head: string) => promptly(() => raw(api, `${head}\r\n`), 5_000);
     expectRefusal(await refused(`${post(api, wrong)}${expecting}Content-Length: 10\r\n`), 401, 'invalid_token');
-    const large = await refused(`${post(api, auth(api))}${expecting}Content-Length: 2000000\r\n`);
-    expectRefusal(large, 413, 'body_too_large');
+    const largeText = await refused(`${post(api, auth(api))}${expecting}Content-Length: 2000000\r\n`);
+    expectRefusal(largeText, 413, 'body_too_large');
   });
 
   it('requests the bytes of a signed upload', async () => {

@@ -78,12 +78,12 @@ describe('the events of a run', () => {
     const copy = await service({ behaviours: { asks }, dataDirectory: await crashImage(api) });
     for (const target of [api, copy.as(api.service.token)]) {
       for (const [index, { id }] of events.entries()) {
-        const again = await open(target, run.id, resuming(id));
+        const secondEventReader = await open(target, run.id, resuming(id));
         // A reader that continues from before the run waited sees its current state: it has ended.
         const passedBy = index < before.length - 1 ? ['> waiting', '? Really?'] : [];
         const left = lasting(events.slice(index + 1).map(inShort)).filter((event) => !passedBy.includes(event));
-        expect(lasting((await again.rest()).map(inShort)), `after ${id}`).toEqual(left);
-        expect(again.status).toBe(index === events.length - 1 ? 204 : 200);
+        expect(lasting((await secondEventReader.rest()).map(inShort)), `after ${id}`).toEqual(left);
+        expect(secondEventReader.status).toBe(index === events.length - 1 ? 204 : 200);
       }
     }
   });
@@ -198,26 +198,26 @@ describe('the events of a team', () => {
     const copy = await service({ behaviours: { asks }, dataDirectory: await crashImage(api) });
     for (const target of [api, copy.as(api.service.token)]) {
       for (const [index, event] of events.slice(0, -1).entries()) {
-        const again = await openTeam(target, resuming(event?.id));
+        const secondEventReader = await openTeam(target, resuming(event?.id));
         // A request that was pending and has been settled is not reported as pending, only as settled.
         const expected = events.slice(index + 1).filter((left) => !(index === 0 && left === events[1]));
-        for (const left of expected) expect(runOf(await again.next()), `after ${event?.id}`).toEqual(runOf(left));
-        again.close();
+        for (const left of expected) expect(runOf(await secondEventReader.next()), `after ${event?.id}`).toEqual(runOf(left));
+        secondEventReader.close();
       }
     }
   });
 
   it('are only those of the team', async () => {
     const api = await service({ behaviours: { asks } });
-    const other = await api.inNewTeam();
+    const otherApi = await api.inNewTeam();
     const reader = await openTeam(api, {}, '?include=runs');
     expect((await reader.next())?.type).toBe('runs.changed');
-    const theirs = await other.run('asks', 'Theirs');
-    await other.until(theirs.id, 'waiting');
+    const theirs = await otherApi.run('asks', 'Theirs');
+    await otherApi.until(theirs.id, 'waiting');
     const ours = await api.run('asks', 'Ours');
     expect(runOf((await reader.until('human_request.pending')).at(-1))).toEqual(['human_request.pending', ours.id]);
-    expect((await EventReader.open(other, `/v2/runs/${ours.id}/events`)).status).toBe(404);
-    expect((await EventReader.open(other, `/v2/teams/${api.service.teamId}/events`)).status).toBe(404);
+    expect((await EventReader.open(otherApi, `/v2/runs/${ours.id}/events`)).status).toBe(404);
+    expect((await EventReader.open(otherApi, `/v2/teams/${api.service.teamId}/events`)).status).toBe(404);
   });
 
   it('with include=runs report when the list of runs has changed', async () => {
@@ -239,9 +239,9 @@ describe('a stream', () => {
   it('is refused without permission to read, for a foreign event ID, and with another method', async () => {
     const api = await service({ behaviours: { asks } });
     const run = await api.run('asks', 'Go');
-    const limited = await api.withToken({ scopes: ['runs:write'] });
+    const limitedApi = await api.withToken({ scopes: ['runs:write'] });
     for (const path of [`/v2/runs/${run.id}/events`, `/v2/teams/${api.service.teamId}/events`]) {
-      expect((await limited.send('GET', path)).status, path).toBe(403);
+      expect((await limitedApi.send('GET', path)).status, path).toBe(403);
       expect((await api.send('GET', path, { headers: { authorization: 'Bearer wrong' } })).status, path).toBe(401);
       expect((await api.send('GET', path, { headers: resuming('nonsense') })).body, path).toMatchObject({ error: 'invalid_request' });
       expect((await api.send('POST', path)).status, path).toBe(405);
@@ -255,12 +255,12 @@ describe('a stream', () => {
     const api = await service({ behaviours: { asks }, clock, httpLimits: { heartbeatMilliseconds: 20 } });
     const { token, secret } = await api.ok('createLocalToken', { body: { name: 'revoked' } });
     const expiring = await api.withToken({ expires_in_seconds: 60 });
-    const other = await api.inNewTeam();
-    const readers = [await openTeam(api.as(secret)), await openTeam(expiring), await openTeam(other)];
+    const otherApi = await api.inNewTeam();
+    const readers = [await openTeam(api.as(secret)), await openTeam(expiring), await openTeam(otherApi)];
     const [revoked, expired, removed] = readers.map((reader) => reader.rest());
     await api.ok('revokeLocalToken', { params: { token_id: token.id } });
     expect(await revoked).toEqual([]);
-    await api.ok('deleteLocalTeam', { params: { team_id: other.service.teamId } });
+    await api.ok('deleteLocalTeam', { params: { team_id: otherApi.service.teamId } });
     expect(await removed).toEqual([]);
     clock.advance(61_000);
     expect(await expired).toEqual([]);
@@ -268,15 +268,15 @@ describe('a stream', () => {
 
   it('counts against the limits of the credential and the service until its reader disconnects', async () => {
     const api = await service({ behaviours: { asks }, httpLimits: { streams: 3, streamsPerCredential: 2 } });
-    const other = await api.withToken();
+    const otherApi = await api.withToken();
     const [first] = [await openTeam(api), await openTeam(api)];
     const refused = await openTeam(api);
     expect([refused.status, refused.headers['retry-after']]).toEqual([429, '30']);
-    await openTeam(other);
-    const full = await openTeam(other);
+    await openTeam(otherApi);
+    const full = await openTeam(otherApi);
     expect([full.status, full.headers['retry-after']]).toEqual([503, '30']);
     first?.close();
-    await expect.poll(async () => (await openTeam(other)).status).toBe(200);
+    await expect.poll(async () => (await openTeam(otherApi)).status).toBe(200);
   });
 
   it('ends immediately with the service, even if its reader does not read', async () => {

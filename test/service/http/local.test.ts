@@ -48,17 +48,17 @@ describe('holds for a backup', () => {
     expect(failure(await api.call('createBackupHold'))).toEqual([409, 'backup_running']);
     const params = { hold_id: hold.id };
     clock.advance(10_000);
-    const goOn = (holds: string) => api.call('updateBackupHold', { params, body: { holds } });
-    const prolonged = (await goOn('everything')).body.hold;
+    const resume = (holds: string) => api.call('updateBackupHold', { params, body: { holds } });
+    const prolonged = (await resume('everything')).body.hold;
     expect(prolonged).toMatchObject({ id: hold.id, created_at: hold.created_at, holds: 'everything', runs_waited: true });
     expect(Date.parse(prolonged.expires_at) - clock.now()).toBe(30_000);
-    expect((await goOn('files')).body.hold.holds).toBe('files');
+    expect((await resume('files')).body.hold.holds).toBe('files');
     // Whatever was released is not held again.
-    expect((await goOn('everything')).body.hold.holds).toBe('files');
-    expect(failure(await goOn('nothing'))).toEqual([400, 'invalid_request']);
+    expect((await resume('everything')).body.hold.holds).toBe('files');
+    expect(failure(await resume('nothing'))).toEqual([400, 'invalid_request']);
     expect(await api.ok('deleteBackupHold', { params })).toEqual({ success: true });
     expect(failure(await api.call('deleteBackupHold', { params }))).toEqual([404, 'backup_hold_not_found']);
-    expect(failure(await goOn('files'))).toEqual([404, 'backup_hold_not_found']);
+    expect(failure(await resume('files'))).toEqual([404, 'backup_hold_not_found']);
     expect((await api.call('createBackupHold')).status).toBe(201);
   });
 
@@ -94,18 +94,18 @@ describe('teams', () => {
 
   it('can be deleted, with their credentials, if they have no agents and are not the own one', async () => {
     const api = await service();
-    const other = await api.inNewTeam();
+    const otherApi = await api.inNewTeam();
     const remove = (team_id: string) => api.call('deleteLocalTeam', { params: { team_id } });
-    const agent_id = await other.agent();
-    expect(failure(await remove(other.service.teamId))).toEqual([409, 'team_not_empty']);
-    await other.ok('deleteAgent', { params: { agent_id } });
-    expect((await remove(other.service.teamId)).status).toBe(200);
-    expect(failure(await other.call('getTeam'))).toEqual([401, 'invalid_token']);
-    expect(failure(await remove(other.service.teamId))).toEqual([404, 'team_not_found']);
+    const agent_id = await otherApi.agent();
+    expect(failure(await remove(otherApi.service.teamId))).toEqual([409, 'team_not_empty']);
+    await otherApi.ok('deleteAgent', { params: { agent_id } });
+    expect((await remove(otherApi.service.teamId)).status).toBe(200);
+    expect(failure(await otherApi.call('getTeam'))).toEqual([401, 'invalid_token']);
+    expect(failure(await remove(otherApi.service.teamId))).toEqual([404, 'team_not_found']);
     expect(failure(await remove(api.service.teamId))).toEqual([409, 'own_team']);
     expect((await api.ok('listLocalTeams')).total).toBe(1);
     expect((await api.ok('listLocalTokens')).total).toBe(0);
-    expect(failure(await api.call('createLocalToken', { body: { name: 'x', team_id: other.service.teamId } }))).toEqual([
+    expect(failure(await api.call('createLocalToken', { body: { name: 'x', team_id: otherApi.service.teamId } }))).toEqual([
       404,
       'team_not_found',
     ]);
@@ -167,7 +167,7 @@ describe('tokens', () => {
   it('are listed by team and in pages', async () => {
     const clock = new ManualClock();
     const api = await service({ clock });
-    const other = await api.inNewTeam();
+    const otherApi = await api.inNewTeam();
     for (const name of ['a', 'b', 'c']) {
       clock.advance(1_000);
       await api.withToken({ name });
@@ -176,7 +176,7 @@ describe('tokens', () => {
       (await api.ok('listLocalTokens', { query })).tokens.map((token) => token.name);
     expect(await names({ team_id: api.service.teamId, limit: 2 })).toEqual(['c', 'b']);
     expect(await names({ team_id: api.service.teamId, limit: 2, offset: 2 })).toEqual(['a']);
-    expect(await names({ team_id: other.service.teamId })).toEqual(['test']);
+    expect(await names({ team_id: otherApi.service.teamId })).toEqual(['test']);
   });
 });
 

@@ -11,7 +11,7 @@ import type { Api } from '../helpers/service.ts';
 
 const started = covers('mcp');
 const both = 'application/json, text/event-stream';
-const nowhere = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 
 interface Message {
   jsonrpc: '2.0';
@@ -379,7 +379,7 @@ describe('tools', () => {
       expect(seen.content[0]?.text).toMatch(/^"Invoice 7" is completed \(run .*\)\.$/);
       break;
     }
-    expect(await tool(api, 'create_case', { ...draft, queue_id: nowhere })).toMatchObject({
+    expect(await tool(api, 'create_case', { ...draft, queue_id: unknownId })).toMatchObject({
       isError: true,
       structuredContent: { error: 'queue_not_found' },
     });
@@ -395,12 +395,12 @@ describe('tools', () => {
     // Its sandbox exists only once it has been executed.
     await api.until(done.id, 'completed');
     const refusals: [string, Record<string, unknown>, string, string?][] = [
-      ['get_run', { run_id: nowhere }, 'run_not_found', 'list_runs'],
+      ['get_run', { run_id: unknownId }, 'run_not_found', 'list_runs'],
       ['get_run', { run_id: 'x' }, 'invalid_request', 'run_id must be a UUID'],
       ['get_run', {}, 'invalid_request', 'run_id is required'],
       ['list_agents', { limt: 1 }, 'invalid_request', 'limt is unknown'],
-      ['wait_for_run', { run_id: nowhere, timeout_seconds: 26 }, 'invalid_request', 'timeout_seconds must be at most 25'],
-      ['start_run', { agent_id: nowhere }, 'agent_not_found', 'list_agents'],
+      ['wait_for_run', { run_id: unknownId, timeout_seconds: 26 }, 'invalid_request', 'timeout_seconds must be at most 25'],
+      ['start_run', { agent_id: unknownId }, 'agent_not_found', 'list_agents'],
       ['read_file', { run_id: done.id, path: 'none.txt' }, 'file_not_found', 'list_files'],
     ];
     for (const [name, args, error, words = ''] of refusals) {
@@ -525,17 +525,17 @@ describe('under an Idempotency-Key', () => {
 
   it('stores a refusal and an empty response', async () => {
     const api = await started();
-    const refused = rpc('tools/call', { name: 'get_run', arguments: { run_id: nowhere } });
+    const refused = rpc('tools/call', { name: 'get_run', arguments: { run_id: unknownId } });
     await post(api, refused, { 'idempotency-key': 'k2' });
     expect((await post(api, refused, { 'idempotency-key': 'k2' })).headers['idempotency-replayed']).toBe('true');
     const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
     await post(api, notice, { 'idempotency-key': 'k3' });
-    const again = await post(api, notice, { 'idempotency-key': 'k3' });
-    expect([again.status, again.text, again.headers['content-type'], again.headers['idempotency-replayed']]).toEqual([
-      202,
-      '',
-      undefined,
-      'true',
-    ]);
+    const repeatPosted = await post(api, notice, { 'idempotency-key': 'k3' });
+    expect([
+      repeatPosted.status,
+      repeatPosted.text,
+      repeatPosted.headers['content-type'],
+      repeatPosted.headers['idempotency-replayed'],
+    ]).toEqual([202, '', undefined, 'true']);
   });
 });

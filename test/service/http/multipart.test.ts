@@ -210,17 +210,17 @@ describe('an upload as a form', () => {
         body: `--x\r\n${disposition('name="path"')}\r\n\r\na\r\n--x\r\n${disposition('name="file"; filename="f"')}\r\n\r\n${content}`,
       });
     const replayed = (answer: Awaited<ReturnType<typeof send>>) => [answer.status, answer.headers['idempotency-replayed']];
-    const large = 'x'.repeat(1_000_000);
-    expect(replayed(await send('good', `${large}\r\n--x--`))).toEqual([201, undefined]);
-    expect(replayed(await send('good', `${large}\r\n--x--`))).toEqual([201, 'true']);
-    expect(errorOf(await send('good', `${large}y\r\n--x--`))).toEqual([400, 'idempotency_key_reused']);
+    const largeText = 'x'.repeat(1_000_000);
+    expect(replayed(await send('good', `${largeText}\r\n--x--`))).toEqual([201, undefined]);
+    expect(replayed(await send('good', `${largeText}\r\n--x--`))).toEqual([201, 'true']);
+    expect(errorOf(await send('good', `${largeText}y\r\n--x--`))).toEqual([400, 'idempotency_key_reused']);
     // What follows the form is part of the request, too.
-    expect(errorOf(await send('good', `${large}\r\n--x--\r\n`))).toEqual([400, 'idempotency_key_reused']);
-    expect(replayed(await send('cut-off', large))).toEqual([400, undefined]);
-    expect(replayed(await send('cut-off', large))).toEqual([400, 'true']);
-    expect(replayed(await send('no-form', large, 'text/plain'))).toEqual([400, undefined]);
-    expect(replayed(await send('no-form', large, 'text/plain'))).toEqual([400, 'true']);
-    expect(errorOf(await send('no-form', `${large}y`, 'text/plain'))).toEqual([400, 'idempotency_key_reused']);
+    expect(errorOf(await send('good', `${largeText}\r\n--x--\r\n`))).toEqual([400, 'idempotency_key_reused']);
+    expect(replayed(await send('cut-off', largeText))).toEqual([400, undefined]);
+    expect(replayed(await send('cut-off', largeText))).toEqual([400, 'true']);
+    expect(replayed(await send('no-form', largeText, 'text/plain'))).toEqual([400, undefined]);
+    expect(replayed(await send('no-form', largeText, 'text/plain'))).toEqual([400, 'true']);
+    expect(errorOf(await send('no-form', `${largeText}y`, 'text/plain'))).toEqual([400, 'idempotency_key_reused']);
   });
 
   it("gives back its place on the disk when its client leaves in the middle, which is nobody's failure", async () => {

@@ -292,7 +292,7 @@ describe('the metadata of protected resources (RFC 9728)', () => {
 
   it('is referred to by refusals of the MCP endpoint only', async () => {
     const api = await started();
-    const limited = await api.withToken({ scopes: ['runs:read'] });
+    const limitedApi = await api.withToken({ scopes: ['runs:read'] });
     const where = `resource_metadata="${api.service.url}/.well-known/oauth-protected-resource/v2/mcp"`;
     const message = { headers: { 'content-type': 'application/json' }, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
     const challenge = async (caller: Api, path: string, anonymous = false) => {
@@ -301,7 +301,7 @@ describe('the metadata of protected resources (RFC 9728)', () => {
     };
     expect(await challenge(api, '/v2/mcp', true)).toEqual([401, `Bearer ${where}`]);
     expect(await challenge(api.as('wrong'), '/v2/mcp')).toEqual([401, `Bearer error="invalid_token", ${where}`]);
-    expect(await challenge(limited, '/v2/mcp')).toEqual([403, `Bearer error="insufficient_scope", scope="mcp:call", ${where}`]);
+    expect(await challenge(limitedApi, '/v2/mcp')).toEqual([403, `Bearer error="insufficient_scope", scope="mcp:call", ${where}`]);
     expect(await challenge(api, '/v2/sandboxes', true)).toEqual([401, 'Bearer']);
   });
 

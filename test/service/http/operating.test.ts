@@ -249,7 +249,7 @@ describe('behind a proxy', () => {
       trustedProxies: ['127.0.0.0/8'],
       log: (entry) => lines.push(entry),
     });
-    const other = await started({ clock: new ManualClock(), rateLimit });
+    const otherApi = await started({ clock: new ManualClock(), rateLimit });
     const from = async (api: Api, headers: Record<string, string>) =>
       (await api.send('GET', '/v2/anything', { anonymous: true, headers })).status;
     expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);
@@ -260,7 +260,7 @@ describe('behind a proxy', () => {
       '192.0.2.1',
       '192.0.2.2',
     ]);
-    expect([await from(other, { 'x-forwarded-for': '192.0.2.1' }), await from(other, { 'x-forwarded-for': '192.0.2.2' })]).toEqual([
+    expect([await from(otherApi, { 'x-forwarded-for': '192.0.2.1' }), await from(otherApi, { 'x-forwarded-for': '192.0.2.2' })]).toEqual([
       401, 429,
     ]);
   });
@@ -296,8 +296,8 @@ describe('shutting down', () => {
     await promptly(() => api.service.close(), 3_000);
     await end;
     gate.open();
-    const again = await started({ behaviours, dataDirectory: api.dataDirectory });
-    expect((await again.until(run.id, 'completed')).status).toBe('completed');
+    const restartedApi = await started({ behaviours, dataDirectory: api.dataDirectory });
+    expect((await restartedApi.until(run.id, 'completed')).status).toBe('completed');
   });
 });
 

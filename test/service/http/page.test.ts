@@ -185,12 +185,12 @@ describe('a code', () => {
 describe('signing out', () => {
   it('ends the session, but no other credential', async () => {
     const api = await started();
-    const [page, other] = [await signedIn(api), await signedIn(api)];
+    const [page, otherApi] = [await signedIn(api), await signedIn(api)];
     const end = (who: Api) => who.send('DELETE', '/page/session');
     expect((await end(page)).body).toEqual({ ended: true });
     expect(failure(await page.call('listRuns'))).toEqual([401, 'invalid_token']);
     expect((await end(page)).body).toEqual({ ended: false });
-    await other.ok('listRuns');
+    await otherApi.ok('listRuns');
     const token = await api.withToken({ scopes: ['runs:read'] });
     for (const client of [api, token]) {
       expect((await end(client)).body).toEqual({ ended: false });

@@ -243,8 +243,8 @@ describe('paths and methods', () => {
     const api = await started();
     const garbage = await raw(api, 'NONSENSE\r\n\r\n');
     expect(garbage).toMatch(/^HTTP\/1.1 400 .*RateLimit-Limit: \d+.*"error":"invalid_request"/s);
-    const long = await raw(api, `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
-    expect(long).toMatch(/^HTTP\/1.1 431 /);
+    const longText = await raw(api, `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
+    expect(longText).toMatch(/^HTTP\/1.1 431 /);
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 });

@@ -66,10 +66,10 @@ describe('queues', () => {
       'team_not_found',
     ]);
     const { queue } = await api.ok('createQueue', { body: { name: 'Mine' } });
-    const other = await api.inNewTeam();
+    const otherApi = await api.inNewTeam();
     for (const [caller, queue_id] of [
       [api, randomUUID()],
-      [other, queue.id],
+      [otherApi, queue.id],
     ] as const) {
       expect(failure(await caller.call('getQueue', { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
       expect(failure(await caller.call('updateQueue', { params: { queue_id }, body: { name: 'x' } }))).toEqual([404, 'queue_not_found']);

@@ -34,9 +34,9 @@ async function list({ api, agentId }: Setting): Promise<Schedule[]> {
 }
 
 /** The only schedule, once it meets a condition. */
-async function when(at: Setting, wanted: (schedule: Schedule) => boolean): Promise<Schedule> {
+async function when(setting: Setting, wanted: (schedule: Schedule) => boolean): Promise<Schedule> {
   for (;;) {
-    const [schedule] = await list(at);
+    const [schedule] = await list(setting);
     if (schedule !== undefined && wanted(schedule)) return schedule;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -45,21 +45,21 @@ async function when(at: Setting, wanted: (schedule: Schedule) => boolean): Promi
 const scheduled = async ({ api }: Setting): Promise<RunListItem[]> => (await api.ok('listRuns', { query: { source: 'schedule' } })).data;
 
 /** Jumps to an instant. Returns the schedule once it has set the next instant. */
-async function jump(at: Setting, to: string): Promise<Schedule> {
-  at.clock.set(Date.parse(to));
-  return when(at, ({ next_run_at }) => next_run_at === null || Date.parse(next_run_at ?? '') > at.clock.now());
+async function jump(setting: Setting, to: string): Promise<Schedule> {
+  setting.clock.set(Date.parse(to));
+  return when(setting, ({ next_run_at }) => next_run_at === null || Date.parse(next_run_at ?? '') > setting.clock.now());
 }
 
 describe('a schedule', () => {
   it('is created with all of its fields, listed, changed, and deleted', async () => {
-    const at = await setting();
-    const made = await create(at, { frequency: 'weekly', timezone: 'Europe/Berlin', task: 'Check the shop' });
-    const { agent } = await at.api.ok('getAgent', { params: { agent_id: at.agentId } });
-    const { builds } = await at.api.ok('listAgentRevisions', { params: { agent_id: agent.id } });
+    const fixture = await setting();
+    const made = await create(fixture, { frequency: 'weekly', timezone: 'Europe/Berlin', task: 'Check the shop' });
+    const { agent } = await fixture.api.ok('getAgent', { params: { agent_id: fixture.agentId } });
+    const { builds } = await fixture.api.ok('listAgentRevisions', { params: { agent_id: agent.id } });
     expect(made).toEqual({
       id: expect.any(String),
       build_id: builds[0]?.id,
-      agent_id: at.agentId,
+      agent_id: fixture.agentId,
       user_id: expect.any(String),
       enabled: true,
       frequency: 'weekly',
@@ -86,50 +86,53 @@ describe('a schedule', () => {
       last_error: null,
       consecutive_failures: 0,
     });
-    expect(await list(at)).toEqual([made]);
+    expect(await list(fixture)).toEqual([made]);
 
-    const params = { agent_id: at.agentId, schedule_id: made.id };
-    at.clock.advance(1_000);
-    const later = await at.api.ok('updateSchedule', { params, body: { time: '10:30' } });
+    const params = { agent_id: fixture.agentId, schedule_id: made.id };
+    fixture.clock.advance(1_000);
+    const later = await fixture.api.ok('updateSchedule', { params, body: { time: '10:30' } });
     expect(later).toEqual({ ...made, time: '10:30', next_run_at: '2026-07-20T08:30:00.000Z', updated_at: '2026-07-18T09:00:01.000Z' });
     // Another frequency keeps no fields of the previous one.
-    const monthly = await at.api.ok('updateSchedule', { params, body: { frequency: 'monthly', day_of_month: 31, task: null } });
+    const monthly = await fixture.api.ok('updateSchedule', { params, body: { frequency: 'monthly', day_of_month: 31, task: null } });
     expect(monthly).toMatchObject({ day: null, time: '09:00', day_of_month: 31, task: null, next_run_at: '2026-07-31T07:00:00.000Z' });
-    expect(await at.api.ok('updateSchedule', { params, body: { enabled: false } })).toMatchObject({ enabled: false, next_run_at: null });
+    expect(await fixture.api.ok('updateSchedule', { params, body: { enabled: false } })).toMatchObject({
+      enabled: false,
+      next_run_at: null,
+    });
 
-    const { agents } = await at.api.ok('listAgents', { query: { include_schedules: 'true' } });
-    expect(agents[0]?.latest_build?.schedules).toEqual(await list(at));
-    expect((await at.api.ok('listAgents')).agents[0]?.latest_build).not.toHaveProperty('schedules');
+    const { agents } = await fixture.api.ok('listAgents', { query: { include_schedules: 'true' } });
+    expect(agents[0]?.latest_build?.schedules).toEqual(await list(fixture));
+    expect((await fixture.api.ok('listAgents')).agents[0]?.latest_build).not.toHaveProperty('schedules');
 
-    expect(await at.api.ok('deleteSchedule', { params })).toEqual({ success: true });
-    expect(await list(at)).toEqual([]);
+    expect(await fixture.api.ok('deleteSchedule', { params })).toEqual({ success: true });
+    expect(await list(fixture)).toEqual([]);
   });
 
   it('starts runs of the live revision, with its task as their message', async () => {
-    const at = await setting({ behaviours: { other: async () => ({ status: 'completed' }) } });
-    const made = await create(at, { frequency: 'every_5_minutes', task: 'Check the shop' });
-    const after = await jump(at, '2026-07-18T09:05:00Z');
+    const fixture = await setting({ behaviours: { other: async () => ({ status: 'completed' }) } });
+    const made = await create(fixture, { frequency: 'every_5_minutes', task: 'Check the shop' });
+    const after = await jump(fixture, '2026-07-18T09:05:00Z');
     expect(after).toMatchObject({ last_run_at: '2026-07-18T09:05:00.000Z', next_run_at: '2026-07-18T09:10:00.000Z' });
-    const [first] = await scheduled(at);
+    const [first] = await scheduled(fixture);
     expect(first).toMatchObject({ id: after.last_run_id, source: 'schedule', title: 'Check the shop', build_id: made.build_id });
-    await at.api.until(first?.id as string, 'completed');
-    expect(await at.api.texts(first?.id as string)).toEqual(['Check the shop']);
+    await fixture.api.until(first?.id as string, 'completed');
+    expect(await fixture.api.texts(first?.id as string)).toEqual(['Check the shop']);
 
-    const { build } = await at.api.ok('createRevision', {
-      params: { agent_id: at.agentId },
+    const { build } = await fixture.api.ok('createRevision', {
+      params: { agent_id: fixture.agentId },
       body: { name: 'second', config: config('other') },
     });
-    await at.api.ok('promoteRevision', { params: { build_id: build.id } });
-    expect(await jump(at, '2026-07-18T09:10:00Z')).toMatchObject({ build_id: build.id });
-    expect((await scheduled(at)).map(({ build_id }) => build_id)).toEqual([build.id, made.build_id]);
+    await fixture.api.ok('promoteRevision', { params: { build_id: build.id } });
+    expect(await jump(fixture, '2026-07-18T09:10:00Z')).toMatchObject({ build_id: build.id });
+    expect((await scheduled(fixture)).map(({ build_id }) => build_id)).toEqual([build.id, made.build_id]);
   });
 
   it('fires once at each instant, whatever wakes the worker', async () => {
-    const at = await setting();
-    await create(at, { frequency: 'every_5_minutes' });
+    const fixture = await setting();
+    await create(fixture, { frequency: 'every_5_minutes' });
     for (let minutes = 1; minutes <= 31; minutes++)
-      await jump(at, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
-    expect((await scheduled(at)).map(({ created_at }) => created_at?.slice(11, 16)).reverse()).toEqual([
+      await jump(fixture, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
+    expect((await scheduled(fixture)).map(({ created_at }) => created_at?.slice(11, 16)).reverse()).toEqual([
       '09:05',
       '09:10',
       '09:15',
@@ -140,40 +143,40 @@ describe('a schedule', () => {
   });
 
   it('that is not recurring fires once, and can be enabled again for another time', async () => {
-    const at = await setting();
-    const made = await create(at, { recurring: false, time: '12:00' });
-    const done = await jump(at, '2026-07-18T12:00:00Z');
+    const fixture = await setting();
+    const made = await create(fixture, { recurring: false, time: '12:00' });
+    const done = await jump(fixture, '2026-07-18T12:00:00Z');
     expect(done).toMatchObject({ enabled: false, recurring: false, next_run_at: null, auto_disabled_at: null });
-    at.clock.set(Date.parse('2026-07-19T12:00:00Z'));
-    const again = await at.api.ok('updateSchedule', {
-      params: { agent_id: at.agentId, schedule_id: made.id },
+    fixture.clock.set(Date.parse('2026-07-19T12:00:00Z'));
+    const again = await fixture.api.ok('updateSchedule', {
+      params: { agent_id: fixture.agentId, schedule_id: made.id },
       body: { enabled: true },
     });
     expect(again.next_run_at).toBe('2026-07-20T12:00:00.000Z');
-    expect(await scheduled(at)).toHaveLength(1);
+    expect(await scheduled(fixture)).toHaveLength(1);
   });
 
   it('does nothing while it is disabled, or after it was deleted', async () => {
-    const at = await setting();
-    const off = await create(at, { enabled: false, frequency: 'every_5_minutes' });
-    const gone = await create(at, { frequency: 'every_5_minutes' });
-    await at.api.ok('deleteSchedule', { params: { agent_id: at.agentId, schedule_id: gone.id } });
+    const fixture = await setting();
+    const off = await create(fixture, { enabled: false, frequency: 'every_5_minutes' });
+    const gone = await create(fixture, { frequency: 'every_5_minutes' });
+    await fixture.api.ok('deleteSchedule', { params: { agent_id: fixture.agentId, schedule_id: gone.id } });
     // A schedule of another agent, which shows that the time has passed for all of them.
-    const witness = { ...at, agentId: await at.api.agent('done', 'Witness') };
+    const witness = { ...fixture, agentId: await fixture.api.agent('done', 'Witness') };
     await create(witness, { frequency: 'every_5_minutes' });
     await jump(witness, '2026-07-18T09:05:00Z');
-    expect((await scheduled(at)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
+    expect((await scheduled(fixture)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
     expect(off.next_run_at).toBeNull();
   });
 
   it('is deleted with its agent', async () => {
-    const at = await setting();
-    await create(at, { frequency: 'every_5_minutes' });
-    await at.api.ok('deleteAgent', { params: { agent_id: at.agentId } });
-    const witness = { ...at, agentId: await at.api.agent('done', 'Witness') };
+    const fixture = await setting();
+    await create(fixture, { frequency: 'every_5_minutes' });
+    await fixture.api.ok('deleteAgent', { params: { agent_id: fixture.agentId } });
+    const witness = { ...fixture, agentId: await fixture.api.agent('done', 'Witness') };
     await create(witness, { frequency: 'every_5_minutes' });
     await jump(witness, '2026-07-18T09:05:00Z');
-    expect((await scheduled(at)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
+    expect((await scheduled(fixture)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
   });
 });
 
@@ -196,27 +199,27 @@ describe('instants that passed while the service was down', () => {
 describe('a schedule whose runs cannot be started', () => {
   /** A schedule whose agent only has a draft. */
   async function draftOnly(): Promise<Setting & { buildId: string }> {
-    const at = await setting();
-    const { agent } = await at.api.ok('createAgent', { body: { name: 'Draft' } });
-    const { build } = await at.api.ok('createRevision', {
+    const fixture = await setting();
+    const { agent } = await fixture.api.ok('createAgent', { body: { name: 'Draft' } });
+    const { build } = await fixture.api.ok('createRevision', {
       params: { agent_id: agent.id },
       body: { name: 'draft', config: config('done') },
     });
-    return { ...at, agentId: agent.id, buildId: build.id };
+    return { ...fixture, agentId: agent.id, buildId: build.id };
   }
 
   it('is disabled after five failures in a row, and counts from zero when it is enabled', async () => {
-    const at = await draftOnly();
-    const made = await create(at, { frequency: 'every_5_minutes' });
-    expect(made.build_id).toBe(at.buildId);
-    expect(await jump(at, '2026-07-18T09:05:00Z')).toMatchObject({
+    const setting = await draftOnly();
+    const made = await create(setting, { frequency: 'every_5_minutes' });
+    expect(made.build_id).toBe(setting.buildId);
+    expect(await jump(setting, '2026-07-18T09:05:00Z')).toMatchObject({
       enabled: true,
       consecutive_failures: 1,
       last_error: 'The agent Draft has no live revision; create one and promote it.',
       auto_disabled_at: null,
     });
-    for (const to of ['09:10', '09:15', '09:20']) await jump(at, `2026-07-18T${to}:00Z`);
-    const disabled = await jump(at, '2026-07-18T09:25:00Z');
+    for (const to of ['09:10', '09:15', '09:20']) await jump(setting, `2026-07-18T${to}:00Z`);
+    const disabled = await jump(setting, '2026-07-18T09:25:00Z');
     expect(disabled).toMatchObject({
       enabled: false,
       next_run_at: null,
@@ -224,31 +227,31 @@ describe('a schedule whose runs cannot be started', () => {
       auto_disabled_at: '2026-07-18T09:25:00.000Z',
       auto_disabled_reason: expect.stringMatching(/^No run could be started 5 times in a row: The agent Draft has no live revision/),
     });
-    await at.api.ok('promoteRevision', { params: { build_id: at.buildId } });
-    const params = { agent_id: at.agentId, schedule_id: made.id };
-    expect(await at.api.ok('updateSchedule', { params, body: { enabled: true } })).toMatchObject({
+    await setting.api.ok('promoteRevision', { params: { build_id: setting.buildId } });
+    const params = { agent_id: setting.agentId, schedule_id: made.id };
+    expect(await setting.api.ok('updateSchedule', { params, body: { enabled: true } })).toMatchObject({
       enabled: true,
       consecutive_failures: 0,
       auto_disabled_at: null,
       auto_disabled_reason: null,
       last_error: null,
     });
-    await jump(at, '2026-07-18T09:30:00Z');
-    expect(await scheduled(at)).toHaveLength(1);
+    await jump(setting, '2026-07-18T09:30:00Z');
+    expect(await scheduled(setting)).toHaveLength(1);
   });
 
   it('counts only failures in a row', async () => {
-    const at = await draftOnly();
-    await create(at, { frequency: 'every_5_minutes' });
-    for (const to of ['09:05', '09:10']) await jump(at, `2026-07-18T${to}:00Z`);
-    await at.api.ok('promoteRevision', { params: { build_id: at.buildId } });
-    expect(await jump(at, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, last_error: null });
+    const setting = await draftOnly();
+    await create(setting, { frequency: 'every_5_minutes' });
+    for (const to of ['09:05', '09:10']) await jump(setting, `2026-07-18T${to}:00Z`);
+    await setting.api.ok('promoteRevision', { params: { build_id: setting.buildId } });
+    expect(await jump(setting, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, last_error: null });
   });
 
   it('reports the reason immediately if it was to fire once', async () => {
-    const at = await draftOnly();
-    await create(at, { time: '12:00', recurring: false });
-    expect(await jump(at, '2026-07-18T12:00:00Z')).toMatchObject({
+    const setting = await draftOnly();
+    await create(setting, { time: '12:00', recurring: false });
+    expect(await jump(setting, '2026-07-18T12:00:00Z')).toMatchObject({
       enabled: false,
       auto_disabled_reason: 'The agent Draft has no live revision; create one and promote it.',
     });
@@ -256,18 +259,18 @@ describe('a schedule whose runs cannot be started', () => {
 
   it('counts failures because of missing connections, and continues once they exist', async () => {
     const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }) }), scriptRuntime];
-    const at = await setting({ runtimes });
-    const params = { agent_id: at.agentId };
+    const fixture = await setting({ runtimes });
+    const params = { agent_id: fixture.agentId };
     const procedure = `version: 1
 steps:
   - tool: { connection: tickets, name: list }
   - tool: { connection: spare, name: list, on_error: continue }`;
     const body = { name: 'needs tickets', config: config(procedure, 'script') };
-    const { build } = await at.api.ok('createRevision', { params, body });
-    await at.api.ok('promoteRevision', { params: { build_id: build.id } });
-    const made = await create(at, { frequency: 'every_5_minutes' });
-    await jump(at, '2026-07-18T09:05:00Z');
-    expect(await jump(at, '2026-07-18T09:10:00Z')).toMatchObject({
+    const { build } = await fixture.api.ok('createRevision', { params, body });
+    await fixture.api.ok('promoteRevision', { params: { build_id: build.id } });
+    const made = await create(fixture, { frequency: 'every_5_minutes' });
+    await jump(fixture, '2026-07-18T09:05:00Z');
+    expect(await jump(fixture, '2026-07-18T09:10:00Z')).toMatchObject({
       enabled: true,
       consecutive_failures: 2,
       last_error: 'There is no connection tickets, which the agent needs; add it, or promote a revision without it.',
@@ -275,19 +278,19 @@ steps:
       first_missing_connection_failure_at: '2026-07-18T09:05:00.000Z',
       last_missing_connection_failure_at: '2026-07-18T09:10:00.000Z',
     });
-    expect(await scheduled(at)).toEqual([]);
+    expect(await scheduled(fixture)).toEqual([]);
     const server = { provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/mcp' } as const;
-    const connection = await at.api.ok('createConnection', { body: { name: 'tickets', ...server } });
+    const connection = await fixture.api.ok('createConnection', { body: { name: 'tickets', ...server } });
     const clean = {
       consecutive_missing_connection_failures: 0,
       first_missing_connection_failure_at: null,
       last_missing_connection_failure_at: null,
       last_error: null,
     };
-    expect(await jump(at, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, ...clean });
-    expect(await scheduled(at)).toHaveLength(1);
-    const { agents } = await at.api.ok('listAgents');
-    expect(agents.find(({ id }) => id === at.agentId)?.integration_configs).toEqual([
+    expect(await jump(fixture, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, ...clean });
+    expect(await scheduled(fixture)).toHaveLength(1);
+    const { agents } = await fixture.api.ok('listAgents');
+    expect(agents.find(({ id }) => id === fixture.agentId)?.integration_configs).toEqual([
       {
         id: connection.id,
         integration_id: connection.id,
@@ -297,10 +300,10 @@ steps:
         is_connected: expect.any(Boolean),
       },
     ]);
-    await at.api.ok('deleteConnection', { params: { connection_id: connection.id } });
-    expect(await jump(at, '2026-07-18T09:20:00Z')).toMatchObject({ consecutive_missing_connection_failures: 1 });
+    await fixture.api.ok('deleteConnection', { params: { connection_id: connection.id } });
+    expect(await jump(fixture, '2026-07-18T09:20:00Z')).toMatchObject({ consecutive_missing_connection_failures: 1 });
     const enabled = { params: { ...params, schedule_id: made.id }, body: { enabled: true } };
-    expect(await at.api.ok('updateSchedule', enabled)).toMatchObject(clean);
+    expect(await fixture.api.ok('updateSchedule', enabled)).toMatchObject(clean);
   });
 
   it('is not disabled by a limit of the plan, which is temporary', async () => {
@@ -310,57 +313,63 @@ steps:
       maxConcurrentRuns: 1,
       runCountingMode: 'started',
     };
-    const at = await setting({ plan: plan as never });
-    await create(at, { frequency: 'every_5_minutes' });
+    const fixture = await setting({ plan: plan as never });
+    await create(fixture, { frequency: 'every_5_minutes' });
     for (let minutes = 5; minutes <= 40; minutes += 5)
-      await jump(at, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
-    const [schedule] = await list(at);
+      await jump(fixture, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
+    const [schedule] = await list(fixture);
     expect(schedule).toMatchObject({
       enabled: true,
       consecutive_failures: 0,
       last_error: expect.stringContaining('The plan "small" allows 1 run'),
     });
-    expect(await scheduled(at)).toHaveLength(1);
+    expect(await scheduled(fixture)).toHaveLength(1);
   });
 });
 
 describe('refusals', () => {
   it('name every invalid field', async () => {
-    const at = await setting();
+    const fixture = await setting();
     const wrong = { enabled: true, frequency: 'workday', timezone: 'Europe/Berln', day: 'monday', time: '9' };
-    const answer = await at.api.call('createSchedule', { params: { agent_id: at.agentId }, body: wrong });
+    const answer = await fixture.api.call('createSchedule', { params: { agent_id: fixture.agentId }, body: wrong });
     expect(failure(answer)).toEqual([400, 'invalid_schedule']);
     const { details } = answer.body as unknown as { details: { path: string; message: string }[] };
     expect(details.map(({ path }) => path)).toEqual(['day', 'time', 'timezone']);
     for (const body of [{}, { ...wrong, frequency: 'yearly' }, { ...wrong, day_of_month: 32 }])
-      expect(failure(await at.api.call('createSchedule', { params: { agent_id: at.agentId }, body }))).toEqual([400, 'invalid_request']);
-    expect(await list(at)).toEqual([]);
+      expect(failure(await fixture.api.call('createSchedule', { params: { agent_id: fixture.agentId }, body }))).toEqual([
+        400,
+        'invalid_request',
+      ]);
+    expect(await list(fixture)).toEqual([]);
   });
 
   it('leave a schedule unchanged', async () => {
-    const at = await setting();
-    const made = await create(at);
-    const params = { agent_id: at.agentId, schedule_id: made.id };
+    const fixture = await setting();
+    const made = await create(fixture);
+    const params = { agent_id: fixture.agentId, schedule_id: made.id };
     for (const body of [{ timezone: 'Mars/Base' }, { frequency: 'custom' }, { cron: '* * * * *' }])
-      expect(failure(await at.api.call('updateSchedule', { params, body }))).toEqual([400, 'invalid_schedule']);
-    expect(await list(at)).toEqual([made]);
+      expect(failure(await fixture.api.call('updateSchedule', { params, body }))).toEqual([400, 'invalid_schedule']);
+    expect(await list(fixture)).toEqual([made]);
   });
 
   it('have the status 404 for an unknown ID, and 400 for an agent without a revision', async () => {
-    const at = await setting();
-    const made = await create(at);
-    const other = await at.api.agent('done', 'Other');
+    const fixture = await setting();
+    const made = await create(fixture);
+    const other = await fixture.api.agent('done', 'Other');
     const [nowhere, body] = [randomUUID(), { enabled: true, frequency: 'daily', timezone: 'UTC' }];
-    expect(failure(await at.api.call('listAgentSchedules', { params: { agent_id: nowhere } }))).toEqual([404, 'agent_not_found']);
-    expect(failure(await at.api.call('createSchedule', { params: { agent_id: nowhere }, body }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await fixture.api.call('listAgentSchedules', { params: { agent_id: nowhere } }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await fixture.api.call('createSchedule', { params: { agent_id: nowhere }, body }))).toEqual([404, 'agent_not_found']);
     for (const params of [
-      { agent_id: at.agentId, schedule_id: nowhere },
+      { agent_id: fixture.agentId, schedule_id: nowhere },
       { agent_id: other, schedule_id: made.id },
     ]) {
-      expect(failure(await at.api.call('updateSchedule', { params, body: {} }))).toEqual([404, 'schedule_not_found']);
-      expect(failure(await at.api.call('deleteSchedule', { params }))).toEqual([404, 'schedule_not_found']);
+      expect(failure(await fixture.api.call('updateSchedule', { params, body: {} }))).toEqual([404, 'schedule_not_found']);
+      expect(failure(await fixture.api.call('deleteSchedule', { params }))).toEqual([404, 'schedule_not_found']);
     }
-    const { agent } = await at.api.ok('createAgent', { body: { name: 'Empty' } });
-    expect(failure(await at.api.call('createSchedule', { params: { agent_id: agent.id }, body }))).toEqual([400, 'agent_has_no_revision']);
+    const { agent } = await fixture.api.ok('createAgent', { body: { name: 'Empty' } });
+    expect(failure(await fixture.api.call('createSchedule', { params: { agent_id: agent.id }, body }))).toEqual([
+      400,
+      'agent_has_no_revision',
+    ]);
   });
 });

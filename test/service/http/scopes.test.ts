@@ -79,8 +79,8 @@ describe('an operation', () => {
   ] as const)('to send the events of a run to a URL: $scopes is answered with $status', async ({ scopes: given, status }) => {
     const api = await started();
     const body = { agent_id: await api.agent(), message: 'secret', webhook_url: 'http://127.0.0.1:9/' };
-    const limited = await api.withToken(given === undefined ? {} : { scopes: [...given] });
-    const answer = await limited.call('startRun', { body });
+    const limitedApi = await api.withToken(given === undefined ? {} : { scopes: [...given] });
+    const answer = await limitedApi.call('startRun', { body });
     expect(answer.status).toBe(status);
     expect((await api.ok('listRuns')).total).toBe(status === 201 ? 1 : 0);
     if (status !== 403) return;
@@ -89,6 +89,6 @@ describe('an operation', () => {
       scope: 'runs:read',
       message: expect.stringContaining('webhook_url'),
     });
-    expect((await limited.call('startRun', { body: { ...body, webhook_url: undefined } })).status).toBe(201);
+    expect((await limitedApi.call('startRun', { body: { ...body, webhook_url: undefined } })).status).toBe(201);
   });
 });

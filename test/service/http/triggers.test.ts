@@ -15,7 +15,7 @@ import { type Api, config, type TestOptions } from '../helpers/service.ts';
 import { deliveries, failure, receiver } from '../helpers/webhooks.ts';
 
 const service = covers('triggers');
-const nowhere = '00000000-0000-4000-8000-000000000001';
+const unknownId = '00000000-0000-4000-8000-000000000001';
 
 type Drafts = NonNullable<Body<'createCases'>['cases']>;
 
@@ -132,11 +132,10 @@ describe('case triggers', () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await api.agent();
     const body = { case_queue_id: queue_id, enabled: true };
-    expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id: nowhere }, body }))).toEqual([404, 'agent_not_found']);
-    expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { ...body, case_queue_id: nowhere } }))).toEqual([
-      404,
-      'queue_not_found',
-    ]);
+    expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id: unknownId }, body }))).toEqual([404, 'agent_not_found']);
+    expect(
+      failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { ...body, case_queue_id: unknownId } })),
+    ).toEqual([404, 'queue_not_found']);
     for (const wrong of [{}, { enabled: true }, { ...body, concurrency: 2 }, { ...body, case_queue_id: 'x' }])
       expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: wrong }))).toEqual([400, 'invalid_request']);
     const { id } = await trigger(api, agent_id, queue_id);
@@ -156,9 +155,9 @@ describe('case triggers', () => {
       expect(failure(await elsewhere.call(call, input as object)), call).toEqual([404, 'agent_not_found']);
     expect(failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id } }))).toEqual([400, 'invalid_request']);
     expect(
-      failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: nowhere } })),
+      failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: unknownId } })),
     ).toEqual([404, 'queue_not_found']);
-    const update = await api.call('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { case_queue_id: nowhere } });
+    const update = await api.call('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { case_queue_id: unknownId } });
     expect(failure(update)).toEqual([404, 'queue_not_found']);
     expect(failure(await elsewhere.call('listQueueAgents', { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
     expect(failure(await api.call('deleteQueue', { params: { queue_id } }))).toEqual([409, 'queue_in_use']);
@@ -216,7 +215,7 @@ describe('dispatching', () => {
       },
     ]);
     expect((await api.ok('listRuns')).data[0]).toMatchObject({ case_queue_item_id: null, case_queue_id: null });
-    expect((await api.ok('listRuns', { query: { case_queue_id: nowhere } })).total).toBe(0);
+    expect((await api.ok('listRuns', { query: { case_queue_id: unknownId } })).total).toBe(0);
     expect((await deliveries(api)).map(({ event }) => event).sort()).toEqual(['queue.case.claimed', 'queue.case.completed']);
   });
 
@@ -631,7 +630,7 @@ describe('delegating and handing over', () => {
     const second = await api.agent('done', 'Second');
     const delegated = await api.ok('bulkReprocessCases', {
       params: { queue_id },
-      body: { case_ids: [a.id, b.id, nowhere], agent_id: second },
+      body: { case_ids: [a.id, b.id, unknownId], agent_id: second },
     });
     expect(delegated).toEqual({ reprocessedCount: 2, skippedCount: 1, delegatedCount: 2 });
     for (const row of [a, b]) await until(api, row.id, 'completed');
@@ -747,9 +746,9 @@ describe('a restart', () => {
     await api.service.close();
     stuck = false;
     const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
-    const again = await service({ dataDirectory: api.dataDirectory, runtimes });
-    for (const { id } of cases) await until(again, id, 'completed');
+    const restartedApi = await service({ dataDirectory: api.dataDirectory, runtimes });
+    for (const { id } of cases) await until(restartedApi, id, 'completed');
     expect(worked).toEqual(['a', 'b', 'c']);
-    for (const { id } of cases) expect((await again.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
+    for (const { id } of cases) expect((await restartedApi.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
   });
 });

@@ -22,18 +22,17 @@ beforeAll(async () => {
 });
 
 function agent(words: string[], lookup?: Lookup): GuardedAgent {
-  const guarded = new GuardedAgent({
+  const guardedAgent = new GuardedAgent({
     rules: new HostRules(words),
     lookup,
     deadline: 5_000,
     refusalMessage: (host) => `may not connect to ${host}`,
   });
-  afterTest(() => guarded.close());
-  return guarded;
+  afterTest(() => guardedAgent.close());
+  return guardedAgent;
 }
 
-const get = (guarded: GuardedAgent, host: string) =>
-  guarded.dispatcher.request({ origin: `http://${host}:${port}`, path: '/', method: 'GET' });
+const get = (agent: GuardedAgent, host: string) => agent.dispatcher.request({ origin: `http://${host}:${port}`, path: '/', method: 'GET' });
 
 const resolvingTo =
   (...addresses: string[]): Lookup =>
@@ -47,10 +46,10 @@ it.each(['127.0.0.1', '[::ffff:127.0.0.1]', '10.0.0.7', '169.254.169.254', '[fd0
   'the address %s is not dialled unless it is allowed, although it is not looked up',
   async (host) => {
     const before = received;
-    const guarded = agent(['public'], () => {
+    const guardedAgent = agent(['public'], () => {
       throw new Error('An address is not looked up.');
     });
-    expect(await failureOf(get(guarded, host))).toMatchObject({
+    expect(await failureOf(get(guardedAgent, host))).toMatchObject({
       name: 'HostNotAllowedError',
       message: expect.stringContaining('may not connect to'),
     });
@@ -64,15 +63,15 @@ it('connects to an allowed address', async () => {
 });
 
 it('connects to the allowed addresses of a name', async () => {
-  const guarded = agent(['loopback'], resolvingTo('10.0.0.7', '127.0.0.1'));
-  const { statusCode, body } = await get(guarded, 'hooks.example');
+  const guardedAgent = agent(['loopback'], resolvingTo('10.0.0.7', '127.0.0.1'));
+  const { statusCode, body } = await get(guardedAgent, 'hooks.example');
   expect([statusCode, await body.text()]).toEqual([200, 'ok']);
 });
 
 it('does not connect to a name without an allowed address', async () => {
   const before = received;
-  const guarded = agent(['public'], resolvingTo('127.0.0.1', '10.0.0.7'));
-  expect(await failureOf(get(guarded, 'hooks.example'))).toMatchObject({
+  const guardedAgent = agent(['public'], resolvingTo('127.0.0.1', '10.0.0.7'));
+  expect(await failureOf(get(guardedAgent, 'hooks.example'))).toMatchObject({
     message: expect.stringContaining('hooks.example'),
   });
   expect(received).toBe(before);
@@ -81,18 +80,18 @@ it('does not connect to a name without an allowed address', async () => {
 it('connects to an allowed address of a name on systems that try only one', async () => {
   setDefaultAutoSelectFamily(false);
   afterTest(async () => setDefaultAutoSelectFamily(true));
-  const guarded = agent(['loopback'], resolvingTo('10.0.0.7', '127.0.0.1', '127.0.0.2'));
-  const { statusCode, body } = await get(guarded, 'hooks.example');
+  const guardedAgent = agent(['loopback'], resolvingTo('10.0.0.7', '127.0.0.1', '127.0.0.2'));
+  const { statusCode, body } = await get(guardedAgent, 'hooks.example');
   expect([statusCode, await body.text()]).toEqual([200, 'ok']);
 });
 
 it('looks up all addresses of a name, and reports a failure of the lookup as such', async () => {
   const lookups: [host: string, all: boolean][] = [];
-  const guarded = agent(['public'], (host, { all }, done) => {
+  const guardedAgent = agent(['public'], (host, { all }, done) => {
     lookups.push([host, all]);
     done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
   });
-  expect(await failureOf(get(guarded, 'hooks.example'))).toMatchObject({ code: 'ENOTFOUND' });
+  expect(await failureOf(get(guardedAgent, 'hooks.example'))).toMatchObject({ code: 'ENOTFOUND' });
   expect(lookups).toEqual([['hooks.example', true]]);
 });
 
@@ -101,11 +100,11 @@ it('aborts connections in progress when it is closed', async () => {
   afterTest(() => new Promise((resolve) => server.close(resolve)));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const guarded = agent(['loopback']);
+  const guardedAgent = agent(['loopback']);
   const { port: silent } = server.address() as AddressInfo;
-  const waiting = failureOf(guarded.dispatcher.request({ origin: `http://127.0.0.1:${silent}`, path: '/', method: 'GET' }));
+  const waiting = failureOf(guardedAgent.dispatcher.request({ origin: `http://127.0.0.1:${silent}`, path: '/', method: 'GET' }));
   await once(server, 'request');
-  await guarded.close();
+  await guardedAgent.close();
   expect(await waiting).toMatchObject({ code: 'UND_ERR_DESTROYED' });
 });
 

@@ -155,7 +155,7 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByText('<script>').waitFor();
     await go(page, `/runs/${waitingRun}/file/workspace/none.txt`);
     await page.getByText('This file does not exist').waitFor();
-    expect(troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
+    expect(troubles.filter((problem) => !problem.includes('404'))).toEqual([]);
   });
 
   it('has pictures that can be enlarged, browsed with the arrow keys, and are fetched again when their URL has expired', async () => {
@@ -176,7 +176,7 @@ describeWithChromium('what an agent wrote', () => {
     await page.getByRole('dialog').getByText('Before action 2').waitFor();
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.activeElement.className')).toBe('picture');
-    expect(troubles.filter((trouble) => !trouble.includes('403'))).toEqual([]);
+    expect(troubles.filter((problem) => !problem.includes('403'))).toEqual([]);
   });
 });
 

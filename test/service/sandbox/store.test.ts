@@ -10,12 +10,12 @@ import { Gate } from '../helpers/runtime.ts';
 let root: string;
 let store: SandboxStore;
 let sandbox: Sandbox;
-let troubles: unknown[];
+let problems: unknown[];
 
 beforeEach(async () => {
   root = path.join(await mkdtemp(path.join(tmpdir(), 'aops-store-')), 'sandboxes');
-  troubles = [];
-  store = new SandboxStore(root, { trouble: (error) => troubles.push(error) });
+  problems = [];
+  store = new SandboxStore(root, { trouble: (error) => problems.push(error) });
   sandbox = await store.create('s1');
   await sandbox.write('a', Buffer.from('inside'));
 });
@@ -39,7 +39,7 @@ describe('a sandbox that is put aside', () => {
       expect(await store.exists(id)).toBe(false);
       await (await store.putAside(id))();
     }
-    expect([await readdir(root), troubles]).toEqual([['s1'], []]);
+    expect([await readdir(root), problems]).toEqual([['s1'], []]);
   });
 
   it('remains if the disk fails, and the failure is thrown', async () => {
@@ -52,7 +52,7 @@ describe('a sandbox that is put aside', () => {
     const remove = await store.putAside('s1');
     onDiskCall('before', 'rm', /\.removed$/, failure('EBUSY'));
     await remove();
-    expect(troubles).toMatchObject([{ code: 'EBUSY' }]);
+    expect(problems).toMatchObject([{ code: 'EBUSY' }]);
     expect(await readdir(root)).toHaveLength(1);
     await store.sweep();
     expect(await readdir(root)).toEqual([]);
@@ -74,18 +74,18 @@ describe('a sweep', () => {
     await writeFile(path.join(root, '2.unnamed'), '');
     await writeFile(path.join(root, 'other.txt'), '');
     await writeFile(path.join(staging(), 'of-an-earlier-process'), '');
-    const [begun, goOn] = [new Gate(), new Gate()];
+    const [startGate, resumeGate] = [new Gate(), new Gate()];
     async function* slow() {
       yield Buffer.from('one ');
-      begun.open();
-      await goOn.opened;
+      startGate.open();
+      await resumeGate.opened;
       yield Buffer.from('two');
     }
     const upload = sandbox.write('b', slow());
-    await begun.opened;
+    await startGate.opened;
     await store.sweep();
     expect([(await readdir(root)).sort(), (await readdir(staging())).length]).toEqual([['other.txt', 's1'], 1]);
-    goOn.open();
+    resumeGate.open();
     await upload;
     expect((await sandbox.read('b', 100)).bytes.toString()).toBe('one two');
     expect((await sandbox.read('a', 100)).bytes.toString()).toBe('inside');
@@ -103,7 +103,7 @@ describe('a sweep', () => {
 
   it('has nothing to do before the first sandbox', async () => {
     await new SandboxStore(path.join(root, 'nowhere')).sweep();
-    expect(troubles).toEqual([]);
+    expect(problems).toEqual([]);
   });
 });
 

@@ -29,7 +29,7 @@ const settle = async (): Promise<void> => {
 /** Holds with a clock that stands still. Letting the database file go waits for `release`, if it is set. */
 function timed() {
   const clock = new ManualClock();
-  const logged: string[] = [];
+  const logEntries: string[] = [];
   const file = { isHeld: false, release: undefined as (() => Promise<void>) | undefined };
   const copies = {
     hold: async () => {
@@ -40,7 +40,7 @@ function timed() {
       file.isHeld = false;
     },
   };
-  const holds = new BackupHolds({ clock, copies, log: (level, message) => void logged.push(`${level}: ${message}`) });
+  const holds = new BackupHolds({ clock, copies, log: (level, message) => void logEntries.push(`${level}: ${message}`) });
   afterTest(() => holds.close());
   /** What can pass at this moment. */
   const open = async () => {
@@ -57,7 +57,7 @@ function timed() {
     clock.advance(milliseconds);
     await settle();
   };
-  return { clock, logged, file, holds, open, elapse };
+  return { clock, logged: logEntries, file, holds, open, elapse };
 }
 
 const unknown = { status: 404, error: 'backup_hold_not_found' };

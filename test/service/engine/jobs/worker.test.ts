@@ -13,13 +13,19 @@ type Run = Job<undefined>['run'];
 async function workshop() {
   const store = await openDatabase(await temporaryDirectory());
   const clock = new ManualClock();
-  const logged: string[] = [];
-  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: (_, message) => logged.push(message) });
+  const logEntries: string[] = [];
+  const worker = new Worker({ store, clock, owner: 'me', lease: 15_000, log: (_, message) => logEntries.push(message) });
   afterTest(async () => {
     await worker.close(1_000);
     await store.destroy();
   });
-  return { store, clock, worker, logged, job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }) };
+  return {
+    store,
+    clock,
+    worker,
+    logged: logEntries,
+    job: (subjectId: string) => enqueueJob(store, { kind: 'k', subjectId, dueAt: clock.now() }),
+  };
 }
 
 /** Resolves when something in this process has happened. */
@@ -35,15 +41,15 @@ const settle = async () => {
 it('retries a job after a while if its handler throws', async () => {
   const { store, clock, worker, job } = await workshop();
   const attempts: number[] = [];
-  const [failed, done] = [new Gate(), new Gate()];
-  const run: Run = async (_, claimed) => {
+  const [failed, endGate] = [new Gate(), new Gate()];
+  const run: Run = async (_, job) => {
     attempts.push(clock.now());
     if (attempts.length === 1) {
       failed.open();
       throw new Error('not now');
     }
-    await releaseJob(store, claimed, { status: 'done' });
-    done.open();
+    await releaseJob(store, job, { status: 'done' });
+    endGate.open();
   };
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
@@ -51,7 +57,7 @@ it('retries a job after a while if its handler throws', async () => {
   await settle();
   expect(attempts).toHaveLength(1);
   clock.advance(1_000);
-  await done.opened;
+  await endGate.opened;
   expect((attempts[1] as number) - (attempts[0] as number)).toBe(1_000);
 });
 
@@ -80,17 +86,17 @@ it('starts a resumed job only when its stopped handler has ended, and can then s
   const { store, worker, job } = await workshop();
   const order: string[] = [];
   const signals: AbortSignal[] = [];
-  const [begun, finish, resumed] = [new Gate(), new Gate(), new Gate()];
+  const [startGate, finish, resumed] = [new Gate(), new Gate(), new Gate()];
   const run: Run = async (_, __, signal) => {
     order.push('begins');
     signals.push(signal);
-    (signals.length === 1 ? begun : resumed).open();
+    (signals.length === 1 ? startGate : resumed).open();
     await (signals.length === 1 ? finish.opened : new Promise((resolve) => signal.addEventListener('abort', resolve)));
     order.push('ends');
   };
   await job('s');
   worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
-  await begun.opened;
+  await startGate.opened;
   worker.abort('k', 's', 'stopped');
   await job('s');
   worker.wake();
@@ -106,15 +112,15 @@ it('starts a resumed job only when its stopped handler has ended, and can then s
 
 it('leaves a job whose handler fails because of an abort unchanged, and does not report it', async () => {
   const { store, worker, logged, job } = await workshop();
-  const begun = new Gate();
+  const startGate = new Gate();
   const run: Run = async (_, __, signal) => {
-    begun.open();
+    startGate.open();
     await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   };
   const row = () => store.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
-  await begun.opened;
+  await startGate.opened;
   const claimed = await row();
   await worker.close(10_000);
   expect([await row(), logged]).toEqual([claimed, []]);
@@ -175,13 +181,13 @@ it('runs no more jobs of a kind at the same time than its concurrency allows', a
   const { store, worker, job } = await workshop();
   let [busy, maxBusy, ended] = [0, 0, 0];
   const [both, all] = [new Gate(), new Gate()];
-  const run: Run = async (_, claimed) => {
+  const run: Run = async (_, job) => {
     maxBusy = Math.max(maxBusy, ++busy);
     if (busy === 2) both.open();
     await both.opened;
     await settle();
     busy -= 1;
-    await releaseJob(store, claimed, { status: 'done' });
+    await releaseJob(store, job, { status: 'done' });
     if (++ended === 6) all.open();
   };
   for (let index = 0; index < 6; index++) await job(`s${index}`);
@@ -192,19 +198,19 @@ it('runs no more jobs of a kind at the same time than its concurrency allows', a
 
 it('polls again when a revoked job has ended', async () => {
   const { store, worker, job } = await workshop();
-  const [begun, finish, second] = [new Gate(), new Gate(), new Gate()];
-  const run: Run = async (_, claimed) => {
-    if (claimed.subject_id === 'second') {
-      await releaseJob(store, claimed, { status: 'done' });
+  const [startGate, finish, second] = [new Gate(), new Gate(), new Gate()];
+  const run: Run = async (_, job) => {
+    if (job.subject_id === 'second') {
+      await releaseJob(store, job, { status: 'done' });
       second.open();
       return;
     }
-    begun.open();
+    startGate.open();
     await finish.opened;
   };
   await job('first');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
-  await begun.opened;
+  await startGate.opened;
   await job('second');
   await revokeJob(store, 'k', 'first');
   worker.wake();
@@ -216,25 +222,25 @@ it('polls again when a revoked job has ended', async () => {
 
 it('extends the lease of a running job, even after the process was frozen past its end', async () => {
   const { store, clock, worker, job } = await workshop();
-  const [begun, finish, done] = [new Gate(), new Gate(), new Gate()];
+  const [startGate, finish, endGate] = [new Gate(), new Gate(), new Gate()];
   let runs = 0;
-  const run: Run = async (_, claimed) => {
+  const run: Run = async (_, job) => {
     runs += 1;
-    begun.open();
+    startGate.open();
     await finish.opened;
-    expect(await releaseJob(store, claimed, { status: 'done' })).toBe(true);
-    done.open();
+    expect(await releaseJob(store, job, { status: 'done' })).toBe(true);
+    endGate.open();
   };
   await job('s');
   worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
-  await begun.opened;
+  await startGate.opened;
   for (const ms of [5_000, 5_000, 5_000, 5_000, 60_000]) {
     await settle();
     clock.advance(ms);
   }
   await settle();
   finish.open();
-  await done.opened;
+  await endGate.opened;
   expect(runs).toBe(1);
 });
 
@@ -243,27 +249,27 @@ describe('does not claim its own running jobs again when the process is frozen p
   async function atRest(more: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<Job<undefined>[]> = async () => []) {
     const shop = await workshop();
     const { store, clock, worker, job } = shop;
-    const [begun, finish, ended] = [new Gate(), new Gate(), new Gate()];
+    const [startGate, finish, endGate] = [new Gate(), new Gate(), new Gate()];
     let begins = 0;
     const released: boolean[] = [];
     const others = await more(shop);
-    const run: Run = async (_, claimed) => {
+    const run: Run = async (_, job) => {
       begins += 1;
-      begun.open();
+      startGate.open();
       await finish.opened;
-      released.push(await releaseJob(store, claimed, { status: 'done' }));
-      ended.open();
+      released.push(await releaseJob(store, job, { status: 'done' }));
+      endGate.open();
     };
     await job('s');
     worker.start([...others, { kind: 'k', concurrency: 2, run }], undefined);
-    await begun.opened;
+    await startGate.opened;
     await until(() => clock.sleeps === 1);
     /** What became of the job, once the worker has caught up. */
     const outcome = async () => {
       worker.wake();
       await until(() => clock.sleeps === 3);
       finish.open();
-      await ended.opened;
+      await endGate.opened;
       return { begins, released };
     };
     return { clock, outcome };
@@ -298,17 +304,17 @@ describe('does not claim its own running jobs again when the process is frozen p
 
 it('aborts a handler whose job another worker has taken', async () => {
   const { store, clock, worker, job } = await workshop();
-  const [begun, aborted] = [new Gate(), new Gate()];
+  const [startGate, aborted] = [new Gate(), new Gate()];
   let reason: unknown;
   const run: Run = async (_parts, _claimed, signal) => {
-    begun.open();
+    startGate.open();
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     reason = signal.reason;
     aborted.open();
   };
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
-  await begun.opened;
+  await startGate.opened;
   // Another worker, to which the lease of this one appears to have ended.
   await claimJob(store, 'k', { owner: 'other', now: clock.now() + 20_000, lease: 60_000 });
   await settle();
@@ -320,18 +326,18 @@ it('aborts a handler whose job another worker has taken', async () => {
 
 it('reports whether due jobs are waiting for a running one to end', async () => {
   const { store, clock, worker, job } = await workshop();
-  const [begun, finish] = [new Gate(), new Gate()];
-  const run: Run = async (_, claimed) => {
-    begun.open();
+  const [startGate, finish] = [new Gate(), new Gate()];
+  const run: Run = async (_, job) => {
+    startGate.open();
     await finish.opened;
-    await releaseJob(store, claimed, { status: 'done' });
+    await releaseJob(store, job, { status: 'done' });
   };
   afterTest(async () => finish.open());
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   expect(await worker.isWaitedFor('k')).toBe(false);
   await job('first');
   worker.wake();
-  await begun.opened;
+  await startGate.opened;
   expect(await worker.isWaitedFor('k')).toBe(false);
   await enqueueJob(store, { kind: 'k', subjectId: 'later', dueAt: clock.now() + 1_000 });
   expect(await worker.isWaitedFor('k')).toBe(false);

@@ -20,13 +20,15 @@ async function pendingRun(behaviour: Behaviour) {
   const api = await started({ clock, runtimes: [runtime] });
   const agentId = await api.agent('behaves');
   await api.service.close();
-  const logged: string[] = [];
-  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes: [runtime] }, (_, message) => logged.push(message));
+  const logEntries: string[] = [];
+  const engine = await idleEngine(clock, { dataDirectory: api.dataDirectory, runtimes: [runtime] }, (_, message) =>
+    logEntries.push(message),
+  );
   afterTest(() => closeEngine(engine));
   const { id } = await startRun(engine, { teamId: api.service.teamId, agentId, source: 'api' });
   const controller = new AbortController();
   return {
-    ...{ engine, clock, id, logged, controller },
+    ...{ engine, clock, id, logged: logEntries, controller },
     run: async (): Promise<RunRow> => (await runById(engine.store, id)) as RunRow,
     job: () =>
       engine.store
@@ -141,13 +143,13 @@ describe('the title of a run', () => {
   };
 
   it('is the first line of its message, or the name of the agent and the number of the run', async () => {
-    const long = 'x'.repeat(80);
-    expect(await titles(['Check 7', '\r\n  \r\n  Check 8  \r\nnow', undefined, '  \n ', long, `${long}y`])).toEqual([
+    const longText = 'x'.repeat(80);
+    expect(await titles(['Check 7', '\r\n  \r\n  Check 8  \r\nnow', undefined, '  \n ', longText, `${longText}y`])).toEqual([
       'Check 7',
       'Check 8',
       'Checker #3',
       'Checker #4',
-      long,
+      longText,
       `${'x'.repeat(79)}\u2026`,
     ]);
   });

@@ -122,8 +122,8 @@ describe('runs that have ended', () => {
     clock.advance(10_000 * day);
     expect((await restarted.ok('listRuns')).total).toBe(1);
     await restarted.service.close();
-    const again = await started({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
-    await untilGone(again, clock, run.id);
+    const restartedApi = await started({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
+    await untilGone(restartedApi, clock, run.id);
   });
 
   it('are removed in batches, however many there are', async () => {
@@ -181,10 +181,10 @@ describe('after runs have been removed, the next removal is due', () => {
     file.exec(ofSecond.replaceAll('TEAM', api.service.teamId).replaceAll('RUN', second.id));
     file.close();
     clock.set(now);
-    const again = await started({ clock, dataDirectory: api.dataDirectory, runRetention: day, behaviours: { work } });
-    while ((await statusOf(again, first.id)) !== 404);
-    expect(await statusOf(again, second.id)).toBe(200);
-    await again.service.close();
+    const restartedApi = await started({ clock, dataDirectory: api.dataDirectory, runRetention: day, behaviours: { work } });
+    while ((await statusOf(restartedApi, first.id)) !== 404);
+    expect(await statusOf(restartedApi, second.id)).toBe(200);
+    await restartedApi.service.close();
     const stored = new Libsql(join(api.dataDirectory, 'aops.db'));
     const [job] = stored.prepare(`select due_at from jobs where kind = 'forget_runs'`).all([]) as { due_at: number }[];
     stored.close();

@@ -403,12 +403,12 @@ describe('a service that ends', () => {
     // A copy of the data while the first attempt is in progress is what a killed process leaves behind.
     const dataDirectory = await temporaryDirectory();
     await cp(service.dataDirectory, join(dataDirectory, 'copy'), { recursive: true });
-    const again = await started({ dataDirectory: join(dataDirectory, 'copy') });
+    const restartedApi = await started({ dataDirectory: join(dataDirectory, 'copy') });
     await hook.count(3);
     const [, , third] = hook.received;
     expect(third?.headers['webhook-id']).toBe(hook.received[0]?.headers['webhook-id']);
-    await delivery(again, ({ status }) => status === 'delivered', { subscription_id: webhook.id });
-    while ((await deliveries(again, { status: 'delivered' })).length < 2);
+    await delivery(restartedApi, ({ status }) => status === 'delivered', { subscription_id: webhook.id });
+    while ((await deliveries(restartedApi, { status: 'delivered' })).length < 2);
   });
 
   it('lets requests in progress end', async () => {

@@ -33,10 +33,10 @@ describe('a credential that has stored as many keys as it may', () => {
 
   it('does not prevent other credentials from storing keys', async () => {
     const api = await bounded({ records: 1, bytes: 1e9 });
-    const other = await api.withToken();
+    const otherApi = await api.withToken();
     await create(api, 'a');
     expect(failure(await create(api, 'b'))).toEqual([503, 'idempotency_store_full']);
-    expect((await create(other, 'b')).status).toBe(201);
+    expect((await create(otherApi, 'b')).status).toBe(201);
   });
 
   it('is also limited by the size of the stored responses', async () => {
@@ -53,9 +53,9 @@ describe('a credential that has stored as many keys as it may', () => {
     const api = await bounded({ records: 1, bytes: 1e9 }, clock);
     await create(api, 'a');
     await api.service.close();
-    const again = await started({ clock, idempotencyBounds: { records: 1, bytes: 1e9 }, dataDirectory: api.dataDirectory });
-    expect(replayed(await create(again, 'a'))).toBe(true);
-    expect(failure(await create(again, 'b'))).toEqual([503, 'idempotency_store_full']);
+    const restartedApi = await started({ clock, idempotencyBounds: { records: 1, bytes: 1e9 }, dataDirectory: api.dataDirectory });
+    expect(replayed(await create(restartedApi, 'a'))).toBe(true);
+    expect(failure(await create(restartedApi, 'b'))).toEqual([503, 'idempotency_store_full']);
   });
 
   it('gets its capacity back after a failure of the service', async () => {

@@ -14,10 +14,10 @@ afterEach(() => place.remove());
 const host = (steps: string, options: TestHostOptions = {}): TestHost =>
   new TestHost(`version: 1\nsteps:\n${steps.trim().replace(/^/gm, '  ')}\n`, place.sandbox, options);
 async function run(steps: string, options: TestHostOptions = {}) {
-  const used = host(steps, options);
-  return { host: used, outcome: await drive(used) };
+  const testHost = host(steps, options);
+  return { host: testHost, outcome: await drive(testHost) };
 }
-const shots = (used: TestHost) => used.events.filter((event) => event.kind === 'screenshot') as (RuntimeEvent & { kind: 'screenshot' })[];
+const shots = (host: TestHost) => host.events.filter((event) => event.kind === 'screenshot') as (RuntimeEvent & { kind: 'screenshot' })[];
 /** The bytes of a new picture of an event. */
 const bytesOf = ({ image }: RuntimeEvent & { kind: 'screenshot' }) => Buffer.from((image as RunImage).bytes);
 const content = async (path: string) => (await place.sandbox.read(path, 10_000)).bytes.toString();
@@ -185,18 +185,18 @@ describeWithChromium('browse', () => {
   });
 
   it('waits once for the field that it fills, and does not reveal the text', async () => {
-    const used = host(
+    const testHost = host(
       `- browse: { id: a, url: "${site.url}/tall", timeout: 4s, on_error: continue, actions: [ { fill: { selector: "#nope", text: sesame } } ] }\n- say: "{{ steps.a.error }}"`,
     );
     const reported: { events: RuntimeEvent[]; at: number }[] = [];
-    const emit = used.emit.bind(used);
-    used.emit = (events) => {
+    const emit = testHost.emit.bind(testHost);
+    testHost.emit = (events) => {
       reported.push({ events, at: performance.now() });
       return emit(events);
     };
-    await drive(used);
-    expect(used.texts).toEqual(['no element matches `#nope` within 4s']);
-    expect(shots(used).at(-1)?.input).toMatchObject({ text: '(hidden)' });
+    await drive(testHost);
+    expect(testHost.texts).toEqual(['no element matches `#nope` within 4s']);
+    expect(shots(testHost).at(-1)?.input).toMatchObject({ text: '(hidden)' });
     const [called, done] = reported.filter(({ events }) => events.some(({ id }) => id.startsWith('1-browse:2'))).map(({ at }) => at);
     // The field was looked up before the action was reported.
     expect((done as number) - (called as number)).toBeLessThan(4_000);
@@ -297,14 +297,14 @@ describeWithChromium('browse', () => {
 
   it('is interrupted immediately, whatever the page does', async () => {
     const stop = new AbortController();
-    const used = host(`- browse: { url: "${site.url}/spin", timeout: 5m, actions: [ { click: button } ] }`, { signal: stop.signal });
-    const emit = used.emit.bind(used);
-    used.emit = async (events) => {
+    const testHost = host(`- browse: { url: "${site.url}/spin", timeout: 5m, actions: [ { click: button } ] }`, { signal: stop.signal });
+    const emit = testHost.emit.bind(testHost);
+    testHost.emit = async (events) => {
       await emit(events);
       // The call of the click: from now on, the page does not respond.
       if (events.some(({ id }) => id === '1-browse:2:call')) setImmediate(() => stop.abort(new Error('stopped')));
     };
-    await expect(scriptRuntime.advance(used)).rejects.toThrow('stopped');
-    expect(used.committed).toEqual([]);
+    await expect(scriptRuntime.advance(testHost)).rejects.toThrow('stopped');
+    expect(testHost.committed).toEqual([]);
   });
 });

@@ -163,10 +163,10 @@ describe('steps about cases', () => {
     const begun = first.committed.filter(({ step }) => step === '1-complete_case:case');
     expect(begun).toHaveLength(1);
     // The condition was decided when the step started, whatever the case contains now.
-    const again = host(steps, { case: { ...aCase, data: '{"amount": 1}' }, committed: begun, emitted: first.events.slice(0, 1) });
-    expect(await drive(again)).toEqual({ status: 'completed' });
-    expect(again.actions).toEqual([]);
-    expect(again.committed.map(({ step }) => step)).toEqual(['1-complete_case:case', '1-complete_case', '2-say']);
+    const secondTestHost = host(steps, { case: { ...aCase, data: '{"amount": 1}' }, committed: begun, emitted: first.events.slice(0, 1) });
+    expect(await drive(secondTestHost)).toEqual({ status: 'completed' });
+    expect(secondTestHost.actions).toEqual([]);
+    expect(secondTestHost.committed.map(({ step }) => step)).toEqual(['1-complete_case:case', '1-complete_case', '2-say']);
   });
 
   it('determine the queues that a procedure adds cases to', () => {

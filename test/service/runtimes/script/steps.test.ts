@@ -15,8 +15,8 @@ afterEach(() => place.remove());
 const procedure = (...lines: string[]): string => ['version: 1', 'steps:', ...lines.map((line) => `  ${line}`)].join('\n');
 const host = (lines: string[], options: TestHostOptions = {}): TestHost => new TestHost(procedure(...lines), place.sandbox, options);
 async function run(lines: string[], options: TestHostOptions = {}) {
-  const used = host(lines, options);
-  return { host: used, outcome: await drive(used) };
+  const testHost = host(lines, options);
+  return { host: testHost, outcome: await drive(testHost) };
 }
 const approved = (is: boolean, reason?: string): HumanAnswer => ({ type: 'approval', approved: is, ...(reason ? { reason } : {}) });
 const answered = (answers: Record<string, string | string[]>): HumanAnswer => ({ type: 'question', answers });
@@ -80,15 +80,15 @@ describe('tool', () => {
   });
 
   it('takes as long as specified, across restarts', async () => {
-    const used = host(['- tool: { name: slow, result: "{{ message }}", takes: 300ms }'], { messages: ['before'] });
-    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_000_300 });
-    expect(used.events.map(({ kind }) => kind)).toEqual(['tool_call']);
-    used.userMessages.push('after');
-    used.now = 1_000_299;
-    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_000_300 });
-    used.now = 1_000_300;
-    expect(await scriptRuntime.advance(used)).toEqual({ status: 'completed' });
-    expect(used.results()).toMatchObject([{ result: 'before' }]);
+    const testHost = host(['- tool: { name: slow, result: "{{ message }}", takes: 300ms }'], { messages: ['before'] });
+    expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'sleeping', until: 1_000_300 });
+    expect(testHost.events.map(({ kind }) => kind)).toEqual(['tool_call']);
+    testHost.userMessages.push('after');
+    testHost.now = 1_000_299;
+    expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'sleeping', until: 1_000_300 });
+    testHost.now = 1_000_300;
+    expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'completed' });
+    expect(testHost.results()).toMatchObject([{ result: 'before' }]);
   });
 });
 
@@ -148,12 +148,12 @@ describe('exec', () => {
   it('ends promptly when the run is stopped', async () => {
     const controller = new AbortController();
     const reason = new Error('stopped');
-    const used = host(['- exec: { run: "echo $$ > started; sleep 30" }'], { signal: controller.signal });
-    const advancing = scriptRuntime.advance(used);
+    const testHost = host(['- exec: { run: "echo $$ > started; sleep 30" }'], { signal: controller.signal });
+    const advancing = scriptRuntime.advance(testHost);
     while (!(await place.sandbox.stat('started').catch(() => undefined))) await systemClock.sleep(5);
     controller.abort(reason);
     await promptly(() => expect(advancing).rejects.toBe(reason), 1_000);
-    await expect(scriptRuntime.advance(used)).rejects.toBe(reason);
+    await expect(scriptRuntime.advance(testHost)).rejects.toBe(reason);
   });
 });
 
@@ -186,7 +186,7 @@ describe('ask', () => {
   ];
 
   it('waits, and continues with the answer', async () => {
-    const used = host(one);
+    const testHost = host(one);
     const waiting = {
       status: 'waiting',
       step: '1-ask',
@@ -196,20 +196,20 @@ describe('ask', () => {
         questions: [{ question: 'Which Hello?', options: [{ label: 'A', description: 'first' }, { label: 'B' }], multi_select: true }],
       },
     };
-    expect(await scriptRuntime.advance(used)).toEqual(waiting);
-    expect(await scriptRuntime.advance(used)).toEqual(waiting);
-    used.answers['1-ask'] = answered({ 'Which Hello?': ['A', 'B'] });
-    expect(await drive(used)).toEqual({ status: 'completed' });
-    expect(used.texts).toEqual(['A, B']);
+    expect(await scriptRuntime.advance(testHost)).toEqual(waiting);
+    expect(await scriptRuntime.advance(testHost)).toEqual(waiting);
+    testHost.answers['1-ask'] = answered({ 'Which Hello?': ['A', 'B'] });
+    expect(await drive(testHost)).toEqual({ status: 'completed' });
+    expect(testHost.texts).toEqual(['A, B']);
   });
 
   it('keeps its question when a message arrives while it waits', async () => {
-    const used = host(one);
-    await scriptRuntime.advance(used);
-    used.userMessages.push('other');
-    used.answers['1-ask'] = answered({ 'Which Hello?': 'A' });
-    await drive(used);
-    expect(used.texts).toEqual(['A']);
+    const testHost = host(one);
+    await scriptRuntime.advance(testHost);
+    testHost.userMessages.push('other');
+    testHost.answers['1-ask'] = answered({ 'Which Hello?': 'A' });
+    await drive(testHost);
+    expect(testHost.texts).toEqual(['A']);
   });
 
   it('provides several answers by question and by header', async () => {
@@ -321,13 +321,13 @@ describe('screenshot', () => {
 
 describe('sleep, fail and if', () => {
   it('sleeps by the clock, once', async () => {
-    const used = host(['- sleep: 1m', '- say: up']);
-    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_060_000 });
-    used.now += 30_000;
-    expect(await scriptRuntime.advance(used)).toEqual({ status: 'sleeping', until: 1_060_000 });
-    used.now += 30_000;
-    expect(await scriptRuntime.advance(used)).toEqual({ status: 'completed' });
-    expect(used.committed.map(({ step }) => step)).toEqual(['1-sleep:until', '1-sleep', '2-say']);
+    const testHost = host(['- sleep: 1m', '- say: up']);
+    expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'sleeping', until: 1_060_000 });
+    testHost.now += 30_000;
+    expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'sleeping', until: 1_060_000 });
+    testHost.now += 30_000;
+    expect(await scriptRuntime.advance(testHost)).toEqual({ status: 'completed' });
+    expect(testHost.committed.map(({ step }) => step)).toEqual(['1-sleep:until', '1-sleep', '2-say']);
   });
 
   it('fails with its error', async () => {
@@ -352,12 +352,15 @@ describe('sleep, fail and if', () => {
   });
 
   it('decides the condition of a waiting step once', async () => {
-    const used = host(['- { if: message == "Hello", ask: { id: who, questions: [ { question: Who? } ] } }', '- say: "{{ answers.who }}"']);
-    await scriptRuntime.advance(used);
-    used.userMessages.push('Bye');
-    used.answers['1-ask'] = answered({ 'Who?': 'me' });
-    await drive(used);
-    expect(used.texts).toEqual(['me']);
+    const testHost = host([
+      '- { if: message == "Hello", ask: { id: who, questions: [ { question: Who? } ] } }',
+      '- say: "{{ answers.who }}"',
+    ]);
+    await scriptRuntime.advance(testHost);
+    testHost.userMessages.push('Bye');
+    testHost.answers['1-ask'] = answered({ 'Who?': 'me' });
+    await drive(testHost);
+    expect(testHost.texts).toEqual(['me']);
   });
 
   it('fails the run if the procedure is not valid', async () => {
@@ -365,9 +368,9 @@ describe('sleep, fail and if', () => {
   });
 
   it('throws errors that the procedure did not cause', async () => {
-    const used = host(['- write: { path: a, content: x }']);
-    used.commit = () => Promise.reject(new Error('lost the lease'));
-    await expect(scriptRuntime.advance(used)).rejects.toThrow('lost the lease');
+    const testHost = host(['- write: { path: a, content: x }']);
+    testHost.commit = () => Promise.reject(new Error('lost the lease'));
+    await expect(scriptRuntime.advance(testHost)).rejects.toThrow('lost the lease');
   });
 });
 

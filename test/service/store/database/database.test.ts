@@ -82,10 +82,10 @@ describe('migrations', () => {
       );
     }
     await migrate(db, directory);
-    const by = { owner: 'me', now: 5, lease: 100 };
-    expect(await claimRunJob(db, 'run', by)).toMatchObject({ subject_id: 'r1', lane: 't' });
-    expect((await claimRunJob(db, 'run', by))?.subject_id).toBe('r2');
-    expect(await claimRunJob(db, 'run', by)).toBeUndefined();
+    const claimant = { owner: 'me', now: 5, lease: 100 };
+    expect(await claimRunJob(db, 'run', claimant)).toMatchObject({ subject_id: 'r1', lane: 't' });
+    expect((await claimRunJob(db, 'run', claimant))?.subject_id).toBe('r2');
+    expect(await claimRunJob(db, 'run', claimant)).toBeUndefined();
     await db.destroy();
   });
 
@@ -126,9 +126,9 @@ describe('the file', () => {
     await db.insertInto('settings').values({ name: 'a', value: 'acknowledged' }).execute();
     const copy = await temporaryDirectory();
     for (const name of await readdir(directory)) await cp(join(directory, name), join(copy, name));
-    const again = await openDatabase(copy);
-    expect((await again.selectFrom('settings').selectAll().execute())[0]?.value).toBe('acknowledged');
-    await again.destroy();
+    const secondStore = await openDatabase(copy);
+    expect((await secondStore.selectFrom('settings').selectAll().execute())[0]?.value).toBe('acknowledged');
+    await secondStore.destroy();
   });
 
   it('is written through to the disk', async () => {
@@ -140,8 +140,8 @@ describe('the file', () => {
 
   it('reports a change when the write-ahead log was synced, and not before', async () => {
     const { db } = await opened();
-    const goOn = new Gate();
-    const sync = await heldDisk(goOn);
+    const resumeGate = new Gate();
+    const sync = await heldDisk(resumeGate);
     let acknowledged = false;
     const written = db
       .insertInto('settings')
@@ -153,7 +153,7 @@ describe('the file', () => {
     while (sync.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(acknowledged).toBe(false);
-    goOn.open();
+    resumeGate.open();
     await written;
     expect(sync).toHaveBeenCalledOnce();
   });

@@ -76,12 +76,12 @@ describe('a request with a key', () => {
 
   it('is executed for one of fifty callers, however slow it is', async () => {
     const { once, store, clock } = await opened();
-    const goOn = new Gate();
+    const resumeGate = new Gate();
     let executed = 0;
     const attempts = Array.from({ length: 50 }, () =>
       once({}, async (unit) => {
         executed += 1;
-        await goOn.opened;
+        await resumeGate.opened;
         await put(unit.store, 'done');
         return { store: created };
       }),
@@ -89,7 +89,7 @@ describe('a request with a key', () => {
     clock.advance(2 * 60 * 60 * 1_000);
     expect(await Promise.all(attempts.slice(1))).toEqual(attempts.slice(1).map(() => ({ state: 'in_progress' })));
     expect(await once({ fingerprint: 'other' }, async () => 'free')).toEqual({ state: 'reused' });
-    goOn.open();
+    resumeGate.open();
     expect(await attempts[0]).toMatchObject({ state: 'executed' });
     expect(await once({}, async () => 'free')).toMatchObject({ state: 'answered' });
     expect([executed, await names(store)]).toEqual([1, ['done']]);
@@ -97,14 +97,14 @@ describe('a request with a key', () => {
 
   it('does not delay other requests before its first change', async () => {
     const { once, store } = await opened();
-    const goOn = new Gate();
+    const resumeGate = new Gate();
     const slow = once({}, async () => {
-      await goOn.opened;
+      await resumeGate.opened;
       return { store: created };
     });
     await put(store, 'other');
     expect(await once({ key: 'other' }, async () => ({ store: created }))).toMatchObject({ state: 'executed' });
-    goOn.open();
+    resumeGate.open();
     expect(await slow).toMatchObject({ state: 'executed' });
   });
 
@@ -182,15 +182,15 @@ describe('a commit that fails', () => {
       await put(unit.store, name);
       return { store: created };
     };
-    const goOn = new Gate();
-    disk.sync = () => goOn.opened;
+    const resumeGate = new Gate();
+    disk.sync = () => resumeGate.opened;
     const first = once({}, execute('first'));
     const before = commits.count;
     while (commits.count === before) await turns();
     commits.failure = new Error('no space left');
     const rejected = expect(once({ key: 'second' }, execute('second'))).rejects.toBe(commits.failure);
     await turns();
-    goOn.open();
+    resumeGate.open();
     await rejected;
     commits.failure = undefined;
     expect(await first).toMatchObject({ state: 'executed' });

@@ -28,7 +28,7 @@ const runtime = (limits: RenderLimits = defaultLimits, threads = pool) => create
 
 /** Takes a second, the limit of one rendering; used many times. */
 const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
-const long = 'y'.repeat(200_000);
+const longText = 'y'.repeat(200_000);
 const slowWrite = (count: number): string => `- write: { path: a.json, json: [${Array(count).fill(`"${slow}"`).join(', ')}] }`;
 
 /** Renders in a thread like the real one, but every rendering counts as this many milliseconds, however busy the machine is. */
@@ -63,7 +63,7 @@ describe('templates that take long', () => {
     const api = await started({ runtimes: [runtime({ step: 3_600_000, pass: 3_600_000 })] });
     const body = { name: 'Slow', build: { name: 'first', config: config(procedure(slowWrite(1_000)), 'script') } };
     const { agent } = await api.ok('createAgent', { body });
-    const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: long } });
+    const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: longText } });
     await api.until(run.id, 'running');
     for (let request = 0; request < 20; request++) expect((await api.send('GET', '/healthz')).status).toBe(200);
     expect((await api.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('running');
@@ -72,12 +72,12 @@ describe('templates that take long', () => {
   });
 
   it('fail their step when they exceed the time limit of a step', async () => {
-    const used = host(['- say: "one {{ run.number }}"', '- say: two', slowWrite(1_000)], { messages: [long] });
-    expect(await runtime({ step: 300, pass: 60_000 }).advance(used)).toEqual({
+    const testHost = host(['- say: "one {{ run.number }}"', '- say: two', slowWrite(1_000)], { messages: [longText] });
+    expect(await runtime({ step: 300, pass: 60_000 }).advance(testHost)).toEqual({
       status: 'failed',
       error: 'Step 3 (write, line 5) took longer than 0.3 s to render its templates.',
     });
-    expect(used.texts).toEqual(['one 7', 'two']);
+    expect(testHost.texts).toEqual(['one 7', 'two']);
   });
 
   it('have a time limit for all templates of a step, and one for all steps', async () => {
@@ -99,19 +99,19 @@ describe('templates that take long', () => {
 
   it('fail the step in which a pass exceeds its time limit', async () => {
     const each = '- say: "{% for i in (1..20000) %}{% endfor %}{{ run.number }}"';
-    const used = host(Array(4).fill(each) as string[]);
-    expect(await runtime({ step: 60_000, pass: 200 }, new TimedPool(80)).advance(used)).toEqual({
+    const testHost = host(Array(4).fill(each) as string[]);
+    expect(await runtime({ step: 60_000, pass: 200 }, new TimedPool(80)).advance(testHost)).toEqual({
       status: 'failed',
       error: 'Step 3 (say, line 5) was not executed: the steps before it took longer than 0.2 s to render their templates.',
     });
-    expect(used.texts).toHaveLength(2);
+    expect(testHost.texts).toHaveLength(2);
   });
 
   it('fail their step when they need too much memory', async () => {
     const small = new RenderPool({ memory: 16 });
     const lines = [`- write: { path: a.json, json: [${Array(300).fill('"{{ message | split: empty }}"').join(', ')}] }`];
-    const used = host(lines, { messages: ['y'.repeat(500_000)] });
-    expect(await runtime(defaultLimits, small).advance(used)).toEqual({
+    const testHost = host(lines, { messages: ['y'.repeat(500_000)] });
+    expect(await runtime(defaultLimits, small).advance(testHost)).toEqual({
       status: 'failed',
       error: 'Step 1 (write, line 3) needs too much memory to render its templates.',
     });
@@ -130,7 +130,7 @@ describe('templates that take long', () => {
   it('do not block other teams, however many there are', async () => {
     const two = new RenderPool({ threads: 2 });
     const over = new AbortController();
-    const request = (template: unknown) => ({ parts: { one: texts(template) }, scope: { ...scope, message: long }, memory: new Map() });
+    const request = (template: unknown) => ({ parts: { one: texts(template) }, scope: { ...scope, message: longText }, memory: new Map() });
     const ended: number[] = [];
     const busy = Array.from({ length: 5 }, (_, index) =>
       two
@@ -170,15 +170,15 @@ describe('a thread', () => {
     const { values } = await pool.render(request, { lane: 'a', limit: 60_000, signal: new AbortController().signal });
     expect(values).toEqual(renderParts(parts, scope));
     const lines = ["- say: \"{{ memory['notes.txt'] | split: 's' | join: '-' }} {{ memory['none'] | default: 'nothing' | append: '.' }}\""];
-    const used = host(lines, { memory: Object.fromEntries(files) });
-    expect(await runtime().advance(used)).toEqual({ status: 'completed' });
-    expect(used.texts).toEqual(['fir-t\n-econd nothing.']);
+    const testHost = host(lines, { memory: Object.fromEntries(files) });
+    expect(await runtime().advance(testHost)).toEqual({ status: 'completed' });
+    expect(testHost.texts).toEqual(['fir-t\n-econd nothing.']);
   });
 
   it('reports the problem of a template like this one', async () => {
     const lines = ['- say: |', '    {{ messages | join: "," }}', '    {{ steps.t.missing | append: "x" }}'];
-    const used = host(['- tool: { id: t, name: x, result: { a: 1 } }', ...lines]);
-    expect(await runtime().advance(used)).toEqual({
+    const testHost = host(['- tool: { id: t, name: x, result: { a: 1 } }', ...lines]);
+    expect(await runtime().advance(testHost)).toEqual({
       status: 'failed',
       error: 'Step 2 (say, line 4): undefined variable: steps.t.missing.',
     });
@@ -222,7 +222,7 @@ describe('what is rendered in this thread', () => {
   ])('but not %s', (template) => expect(isCheap([template], scope)).toBe(false));
 
   it('depends on how much a template can read', () => {
-    const much = { ...scope, message: long };
+    const much = { ...scope, message: longText };
     expect(isCheap(['{{ message }} {{ message }}'], much)).toBe(true);
     expect(isCheap(['{{ message }} '.repeat(10)], much)).toBe(false);
     expect(isCheap(['{{ message | upcase }}'], much)).toBe(false);

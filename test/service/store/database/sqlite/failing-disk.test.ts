@@ -18,15 +18,15 @@ const itsText = 'insert into "settings" ("name", "value") values (?, ?) on confl
 
 /** A sync that waits, and what lets it continue. */
 function heldSync(disk: { sync: () => Promise<undefined> }): Gate {
-  const goOn = new Gate();
-  disk.sync = () => goOn.opened as Promise<undefined>;
-  return goOn;
+  const resumeGate = new Gate();
+  disk.sync = () => resumeGate.opened as Promise<undefined>;
+  return resumeGate;
 }
 
 describe('a change is acknowledged only when it is synced,', () => {
   it('also if a transaction of the same moment changes nothing', async () => {
     const { db, disk, insert } = await counted();
-    const goOn = heldSync(disk);
+    const resumeGate = heldSync(disk);
     const done: string[] = [];
     const note = (what: string) => () => void done.push(what);
     const all = [
@@ -39,21 +39,21 @@ describe('a change is acknowledged only when it is synced,', () => {
     ];
     await turns();
     expect(done).toEqual([]);
-    goOn.open();
+    resumeGate.open();
     await Promise.all(all);
     expect(done).toHaveLength(3);
   });
 
   it('also if it was made by a statement outside of transactions', async () => {
     const { db, disk, names } = await counted();
-    const goOn = heldSync(disk);
+    const resumeGate = heldSync(disk);
     const done: string[] = [];
     const written = sql`insert into settings (name, value) values ('own', '')`.execute(db).then(() => done.push('own'));
     await turns();
     const read = names().then((found) => done.push(`read ${found.join()}`));
     await turns();
     expect(done).toEqual([]);
-    goOn.open();
+    resumeGate.open();
     await Promise.all([written, read]);
     expect(done.sort()).toEqual(['own', 'read own']);
   });
@@ -81,7 +81,7 @@ it('transactions that change nothing do not wait for the disk', async () => {
   const { db, disk, insert } = await counted();
   await insert('before').execute();
   disk.syncs = 0;
-  const goOn = heldSync(disk);
+  const resumeGate = heldSync(disk);
   expect(await db.transaction().execute((trx) => trx.selectFrom('settings').select('name').execute())).toEqual([{ name: 'before' }]);
   const rejected = db.transaction().execute(async (trx) => {
     await trx.insertInto('settings').values({ name: 'gone', value: '' }).execute();
@@ -90,7 +90,7 @@ it('transactions that change nothing do not wait for the disk', async () => {
   await expect(rejected).rejects.toThrow('rolled back');
   await turns();
   expect(disk.syncs).toBe(0);
-  goOn.open();
+  resumeGate.open();
 });
 
 it('a statement outside of transactions counts as a change of every table', async () => {
@@ -123,15 +123,15 @@ describe('after a failed sync', () => {
 
   it('everything that waited fails for the same reason', async () => {
     const { db, disk, insert } = await counted();
-    const goOn = new Gate();
+    const resumeGate = new Gate();
     const failure = new Error('I/O error');
-    disk.sync = () => goOn.opened.then(() => Promise.reject(failure));
+    disk.sync = () => resumeGate.opened.then(() => Promise.reject(failure));
     const written = insert('a').execute();
     await turns();
     const own = sql`pragma user_version`.execute(db);
     const later = insert('b').execute();
     await turns();
-    goOn.open();
+    resumeGate.open();
     const [first, ...others] = (await Promise.allSettled([written, own, later])) as PromiseRejectedResult[];
     expect(first?.reason).toMatchObject({ cause: failure });
     for (const { reason } of others) expect(reason).toBe(first?.reason);
@@ -210,13 +210,13 @@ it('a read is repeated three times if what it saw could not be committed, and th
 
 it('a database is closed only when everything is synced', async () => {
   const { db, disk, insert } = await counted();
-  const goOn = heldSync(disk);
+  const resumeGate = heldSync(disk);
   const written = insert('a').execute();
   await new Promise((resolve) => process.nextTick(resolve));
   const closed = db.destroy();
   await turns();
   expect([disk.syncs > 0, disk.isClosed]).toEqual([true, false]);
-  goOn.open();
+  resumeGate.open();
   await Promise.all([written, closed]);
   expect(disk.isClosed).toBe(true);
 });

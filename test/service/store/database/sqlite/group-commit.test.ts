@@ -124,8 +124,8 @@ describe('on the way to the disk', () => {
 
   it('a single read waits until what it saw is on the disk', async () => {
     const { disk, insert, names } = await counted();
-    const goOn = new Gate();
-    disk.sync = () => goOn.opened as Promise<undefined>;
+    const resumeGate = new Gate();
+    disk.sync = () => resumeGate.opened as Promise<undefined>;
     const written = insert('a').execute();
     await turns();
     let settled = false;
@@ -134,15 +134,15 @@ describe('on the way to the disk', () => {
     });
     await turns();
     expect(settled).toBe(false);
-    goOn.open();
+    resumeGate.open();
     expect(await read).toEqual(['a']);
     await written;
   });
 
   it('a transaction that is rolled back waits for what it saw', async () => {
     const { db, disk, insert } = await counted();
-    const goOn = new Gate();
-    disk.sync = () => goOn.opened as Promise<undefined>;
+    const resumeGate = new Gate();
+    disk.sync = () => resumeGate.opened as Promise<undefined>;
     const written = insert('a').execute();
     await turns();
     let hasRejected = false;
@@ -154,7 +154,7 @@ describe('on the way to the disk', () => {
     });
     await turns();
     expect(hasRejected).toBe(false);
-    goOn.open();
+    resumeGate.open();
     await expect(rejected).rejects.toThrow('found 1');
     await written;
   });
@@ -178,15 +178,15 @@ describe('on the way to the disk', () => {
 
   it('a failed sync fails everything until a restart, because the content of the disk is unknown', async () => {
     const { db, commits, disk, insert, names, changes } = await counted();
-    const goOn = new Gate();
-    disk.sync = () => goOn.opened.then(() => Promise.reject(new Error('EIO')));
+    const resumeGate = new Gate();
+    disk.sync = () => resumeGate.opened.then(() => Promise.reject(new Error('EIO')));
     const before = changes.versionOf([]);
     const outcomes = Promise.allSettled([insert('a').execute(), inTransaction(db, 'b')]);
     await turns();
     // These gather in the meantime and are never committed.
     const later = Promise.allSettled([insert('c').execute(), names()]);
     await turns();
-    goOn.open();
+    resumeGate.open();
     for (const outcome of [...(await outcomes), ...(await later)])
       expect(outcome).toMatchObject({ status: 'rejected', reason: { message: expect.stringMatching(/restart the service/) } });
     expect(changes.versionOf([])).toBeGreaterThan(before);
@@ -241,14 +241,14 @@ describe('a unit of work', () => {
   it('executes overlapping transactions one after the other', async () => {
     const { db, names } = await counted();
     await db.atomically(async ({ store }) => {
-      const goOn = new Gate();
+      const resumeGate = new Gate();
       const slow = store.transaction().execute(async (trx) => {
         await trx.insertInto('settings').values({ name: 'slow', value: '' }).execute();
-        await goOn.opened;
+        await resumeGate.opened;
         throw new Error('refused');
       });
       const quick = inTransaction(store, 'quick');
-      goOn.open();
+      resumeGate.open();
       await expect(slow).rejects.toThrow('refused');
       expect(await quick).toEqual([{ name: 'quick' }]);
     });
@@ -267,8 +267,8 @@ describe('a unit of work', () => {
 
   it('resolves, and has its effects, only when it is on the disk', async () => {
     const { db, disk } = await counted();
-    const goOn = new Gate();
-    disk.sync = () => goOn.opened as Promise<undefined>;
+    const resumeGate = new Gate();
+    disk.sync = () => resumeGate.opened as Promise<undefined>;
     const seen: string[] = [];
     const done = db
       .atomically(async ({ store, afterCommit }) => {
@@ -278,7 +278,7 @@ describe('a unit of work', () => {
       .then(() => void seen.push('resolved'));
     await turns();
     expect(seen).toEqual([]);
-    goOn.open();
+    resumeGate.open();
     await done;
     expect(seen).toEqual(['effect', 'resolved']);
   });
@@ -327,14 +327,14 @@ describe('a unit of work', () => {
 
   it('is not affected when a later commit fails', async () => {
     const { db, commits, disk, names } = await counted();
-    const goOn = new Gate();
-    disk.sync = () => goOn.opened as Promise<undefined>;
+    const resumeGate = new Gate();
+    disk.sync = () => resumeGate.opened as Promise<undefined>;
     const first = db.atomically(({ store }) => inTransaction(store, 'first'));
     await turns();
     commits.failure = new Error('no space left');
     const second = db.atomically(({ store }) => inTransaction(store, 'second')).catch((error: unknown) => error);
     await turns();
-    goOn.open();
+    resumeGate.open();
     expect(await first).toEqual([{ name: 'first' }]);
     expect(await second).toBe(commits.failure);
     commits.failure = undefined;
