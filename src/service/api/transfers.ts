@@ -67,7 +67,7 @@ async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answ
     );
   }
   const length = range === undefined ? source.size : range.end - range.start + 1;
-  const stream = request.method === 'HEAD' || length === 0 ? Readable.from([]) : await source.open(range);
+  const stream = request.method === 'HEAD' ? Readable.from([]) : await source.open(range);
   if (stream === undefined) return undefined;
   return {
     status: range === undefined ? 200 : 206,
@@ -118,7 +118,7 @@ async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: E
     size: entry.size,
     etag: `"${entry.size.toString(36)}-${entry.modifiedAt.getTime().toString(36)}"`,
     open: async (range) => {
-      const file = await sandbox.openRead(path, range ?? { start: 0, end: entry.size - 1 });
+      const file = await sandbox.openRead(path, range);
       if (file.size === entry.size && file.modifiedAt.getTime() === entry.modifiedAt.getTime()) return file.stream;
       file.stream.destroy();
       return undefined;

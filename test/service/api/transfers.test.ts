@@ -1,8 +1,11 @@
 import { mkdir, realpath, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import type { Readable } from 'node:stream';
+import { describe, expect, it, vi } from 'vitest';
+import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
+import { fileHandles } from '../helpers/disk.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 import { type Api, started } from '../helpers/service.ts';
 
@@ -60,6 +63,43 @@ describe('a download', () => {
     expect((await api.send('GET', url, { anonymous: true })).text).toBe(text);
   });
 
+  it.each(['image.svg', 'README', 'script.unheard-of'])('has the media type of the file name %s, and no digest', async (name) => {
+    const api = await started();
+    const { url } = await fileUrl(api, name, Buffer.from('\0'));
+    const { headers } = await api.send('GET', url, { anonymous: true });
+    expect([headers['content-type'], headers['repr-digest']]).toEqual([
+      name === 'image.svg' ? 'image/svg+xml' : 'application/octet-stream',
+      undefined,
+    ]);
+  });
+
+  it('of an empty file is empty', async () => {
+    const api = await started();
+    const { place, url } = await uploadedFile(api);
+    await writeFile(place, '');
+    for (const headers of [{}, { range: 'bytes=0-' }]) {
+      const answer = await api.send('GET', url, { anonymous: true, headers: headers as Record<string, string> });
+      expect([answer.status, answer.text || answer.headers['content-length']]).toEqual(
+        'range' in headers ? [416, expect.stringContaining('The file has 0 bytes.')] : [200, '0'],
+      );
+    }
+  });
+
+  it('does not read the file for HEAD', async () => {
+    const api = await started();
+    const { place, url } = await uploadedFile(api);
+    let opened = 0;
+    const count = async () => {
+      opened += 1;
+      onDiskCall('before', 'open', place, count);
+    };
+    onDiskCall('before', 'open', place, count);
+    expect((await api.send('HEAD', url, { anonymous: true })).headers['content-length']).toBe('4');
+    const toDescribe = opened;
+    await api.send('GET', url, { anonymous: true });
+    expect([toDescribe, opened]).toEqual([1, 3]);
+  });
+
   it('stops working if its URL has expired, was changed, or is used for something else', async () => {
     const clock = new ManualClock();
     const api = await started({ clock });
@@ -70,6 +110,10 @@ describe('a download', () => {
     };
     expect(await refused(`${url.slice(0, -2)}xx`)).toEqual([403, 'invalid_signature']);
     expect(await refused(url.replace('/files/', '/uploads/'), 'PUT')).toEqual([403, 'invalid_signature']);
+    const { sandbox_id } = await api.ok('createSandbox');
+    const { upload_url } = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'b.bin' } });
+    expect((await api.send('PUT', upload_url, { anonymous: true, body: 'b' })).status).toBe(201);
+    expect(await refused(upload_url.replace('/uploads/', '/files/'))).toEqual([403, 'invalid_signature']);
     expect(await refused('/files/x')).toEqual([403, 'invalid_signature']);
     expect(await refused(`${url}.more`)).toEqual([403, 'invalid_signature']);
     expect(await refused(url, 'POST')).toEqual([405, 'method_not_allowed']);
@@ -115,16 +159,29 @@ describe('a file that is replaced while it is downloaded', () => {
     expect(answer.headers.etag).not.toBe(old.headers.etag);
   });
 
-  it('is refused if it is replaced each time', async () => {
+  it.each([
+    [4, 200],
+    // Each of the three attempts opens it twice: to describe it, and to read it.
+    [5, 409],
+  ])('is opened three times at most: if it is replaced %i times, the response is %i', async (times, status) => {
     const api = await started();
     const { place, replace, url } = await uploadedFile(api);
+    const streams = vi.spyOn(await fileHandles(), 'createReadStream');
+    afterTest(async () => streams.mockRestore());
+    let replacements = 0;
     const again = async () => {
-      onDiskCall('after', 'open', place, again);
+      replacements += 1;
+      if (replacements < times) onDiskCall('after', 'open', place, again);
       await replace();
     };
     onDiskCall('after', 'open', place, again);
     const answer = await api.send('GET', url, { anonymous: true });
-    expect([answer.status, answer.body]).toMatchObject([409, { error: 'file_changing' }]);
+    expect([answer.status, (answer.body as { error?: string } | undefined)?.error]).toEqual([
+      status,
+      status === 409 ? 'file_changing' : undefined,
+    ]);
+    const results = streams.mock.results.map(({ value }) => (value as Readable).destroyed);
+    expect(results).toEqual([true, true, true]);
   });
 
   it('is not found once it is gone, or its sandbox is', async () => {
@@ -137,6 +194,15 @@ describe('a file that is replaced while it is downloaded', () => {
     await rm(dirname(dirname(place)), { recursive: true });
     expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'sandbox_not_found' });
   });
+});
+
+it('refuses an upload into a sandbox that is gone', async () => {
+  const api = await started();
+  const { sandbox_id } = await api.ok('createSandbox');
+  const granted = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'a' } });
+  await rm(join(api.dataDirectory, 'sandboxes', sandbox_id), { recursive: true });
+  const answer = await api.send('PUT', granted.upload_url, { anonymous: true, body: 'a' });
+  expect([answer.status, answer.body]).toMatchObject([404, { error: 'sandbox_not_found' }]);
 });
 
 it('leaves nothing behind when an upload is interrupted', async () => {
