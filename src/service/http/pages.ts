@@ -33,7 +33,6 @@ function fileName(title: string, extension: string): string {
   const fileTitle = title
     .replace(/[\p{Cc}\p{Cf}/\\:*?"<>|]+/gu, ' ')
     .replace(/\s+/g, ' ')
-    .trim()
-    .replace(/^\.+/, '');
+    .replace(/^[. ]+/, '');
   return `${[...fileTitle].slice(0, 80).join('').trim() || 'artifact'}.${extension}`;
 }
