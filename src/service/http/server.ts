@@ -183,7 +183,6 @@ async function serve(
     const { answer, caller, operation } = await handle(parts, request, requestId, new Lifetime(response, shutdown));
     await endOfTurn();
     try {
-      response.sendDate = false;
       const unread = hasUnreadBody(request);
       // A body that was not read would be taken for the next request.
       if (unread) response.shouldKeepAlive = false;

@@ -1,0 +1,111 @@
+/** The server below the pipeline: where it listens, what it accepts, and what it writes to the log and the metrics. */
+import { Server } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
+import type { LogEntry } from '../../../src/service/service.ts';
+import { afterTest } from '../../support/temporary.ts';
+import { ManualClock } from '../helpers/clock.ts';
+import { serviceCommits } from '../helpers/disk.ts';
+import { auth, raw, statusOf } from '../helpers/raw.ts';
+import { started } from '../helpers/service.ts';
+
+describe('an address where the service cannot listen', () => {
+  /** Makes every attempt to listen fail as the operating system does. */
+  function failToListen(code: string): Error {
+    const failure = Object.assign(new Error(`listen ${code}`), { code });
+    const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+      setImmediate(() => this.emit('error', failure));
+      return this;
+    });
+    afterTest(async () => spy.mockRestore());
+    return failure;
+  }
+
+  it.each([
+    ['EADDRINUSE', 'port_in_use', /^Port 4010 on 127\.0\.0\.1 is in use\.$/, /--port, or 0 for any free port/],
+    ['EACCES', 'cannot_listen', /not allowed to listen on port 4010 of 127\.0\.0\.1/, /1024 or higher with --port/],
+    ['EADDRNOTAVAIL', 'cannot_listen', /cannot listen on 127\.0\.0\.1: this machine has no such address/, /another --host/],
+    ['ENOTFOUND', 'cannot_listen', /this machine has no such address/, /another --host/],
+    ['EAI_AGAIN', 'cannot_listen', /this machine has no such address/, /another --host/],
+  ])('because of %s is reported as %s, with a way out', async (code, error, message, hint) => {
+    failToListen(code);
+    await expect(started({ port: 4010 })).rejects.toMatchObject({
+      code: error,
+      exit: 2,
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it('for another reason is reported with that reason', async () => {
+    const failure = failToListen('EMFILE');
+    const error = (await started().catch((reason: unknown) => reason)) as Error;
+    expect([error, error.cause]).toContain(failure);
+  });
+});
+
+it('reads all headers, however many there are', async () => {
+  const api = await started();
+  const many = 'a:b\r\n'.repeat(2_500);
+  const answer = await raw(api, `GET /v2/local/credential HTTP/1.1\r\n${many}${auth(api)}Connection: close\r\n\r\n`);
+  expect(statusOf(answer)).toBe(200);
+});
+
+it('writes the level of a request to the log according to what it is for, and how it ended', async () => {
+  const entries: LogEntry[] = [];
+  const commits = serviceCommits();
+  const api = await started({ log: (entry) => entries.push(entry), logLevel: 'debug' });
+  const run = await api.run();
+  await api.until(run.id, 'completed');
+  await api.call('getRun', { params: { run_id: 'none' } });
+  await api.call('listRuns');
+  await api.call('listRunMessages', { params: { run_id: run.id } });
+  for (const path of ['/healthz', '/readyz', '/metrics']) await api.send('GET', path);
+  await api.send('POST', '/healthz');
+  await api.call('listAgents');
+  commits.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+  await api.call('createAgent', { body: { name: 'lost' } });
+  commits.failure = undefined;
+  const levels = entries
+    .filter(({ message }) => message === 'request')
+    .map(({ level, fields }) => `${level} ${String(fields?.operation)} ${String(fields?.status)}`);
+  expect([...new Set(levels)].sort()).toEqual([
+    'debug getRun 200',
+    'debug healthz 200',
+    'debug listRunMessages 200',
+    'debug listRuns 200',
+    'debug metrics 200',
+    'debug readyz 200',
+    'error createAgent 503',
+    'info createAgent 201',
+    'info getRun 404',
+    'info listAgents 200',
+    'info null 405',
+    'info startRun 201',
+  ]);
+});
+
+it('counts requests that are not HTTP, and those of no route', async () => {
+  const api = await started();
+  await raw(api, 'nonsense\r\n\r\n');
+  await raw(api, `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
+  await api.send('GET', '/v2/nowhere');
+  const { text } = await api.send('GET', '/metrics');
+  for (const status of [400, 431, 404]) expect(text).toContain(`aops_http_requests_total{operation="none",status="${status}"} 1`);
+});
+
+it('measures an event stream only until it begins', async () => {
+  const clock = new ManualClock();
+  const entries: LogEntry[] = [];
+  const api = await started({ clock, log: (entry) => entries.push(entry), logLevel: 'debug' });
+  const socket = new AbortController();
+  const stream = await fetch(`${api.service.url}/v2/teams/${api.service.teamId}/events`, {
+    headers: { authorization: `Bearer ${api.service.token}` },
+    signal: socket.signal,
+  });
+  expect(stream.status).toBe(200);
+  clock.advance(5_000);
+  socket.abort();
+  const isLogged = () => entries.some(({ fields }) => fields?.operation === 'streamTeamEvents');
+  while (!isLogged()) await new Promise((resolve) => setImmediate(resolve));
+  expect(entries.find(({ fields }) => fields?.operation === 'streamTeamEvents')?.fields).toMatchObject({ ms: 0, status: 200 });
+});
