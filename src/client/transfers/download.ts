@@ -109,7 +109,7 @@ async function* rest(
     }
     finish(position, options.size ?? position.total, details);
   } catch (error) {
-    if (signal.aborted || error instanceof AopsError || error instanceof Interrupted) throw error;
+    if (error instanceof AopsError || error instanceof Interrupted) throw error;
     const { reason, final } = failure(error);
     const outcome = new UnavailableError(`The download broke off after ${position.received} bytes: ${reason}.`, details, error);
     throw final ? outcome : new Interrupted(outcome);
@@ -149,4 +149,6 @@ async function startOver(position: Position, { restart }: DownloadOptions, error
   Object.assign(position, { received: 0, etag: undefined, total: undefined, digest: undefined } satisfies Position);
 }
 
-const isExpired = (error: unknown): boolean => error instanceof AopsError && [401, 403, 410].includes(error.details.status ?? 0);
+/** How services reject a URL that has expired. */
+const expiredStatuses = new Set<number | undefined>([401, 403, 410]);
+const isExpired = (error: unknown): boolean => error instanceof AopsError && expiredStatuses.has(error.details.status);

@@ -65,16 +65,15 @@ export class PartialFile {
   /** Removes the file. */
   discard(): void {
     // The file is removed first: a user who cancelled should not have to wait for the disk.
-    ignoreErrors(() => rmSync(this.#file, { force: true }));
+    ignoreErrors(() => rmSync(this.#file));
+    // The descriptor of a closed file may already belong to another file.
     if (this.#closed) return;
     // Data that was not written yet need not be written any more.
     const truncation = this.#disk.empty();
     void Promise.allSettled([this.#writing, this.#syncDone, truncation]).then(() => ignoreErrors(() => this.#close()));
   }
 
-  /** Closes only once: the descriptor of a closed file may already belong to another file. */
   #close(): void {
-    if (this.#closed) return;
     this.#closed = true;
     this.#disk.close();
   }
@@ -94,7 +93,7 @@ function moveNew(file: string, target: string): void {
   try {
     linkSync(file, target);
   } catch (error) {
-    if (!canNotLink.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!canNotLink.has((error as NodeJS.ErrnoException).code)) throw error;
     renameSync(file, target);
     return;
   }
@@ -102,7 +101,7 @@ function moveNew(file: string, target: string): void {
 }
 
 /** Errors of file systems that do not support hard links. */
-const canNotLink = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
+const canNotLink = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
 
 function realPath(folder: string): string | undefined {
   try {

@@ -1,9 +1,9 @@
 /** Uploads files: small ones through an operation, larger ones to a signed URL, streamed with constant memory. */
-import { createReadStream } from 'node:fs';
+import { createReadStream, type ReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { AopsError, UsageError } from '../../base/errors.ts';
+import { type AopsError, UsageError } from '../../base/errors.ts';
 import type { Input } from '../../interface/types.ts';
 import { retryPolicy } from '../backoff.ts';
 import type { CallOptions, Client } from '../client.ts';
@@ -133,10 +133,12 @@ async function put(
   { signal, onBytes }: UploadOptions,
 ): Promise<FailedPut | undefined> {
   const details = { method: 'PUT', path: printablePath(url) };
-  const stream = createReadStream(file, { highWaterMark: readSize });
+  const source: { stream?: ReadStream } = {};
   let sentBytes = 0;
   const content = async function* (): AsyncGenerator<Buffer, void, undefined> {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    // Opened only now that it is read: otherwise nothing would handle its errors while there is no connection yet.
+    source.stream = createReadStream(file, { highWaterMark: readSize });
+    for await (const chunk of source.stream as AsyncIterable<Buffer>) {
       sentBytes += chunk.length;
       onBytes?.(chunk.length);
       yield chunk;
@@ -150,7 +152,7 @@ async function put(
       path: url.pathname + url.search,
       method: 'PUT',
       headers: { 'content-length': String(size), 'content-type': 'application/octet-stream' },
-      body: Readable.from(content(), { objectMode: false }),
+      body: Readable.from(content()),
       signal,
       headersTimeout: retryPolicy.attemptMilliseconds,
       bodyTimeout: retryPolicy.attemptMilliseconds,
@@ -160,15 +162,12 @@ async function put(
     return isDone ? undefined : refusedUpload(statusCode, headers, file, details);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof AopsError) throw error;
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') throw changedFile(file);
-    if (syscall === 'open' || (syscall === 'read' && stream.errored)) throw error;
+    if (source.stream?.errored) throw source.stream.errored;
+    if ((error as NodeJS.ErrnoException).code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') throw changedFile(file);
     const { reason, final } = failure(error);
     return { error: new UnavailableError(`${file} could not be uploaded: ${reason}.`, details, error), final };
   } finally {
-    stream.destroy();
-    if (!isDone && sentBytes > 0) onBytes?.(-sentBytes);
+    if (!isDone) onBytes?.(-sentBytes);
   }
 }
 

@@ -6,7 +6,7 @@ import { bearerCredential } from '../../../src/client/access/credential.ts';
 import type { Client } from '../../../src/client/client.ts';
 import { directUploadLimit, prepareUpload } from '../../../src/client/transfers/transfer.ts';
 import { type Service, startService } from '../../../src/service/service.ts';
-import { answer, json, nothing } from '../../faults/raw-server.ts';
+import { answer, json, nothing, raw, reply, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder, whenDone } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
 
@@ -22,6 +22,9 @@ describe('an upload', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await temporaryFolder();
+    await put(path.join(folder, 'short'), 'abc');
+    await put(path.join(folder, 'direct'), Buffer.alloc(directUploadLimit, 'x'));
+    await put(path.join(folder, 'long'), Buffer.alloc(directUploadLimit + 1, 'x'));
     service = await startService({ dataDirectory: path.join(folder, 'service'), exec: 'off' });
     whenDone(() => service.close());
   });
@@ -58,7 +61,6 @@ describe('an upload', () => {
       json(201, { path: '/workspace/a', size_bytes: 3 }),
     );
     const file = path.join(folder, 'short');
-    await put(file, 'abc');
     await upload(newClient(server.url).client, 's1', file, '/workspace/a');
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
     expect(server.requests[2]?.body.equals(server.requests[1]?.body as Buffer)).toBe(true);
@@ -67,7 +69,6 @@ describe('an upload', () => {
   it.each(['', '.', '..', 'a\nb'])('into the sandbox %j is rejected', async (id) => {
     const server = await scripted();
     const file = path.join(folder, 'short');
-    await put(file, 'abc');
     expect(await failureOf(upload(newClient(server.url).client, id, file, '/workspace/a'))).toMatchObject({ exit: 2 });
     expect(server.requests).toHaveLength(0);
   });
@@ -76,12 +77,110 @@ describe('an upload', () => {
     const storage = await scripted(nothing('reset', 'head'), answer(503, ''), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put?x=1`, path: '/workspace/a', expires_in_seconds: 60 }));
     const file = path.join(folder, 'long');
-    await put(file, Buffer.alloc(directUploadLimit + 1, 'x'));
     const { client } = newClient(server.url);
     expect(await upload(client, 's1', file, '/workspace/a')).toEqual({ path: '/workspace/a', size_bytes: directUploadLimit + 1 });
     expect(storage.header('authorization')).toEqual([undefined, undefined, undefined]);
     expect(storage.requests.at(-1)?.body).toHaveLength(directUploadLimit + 1);
     expect(server.requests).toHaveLength(1);
+  });
+
+  it.each<[string, string, string]>([
+    ['the largest size that goes directly', 'direct', '/v2/sandboxes/s1/files'],
+    ['a larger size', 'long', '/v2/sandboxes/s1/upload-urls'],
+  ])('of %s has the keys of its own request', async (_, name, target) => {
+    const file = path.join(folder, name);
+    const server = await scripted();
+    server.always(
+      reply((request) =>
+        request.method === 'PUT' ? answer(200, '') : json(201, { path: '/workspace/a', upload_url: `${server.url}/put`, expires_in_seconds: 60 }),
+      ),
+    );
+    const { client } = newClient(server.url, { idempotencyKey: 'mine' });
+    for (let count = 0; count < 2; count += 1) await upload(client, 's1', file, '/workspace/a');
+    const changes = server.requests.filter(({ method }) => method === 'POST');
+    const expected = newClient(server.url, { idempotencyKey: 'mine' }).client;
+    const keys = [expected.reserveKeys('POST', target).key, expected.reserveKeys('POST', target).key];
+    expect(changes.map((request) => [request.path, request.headers['idempotency-key']])).toEqual(keys.map((key) => [target, key]));
+  });
+
+  /** A client for a service that grants URLs at a storage with these steps. */
+  const withStorage = async (...steps: Step[]) => {
+    const storage = await scripted(...steps);
+    let grants = 0;
+    const server = (await scripted()).always(
+      reply(() => {
+        grants += 1;
+        return json(200, { upload_url: `${storage.url}/${grants}?x=1`, path: '/workspace/a', expires_in_seconds: 60 });
+      }),
+    );
+    return { storage, ...newClient(server.url) };
+  };
+  const large = () => path.join(folder, 'long');
+
+  it.each<[number, string, number]>([
+    [300, 'the service answered 300 with a redirect, and aops does not follow redirects.', 1],
+    [399, 'the service answered 399 with a redirect, and aops does not follow redirects.', 1],
+    [400, 'the service answered 400.', 1],
+    [404, 'the service answered 404.', 1],
+    [499, 'the service answered 499.', 1],
+    [408, 'the service answered 408.', 4],
+    [429, 'the service answered 429.', 4],
+    [500, 'the service answered 500.', 4],
+  ])('of a large file that is answered with %i fails with "%s" after %i attempts', async (status, message, attempts) => {
+    const { storage, client, clock } = await withStorage();
+    storage.always(answer(status, ''));
+    const failure = await failureOf(upload(client, 's1', large(), '/workspace/a'));
+    expect(failure).toMatchObject({ code: 'upload_failed', message: `${large()} could not be uploaded: ${message}`, status });
+    expect(storage.requests.map((request) => request.path)).toEqual(Array.from({ length: attempts }, () => '/1?x=1'));
+    expect(clock.waits).toHaveLength(attempts - 1);
+  });
+
+  it('of a large file fails if it cannot be sent', async () => {
+    const { storage, client } = await withStorage();
+    storage.always(nothing('reset', 'head'));
+    const failure = await failureOf(upload(client, 's1', large(), '/workspace/a'));
+    expect(failure).toMatchObject({ code: 'service_unavailable', message: expect.stringContaining('could not be uploaded: the connection') });
+    expect(storage.requests).toHaveLength(4);
+    const foreign = await withStorage(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
+    expect(await failureOf(upload(foreign.client, 's1', large(), '/workspace/a'))).toMatchObject({ exit: 8 });
+    expect(foreign.storage.requests).toHaveLength(1);
+  });
+
+  it('of a large file fails if its second URL is refused, too', async () => {
+    const { storage, client } = await withStorage(answer(503, ''), answer(403, ''), answer(403, ''));
+    expect(await failureOf(upload(client, 's1', large(), '/workspace/a'))).toMatchObject({ code: 'upload_failed', status: 403 });
+    expect(storage.requests.map((request) => request.path)).toEqual(['/1?x=1', '/1?x=1', '/2?x=1']);
+  });
+
+  it.each([
+    ['shorter', -1],
+    ['longer', 1],
+  ])('of a large file that got %s is rejected', async (_, difference) => {
+    const { client } = await withStorage(answer(200, ''));
+    const size = directUploadLimit + 1 - difference;
+    const run = prepareUpload(client, 's1', { file: large(), size, target: '/workspace/a' });
+    expect(await failureOf(run({ signal }))).toMatchObject({ exit: 2, message: expect.stringContaining('changed while') });
+  });
+
+  it.each([
+    ['ENOENT', () => path.join(folder, 'missing')],
+    ['EISDIR', () => folder],
+  ])('of a large file that cannot be read fails with %s, and is not retried', async (code, file) => {
+    const { client, clock } = await withStorage(answer(200, ''));
+    const run = prepareUpload(client, 's1', { file: file(), size: directUploadLimit + 1, target: '/workspace/a' });
+    expect(await failureOf(run({ signal }))).toMatchObject({ code });
+    expect(clock.waits).toEqual([]);
+  });
+
+  it('of a large file ends with the reason of its signal', async () => {
+    const { storage, client } = await withStorage(nothing('stall'));
+    const controller = new AbortController();
+    const run = prepareUpload(client, 's1', { file: large(), size: directUploadLimit + 1, target: '/workspace/a' });
+    const failed = failureOf(run({ signal: controller.signal }));
+    await storage.until(({ requests }) => requests.length === 1);
+    const reason = new Error('enough');
+    controller.abort(reason);
+    expect(await failed).toBe(reason);
   });
 
   it('of a large file that is refused fails once', async () => {
@@ -103,8 +202,16 @@ describe('an upload', () => {
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
   });
 
+  it('of a small file reports its bytes when it has arrived', async () => {
+    const server = await scripted(json(500, { error: 'internal' }), json(201, { path: '/workspace/a', size_bytes: 3 }));
+    const counts: number[] = [];
+    const run = prepareUpload(newClient(server.url).client, 's1', { file: path.join(folder, 'short'), size: 3, target: '/workspace/a' });
+    await run({ signal, onBytes: (count) => counts.push(count) });
+    expect(counts).toEqual([3]);
+  });
+
   it('of a large file reports the bytes sent, and takes back those that have to be sent again', async () => {
-    const storage = await scripted(answer(503, '', { 'retry-after': '7' }), answer(200, ''));
+    const storage = await scripted(nothing('reset'), answer(503, '', { 'retry-after': '7' }), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     const { client, clock } = newClient(server.url);
     const counts: number[] = [];
@@ -113,8 +220,8 @@ describe('an upload', () => {
     await run({ signal, onBytes: (count) => counts.push(count) });
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(size);
     expect(counts).toContain(-size);
-    expect(clock.waits).toHaveLength(1);
-    expect(clock.waits[0]).toBeGreaterThanOrEqual(7_000);
+    expect(clock.waits).toHaveLength(2);
+    expect(clock.waits[1]).toBeGreaterThanOrEqual(7_000);
   });
 
   it('is not redirected', async () => {
@@ -140,7 +247,6 @@ describe('an upload', () => {
 
   it('has the key of its place in the order, whichever is sent first', async () => {
     const file = path.join(folder, 'short');
-    await put(file, 'abc');
     const keysOf = async (order: readonly number[]): Promise<Record<string, string>> => {
       const server = (await scripted()).always(json(201, { path: '/workspace/a', size_bytes: 3 }));
       const { client } = newClient(server.url, { idempotencyKey: 'mine' });
