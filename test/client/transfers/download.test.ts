@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type DownloadOptions, download } from '../../../src/client/transfers/download.ts';
 import { readDigest } from '../../../src/client/transfers/download-answer.ts';
 import { LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
-import { answer, nothing, partial, type RawServer, type Step } from '../../faults/raw-server.ts';
+import { answer, nothing, partial, type RawServer, raw, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
 
@@ -139,6 +139,57 @@ describe('a download that is cut off', () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it('before its first byte is requested again completely, even if nothing can be discarded', async () => {
+    const server = await scripted(partial(200, 10, '', 'reset', tagged), nothing('close'), all());
+    expect((await fetched(server, { restart: undefined })).content).toBe('0123456789');
+    expect(server.header('range')).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('repeatedly without any progress fails in the end', async () => {
+    const server = await scripted(half());
+    server.always(partial(206, 5, '', 'close', { ...tagged, 'content-range': 'bytes 5-9/10' }));
+    const { error, waits } = await fetched(server);
+    expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
+    expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
+  });
+
+  it('within a part whose length is not declared is resumed', async () => {
+    const chunked = (body: string, range: string) =>
+      raw(
+        `HTTP/1.1 206 Partial Content\r\netag: "v1"\r\ncontent-range: bytes ${range}/10\r\ntransfer-encoding: chunked\r\n\r\n${body.length}\r\n${body}\r\n0\r\n\r\n`,
+      );
+    const server = await scripted(half(), chunked('567', '5-9'), chunked('89', '8-9'));
+    expect((await fetched(server)).content).toBe('0123456789');
+    expect(server.header('range')).toEqual([undefined, 'bytes=5-', 'bytes=8-']);
+  });
+
+  it('reports why the part that was received cannot be discarded', async () => {
+    const reason = new Error('The disk is gone.');
+    const restart = async (): Promise<void> => {
+      throw reason;
+    };
+    const { client } = newClient((await scripted(half({}), all())).url);
+    const read = async (): Promise<void> => {
+      for await (const _ of download(client, '/files/1', { signal, restart }));
+    };
+    expect(await failureOf(read())).toBe(reason);
+  });
+
+  it.each<[string, Step[], number]>([
+    ['is refused in another way', [half(), answer(404, '')], 0],
+    ['is refused at the start', [answer(403, '')], 0],
+    ['is refused again', [half(), answer(403, ''), answer(410, '')], 1],
+  ])('gets no other URL when its URL %s', async (_, steps, expected) => {
+    let renewals = 0;
+    const renew = async (): Promise<string> => {
+      renewals += 1;
+      return '/files/2';
+    };
+    const server = (await scripted(...steps)).always(answer(403, ''));
+    expect((await fetched(server, { renew })).error).toMatchObject({ code: 'download_failed' });
+    expect([server.requests.length, renewals]).toEqual([steps.length, expected]);
+  });
+
   it('gets another URL when its URL has expired', async () => {
     const server = await scripted(half(), answer(403, ''), rest());
     const { content } = await fetched(server, { renew: async () => '/files/2' });
@@ -160,6 +211,21 @@ describe('a download that fails', () => {
     const server = await scripted(answer(status, '<html>', { location: otherServer.url }));
     expect((await fetched(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
     expect([server.requests.length, otherServer.connections]).toEqual([1, 0]);
+  });
+
+  it('because the answer is not HTTP is not repeated', async () => {
+    const server = await scripted(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
+    expect((await fetched(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('was not valid HTTP') });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('does not read the body of the error', async () => {
+    const server = await scripted(partial(404, 1_000_000, '<html>', 'stall'));
+    const closed = new Promise((resolve) => {
+      server.onConnection = (socket) => void socket.once('close', resolve);
+    });
+    expect((await fetched(server)).error).toMatchObject({ code: 'download_failed' });
+    await closed;
   });
 
   it('waits as long as requested, or reports that it is too long', async () => {

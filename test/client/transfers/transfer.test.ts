@@ -92,7 +92,9 @@ describe('an upload', () => {
     const server = await scripted();
     server.always(
       reply((request) =>
-        request.method === 'PUT' ? answer(200, '') : json(201, { path: '/workspace/a', upload_url: `${server.url}/put`, expires_in_seconds: 60 }),
+        request.method === 'PUT'
+          ? answer(200, '')
+          : json(201, { path: '/workspace/a', upload_url: `${server.url}/put`, expires_in_seconds: 60 }),
       ),
     );
     const { client } = newClient(server.url, { idempotencyKey: 'mine' });
@@ -139,7 +141,10 @@ describe('an upload', () => {
     const { storage, client } = await withStorage();
     storage.always(nothing('reset', 'head'));
     const failure = await failureOf(upload(client, 's1', large(), '/workspace/a'));
-    expect(failure).toMatchObject({ code: 'service_unavailable', message: expect.stringContaining('could not be uploaded: the connection') });
+    expect(failure).toMatchObject({
+      code: 'service_unavailable',
+      message: expect.stringContaining('could not be uploaded: the connection'),
+    });
     expect(storage.requests).toHaveLength(4);
     const foreign = await withStorage(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
     expect(await failureOf(upload(foreign.client, 's1', large(), '/workspace/a'))).toMatchObject({ exit: 8 });
