@@ -1,10 +1,12 @@
 /** The options that a service is started with, and the service that starting returns. */
 import type { Clock } from '../base/clock.ts';
+import type { Shortfall } from './contained/shortfall.ts';
 import type { EngineOptions } from './engine/create-engine.ts';
 import type { HttpOptions } from './http/create-parts.ts';
 import type { TlsPair } from './http/tls.ts';
 import type { LogEntry, LogLevel } from './log.ts';
 import type { ProcessUsage } from './operating/service-metrics.ts';
+import type { ExecLevel } from './sandbox/launch.ts';
 import type { Plan } from './store/access/plan.ts';
 
 export interface ServiceOptions extends EngineOptions, HttpOptions {
@@ -28,6 +30,10 @@ export interface ServiceOptions extends EngineOptions, HttpOptions {
 }
 
 export interface Service {
+  /** How far commands of runs are confined, as demonstrated at the start. */
+  readonly exec: ExecLevel;
+  /** Why commands are not contained, although the setting `auto` asks for it. */
+  readonly shortfall: Shortfall | undefined;
   readonly url: string;
   readonly port: number;
   readonly teamId: string;

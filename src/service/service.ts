@@ -25,13 +25,14 @@ import { isoTime } from './store/database/time.ts';
 import { openStorage } from './store/storage.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
+export type { ExecSetting } from './contained/containment.ts';
 export type { LogEntry, LogLevel } from './log.ts';
 export { logLevels } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';
 export type { Service, ServiceOptions } from './service-options.ts';
 
 /**
- * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `not_readable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `trusted_proxy_invalid`, `tls_required`, `tls_invalid` or `team_not_found`.
+ * Starts the service. Throws AopsError `data_directory_unusable`, `data_directory_in_use`, `data_directory_newer`, `data_directory_damaged`, `data_directory_foreign`, `not_writable`, `not_readable`, `disk_full`, `restore_unfinished`, `port_in_use`, `webhook_host_invalid`, `connection_host_invalid`, `secret_key_invalid`, `trusted_proxy_invalid`, `tls_required`, `tls_invalid`, `containment_unavailable` or `team_not_found`.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { dataDirectory, clock = systemClock } = options;
@@ -61,12 +62,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const jobs = [...engineJobs, forgetKeysJob(keys)];
     for (const job of jobs) await job.atStart?.(engine);
     const server = await listen(parts, settings);
+    await demonstrateContainment(engine, server, settings.host);
     engine.worker.start(jobs, engine);
     const url = `${settings.scheme}://${isIPv6(settings.host) ? `[${settings.host}]` : settings.host}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued: reclaimedCount });
     let closed: Promise<void> | undefined;
     return {
       ...{ url, port: server.port, teamId, token, instanceId },
+      ...{ exec: engine.containment.level, shortfall: engine.containment.shortfall },
       setTls(pair) {
         checkTls(pair, clock.now());
         server.setTls(pair);
@@ -77,6 +80,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await store.destroy();
     throw dataFailure(error, dataDirectory);
   }
+}
+
+/** Before any run is executed. @throws AopsError `containment_unavailable` */
+async function demonstrateContainment({ containment, log }: StartableEngine, server: HttpServer, host: string): Promise<void> {
+  // For a service that listens on all addresses, the one at which programs on this machine would try it.
+  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  await containment.start(address, server.port).catch(async (error: unknown) => {
+    await server.close(0);
+    throw error;
+  });
+  if (containment.shortfall !== undefined) log('warn', 'commands cannot be contained, so they are off', { ...containment.shortfall });
 }
 
 /** Stops the parts of the service in the order in which they depend on one another. */

@@ -106,6 +106,11 @@ export const RunDetail = Named('RunDetail', {
   computer_session_id: Nullable(Type.String()),
   computer_use_slug: Nullable(Type.String()),
   last_session_id: Nullable(Type.String()),
+  /**
+   * How far the commands and agents that the run started were confined: the weakest level, if there were several; null if it started
+   * none. An extension.
+   */
+  exec_level: Type.Optional(Nullable(Words(['contained', 'host']))),
 });
 export type RunDetail = Static<typeof RunDetail>;
 

@@ -6,7 +6,7 @@ export const pluginRoutes: GroupRoutes<'plugins'> = {
     const plugins = [...engine.runtimes.values()].flatMap(({ name, description = '', parts = [] }) => [
       { name, type: 'runtime', description },
       ...parts
-        .filter(({ needsExec }) => !needsExec || engine.exec === 'host')
+        .filter(({ needsExec }) => !needsExec || engine.containment.level !== 'off')
         .map((part) => ({
           name: `${name}.${part.name}`,
           type: part.type,

@@ -85,6 +85,7 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
     computer_session_id: null,
     computer_use_slug: null,
     last_session_id: sessionId,
+    exec_level: run.exec_level,
   };
 }
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { SingleFlight } from '../../base/single-flight.ts';
 import type { BrowsePolicy, Browsing } from '../browser/chromium.ts';
+import { Containment, type ExecSetting } from '../contained/containment.ts';
 import { FileStore } from '../files/file-store.ts';
 import { errorFields } from '../log.ts';
 import { GuardedAgent, type Lookup } from '../outbound/guarded-agent.ts';
@@ -22,8 +23,10 @@ import { Worker } from './jobs/worker.ts';
 export interface EngineOptions {
   /** Created with mode 0700 if it does not exist. One process owns it at a time. */
   dataDirectory: string;
-  /** Whether runs may execute commands, which are not confined: `host` runs them as this user. */
-  exec: 'host' | 'off';
+  /** Whether runs may execute commands, and how far these are confined: `host` runs them as this user, without confinement. */
+  exec: ExecSetting;
+  /** The path of Node. By default, it is searched for like commands. */
+  node?: string;
   /** PATH of those commands, also searched for a browser. By default, the folders of the system. They get nothing else of the environment. */
   commandPath?: string;
   /** Whether runs may browse. By default, the policy is `off`, and the browser is a Chromium found on this machine. */
@@ -56,6 +59,7 @@ export interface EngineOptions {
 
 /** An engine with the whole worker, for whoever starts and stops it. */
 export interface StartableEngine extends Engine {
+  readonly containment: Containment;
   readonly worker: Worker;
 }
 
@@ -76,7 +80,7 @@ export async function createEngine(
       trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
     }),
     files: new FileStore(join(dataDirectory, 'files')),
-    exec: options.exec,
+    containment: new Containment({ setting: options.exec, dataDirectory, searchPath: commandPath ?? systemPath, node: options.node }),
     browsing: { policy: 'off', searchPath: commandPath ?? systemPath, ...options.browsing },
     sandboxRetention: options.sandboxRetention,
     runRetention: options.runRetention,

@@ -12,6 +12,7 @@ import type { Timing } from '../outbound/attempt-times.ts';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Sender } from '../outbound/sender.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
+import type { Launcher } from '../sandbox/launch.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
 import type { SecretBox } from '../secret-box.ts';
 import type { Store, UnitOfWork } from '../store/database/database.ts';
@@ -45,8 +46,8 @@ export interface HasFiles {
 
 /** What runs may do on this machine. */
 export interface HasRunPolicy {
-  /** Whether runs may execute commands. */
-  readonly exec: 'host' | 'off';
+  /** Whether runs may execute commands, and what confines them. */
+  readonly containment: Launcher;
   /** Whether runs may browse, and with which browser. */
   readonly browsing: Browsing;
 }

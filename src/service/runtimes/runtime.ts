@@ -6,6 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { CasePriority, HumanQuestion, NewCase } from '../../interface/types.ts';
 import type { Browsing } from '../browser/chromium.ts';
+import type { ExecLevel, Launcher } from '../sandbox/launch.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Outcome as RequestOutcome } from '../words/outcome.ts';
 
@@ -132,8 +133,8 @@ export interface RunHost {
    * the cause.
    */
   readonly interruptions: number;
-  /** Whether commands can be executed, and how. */
-  readonly exec: 'host' | 'off';
+  /** Starts the programs of the run, confined as far as this service demonstrated. The run records the level. */
+  readonly launcher: Launcher;
   /** Whether pages can be opened, and with which browser. */
   readonly browsing: Browsing;
   readonly connections: RunConnections;
@@ -177,7 +178,7 @@ export interface BuildRequest {
   prompt: string;
   /** The answers by question text; several chosen options are joined with commas. */
   answers: Readonly<Record<string, string>>;
-  exec: 'host' | 'off';
+  exec: ExecLevel;
   /** Whether the service can open pages in a browser. */
   browsing: boolean;
   /** Names and IDs of the team's connections. */

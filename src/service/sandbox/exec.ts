@@ -1,16 +1,16 @@
 /**
- * Runs a shell command in a directory. This is the `host` level: the command has all permissions of the service's user.
- * Guarantees: a small environment without the service's secrets, limits for time and output, and that no process of its group
- * is running when the call ends.
+ * Runs a shell command in a directory, at the level of its launcher. Guarantees: a small environment without the service's secrets,
+ * limits for time and output, and that nothing that the command started in its process group is running when the call ends.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServiceError } from '../errors.ts';
-import { type Keeper, startKeeper } from './keeper.ts';
+import type { Launcher } from './launch.ts';
+import { type StartedProcess, startProcess } from './process.ts';
 import { wholeCharacters } from './utf8.ts';
 
 export interface ExecOptions {
+  /** What confines the command. */
+  launcher: Launcher;
   /** After this many milliseconds, the command is terminated and `timedOut` is set. */
   timeoutMs: number;
   /** The number of bytes that are kept of stdout and of stderr. The rest is read and discarded. */
@@ -39,8 +39,6 @@ export interface ExecPlace {
   searchPath: string;
 }
 
-/** The time between SIGTERM and SIGKILL, in milliseconds. */
-const grace = 300;
 /** How long to wait for output that a process outside the group keeps open, in milliseconds. */
 const lastOutput = 200;
 /** The default PATH. */
@@ -50,36 +48,35 @@ export const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
  * Runs `/bin/sh -c command`. A non-zero exit is a result, not an error. Rejects with the signal's reason when aborted and with
  * `invalid_command` (400) for a command that cannot be passed to a shell: with a NUL character, or longer than the system allows.
  */
-export async function execute(command: string, { directory, temporary, searchPath }: ExecPlace, options: ExecOptions): Promise<ExecResult> {
+export async function execute(command: string, place: ExecPlace, options: ExecOptions): Promise<ExecResult> {
   options.signal.throwIfAborted();
   const startTime = performance.now();
-  const keeper = await startKeeper();
+  const { directory, temporary, searchPath } = place;
+  const launch = await options.launcher.prepare({
+    program: '/bin/sh',
+    args: ['-c', command],
+    environment: { PATH: searchPath, HOME: directory, TMPDIR: temporary, LANG: 'C.UTF-8' },
+    directory,
+    home: directory,
+    temporary,
+  });
+  const child = await startProcess(launch);
   try {
-    const result = await run(start(command, { directory, temporary, searchPath }), keeper, options);
+    const result = await run(child, options);
     options.signal.throwIfAborted();
     return { ...result, durationMs: Math.round(performance.now() - startTime) };
   } finally {
-    keeper.dismiss();
+    await child.close();
   }
 }
 
-async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): Promise<Omit<ExecResult, 'durationMs'>> {
-  const stdout = capture(child.stdout as Readable, options.outputLimit);
-  const stderr = capture(child.stderr as Readable, options.outputLimit);
-  const exitPromise = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
-    child.once('error', (error: NodeJS.ErrnoException) => reject(startError(error)));
-    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
-  });
-  if (child.pid !== undefined) keeper.keep(child.pid);
-  // The command can start only now: from here on, it ends with the service, whatever happens.
-  const gate = child.stdio[3] as Writable;
-  gate.on('error', () => gate.destroy());
-  gate.end('go\n');
-
+async function run(child: StartedProcess, options: ExecOptions): Promise<Omit<ExecResult, 'durationMs'>> {
+  const stdout = capture(child.stdout, options.outputLimit);
+  const stderr = capture(child.stderr, options.outputLimit);
   let timedOut = false;
   let endPromise: Promise<void> | undefined;
   const end = (): void => {
-    endPromise ??= endGroup(keeper);
+    endPromise ??= child.end();
   };
   const timer = setTimeout(() => {
     timedOut = true;
@@ -89,54 +86,17 @@ async function run(child: ChildProcess, keeper: Keeper, options: ExecOptions): P
   // If the command was aborted while the keeper was starting, no event follows.
   if (options.signal.aborted) end();
   try {
-    const exit = await exitPromise;
+    const exit = await child.exit;
     clearTimeout(timer);
     // While the group is being terminated, its members get the grace period even if the shell ends first.
     await endPromise;
-    await keeper.signal('KILL');
+    await child.close();
     await Promise.all([stdout.waitForEnd(lastOutput), stderr.waitForEnd(lastOutput)]);
     return { ...exit, stdout: stdout.text(), stderr: stderr.text(), timedOut, truncated: stdout.truncated() || stderr.truncated() };
   } finally {
     clearTimeout(timer);
     options.signal.removeEventListener('abort', end);
   }
-}
-
-/** Waits for a line on descriptor 3 and then becomes the command. If no line arrives, the service has died, and it ends. */
-const gatedCommand = 'read -r go <&3 || exit; exec 3<&-; exec /bin/sh -c "$1"';
-
-function start(command: string, { directory, temporary, searchPath }: ExecPlace): ChildProcess {
-  const env = { PATH: searchPath, HOME: directory, TMPDIR: temporary, LANG: 'C.UTF-8' };
-  try {
-    // detached: the shell leads its own process group, which can be terminated as a whole.
-    return spawn('/bin/sh', ['-c', gatedCommand, 'sh', command], {
-      cwd: directory,
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-    });
-  } catch (error) {
-    throw startError(error);
-  }
-}
-
-function startError(error: unknown): unknown {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === 'E2BIG')
-    return new ServiceError(400, 'invalid_command', 'The command is too long for the shell; put long texts into a file.');
-  if (code === 'ERR_INVALID_ARG_VALUE') return new ServiceError(400, 'invalid_command', 'The command contains a NUL character.');
-  return error;
-}
-
-/** Sends SIGTERM to the group, and SIGKILL to the remaining processes after the grace period. */
-async function endGroup(keeper: Keeper): Promise<void> {
-  await keeper.signal('TERM');
-  const deadline = performance.now() + grace;
-  while (performance.now() < deadline) {
-    await delay(20);
-    if (!(await keeper.signal('0'))) return;
-  }
-  await keeper.signal('KILL');
 }
 
 /** Keeps the first `limit` bytes of a stream and continues reading, so that the writer is never blocked. */

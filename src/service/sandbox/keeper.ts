@@ -11,20 +11,20 @@ import type { Readable, Writable } from 'node:stream';
 export interface Keeper {
   /** Sets the group to kill and the folder to remove if the service dies. */
   keep(group: number, folder?: string): void;
-  /** Sends a signal to the group; `0` only checks. Returns false when the group has no members any more. */
-  signal(name: 'TERM' | 'KILL' | '0'): Promise<boolean>;
+  /** Sends a signal to the group, or to another one; `0` only checks. Returns false when the group has no members any more. */
+  signal(name: 'TERM' | 'KILL' | '0', other?: number): Promise<boolean>;
   /** Ends the keeper, which sends no more signals. */
   dismiss(): void;
 }
 
-// Input lines: "keep GROUP FOLDER", "send SIGNAL", "dismiss". Output: a line for every signal, whether the group exists.
+// Input lines: "keep GROUP FOLDER", "send SIGNAL [GROUP]", "dismiss". Output: a line for every signal, whether the group exists.
 const script = `
 group=
 folder=
 while read -r word value rest; do
   case $word in
     keep) group=$value folder=$rest ;;
-    send) if [ -n "$group" ] && kill -s "$value" -- "-$group" 2>/dev/null; then echo yes; else echo no; fi ;;
+    send) to=\${rest:-$group}; if [ -n "$to" ] && kill -s "$value" -- "-$to" 2>/dev/null; then echo yes; else echo no; fi ;;
     dismiss) exit 0 ;;
   esac
 done
@@ -49,11 +49,11 @@ export async function startKeeper(): Promise<Keeper> {
   createInterface({ input: child.stdout as Readable }).on('line', (line) => waiters.shift()?.(line === 'yes'));
   return {
     keep: (group, folder = '') => void input.write(`keep ${group} ${folder}\n`),
-    signal: (name) =>
+    signal: (name, other) =>
       new Promise((resolve) => {
         if (isGone) return resolve(false);
         waiters.push(resolve);
-        input.write(`send ${name}\n`);
+        input.write(`send ${name} ${other ?? ''}\n`);
       }),
     dismiss: () => void input.end('dismiss\n'),
   };

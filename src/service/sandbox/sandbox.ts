@@ -1,6 +1,6 @@
 /**
  * The files of a run, and command execution in their directory. The file functions neither read nor write outside the sandbox's
- * directory; commands are not confined by anything here (see exec.ts). On disk, a sandbox is `<root>/<id>/` with
+ * directory; how far commands are confined depends on their launcher (see launch.ts). On disk, a sandbox is `<root>/<id>/` with
  * `workspace/` (what callers see), `staging/` (uploads in progress), `tmp/` (TMPDIR of commands), and `browser/` (state of its browser).
  */
 
@@ -240,7 +240,7 @@ export class Sandbox {
     return folder;
   }
 
-  /** Runs a command with /bin/sh in the workspace. When aborted, rejects with the signal's reason after all its processes have ended. */
+  /** Runs a command with /bin/sh in the workspace, confined by the launcher. When aborted, rejects with the signal's reason after all its processes have ended. */
   async exec(command: string, options: ExecOptions): Promise<ExecResult> {
     const temporary = path.join(this.#home, 'tmp');
     await mkdir(temporary, { recursive: true, mode: 0o700 });

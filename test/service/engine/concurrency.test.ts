@@ -180,6 +180,7 @@ async function insertRuns(db: Awaited<ReturnType<typeof openDatabase>>, teamId: 
         turn: 1,
         submitted_prompt_count: 0,
         resume_count: 0,
+        exec_level: null,
         created_at: at,
         updated_at: at,
       })

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { BackupHolds } from '../../../src/service/engine/backup/backup-hold.ts';
 import { RunSession, type SessionEngine } from '../../../src/service/engine/runs/run-session.ts';
 import { FileStore } from '../../../src/service/files/file-store.ts';
+import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
 import { fileCopies } from '../../../src/service/store/database/sqlite/file-hold.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
@@ -42,7 +43,7 @@ export async function executing() {
     await db.destroy();
   });
   const engine = {
-    ...{ store: db, clock, files, backups, exec: 'off' as const, browsing: { policy: 'off' as const, searchPath: '' } },
+    ...{ store: db, clock, files, backups, containment: hostLauncher, browsing: { policy: 'off' as const, searchPath: '' } },
     log: () => undefined,
     worker: { wake: () => undefined, woken: () => new Promise(() => undefined), isWaitedFor: () => false, abort: () => undefined },
   } as unknown as SessionEngine;

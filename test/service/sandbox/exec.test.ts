@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
 import { promptly } from '../../support/promptly.ts';
 
@@ -16,7 +17,13 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 const run = (command: string, options: { timeoutMs?: number; outputLimit?: number; signal?: AbortSignal } = {}) =>
-  sandbox.exec(command, { timeoutMs: 10_000, outputLimit: 10_000, signal: new AbortController().signal, ...options });
+  sandbox.exec(command, {
+    launcher: hostLauncher,
+    timeoutMs: 10_000,
+    outputLimit: 10_000,
+    signal: new AbortController().signal,
+    ...options,
+  });
 
 /** Whether a process is running. One that has ended but was not collected yet (state Z) is not. */
 async function isAlive(pid: number): Promise<boolean> {

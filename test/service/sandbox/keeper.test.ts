@@ -25,13 +25,15 @@ it('reports that there is no group before one is set', async () => {
 
 it('kills a running command when the service is killed', async () => {
   const sandboxModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/sandbox.ts');
+  const launchModule = path.resolve(import.meta.dirname, '../../../src/service/sandbox/launch.ts');
   const source = path.join(folder, 'service.ts');
   const built = path.join(folder, 'service.mjs');
   await writeFile(
     source,
     `import { SandboxStore } from ${JSON.stringify(sandboxModule)};
+import { hostLauncher as launcher } from ${JSON.stringify(launchModule)};
 const sandbox = await new SandboxStore(${JSON.stringify(folder)}).create('s1');
-await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done', { timeoutMs: 60000, outputLimit: 10, signal: new AbortController().signal });`,
+await sandbox.exec('echo $$ > pid; kill -KILL $PPID; while :; do sleep 1; done', { launcher, timeoutMs: 60000, outputLimit: 10, signal: new AbortController().signal });`,
   );
 
   const bundle = await rolldown({ input: source, platform: 'node', logLevel: 'silent' });

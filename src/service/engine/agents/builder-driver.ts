@@ -66,7 +66,7 @@ async function build(
     procedure: config === null ? null : inputText(config.data.input),
     prompt: run.prompt,
     answers: JSON.parse(run.answers) as Record<string, string>,
-    exec: engine.exec,
+    exec: engine.containment.level,
     connections: await connectionNames(engine, run),
     browsing: engine.browsing.policy !== 'off' && (await findChromium(engine.browsing).then(Boolean, () => false)),
   };

@@ -74,6 +74,7 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
     turn: 1,
     submitted_prompt_count: message === undefined ? 0 : 1,
     resume_count: 0,
+    exec_level: null,
     error: null,
     webhook_url: start.webhookUrl ?? null,
     case_id: start.case?.id ?? null,

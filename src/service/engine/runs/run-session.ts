@@ -4,6 +4,7 @@
  */
 import { newId } from '../../ids.ts';
 import type { CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../../runtimes/runtime.ts';
+import { type ExecLevel, type Launcher, launchAfter } from '../../sandbox/launch.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { HumanRequestRow, RunRow, RunsTable } from '../../store/database/schema.ts';
@@ -55,7 +56,7 @@ export class RunSession implements RunHost {
   readonly procedure: string;
   readonly sandbox: Sandbox;
   readonly interruptions: number;
-  readonly exec: 'host' | 'off';
+  readonly launcher: Launcher;
   readonly browsing: RunHost['browsing'];
   readonly connections: RunHost['connections'];
   readonly clock: RunHost['clock'];
@@ -67,6 +68,7 @@ export class RunSession implements RunHost {
   readonly #engine: SessionEngine;
   readonly #claim: Claim;
   readonly #row: RunRow;
+  #execLevel: RunRow['exec_level'];
   #memory: Map<string, string> | undefined;
   /** Number of the last message that the runtime can see. */
   #lastSeenSeq = 0;
@@ -77,11 +79,12 @@ export class RunSession implements RunHost {
     this.#engine = parts.engine;
     this.#claim = parts.claim;
     this.#row = parts.run;
+    this.#execLevel = parts.run.exec_level;
     this.run = { id: parts.run.id, teamId: parts.run.team_id, number: parts.run.run_number, agentName: parts.agentName };
     this.procedure = parts.procedure;
     this.sandbox = parts.sandbox;
     this.interruptions = parts.interruptions;
-    this.exec = parts.engine.exec;
+    this.launcher = launchAfter(parts.engine.containment, (level) => this.#recordLevel(level));
     this.browsing = parts.engine.browsing;
     this.connections = runConnections(parts.engine, parts.run);
     this.clock = parts.engine.clock;
@@ -161,6 +164,13 @@ export class RunSession implements RunHost {
           return void (await releaseJob(trx, this.#claim, { status: 'queued', dueAt: outcome.until }));
       }
     });
+  }
+
+  /** The weakest level counts. Recorded before the program starts, so that it is never overstated. */
+  async #recordLevel(level: ExecLevel): Promise<void> {
+    if (level === 'off' || this.#execLevel === level || this.#execLevel === 'host') return;
+    await this.#write(async (trx) => void (await this.#change(trx, { exec_level: level })));
+    this.#execLevel = level;
   }
 
   async #pause(trx: Queries, request: HumanRequestRow, now: string): Promise<void> {
@@ -248,7 +258,7 @@ export class RunSession implements RunHost {
 
   async #change(
     trx: Queries,
-    changes: Partial<Pick<RunsTable, 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
+    changes: Partial<Pick<RunsTable, 'exec_level' | 'status' | 'error' | 'completed_at' | 'turn' | 'resume_count' | 'updated_at'>>,
   ): Promise<RunRow> {
     const run = await changeRun(trx, this.#row.id, writableStatuses, changes);
     if (run === undefined) throw new RunLostError();

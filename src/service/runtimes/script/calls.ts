@@ -40,15 +40,12 @@ export async function tool(step: StepOf<'tool'>, turn: Turn): Promise<StepOutcom
 
 export async function exec(step: StepOf<'exec'>, turn: Turn): Promise<StepOutcome> {
   const { host } = turn;
-  if (host.exec === 'off') {
-    throw new StepError(
-      `${nameOf(step)} runs a command, which this service does not allow. Start it with \`aops serve --exec host\` to allow commands.`,
-    );
-  }
+  const refusal = host.launcher.refusal();
+  if (refusal !== undefined) throw new StepError(`${nameOf(step)} runs a command. ${refusal}`);
   const { run } = await turn.render(step, { run: command(step.payload.run) });
   const timeoutMs = parseDuration(step.payload.timeout ?? '') ?? defaultExec;
   return await calling(step, turn, { name: 'exec', arguments: { command: run.display } }, async () => {
-    const result = await host.sandbox.exec(run.text, { timeoutMs, outputLimit, signal: host.signal });
+    const result = await host.sandbox.exec(run.text, { launcher: host.launcher, timeoutMs, outputLimit, signal: host.signal });
     const { exitCode, stdout, stderr, timedOut, truncated } = result;
     const output = { exit_code: exitCode, stdout, stderr, timed_out: timedOut, truncated };
     const error = execError(result, timeoutMs);

@@ -14,6 +14,7 @@ import type {
   RuntimeEvent,
 } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { hostLauncher, type Launcher } from '../../../../src/service/sandbox/launch.ts';
 import { type Sandbox, SandboxStore } from '../../../../src/service/sandbox/sandbox.ts';
 
 export interface TestSandbox {
@@ -35,7 +36,7 @@ export interface Committed {
 
 export interface TestHostOptions {
   messages?: string[];
-  exec?: 'host' | 'off';
+  launcher?: Launcher;
   browsing?: Partial<Browsing>;
   answers?: Record<string, HumanAnswer>;
   /** The memory files of the agent. */
@@ -58,7 +59,7 @@ export class TestHost implements RunHost {
   readonly userMessages: string[];
   readonly sandbox: Sandbox;
   readonly interruptions = 0;
-  readonly exec: 'host' | 'off';
+  readonly launcher: Launcher;
   readonly browsing: Browsing;
   readonly connections: RunHost['connections'] = { open: (name) => Promise.reject(notFound('connection', name)) };
   readonly signal: AbortSignal;
@@ -78,7 +79,7 @@ export class TestHost implements RunHost {
     this.procedure = procedure;
     this.sandbox = sandbox;
     this.userMessages = options.messages ?? ['Hello'];
-    this.exec = options.exec ?? 'host';
+    this.launcher = options.launcher ?? hostLauncher;
     this.browsing = { policy: 'on', searchPath: process.env.PATH ?? '', ...options.browsing };
     this.signal = options.signal ?? new AbortController().signal;
     this.case = options.case;

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
+import { hostLauncher } from '../../../../src/service/sandbox/launch.ts';
 import { TestHost, type TestSandbox, testSandbox } from './host.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../../../examples/invoice-check');
@@ -89,7 +90,12 @@ it('does not pay when denied, and reports why', async () => {
 });
 
 it('reports missing input', async () => {
-  await place.sandbox.exec('rm invoices.csv', { timeoutMs: 5_000, outputLimit: 100, signal: new AbortController().signal });
+  await place.sandbox.exec('rm invoices.csv', {
+    launcher: hostLauncher,
+    timeoutMs: 5_000,
+    outputLimit: 100,
+    signal: new AbortController().signal,
+  });
   const { outcome } = await play(() => ({ type: 'approval', approved: true }));
   expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('invoices.csv is not in the workspace; upload it') });
 });

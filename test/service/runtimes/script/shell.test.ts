@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { quote, renderCommand } from '../../../../src/service/runtimes/script/shell.ts';
 import type { Scope } from '../../../../src/service/runtimes/script/template.ts';
+import { hostLauncher } from '../../../../src/service/sandbox/launch.ts';
 import { drive, TestHost, type TestSandbox, testSandbox } from './host.ts';
 
 let place: TestSandbox;
@@ -22,7 +23,12 @@ const scope = (message: string, answers: Record<string, unknown> = {}): Scope =>
 });
 const output = async (template: string, message: string, answers?: Record<string, unknown>): Promise<string> => {
   const { text } = renderCommand(template, scope(message, answers));
-  const result = await place.sandbox.exec(text, { timeoutMs: 10_000, outputLimit: 100_000, signal: new AbortController().signal });
+  const result = await place.sandbox.exec(text, {
+    launcher: hostLauncher,
+    timeoutMs: 10_000,
+    outputLimit: 100_000,
+    signal: new AbortController().signal,
+  });
   expect(result).toMatchObject({ stderr: '', exitCode: 0 });
   return result.stdout;
 };
@@ -108,7 +114,12 @@ describe('values in commands', () => {
     for (const template of odd) {
       for (const attack of attacks) {
         const { text } = renderCommand(template, scope(attack));
-        await place.sandbox.exec(text, { timeoutMs: 5_000, outputLimit: 1_000, signal: new AbortController().signal });
+        await place.sandbox.exec(text, {
+          launcher: hostLauncher,
+          timeoutMs: 5_000,
+          outputLimit: 1_000,
+          signal: new AbortController().signal,
+        });
       }
     }
     expect(await place.sandbox.list('')).toEqual([]);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../src/base/clock.ts';
+import { Containment } from '../../../../src/service/contained/containment.ts';
 import { ServiceError } from '../../../../src/service/errors.ts';
 import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
@@ -138,9 +139,12 @@ describe('exec', () => {
 
   it('explains how to allow commands only if they are not allowed', async () => {
     const { host, outcome } = await run(['- { if: false, exec: { run: "touch never" } }', '- exec: { run: "touch never" }'], {
-      exec: 'off',
+      launcher: new Containment({ setting: 'off', dataDirectory: '', searchPath: '' }),
     });
-    expect(outcome).toMatchObject({ status: 'failed', error: expect.stringContaining('aops serve --exec host') });
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('Start it with `--exec auto` to run them contained'),
+    });
     expect(host.events).toEqual([]);
     expect(await place.sandbox.list('')).toEqual([]);
   });

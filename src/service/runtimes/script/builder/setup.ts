@@ -1,4 +1,5 @@
 /** What has to be set up so that a changed procedure can run. The proposal lists it; accepting does not set anything up. */
+import type { ExecLevel } from '../../../sandbox/launch.ts';
 import type { BuildRequest, SetupChange } from '../../runtime.ts';
 import type { Procedure, Step, StepOf } from '../schema.ts';
 import { type Schedule, scheduleWords } from './schedule.ts';
@@ -36,15 +37,15 @@ function requiredChanges({ steps }: Procedure, { exec, browsing, connections }: 
   return [...changes.values()];
 }
 
-function commandNeeds(step: StepOf<'exec'>, exec: 'host' | 'off', writtenPaths: Set<string>): SetupChange[] {
+function commandNeeds(step: StepOf<'exec'>, exec: ExecLevel, writtenPaths: Set<string>): SetupChange[] {
   const { run } = step.payload;
   const changes: SetupChange[] = [
     {
       type: 'exec',
       name: 'exec',
       title: 'Commands must be allowed',
-      description: `Step ${step.number} runs a command. The service runs commands only when it is started with --exec host.`,
-      satisfied: exec === 'host',
+      description: `Step ${step.number} runs a command. The service runs commands only when it is started with --exec auto, contained, or host.`,
+      satisfied: exec !== 'off',
     },
   ];
   for (const [, name] of run.matchAll(secretName)) {

@@ -31,6 +31,8 @@ export interface RunsTable {
   resume_count: number;
   error: string | null;
   webhook_url: Fixed<string | null>;
+  /** The weakest level at which it has started programs (sandbox/launch.ts); null if it has not started any. */
+  exec_level: 'contained' | 'host' | null;
   /** The case that it was started for, which may have been deleted. */
   case_id: Fixed<string | null>;
   created_at: Fixed<string>;

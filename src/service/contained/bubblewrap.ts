@@ -1,0 +1,134 @@
+/**
+ * The arguments with which bubblewrap confines a program: deny by default. The program sees the system's folders, what the request
+ * names, and nothing else; it has its own processes, network, /proc, /dev, and /tmp, no capabilities, and it dies with the service.
+ */
+import { ServiceError } from '../errors.ts';
+import type { LaunchLimits, LaunchRequest } from '../sandbox/launch.ts';
+import { isWithin, networkSettings, type SystemEntry } from './system-folders.ts';
+
+/** What the machine and its bubblewrap support. */
+export interface Machine {
+  /** The path of bubblewrap. */
+  bubblewrap: string;
+  /** Options of this bubblewrap: `--size` and `--disable-userns` are missing in old ones. */
+  options: ReadonlySet<string>;
+  system: readonly SystemEntry[];
+  /** Entries of the host's /proc. */
+  proc: ReadonlySet<string>;
+  /** The program's user and group inside the sandbox; undefined for those of the service. */
+  identity: { user: number; group: number };
+  /** Files that replace /etc/passwd and /etc/group. */
+  passwd: string;
+  group: string;
+  /** The path of Node, with which the program reaches the network. */
+  node: string;
+  /** A folder that no program sees any part of, except what a request names. */
+  dataDirectory: string;
+}
+
+/** A file or folder of the host, and where the program sees it. */
+export interface Mount {
+  source: string;
+  target: string;
+}
+
+/** Where a program finds the sockets and the program of its network. */
+export const networkFolder = '/run/aops';
+
+/** Settings of the kernel. A service that runs as root owns them, and could change them even without capabilities. */
+const readOnlyProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr', 'driver', 'tty'];
+/** Files about the whole machine that only root can read, because they reveal memory or keys. */
+const hiddenProc = ['kcore', 'keys', 'kmsg', 'kallsyms', 'latency_stats', 'sched_debug', 'slabinfo', 'timer_list', 'vmallocinfo'];
+
+/**
+ * Sets limits and becomes the program. Limits cannot be raised again without capabilities. Shells differ in the letter for processes.
+ * Arguments: memory of data in KiB or "", processes, size of a file in blocks of 512 bytes.
+ */
+const limiter = `
+[ -z "$1" ] || ulimit -d "$1"
+ulimit -u "$2" 2>/dev/null || ulimit -p "$2"
+ulimit -f "$3"
+ulimit -c 0
+shift 3
+exec "$@"
+`;
+
+export interface Confinement {
+  /** Mounts of the program's network; empty without one. */
+  network: readonly Mount[];
+  /** The program that is started instead, and becomes or starts the requested one. */
+  command: readonly string[];
+  limits: LaunchLimits;
+  /** Whether memory is limited for all processes together by a cgroup. */
+  limitsMemory: boolean;
+}
+
+/** The arguments of bubblewrap. The environment is not among them, because everybody can read arguments. */
+export function bubblewrapArguments(machine: Machine, request: LaunchRequest, confinement: Confinement): string[] {
+  const { options, identity } = machine;
+  const { limits } = confinement;
+  const sharesNetwork = request.network?.kind === 'all';
+  const disablesUsers = !request.nestedSandboxes && options.has('--disable-userns');
+  return [
+    ...['--unshare-user', '--unshare-all', ...(sharesNetwork ? ['--share-net'] : []), ...(disablesUsers ? ['--disable-userns'] : [])],
+    ...['--uid', String(identity.user), '--gid', String(identity.group), '--hostname', 'aops'],
+    ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--info-fd', '4'],
+    ...systemMounts(machine, sharesNetwork),
+    ...processMounts(machine),
+    ...deviceMounts(options, request, limits),
+    ...requestMounts(machine, request),
+    ...confinement.network.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    // What is left of the root is a file system in memory, which would otherwise be writable.
+    ...['--remount-ro', '/', '--chdir', request.directory, '--', '/bin/sh', '-c', limiter, 'sh'],
+    confinement.limitsMemory ? '' : String(Math.ceil(limits.memory / 1024)),
+    ...[String(limits.processes), String(Math.ceil(limits.fileSize / 512))],
+    ...confinement.command,
+  ];
+}
+
+function systemMounts({ system, passwd, group, node }: Machine, sharesNetwork: boolean): string[] {
+  return [
+    ...system.flatMap(({ path, target }) => (target === undefined ? ['--ro-bind', path, path] : ['--symlink', target, path])),
+    ...['--ro-bind', passwd, '/etc/passwd', '--ro-bind', group, '/etc/group'],
+    ...(sharesNetwork ? networkSettings.flatMap((file) => ['--ro-bind-try', file, file]) : []),
+    ...(isVisible(system, node) ? [] : ['--ro-bind', node, node]),
+  ];
+}
+
+const isVisible = (system: readonly SystemEntry[], place: string): boolean =>
+  system.some(({ path, target }) => target === undefined && isWithin(path, place));
+
+function processMounts({ proc }: Machine): string[] {
+  return [
+    ...['--proc', '/proc'],
+    ...readOnlyProc.filter((name) => proc.has(name)).flatMap((name) => ['--ro-bind', `/proc/${name}`, `/proc/${name}`]),
+    ...hiddenProc.filter((name) => proc.has(name)).flatMap((name) => ['--ro-bind', '/dev/null', `/proc/${name}`]),
+  ];
+}
+
+/** Without a size, /tmp could use half of the memory: an old bubblewrap gets the run's folder on the disk instead, and no /dev/shm. */
+function deviceMounts(options: ReadonlySet<string>, { temporary }: LaunchRequest, limits: LaunchLimits): string[] {
+  const size = ['--perms', '1777', '--size', String(limits.temporarySize), '--tmpfs'];
+  const isSized = options.has('--size') && options.has('--perms');
+  return [
+    ...['--dev', '/dev', ...(isSized ? [...size, '/dev/shm'] : []), '--remount-ro', '/dev'],
+    ...(isSized ? [...size, '/tmp'] : ['--bind', temporary, '/tmp']),
+  ];
+}
+
+function requestMounts({ system, dataDirectory }: Machine, request: LaunchRequest): string[] {
+  const { readable = [], writable = [], directory, home, temporary } = request;
+  const exposed = [...readable, ...writable, directory, home, temporary].find((place) => isWithin(place, dataDirectory));
+  if (exposed !== undefined)
+    throw new ServiceError(400, 'launch_refused', `${exposed} contains the data directory of the service, so no program can use it.`);
+  const isHidden = !isVisible(system, dataDirectory);
+  return [
+    // For a data directory below /usr, for example.
+    ...(isHidden ? [] : ['--tmpfs', dataDirectory]),
+    ...readable.flatMap((place) => ['--ro-bind', place, place]),
+    ...unique([...writable, directory, home, temporary]).flatMap((place) => ['--bind', place, place]),
+    ...(isHidden ? [] : ['--remount-ro', dataDirectory]),
+  ];
+}
+
+const unique = (places: readonly string[]): string[] => [...new Set(places)];

@@ -1,0 +1,118 @@
+/**
+ * The level at which programs of runs are started, and how each of them is confined. The level is `off` until `start` has demonstrated
+ * a better one, so that it is never overstated.
+ */
+import { lstat } from 'node:fs/promises';
+import { AopsError, exitCodes } from '../../base/errors.ts';
+import { ServiceError } from '../errors.ts';
+import { type ExecLevel, hostLauncher, type Launch, type Launcher, type LaunchLimits, type LaunchRequest } from '../sandbox/launch.ts';
+import { bubblewrapArguments, type Machine } from './bubblewrap.ts';
+import { demonstrate } from './demonstration.ts';
+import { findMachine } from './machine.ts';
+import type { Shortfall } from './shortfall.ts';
+
+/** `auto` is contained where that can be demonstrated, and otherwise off. */
+export type ExecSetting = 'auto' | ExecLevel;
+
+export interface ContainmentOptions {
+  setting: ExecSetting;
+  dataDirectory: string;
+  /** Folders in which bubblewrap and Node are searched for, in the format of PATH. */
+  searchPath: string;
+  /** The path of Node; by default, it is searched for. */
+  node?: string | undefined;
+}
+
+const mebibyte = 1024 * 1024;
+export const defaultLimits: LaunchLimits = {
+  memory: 2_048 * mebibyte,
+  processes: 512,
+  fileSize: 1_024 * mebibyte,
+  temporarySize: 256 * mebibyte,
+};
+
+export class Containment implements Launcher {
+  readonly setting: ExecSetting;
+  readonly #options: ContainmentOptions;
+  #level: ExecLevel;
+  #machine: Machine | undefined;
+  #shortfall: Shortfall | undefined;
+
+  constructor(options: ContainmentOptions) {
+    this.setting = options.setting;
+    this.#options = options;
+    this.#level = options.setting === 'host' ? 'host' : 'off';
+  }
+
+  get level(): ExecLevel {
+    return this.#level;
+  }
+
+  /** Why programs are not contained although that was requested, and what to do about it. */
+  get shortfall(): Shortfall | undefined {
+    return this.#shortfall;
+  }
+
+  /**
+   * Demonstrates that programs are contained, with the service listening at an address of this machine.
+   * @throws AopsError `containment_unavailable` if the setting is `contained`
+   */
+  async start(host: string, port: number): Promise<void> {
+    if (this.setting !== 'auto' && this.setting !== 'contained') return;
+    const machine = await findMachine(this.#options);
+    const shortfall =
+      'missing' in machine
+        ? machine
+        : await demonstrate((request) => confine(machine, request), { ...this.#options, ...machine, host, port });
+    if ('missing' in machine || shortfall !== undefined) return this.#fallBack(shortfall as Shortfall);
+    this.#machine = machine;
+    this.#level = 'contained';
+  }
+
+  #fallBack(shortfall: Shortfall): void {
+    if (this.setting === 'contained') throw unavailable(shortfall);
+    this.#shortfall = shortfall;
+  }
+
+  async prepare(request: LaunchRequest): Promise<Launch> {
+    if (this.#level === 'host') return hostLauncher.prepare(request);
+    if (this.#machine === undefined) throw new ServiceError(403, 'exec_off', this.refusal() as string);
+    return confine(this.#machine, request);
+  }
+
+  refusal(): string | undefined {
+    if (this.#level !== 'off') return undefined;
+    if (this.#shortfall === undefined)
+      return 'This service does not run commands. Start it with `--exec auto` to run them contained, or with `--exec host` to run them as you, without isolation.';
+    const { missing, remedy } = this.#shortfall;
+    return `This service does not run commands, because they cannot be contained: ${missing}. ${remedy}`;
+  }
+}
+
+async function confine(machine: Machine, request: LaunchRequest): Promise<Launch> {
+  for (const folder of new Set([request.directory, request.home, request.temporary])) await requireFolder(folder);
+  const limits = { ...defaultLimits, ...request.limits };
+  const command = [request.program, ...request.args];
+  return {
+    level: 'contained',
+    program: machine.bubblewrap,
+    args: bubblewrapArguments(machine, request, { network: [], command, limits, limitsMemory: false }),
+    environment: request.environment,
+    directory: request.directory,
+    cgroups: [],
+    release: async () => undefined,
+  };
+}
+
+/** A link would make its target visible. Contained programs cannot replace these folders, but commands at the level `host` could have. */
+async function requireFolder(folder: string): Promise<void> {
+  const stats = await lstat(folder).catch(() => undefined);
+  if (!stats?.isDirectory()) throw new ServiceError(400, 'launch_refused', `${folder} is not a folder.`);
+}
+
+const unavailable = ({ missing, remedy }: Shortfall): AopsError =>
+  new AopsError(`Commands cannot be contained on this machine: ${missing}.`, {
+    code: 'containment_unavailable',
+    exit: exitCodes.failure,
+    hint: remedy,
+  });

@@ -1,0 +1,96 @@
+/** Finds out what this machine has for containing programs: bubblewrap and its options, the system's folders, and Node. */
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { platform, userInfo } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { isProgram } from '../../base/program.ts';
+import type { Machine } from './bubblewrap.ts';
+import { missingBubblewrap, missingNode, type NamespaceFacts, type Shortfall, unsupportedPlatform } from './shortfall.ts';
+import { systemEntries } from './system-folders.ts';
+
+/** Where programs are searched for after PATH. */
+const usualFolders = ['/usr/bin', '/usr/local/bin', '/bin'];
+/** The user that root appears as, because some programs refuse to work as root. */
+const ordinaryUser = 1_000;
+
+export interface MachineOptions {
+  dataDirectory: string;
+  searchPath: string;
+  node?: string | undefined;
+}
+
+/** The machine, or what is missing. Creates a folder with two files in the data directory. */
+export async function findMachine(options: MachineOptions): Promise<Machine | Shortfall> {
+  if (platform() !== 'linux') return unsupportedPlatform(platform());
+  const bubblewrap = await findProgram('bwrap', options.searchPath);
+  if (bubblewrap === undefined) return missingBubblewrap;
+  const node = options.node ?? (await findProgram('node', options.searchPath));
+  if (node === undefined) return missingNode;
+  const { uid, gid } = userInfo();
+  const identity = uid === 0 ? { user: ordinaryUser, group: ordinaryUser } : { user: uid, group: gid };
+  const dataDirectory = await realpath(options.dataDirectory);
+  const folder = path.join(dataDirectory, 'contained');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const accounts = { passwd: path.join(folder, 'passwd'), group: path.join(folder, 'group') };
+  await writeFile(accounts.passwd, `user:x:${identity.user}:${identity.group}::/:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`, {
+    mode: 0o644,
+  });
+  await writeFile(accounts.group, `user:x:${identity.group}:\nnogroup:x:65534:\n`, { mode: 0o644 });
+  return {
+    bubblewrap,
+    options: await optionsOf(bubblewrap),
+    system: systemEntries(),
+    proc: new Set(await readdir('/proc')),
+    identity,
+    ...accounts,
+    node: await realpath(node),
+    dataDirectory,
+  };
+}
+
+async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
+  const folders = [...searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder)), ...usualFolders];
+  for (const folder of folders) {
+    const file = path.join(folder, name);
+    if (await isProgram(file)) return file;
+  }
+  return undefined;
+}
+
+/** The long options in the help of a bubblewrap. */
+async function optionsOf(bubblewrap: string): Promise<Set<string>> {
+  const { stdout, stderr } = await promisify(execFile)(bubblewrap, ['--help'], { env: {}, timeout: 5_000 }).catch(() => ({
+    stdout: '',
+    stderr: '',
+  }));
+  return new Set(`${stdout}${stderr}`.match(/--[a-z-]+/g) ?? []);
+}
+
+/** What the kernel and the machine report about user namespaces, for the explanation of a failure. */
+export async function namespaceFacts(): Promise<NamespaceFacts> {
+  const [maximum, unprivileged, restricted, container] = await Promise.all([
+    setting('/proc/sys/user/max_user_namespaces'),
+    setting('/proc/sys/kernel/unprivileged_userns_clone'),
+    setting('/proc/sys/kernel/apparmor_restrict_unprivileged_userns'),
+    Promise.all(
+      ['/.dockerenv', '/run/.containerenv'].map((file) =>
+        readFile(file).then(
+          () => true,
+          () => false,
+        ),
+      ),
+    ),
+  ]);
+  return {
+    areDisabled: maximum === '0' || unprivileged === '0',
+    areRestricted: restricted === '1',
+    isContainer: container.includes(true),
+  };
+}
+
+const setting = (file: string): Promise<string> =>
+  readFile(file, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  );

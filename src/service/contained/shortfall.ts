@@ -1,0 +1,58 @@
+/** Why programs cannot be contained on a machine, and how to change that. */
+
+export interface Shortfall {
+  /** What is missing, as half a sentence. */
+  missing: string;
+  /** What to do, as sentences. */
+  remedy: string;
+}
+
+/** Added to every remedy: the way without containment, and what it means. */
+const otherwise = 'Or use `--exec host`, which runs commands as you, without isolation.';
+
+export const missingBubblewrap: Shortfall = {
+  missing: 'bubblewrap (bwrap) is not installed',
+  remedy: `Install it, for example with \`apt-get install bubblewrap\`, and restart the service. ${otherwise}`,
+};
+
+export const missingNode: Shortfall = {
+  missing: 'Node is not in PATH, and contained programs need it to reach the network',
+  remedy: `Add the folder of Node to PATH, and restart the service. ${otherwise}`,
+};
+
+export const unsupportedPlatform = (platform: string): Shortfall => ({
+  missing: `commands are only contained on Linux, and this is ${platform === 'darwin' ? 'macOS' : platform}`,
+  remedy: 'Use `--exec host` to run commands as you, without isolation.',
+});
+
+export interface NamespaceFacts {
+  /** User namespaces are turned off in the kernel. */
+  areDisabled: boolean;
+  /** AppArmor limits them to programs with a profile. */
+  areRestricted: boolean;
+  /** This is a container of Docker or Podman. */
+  isContainer: boolean;
+}
+
+/** The explanation for a bubblewrap that does not start a program. @param report what it wrote to stderr */
+export function startShortfall(report: string, facts: NamespaceFacts): Shortfall {
+  const firstLine = report.trim().split('\n')[0]?.trim() || 'it ended without a message';
+  const missing = `bubblewrap cannot create a sandbox (${firstLine})`;
+  return { missing, remedy: `${namespaceRemedy(facts)} ${otherwise}` };
+}
+
+function namespaceRemedy({ areDisabled, areRestricted, isContainer }: NamespaceFacts): string {
+  if (isContainer)
+    return 'This is a container: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, which permits user namespaces inside it.';
+  if (areDisabled)
+    return 'User namespaces are turned off: set `user.max_user_namespaces=15000` and, if it exists, `kernel.unprivileged_userns_clone=1` with sysctl.';
+  if (areRestricted)
+    return 'AppArmor restricts user namespaces: add a profile that grants `userns` to bwrap (on Ubuntu, enable bwrap-userns-restrict of the package apparmor-profiles), or set `kernel.apparmor_restrict_unprivileged_userns=0` with sysctl.';
+  return 'Check that `bwrap --unshare-all --ro-bind / / true` succeeds as the user of the service.';
+}
+
+/** The explanation for a sandbox that does not keep its promise. @param leaks what succeeded in it, as half sentences */
+export const leakShortfall = (leaks: readonly string[]): Shortfall => ({
+  missing: `a trial command inside a sandbox ${leaks.join(', and ')}`,
+  remedy: `Report this with the version of bubblewrap and of the kernel. ${otherwise}`,
+});

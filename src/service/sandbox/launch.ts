@@ -1,0 +1,107 @@
+/**
+ * The seam between programs that runs start (commands of `exec` steps, agents) and how they are confined: a request says what a
+ * program needs, and a launcher returns what to spawn so that it gets no more than that.
+ */
+
+/** `contained`: confined as demonstrated at the start; `host`: as the user of the service, without confinement; `off`: not at all. */
+export type ExecLevel = 'contained' | 'host' | 'off';
+
+/**
+ * What a contained program can connect to. At the level `host`, programs reach everything that the user reaches.
+ * - `none`: nothing
+ * - `hosts`: names (`api.example.com`, `*.example.com`), addresses, ranges, and `public`, each with an optional port. Without a port, they
+ *   are reached at 80 and 443 through a proxy that the environment names. A loopback host with a port (`127.0.0.1:11434`) is reached
+ *   under the same address. What the operator does not allow is refused, whatever the list contains.
+ * - `all`: the network of the host, including programs that listen on this machine
+ */
+export type NetworkPolicy = { kind: 'none' } | { kind: 'hosts'; hosts: readonly string[] } | { kind: 'all' };
+
+/** Limits of a contained program with everything that it starts. Those that the machine cannot enforce have no effect. */
+export interface LaunchLimits {
+  /** Bytes of memory, of all processes together if there is a writable cgroup, otherwise of the data of each process. */
+  memory: number;
+  /** Processes and threads. */
+  processes: number;
+  /** The size of a file that it writes, in bytes. */
+  fileSize: number;
+  /** The size of /tmp and of /dev/shm, in bytes. */
+  temporarySize: number;
+}
+
+export interface LaunchRequest {
+  program: string;
+  args: readonly string[];
+  /** The whole environment. Nothing of the service's is added; a contained program also gets the addresses of its proxy. */
+  environment: Readonly<Record<string, string>>;
+  /** The working directory, an absolute path. The program can write in it. */
+  directory: string;
+  /** HOME, which the program can write to. It can be the same as the working directory. */
+  home: string;
+  /** A folder for TMPDIR. */
+  temporary: string;
+  /** Further files and folders that it can read, such as its installation. They must exist. */
+  readable?: readonly string[];
+  /** Further folders that it can write to. They must exist. */
+  writable?: readonly string[];
+  /** `none` by default. */
+  network?: NetworkPolicy;
+  /** A URL of the service that the program can reach, and no other path of the service: the MCP endpoint of an agent. */
+  endpoint?: string;
+  limits?: Partial<LaunchLimits>;
+  /** Whether the program can create user namespaces, for agents that confine their own commands. */
+  nestedSandboxes?: boolean;
+}
+
+/** What to spawn. `startProcess` does so, and releases it after the end. */
+export interface Launch {
+  level: Exclude<ExecLevel, 'off'>;
+  program: string;
+  args: readonly string[];
+  environment: Readonly<Record<string, string>>;
+  directory: string;
+  /** Files of cgroups that a process writes its ID to before it becomes the program. */
+  cgroups: readonly string[];
+  /** A temporary folder that is removed if the service dies. */
+  folder?: string;
+  /** The URL under which the program reaches `endpoint`. */
+  endpoint?: string;
+  /** Ends the connections of the program, and removes what was created for it. */
+  release(): Promise<void>;
+}
+
+export interface Launcher {
+  readonly level: ExecLevel;
+  /** Why no program can be started, as sentences that say what to do; undefined if they can. */
+  refusal(): string | undefined;
+  /** Throws ServiceError 403 `exec_off`, and 400 `launch_refused` for a request that the level in force does not permit. */
+  prepare(request: LaunchRequest): Promise<Launch>;
+}
+
+/** The level `host`: spawns the program itself. */
+export const hostLauncher: Launcher = {
+  level: 'host',
+  refusal: () => undefined,
+  async prepare({ program, args, environment, directory, endpoint }) {
+    return {
+      ...{ level: 'host', program, args, environment, directory, cgroups: [] },
+      ...(endpoint === undefined ? {} : { endpoint }),
+      release: async () => undefined,
+    };
+  },
+};
+
+/** A launcher that does something with the level before it prepares a program. */
+export const launchAfter = (launcher: Launcher, prepareFor: (level: ExecLevel) => Promise<void>): Launcher => ({
+  level: launcher.level,
+  refusal: () => launcher.refusal(),
+  async prepare(request) {
+    const launch = await launcher.prepare(request);
+    try {
+      await prepareFor(launch.level);
+      return launch;
+    } catch (error) {
+      await launch.release();
+      throw error;
+    }
+  },
+});
