@@ -1,0 +1,112 @@
+/** A plain client of the Agent Client Protocol, which starts an agent and records what it sends. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { PassThrough, Readable, Writable } from 'node:stream';
+import {
+  type ClientConnection,
+  client,
+  type InitializeResponse,
+  methods,
+  type NewSessionResponse,
+  ndJsonStream,
+  type PermissionOption,
+  PROTOCOL_VERSION,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
+import { ignoreErrors } from '../../src/base/ignore-errors.ts';
+import { afterTest } from '../support/temporary.ts';
+
+/** The kind of the option to select, or `cancelled`. */
+export type Decision = PermissionOption['kind'] | 'cancelled';
+
+export class AcpClient {
+  /** All lines of the agent, without line ends. */
+  readonly lines: string[] = [];
+  readonly updates: SessionUpdate[] = [];
+  readonly permissions: RequestPermissionRequest[] = [];
+  /** The decision about each permission. */
+  decide: (request: RequestPermissionRequest) => Decision | Promise<Decision> = () => 'reject_once';
+  readonly workspace: string;
+  readonly home: string;
+  readonly child: ChildProcess;
+  readonly #connection: ClientConnection;
+  #sessionId = '';
+
+  private constructor(folder: string, child: ChildProcess) {
+    this.child = child;
+    this.workspace = path.join(folder, 'workspace');
+    this.home = path.join(folder, 'home');
+    const output = new PassThrough();
+    (child.stdout as Readable).pipe(output);
+    createInterface({ input: child.stdout as Readable }).on('line', (line) => this.lines.push(line));
+    this.#connection = client({ name: 'aops-test' })
+      .onNotification(methods.client.session.update, ({ params }) => void this.updates.push(params.update))
+      .onRequest(methods.client.session.requestPermission, async ({ params }) => {
+        this.permissions.push(params);
+        const decision = await this.decide(params);
+        const option = params.options.find(({ kind }) => kind === decision);
+        if (option === undefined) return { outcome: { outcome: 'cancelled' as const } };
+        return { outcome: { outcome: 'selected' as const, optionId: option.optionId } };
+      })
+      .connect(ndJsonStream(Writable.toWeb(child.stdin as Writable), Readable.toWeb(output) as ReadableStream<Uint8Array>));
+  }
+
+  /**
+   * Starts an agent with an empty HOME and an empty workspace in the folder; ends it with its whole process group after the test.
+   * @param environment in addition to PATH and HOME
+   */
+  static async start(command: readonly [string, ...string[]], environment: Record<string, string>, folder: string): Promise<AcpClient> {
+    const [program, ...args] = command;
+    for (const name of ['workspace', 'home']) await mkdir(path.join(folder, name), { recursive: true });
+    const child = spawn(program, args, {
+      cwd: path.join(folder, 'workspace'),
+      env: { PATH: process.env.PATH, HOME: path.join(folder, 'home'), ...environment },
+      stdio: ['pipe', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const ended = once(child, 'exit');
+    afterTest(async () => {
+      ignoreErrors(() => process.kill(-(child.pid as number), 'SIGKILL'));
+      await ended;
+    });
+    return new AcpClient(folder, child);
+  }
+
+  initialize(): Promise<InitializeResponse> {
+    return this.#connection.agent.request(methods.agent.initialize, {
+      protocolVersion: PROTOCOL_VERSION,
+      clientInfo: { name: 'aops-test', version: '1' },
+      clientCapabilities: { elicitation: { form: {} } },
+    });
+  }
+
+  /** Selects the authentication method, if any, opens a session in the workspace, and sets its mode, if any. */
+  async open({ authentication, strictestMode }: { authentication?: string; strictestMode?: string } = {}): Promise<NewSessionResponse> {
+    const { agent } = this.#connection;
+    if (authentication !== undefined) await agent.request(methods.agent.authenticate, { methodId: authentication });
+    const session = await agent.request(methods.agent.session.new, { cwd: this.workspace, mcpServers: [] });
+    this.#sessionId = session.sessionId;
+    if (strictestMode !== undefined) {
+      await agent.request(methods.agent.session.setMode, { sessionId: session.sessionId, modeId: strictestMode });
+    }
+    return session;
+  }
+
+  /** Performs a turn. */
+  prompt(text: string): Promise<PromptResponse> {
+    return this.#connection.agent.request(methods.agent.session.prompt, { sessionId: this.#sessionId, prompt: [{ type: 'text', text }] });
+  }
+
+  /** The text of the agent's messages so far. */
+  get text(): string {
+    return this.updates
+      .map((update) => (update.sessionUpdate === 'agent_message_chunk' && update.content.type === 'text' ? update.content.text : ''))
+      .join('');
+  }
+}
