@@ -74,16 +74,16 @@ function serve(runs) {
 async function bareLoop(baseUrl, team) {
   const { Agent, request } = await import('undici');
   const dispatcher = new Agent({ connections: 1 });
-  let read = 0;
+  let readBytes = 0;
   for (;;) {
-    const url = `${baseUrl}/v2/teams/${team}/runs?limit=${pageSize}&offset=${read}`;
+    const url = `${baseUrl}/v2/teams/${team}/runs?limit=${pageSize}&offset=${readBytes}`;
     const { body } = await request(url, { dispatcher, headers: { authorization: 'Bearer bench' } });
     const { data, total } = await body.json();
     let text = '';
     for (const item of data) text += `${JSON.stringify(item)}\n`;
     if (!process.stdout.write(text)) await once(process.stdout, 'drain');
-    read += data.length;
-    if (data.length === 0 || read >= total) break;
+    readBytes += data.length;
+    if (data.length === 0 || readBytes >= total) break;
   }
   await dispatcher.close();
 }
@@ -120,9 +120,13 @@ async function measure({ rounds, runs }) {
 }
 
 function report(results, { rounds, runs, json }) {
-  const of = (name, field) => median(results[name].map((result) => result[field]));
-  const time = { bare_ms: of('bare', 'milliseconds'), aops_ms: of('aops', 'milliseconds'), goal: 1.15 };
-  const memory = { bare_kb: of('bare', 'peakKilobytes'), few_kb: of('few', 'peakKilobytes'), many_kb: of('aops', 'peakKilobytes') };
+  const medianOf = (name, field) => median(results[name].map((result) => result[field]));
+  const time = { bare_ms: medianOf('bare', 'milliseconds'), aops_ms: medianOf('aops', 'milliseconds'), goal: 1.15 };
+  const memory = {
+    bare_kb: medianOf('bare', 'peakKilobytes'),
+    few_kb: medianOf('few', 'peakKilobytes'),
+    many_kb: medianOf('aops', 'peakKilobytes'),
+  };
   const figures = {
     time: { ...time, ratio: time.aops_ms / time.bare_ms },
     memory: { ...memory, ratio: memory.many_kb / memory.few_kb },

@@ -52,9 +52,9 @@ export class LoadConnections {
   #connections;
 
   static async open(url, count) {
-    const opened = new LoadConnections();
-    opened.#connections = await Promise.all(Array.from({ length: count }, () => Connection.open(url)));
-    return opened;
+    const loadConnections = new LoadConnections();
+    loadConnections.#connections = await Promise.all(Array.from({ length: count }, () => Connection.open(url)));
+    return loadConnections;
   }
 
   /** Sends a single request on one of the connections. */
@@ -65,17 +65,17 @@ export class LoadConnections {
   /** Sends requests for this many milliseconds, or at most `limit`; `make` creates each. Returns their number. Throws if one does not succeed. */
   async run(make, { milliseconds = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY }) {
     const end = performance.now() + milliseconds;
-    let sent = 0;
+    let sentCount = 0;
     const work = async (connection) => {
-      while (sent < limit && performance.now() < end) {
-        sent += 1;
+      while (sentCount < limit && performance.now() < end) {
+        sentCount += 1;
         const answer = await connection.send(make());
         // HTTP/1.1 2..
         if (answer[9] !== 50) throw new Error(`An answer was no success: ${answer.toString('utf8')}`);
       }
     };
     await Promise.all(this.#connections.map(work));
-    return sent;
+    return sentCount;
   }
 
   close() {

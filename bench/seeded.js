@@ -62,7 +62,7 @@ export function caller({ url, token }) {
 async function oneRun(call, team) {
   const agentId = await newAgent(call, team);
   const { run } = await call('POST', `/v2/teams/${team}/runs`, { agent_id: agentId, message: 'Invoices of today' });
-  return ended(call, run.id);
+  return untilEnded(call, run.id);
 }
 
 /** An agent with a procedure of one step. */
@@ -76,7 +76,7 @@ export async function newAgent(call, team, procedure = 'version: 1\nsteps:\n  - 
 }
 
 /** Waits for a run to complete. Throws if it does not succeed. */
-export async function ended(call, runId) {
+export async function untilEnded(call, runId) {
   for (;;) {
     const { run } = await call('GET', `/v2/runs/${runId}`);
     if (run.status === 'completed') return run;

@@ -23,7 +23,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { LoadConnections } from './load.js';
-import { caller, ended, newAgent, seeded } from './seeded.js';
+import { caller, newAgent, seeded, untilEnded } from './seeded.js';
 import { circumstances, cleanEnvironment, median, processCpu, processMemory, startService, table } from './support.js';
 
 const self = fileURLToPath(import.meta.url);
@@ -66,7 +66,7 @@ function requestBytes({ method, pathname, body }, token) {
 }
 
 /** The service's response to a request, for the bare server to return. */
-async function recorded(service, make) {
+async function recordRequest(service, make) {
   const connections = await LoadConnections.open(service.url, 1);
   const text = (await connections.once(make())).toString('utf8');
   connections.close();
@@ -83,24 +83,24 @@ const inTime = { run: (connections, make, milliseconds) => connections.run(make,
 
 /** Elapsed milliseconds for a request, and CPU milliseconds of the process that answers. */
 async function load(target, make, { milliseconds, connections }, work = inTime) {
-  const opened = await LoadConnections.open(target.url, connections);
+  const loadConnections = await LoadConnections.open(target.url, connections);
   const cpuBefore = processCpu(target.pid);
-  const started = process.hrtime.bigint();
-  const requests = await work.run(opened, make, milliseconds);
-  const wall = Number(process.hrtime.bigint() - started) / 1e6 / requests;
+  const startedAt = process.hrtime.bigint();
+  const requests = await work.run(loadConnections, make, milliseconds);
+  const wall = Number(process.hrtime.bigint() - startedAt) / 1e6 / requests;
   const cpuAfter = processCpu(target.pid);
-  opened.close();
+  loadConnections.close();
   return { wall, cpu: cpuBefore === undefined ? undefined : (cpuAfter - cpuBefore) / requests };
 }
 
 /** Alternates between the service and a bare server with the same response. */
 async function compare(service, test, options) {
   const make = requestBytes(test, service.token);
-  const bare = fork(self, ['--bare'], { env: cleanEnvironment(tmpdir()), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const bareProcess = fork(self, ['--bare'], { env: cleanEnvironment(tmpdir()), stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   try {
-    bare.send(await recorded(service, make));
-    const [port] = await once(bare, 'message');
-    const targets = { service, bare: { url: `http://127.0.0.1:${port}`, pid: bare.pid } };
+    bareProcess.send(await recordRequest(service, make));
+    const [port] = await once(bareProcess, 'message');
+    const targets = { service, bare: { url: `http://127.0.0.1:${port}`, pid: bareProcess.pid } };
     const results = { service: [], bare: [] };
     for (let round = -1; round < options.rounds; round += 1)
       for (const name of round % 2 === 0 ? ['bare', 'service'] : ['service', 'bare']) {
@@ -109,17 +109,17 @@ async function compare(service, test, options) {
       }
     return comparison(test, results);
   } finally {
-    bare.kill();
+    bareProcess.kill();
   }
 }
 
 function comparison({ name, goal }, results) {
-  const of = (who, field) => median(results[who].map((result) => result[field]));
-  const figures = (who) => ({ per_second: 1_000 / of(who, 'wall'), cpu_us: 1_000 * (of(who, 'cpu') ?? Number.NaN) });
+  const medianOf = (name, field) => median(results[name].map((result) => result[field]));
+  const figures = (name) => ({ per_second: 1_000 / medianOf(name, 'wall'), cpu_us: 1_000 * (medianOf(name, 'cpu') ?? Number.NaN) });
   const service = figures('service');
-  const bare = figures('bare');
-  const ratio = service.per_second / bare.per_second;
-  return { name, service, bare, ratio, cpu_ratio: bare.cpu_us / service.cpu_us, goal };
+  const bareFigures = figures('bare');
+  const ratio = service.per_second / bareFigures.per_second;
+  return { name, service, bare: bareFigures, ratio, cpu_ratio: bareFigures.cpu_us / service.cpu_us, goal };
 }
 
 /** Runs completed per second, from the first request to the end of the last run, compared with the same number of requests to a bare server. */
@@ -147,13 +147,13 @@ async function singleRun(service, folder) {
   const [runs, syncs] = [[], []];
   const file = await open(path.join(folder, 'sync'), 'w');
   for (let round = -1; round < single; round += 1) {
-    const began = performance.now();
+    const startedAt = performance.now();
     const { run } = await call('POST', `/v2/teams/${service.team}/runs`, { agent_id: agentId });
-    await ended(call, run.id);
-    const between = performance.now();
+    await untilEnded(call, run.id);
+    const middle = performance.now();
     await file.write(Buffer.alloc(4_096));
     await file.datasync();
-    if (round >= 0) runs.push(between - began) && syncs.push(performance.now() - between);
+    if (round >= 0) runs.push(middle - startedAt) && syncs.push(performance.now() - middle);
   }
   await file.close();
   return { run_ms: median(runs), sync_ms: median(syncs) };
@@ -162,29 +162,29 @@ async function singleRun(service, folder) {
 /** Milliseconds from the start of the process until the service is ready, and for bare Node that does nothing. */
 async function startTimes(folder) {
   const ready = [];
-  const bare = [];
+  const bareResults = [];
   const env = cleanEnvironment(path.join(folder, 'start'));
   for (let round = -1; round < startRounds; round += 1) {
     const empty = process.hrtime.bigint();
     await once(spawn(process.execPath, ['-e', '0'], { env }), 'close');
     const bareTime = Number(process.hrtime.bigint() - empty) / 1e6;
-    const began = process.hrtime.bigint();
+    const startedAt = process.hrtime.bigint();
     const service = await startService(env, path.join(folder, 'start', 'data'));
     const answer = await fetch(`${service.url}/healthz`);
-    const time = Number(process.hrtime.bigint() - began) / 1e6;
+    const time = Number(process.hrtime.bigint() - startedAt) / 1e6;
     if (!answer.ok) throw new Error(`The service is not healthy: ${answer.status}`);
     await service.stop();
-    if (round >= 0) ready.push(time) && bare.push(bareTime);
+    if (round >= 0) ready.push(time) && bareResults.push(bareTime);
   }
-  return { ready_ms: median(ready), bare_node_ms: median(bare), goal: goals.ready };
+  return { ready_ms: median(ready), bare_node_ms: median(bareResults), goal: goals.ready };
 }
 
 async function measure(folder, options) {
   const wants = (name) => options.only === undefined || options.only === name;
   const result = { requests: [] };
   if (wants('ready')) result.start = await startTimes(folder);
-  const many = await seeded(folder, 'many', options.runs);
-  const service = await startService(many.env, many.data, ['--rate-limit', '100000000']);
+  const largeSetup = await seeded(folder, 'many', options.runs);
+  const service = await startService(largeSetup.env, largeSetup.data, ['--rate-limit', '100000000']);
   try {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     const idle = processMemory(service.pid);
@@ -217,7 +217,7 @@ async function measure(folder, options) {
       peak_mib: processMemory(service.pid)?.peak,
       goal: goals.idle,
     };
-    if (wants('flat')) result.flat = await flatness(folder, { ...many, service }, options);
+    if (wants('flat')) result.flat = await flatness(folder, { ...largeSetup, service }, options);
     return result;
   } finally {
     await service.stop();
@@ -225,9 +225,9 @@ async function measure(folder, options) {
 }
 
 /** The cost of lists with many runs, compared with few. */
-async function flatness(folder, many, options) {
-  const small = await seeded(folder, 'few', fewRuns);
-  const few = { ...small, service: await startService(small.env, small.data, ['--rate-limit', '100000000']) };
+async function flatness(folder, largeSetup, options) {
+  const smallSetup = await seeded(folder, 'few', fewRuns);
+  const smallTarget = { ...smallSetup, service: await startService(smallSetup.env, smallSetup.data, ['--rate-limit', '100000000']) };
   try {
     const results = [];
     for (const [name, query] of [
@@ -240,7 +240,7 @@ async function flatness(folder, many, options) {
     ]) {
       const times = { few: [], many: [] };
       for (let round = -1; round < options.rounds; round += 1)
-        for (const [key, { service, ...data }] of Object.entries({ few, many })) {
+        for (const [key, { service, ...data }] of Object.entries({ few: smallTarget, many: largeSetup })) {
           const pathname = `/v2/teams/${service.team}/runs${query(data)}`;
           const make = requestBytes({ method: 'GET', pathname }, service.token);
           const { cpu, wall } = await load(service, make, options);
@@ -256,45 +256,47 @@ async function flatness(folder, many, options) {
     }
     return results;
   } finally {
-    await few.service.stop();
+    await smallTarget.service.stop();
   }
 }
 
 const verdict = (met, goal) => `${goal} ${met ? 'met' : 'MISSED'}`;
-const fixed = (value, digits = 0) => (value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits));
+const formatFixed = (value, digits = 0) => (value === undefined || Number.isNaN(value) ? '-' : value.toFixed(digits));
 
-function report({ requests, flat = [], single: alone, start, memory }, options) {
+function report({ requests, flat = [], single: singleResult, start, memory }, options) {
   const parts = [];
   if (requests.length > 0) {
     const head = ['a second', 'bare', 'service', 'ratio', 'goal', 'CPU: bare', 'service', 'ratio'];
     const rows = requests.map(({ name, bare, service, ratio, cpu_ratio, goal }) => [
       name,
-      fixed(bare.per_second),
-      fixed(service.per_second),
-      `${fixed(ratio, 2)}x`,
+      formatFixed(bare.per_second),
+      formatFixed(service.per_second),
+      `${formatFixed(ratio, 2)}x`,
       goal === undefined ? '' : verdict(ratio >= goal, `${goal}x`),
-      `${fixed(bare.cpu_us)} µs`,
-      `${fixed(service.cpu_us)} µs`,
-      `${fixed(cpu_ratio, 2)}x`,
+      `${formatFixed(bare.cpu_us)} µs`,
+      `${formatFixed(service.cpu_us)} µs`,
+      `${formatFixed(cpu_ratio, 2)}x`,
     ]);
     parts.push(table([head, ...rows]));
   }
   if (flat.length > 0) {
     const rows = flat.map(({ name, few_us, many_us, ratio, goal }) => [
       `list ${name}`,
-      `${fixed(few_us)} µs`,
-      `${fixed(many_us)} µs`,
-      `${fixed(ratio, 2)}x`,
+      `${formatFixed(few_us)} µs`,
+      `${formatFixed(many_us)} µs`,
+      `${formatFixed(ratio, 2)}x`,
       verdict(ratio <= goal, `${goal}x`),
     ]);
     parts.push(table([['CPU of a list', `${fewRuns} runs`, `${options.runs} runs`, 'ratio', 'goal'], ...rows]));
   }
   const lines = [];
-  if (alone)
-    lines.push(`one run alone: ${fixed(alone.run_ms, 1)} ms until it has ended; one sync of this disk: ${fixed(alone.sync_ms, 1)} ms`);
+  if (singleResult)
+    lines.push(
+      `one run alone: ${formatFixed(singleResult.run_ms, 1)} ms until it has ended; one sync of this disk: ${formatFixed(singleResult.sync_ms, 1)} ms`,
+    );
   if (start)
     lines.push(
-      `ready after ${fixed(start.ready_ms)} ms (bare Node ${fixed(start.bare_node_ms)} ms), goal ${verdict(start.ready_ms <= start.goal, `${start.goal} ms`)}`,
+      `ready after ${formatFixed(start.ready_ms)} ms (bare Node ${formatFixed(start.bare_node_ms)} ms), goal ${verdict(start.ready_ms <= start.goal, `${start.goal} ms`)}`,
     );
   const { idle_mib, loaded_mib, peak_mib, goal } = memory;
   if (idle_mib !== undefined)

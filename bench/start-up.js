@@ -28,10 +28,10 @@ const cases = [
 ];
 
 /** Milliseconds from the start of a process to its end, including reading its output. Throws if it fails. */
-async function timed(args, env) {
-  const started = process.hrtime.bigint();
+async function timeRun(args, env) {
+  const startedAt = process.hrtime.bigint();
   const { code, stderr } = await finished(args, env);
-  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
+  const milliseconds = Number(process.hrtime.bigint() - startedAt) / 1e6;
   if (code !== 0) throw new Error(`node ${args.join(' ')} ended with ${code}: ${stderr}`);
   return milliseconds;
 }
@@ -86,7 +86,7 @@ async function measure(rounds, env) {
   const times = cases.map(() => []);
   for (let round = -warmUpRounds; round < rounds; round += 1) {
     for (const [index, { args }] of cases.entries()) {
-      const milliseconds = await timed(args, env);
+      const milliseconds = await timeRun(args, env);
       if (round >= 0) times[index].push(milliseconds);
     }
   }

@@ -15,11 +15,11 @@ export const launcher = path.join(path.dirname(fileURLToPath(import.meta.url)), 
  * certificates, which Node reads at every start (they double the time of bare Node, and would make every ratio look better than it is).
  */
 export function cleanEnvironment(folder) {
-  const harmless = Object.entries(process.env).filter(
+  const harmlessEntries = Object.entries(process.env).filter(
     ([name]) => !/^(AOPS_|NODE_|https?_proxy$|all_proxy$|no_proxy$|ssl_cert_)/i.test(name),
   );
   const folders = ['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind.toLowerCase())]);
-  return { ...Object.fromEntries(harmless), HOME: folder, ...Object.fromEntries(folders) };
+  return { ...Object.fromEntries(harmlessEntries), HOME: folder, ...Object.fromEntries(folders) };
 }
 
 /**
@@ -27,14 +27,14 @@ export function cleanEnvironment(folder) {
  * `keep`, also its output. Throws if it fails.
  */
 export async function measured(command, args, env, { keep = false } = {}) {
-  const started = process.hrtime.bigint();
+  const startedAt = process.hrtime.bigint();
   const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let lines = 0;
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => {
     if (keep) stdout += chunk;
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines += 1;
+    for (let index = chunk.indexOf(10); index >= 0; index = chunk.indexOf(10, index + 1)) lines += 1;
   });
   child.stderr.on('data', (chunk) => {
     stderr += chunk;
@@ -50,7 +50,7 @@ export async function measured(command, args, env, { keep = false } = {}) {
   }, 10);
   const [code] = await once(child, 'close');
   clearInterval(watch);
-  const milliseconds = Number(process.hrtime.bigint() - started) / 1e6;
+  const milliseconds = Number(process.hrtime.bigint() - startedAt) / 1e6;
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}: ${stderr}`);
   return { milliseconds, lines, stdout, peakKilobytes };
 }
@@ -87,10 +87,10 @@ export async function startService(env, data, flags = [], nodeFlags = []) {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const ended = once(child, 'close');
+  const exit = once(child, 'close');
   const stop = async () => {
     child.kill('SIGTERM');
-    await ended;
+    await exit;
   };
   try {
     const { url, team, tokenFile } = await listening(child.stderr);
@@ -128,8 +128,8 @@ export function processCpu(pid) {
 export function processMemory(pid) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
-    const of = (name) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1_024);
-    return { now: of('VmRSS'), peak: of('VmHWM') };
+    const fieldOf = (name) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1_024);
+    return { now: fieldOf('VmRSS'), peak: fieldOf('VmHWM') };
   } catch {
     return undefined;
   }

@@ -73,8 +73,8 @@ async function prepareTree({ folder, url, token }, { id, workspace }, count) {
     curl: (out) => ['--output-dir', out, '--config', list],
     aops: (out) => ['sandbox', 'pull', id, 'tree', '--to', out],
     check: async (out) => {
-      const found = (await readdir(out, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-      if (found.length !== count) throw new Error(`${found.length} files arrived instead of ${count}.`);
+      const entries = (await readdir(out, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+      if (entries.length !== count) throw new Error(`${entries.length} files arrived instead of ${count}.`);
     },
   };
 }
@@ -104,9 +104,9 @@ async function prepareLarge({ url, token }, { id, workspace }, mebibytes) {
     ],
     aops: (out) => ['sandbox', 'pull', id, 'large.bin', '--to', out],
     afterCurl: async (out) => {
-      const written = await open(path.join(out, 'large.bin'), 'r+');
-      await written.sync();
-      await written.close();
+      const fileHandle = await open(path.join(out, 'large.bin'), 'r+');
+      await fileHandle.sync();
+      await fileHandle.close();
     },
     check: async (out) => {
       const file = path.join(out, 'large.bin');
@@ -128,9 +128,9 @@ async function measure({ folder, env }, test, rounds) {
       const out = path.join(folder, 'out', `${test.files}-${tool}-${round}`);
       const args = test[tool](out);
       const result = tool === 'curl' ? await measured('curl', args, env) : await measured(process.execPath, [launcher, ...args], env);
-      const ended = process.hrtime.bigint();
+      const endedAt = process.hrtime.bigint();
       if (tool === 'curl') await test.afterCurl?.(out);
-      const syncing = Number(process.hrtime.bigint() - ended) / 1e6;
+      const syncing = Number(process.hrtime.bigint() - endedAt) / 1e6;
       await test.check(out);
       // Pending writes must not slow down the next measurement.
       await measured('sync', [], process.env);
@@ -167,18 +167,18 @@ const [rounds, files, mebibytes] = ['rounds', 'files', 'mebibytes'].map((name) =
   return value;
 });
 const results = await withService(async (service) => {
-  const ended = await prepareRun(service);
-  const small = [await measure(service, await prepareTree(service, ended, files), rounds)];
-  return [...small, await measure(service, await prepareLarge(service, ended, mebibytes), rounds)];
+  const endedRun = await prepareRun(service);
+  const smallResults = [await measure(service, await prepareTree(service, endedRun, files), rounds)];
+  return [...smallResults, await measure(service, await prepareLarge(service, endedRun, mebibytes), rounds)];
 });
 if (values.json) process.stdout.write(`${JSON.stringify({ rounds, results }, null, 2)}\n`);
 else {
   for (const { name, curl_ms, curl_unsynced_ms, aops_ms, ratio, goal, peak_mib } of results) {
-    const synced = curl_unsynced_ms === undefined ? '' : ` (${curl_unsynced_ms.toFixed(0)} ms without syncing)`;
+    const syncNote = curl_unsynced_ms === undefined ? '' : ` (${curl_unsynced_ms.toFixed(0)} ms without syncing)`;
     const memory = peak_mib === undefined ? '' : `, peak memory ${peak_mib} MiB`;
     const [figure, met] = ratioCells(ratio, goal);
     process.stdout.write(
-      `pull ${name}: curl ${curl_ms.toFixed(0)} ms${synced}, aops ${aops_ms.toFixed(0)} ms: ${figure}, goal ${met}${memory}\n`,
+      `pull ${name}: curl ${curl_ms.toFixed(0)} ms${syncNote}, aops ${aops_ms.toFixed(0)} ms: ${figure}, goal ${met}${memory}\n`,
     );
   }
   process.stdout.write(`\n${circumstances(rounds)}\n`);

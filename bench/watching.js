@@ -50,21 +50,21 @@ async function delays(env, url, service, run) {
     env: { ...env, AOPS_BASE_URL: url, AOPS_API_KEY: service.token, AOPS_TEAM_ID: service.team },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const ended = once(child, 'close');
-  const found = [];
-  let rest = '';
+  const exit = once(child, 'close');
+  const measuredDelays = [];
+  let remainder = '';
   for await (const chunk of child.stdout.setEncoding('utf8')) {
     const now = Date.now();
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop();
+    const lines = (remainder + chunk).split('\n');
+    remainder = lines.pop();
     for (const line of lines) {
       const { type, data } = JSON.parse(line);
-      if (type === 'message') found.push(now - Date.parse(data.message.timestamp));
+      if (type === 'message') measuredDelays.push(now - Date.parse(data.message.timestamp));
     }
   }
-  const [code] = await ended;
+  const [code] = await exit;
   if (code !== 0) throw new Error(`aops runs watch ended with ${code}.`);
-  return found.slice(unmeasured);
+  return measuredDelays.slice(unmeasured);
 }
 
 const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
@@ -80,12 +80,12 @@ async function measure(folder, { messages, pause, watchers }) {
     const results = {};
     for (const [way, url] of Object.entries({ streamed: service.url, polled: proxy.url })) {
       const { run } = await call('POST', `/v2/teams/${service.team}/runs`, { agent_id: agentId });
-      const all = (await Promise.all(Array.from({ length: watchers }, () => delays(env, url, service, run.id)))).flat();
+      const allDelays = (await Promise.all(Array.from({ length: watchers }, () => delays(env, url, service, run.id)))).flat();
       results[way] = {
-        p50_ms: median(all),
-        p90_ms: percentile(all, 0.9),
-        max_ms: Math.max(...all),
-        messages: all.length,
+        p50_ms: median(allDelays),
+        p90_ms: percentile(allDelays, 0.9),
+        max_ms: Math.max(...allDelays),
+        messages: allDelays.length,
         goal: goals[way],
       };
     }

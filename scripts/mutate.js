@@ -46,7 +46,7 @@ const startedAt = Date.now();
 const isOver = () => Date.now() - startedAt > limit * 60_000;
 
 /** What an earlier run found. */
-const earlier = values.again === undefined ? undefined : JSON.parse(readFileSync(values.again, 'utf8'));
+const earlierReport = values.again === undefined ? undefined : JSON.parse(readFileSync(values.again, 'utf8'));
 const isSame = (a, b) => ['file', 'code', 'original', 'replacement'].every((name) => a[name] === b[name]);
 const isWanted = filterOfMutants();
 const files = isWanted.files;
@@ -70,7 +70,7 @@ for (const file of files) {
   for (const mutant of mutantsOf(source)) mutants.push({ ...mutant, file, code: lines[mutant.line - 1].trim() });
 }
 const equivalents = JSON.parse(readFileSync(path.join(root, 'scripts/mutate/equivalent.json'), 'utf8'));
-const reasonOf = (mutant) => equivalents.find((known) => isSame(known, mutant))?.reason;
+const reasonOf = (mutant) => equivalents.find((equivalent) => isSame(equivalent, mutant))?.reason;
 
 const env = { ...process.env, AOPS_MUTATE_FILES: JSON.stringify(firsts), NODE_NO_WARNINGS: '1' };
 
@@ -85,11 +85,11 @@ process.on('exit', () => {
 process.on('SIGINT', () => process.exit(130));
 
 /** Hands the items to the lanes, one at a time to each. */
-async function each(items, work) {
-  const left = [...items];
+async function runEach(items, work) {
+  const remainingItems = [...items];
   await Promise.all(
     lanes.map(async (lane) => {
-      for (let item = left.shift(); item !== undefined && !isOver(); item = left.shift()) await work(lane, item);
+      for (let item = remainingItems.shift(); item !== undefined && !isOver(); item = remainingItems.shift()) await work(lane, item);
     }),
   );
 }
@@ -98,7 +98,7 @@ async function each(items, work) {
 async function reachOf(tests) {
   const reached = [];
   const errors = [];
-  await each(tests, async (lane, file) => {
+  await runEach(tests, async (lane, file) => {
     const found = [];
     const { errors: failures } = await lane.run(
       { mode: 'reach', file },
@@ -131,7 +131,7 @@ function testsReaching({ tests, outside, milliseconds }, number) {
 async function outcomesOf(numbers, reached) {
   const outcomes = new Map(numbers.map((number) => [number, { outcome: 'not reached', spent: 0 }]));
   const isUndecided = (number) => !['killed', 'timed out'].includes(outcomes.get(number).outcome);
-  await each(reached, async (lane, test) => {
+  await runEach(reached, async (lane, test) => {
     const plan = new Map();
     for (const number of numbers) {
       const reaching = isUndecided(number) ? testsReaching(test, number) : undefined;
@@ -192,9 +192,9 @@ function usage(message) {
 
 /** Which mutants to try, and the files that they are in. */
 function filterOfMutants() {
-  if (earlier !== undefined) {
-    const named = [...new Set(earlier.survivors.map(({ file }) => file))];
-    return Object.assign((mutant) => earlier.survivors.some((survivor) => isSame(survivor, mutant)), { files: named });
+  if (earlierReport !== undefined) {
+    const named = [...new Set(earlierReport.survivors.map(({ file }) => file))];
+    return Object.assign((mutant) => earlierReport.survivors.some((survivor) => isSame(survivor, mutant)), { files: named });
   }
   if (positionals.length === 0) return changedLines(root);
   return Object.assign(() => true, { files: sourceFiles(root, positionals) });
@@ -208,15 +208,15 @@ function sampled(numbers) {
 
 const tests = testFiles(root, files, values.tests);
 process.stderr.write(`${files.length} files, ${mutants.length} mutants, ${tests.length} test files\n`);
-const chosen = sampled(
+const chosenMutants = sampled(
   mutants.map((_, index) => index).filter((index) => isWanted(mutants[index]) && reasonOf(mutants[index]) === undefined),
 );
-const reached = (await reachOf(tests)).map(({ tests: ran, outside, ...rest }) => ({
+const reached = (await reachOf(tests)).map(({ tests: executedTests, outside, ...rest }) => ({
   ...rest,
   outside: new Set(outside),
-  tests: ran.map((test) => ({ ...test, mutants: new Set(test.mutants) })),
+  tests: executedTests.map((test) => ({ ...test, mutants: new Set(test.mutants) })),
 }));
-const outcomes = await outcomesOf(chosen, reached);
+const outcomes = await outcomesOf(chosenMutants, reached);
 progress('');
 
 const counts = { killed: 0, 'timed out': 0 };
@@ -228,15 +228,16 @@ for (const [index, { outcome: result, isCut }] of outcomes) {
 }
 for (const { outcome, ...mutant } of survivors) process.stdout.write(`${outcome.padEnd(12)} ${place(mutant)}\n`);
 /** Survivors of the earlier run that are equivalent or no longer in the source are not counted. */
-const noticed = counts.killed + counts['timed out'] + (earlier?.noticed ?? 0);
-const total = chosen.length + (earlier?.noticed ?? 0);
+const noticedCount = counts.killed + counts['timed out'] + (earlierReport?.noticed ?? 0);
+const total = chosenMutants.length + (earlierReport?.noticed ?? 0);
 /** Mutants that were not killed before the time was over may have met some of their tests, so they count as not noticed. */
-const percent = (100 * noticed) / total;
-const undecided = chosen.filter((index) => !outcomes.has(index)).map((index) => ({ outcome: 'undecided', ...mutants[index] }));
-const described = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
-if (undecided.length > 0) described.push(`${undecided.length} undecided after ${limit} minutes`);
+const percent = (100 * noticedCount) / total;
+const undecided = chosenMutants.filter((index) => !outcomes.has(index)).map((index) => ({ outcome: 'undecided', ...mutants[index] }));
+const descriptions = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
+if (undecided.length > 0) descriptions.push(`${undecided.length} undecided after ${limit} minutes`);
 process.stdout.write(
-  `${described.join(', ')}: ${undecided.length > 0 ? 'at least ' : ''}${percent.toFixed(0)} % of ${total} were noticed.\n`,
+  `${descriptions.join(', ')}: ${undecided.length > 0 ? 'at least ' : ''}${percent.toFixed(0)} % of ${total} were noticed.\n`,
 );
-if (values.json) writeFileSync(values.json, JSON.stringify({ noticed, total, survivors: [...survivors, ...undecided] }, undefined, 2));
+if (values.json)
+  writeFileSync(values.json, JSON.stringify({ noticed: noticedCount, total, survivors: [...survivors, ...undecided] }, undefined, 2));
 process.exit(goal > percent ? 1 : 0);

@@ -37,38 +37,38 @@ const themes = {
 const root = path.resolve(import.meta.dirname, '..');
 const example = path.join(root, 'examples/invoice-check');
 const folder = await mkdtemp(path.join(tmpdir(), 'aops-picture-'));
-const inherited = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_|NO_COLOR|FORCE_COLOR|CI$)/.test(name));
+const inheritedEntries = Object.entries(process.env).filter(([name]) => !/^(AOPS_|NODE_|NO_COLOR|FORCE_COLOR|CI$)/.test(name));
 const env = {
-  ...Object.fromEntries(inherited),
+  ...Object.fromEntries(inheritedEntries),
   ...Object.fromEntries(['CONFIG', 'DATA', 'CACHE'].map((kind) => [`AOPS_${kind}_DIR`, path.join(folder, kind)])),
   HOME: folder,
   TERM: 'xterm-256color',
   LANG: 'C.UTF-8',
 };
 
-const down = '\u001b[B';
+const downKey = '\u001b[B';
 
 /** Runs aops on a terminal until `until` accepts what it shows; without `until`, to its end. Presses "down" once `ready` returns true. */
 function onTerminal(args, { ready = () => false, until } = {}) {
   const terminal = new headless.Terminal({ cols: columns, rows, allowProposedApi: true });
   const pty = spawn(process.execPath, [path.join(root, 'bin/aops.js'), ...args], { cols: columns, rows, cwd: example, env });
   return new Promise((resolve, reject) => {
-    let done = false;
+    let isDone = false;
     let pressed = false;
     pty.onData((data) =>
       terminal.write(data, () => {
         if (!pressed && ready(textOf(terminal))) {
           pressed = true;
-          pty.write(down);
+          pty.write(downKey);
         }
-        if (done || until === undefined || !until(textOf(terminal))) return;
-        done = true;
+        if (isDone || until === undefined || !until(textOf(terminal))) return;
+        isDone = true;
         resolve({ terminal, end: () => pty.kill() });
       }),
     );
     pty.onExit(({ exitCode }) => {
       if (until === undefined && exitCode === 0) resolve({ terminal, end: () => undefined });
-      else if (!done) reject(new Error(`aops ${args.join(' ')} ended with ${exitCode}:\n${textOf(terminal)}`));
+      else if (!isDone) reject(new Error(`aops ${args.join(' ')} ended with ${exitCode}:\n${textOf(terminal)}`));
     });
   });
 }
@@ -83,15 +83,15 @@ const textOf = (terminal) =>
 function piecesOf(line) {
   const pieces = [];
   for (let x = 0; x < columns; x += 1) {
-    const one = line.getCell(x);
-    if (one === undefined || one.getWidth() === 0) continue;
+    const cell = line.getCell(x);
+    if (cell === undefined || cell.getWidth() === 0) continue;
     const style = {
-      color: one.isFgPalette() ? one.getFgColor() % 8 : undefined,
-      dim: one.isDim() !== 0,
-      bold: one.isBold() !== 0,
+      color: cell.isFgPalette() ? cell.getFgColor() % 8 : undefined,
+      dim: cell.isDim() !== 0,
+      bold: cell.isBold() !== 0,
     };
     const last = pieces.at(-1);
-    const text = one.getChars() || ' ';
+    const text = cell.getChars() || ' ';
     if (last && JSON.stringify(last.style) === JSON.stringify(style)) last.text += text;
     else pieces.push({ x, style, text });
   }

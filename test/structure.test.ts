@@ -8,30 +8,30 @@ import { structurePicture } from '../scripts/structure/structure.ts';
 const root = path.join(import.meta.dirname, '..', 'src');
 const testRoot = import.meta.dirname;
 const imports = importsIn(root);
-const between = (placeOf: (file: string) => string | undefined): Graph => importsBetween(imports, placeOf);
+const graphOf = (placeOf: (file: string) => string | undefined): Graph => importsBetween(imports, placeOf);
 
 /** A cycle of a graph, as the places on it; undefined if there are no cycles. */
 function cycle(graph: Graph | Imports): string[] | undefined {
-  const done = new Set<string>();
-  const visit = (place: string, above: string[]): string[] | undefined => {
-    if (above.includes(place)) return [...above.slice(above.indexOf(place)), place];
-    if (done.has(place)) return undefined;
+  const visited = new Set<string>();
+  const visit = (place: string, ancestors: string[]): string[] | undefined => {
+    if (ancestors.includes(place)) return [...ancestors.slice(ancestors.indexOf(place)), place];
+    if (visited.has(place)) return undefined;
     for (const next of graph.get(place)?.keys() ?? []) {
-      const found = visit(next, [...above, place]);
-      if (found) return found;
+      const cycle = visit(next, [...ancestors, place]);
+      if (cycle) return cycle;
     }
-    done.add(place);
+    visited.add(place);
     return undefined;
   };
   for (const place of graph.keys()) {
-    const found = visit(place, []);
-    if (found) return found;
+    const cycle = visit(place, []);
+    if (cycle) return cycle;
   }
   return undefined;
 }
 
 /** The first segment below a folder, such as `runs` for `commands/runs/get.ts` below `commands`. */
-const below = (folder: string) => (file: string) =>
+const placeIn = (folder: string) => (file: string) =>
   file.startsWith(`${folder}/`) ? file.slice(folder.length + 1).split('/')[0] : undefined;
 
 describe('the imports of src', () => {
@@ -41,22 +41,22 @@ describe('the imports of src', () => {
 
   it.each([
     ['src', (file: string) => file.split('/')[0]],
-    ...['cli', 'service', 'service/store', 'service/engine', 'commands'].map((folder) => [folder, below(folder)] as const),
+    ...['cli', 'service', 'service/store', 'service/engine', 'commands'].map((folder) => [folder, placeIn(folder)] as const),
   ] as const)('contain no cycle between the parts of %s', (_, placeOf) => {
-    expect(cycle(between(placeOf))).toBeUndefined();
+    expect(cycle(graphOf(placeOf))).toBeUndefined();
   });
 
   it('never lead from one command group to another', () => {
     // The list of all groups imports each of them.
-    const group = (file: string) => (file === 'commands/index.ts' ? undefined : below('commands')(file));
-    const crossing = [...between(group)].flatMap(([from, targets]) => [...targets.keys()].map((to) => `${from} -> ${to}`));
-    expect(crossing).toEqual([]);
+    const group = (file: string) => (file === 'commands/index.ts' ? undefined : placeIn('commands')(file));
+    const crossings = [...graphOf(group)].flatMap(([from, targets]) => [...targets.keys()].map((to) => `${from} -> ${to}`));
+    expect(crossings).toEqual([]);
   });
 
   it('lead only downwards in the service: from api to http, engine, store, and database', () => {
     const layers = ['store/database', 'store', 'engine', 'http', 'api'];
     const layerOf = (file: string): string | undefined => layers.find((layer) => file.startsWith(`service/${layer}/`));
-    const upward = [...between(layerOf)].flatMap(([from, targets]) =>
+    const upward = [...graphOf(layerOf)].flatMap(([from, targets]) =>
       [...targets.keys()].filter((to) => layers.indexOf(to) > layers.indexOf(from)).map((to) => `${from} -> ${to}`),
     );
     expect(upward).toEqual([]);
@@ -78,15 +78,15 @@ describe('the imports of src', () => {
 
 describe('the binary', () => {
   // In parts, because this file does not use the binary.
-  const up = '..';
+  const parentPath = '..';
   const program = ['aops', 'js'].join('.');
   const namesBinary = (text: string): boolean => text.includes(program) || /\.\.\/(bin|dist)\//.test(text);
 
   /** The test files that run the bundle: they name the launcher or `dist`, or import a helper that does. */
   function binaryTests(testImports: Imports, textOf: (file: string) => string): string[] {
-    const usesBinary = (file: string, above: readonly string[] = []): boolean =>
+    const usesBinary = (file: string, ancestors: readonly string[] = []): boolean =>
       namesBinary(textOf(file)) ||
-      [...(testImports.get(file) ?? [])].some((helper) => !above.includes(helper) && usesBinary(helper, [...above, file]));
+      [...(testImports.get(file) ?? [])].some((helper) => !ancestors.includes(helper) && usesBinary(helper, [...ancestors, file]));
     return [...testImports.keys()].filter((file) => file.endsWith('.test.ts') && usesBinary(file));
   }
 
@@ -98,8 +98,8 @@ describe('the binary', () => {
 
   it('is noticed in tests that name it, and in those that use a helper which starts it', () => {
     const texts: Record<string, string> = {
-      'a.test.ts': `spawn('${up}/bin/aops')`,
-      'b.test.ts': `import('${up}/${up}/dist/main.js')`,
+      'a.test.ts': `spawn('${parentPath}/bin/aops')`,
+      'b.test.ts': `import('${parentPath}/${parentPath}/dist/main.js')`,
       'c.test.ts': '',
       'd.test.ts': "'../node_modules/other/dist/index.js'",
       'support/machine.ts': `'bin/${program}'`,
@@ -110,7 +110,7 @@ describe('the binary', () => {
 });
 
 describe('the picture of the structure', () => {
-  const importing = (from: string, to: string) => new Map([...imports, [from, new Set([to])]]);
+  const importing = (importsWith: string, to: string) => new Map([...imports, [importsWith, new Set([to])]]);
 
   it.each([
     ['a new folder', 'new-folder/a.ts', 'base/errors.ts', 'the folder new-folder'],

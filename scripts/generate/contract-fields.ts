@@ -28,8 +28,8 @@ export function schemaAt(path: ContractPath): Schema {
   return members.reduce<Schema>(
     (schema, member) => {
       const name = member.replace('[]', '');
-      const found = propertiesOf(schema)[name];
-      const inner = member.endsWith('[]') ? found && withoutNull(found).items : found;
+      const propertySchema = propertiesOf(schema)[name];
+      const inner = member.endsWith('[]') ? propertySchema && withoutNull(propertySchema).items : propertySchema;
       if (!inner) throw new Error(`the contract has no ${path}: "${name}" is not there`);
       return inner;
     },
@@ -52,8 +52,8 @@ export const isNull = ({ type }: Schema): boolean => type === 'null';
 
 /** A schema without its null alternative. */
 export function withoutNull(schema: Schema): Schema {
-  const others = schema.anyOf?.filter((one) => !isNull(one));
-  return others?.length === 1 && others.length < (schema.anyOf?.length ?? 0) ? (others[0] as Schema) : schema;
+  const otherSchemas = schema.anyOf?.filter((variant) => !isNull(variant));
+  return otherSchemas?.length === 1 && otherSchemas.length < (schema.anyOf?.length ?? 0) ? (otherSchemas[0] as Schema) : schema;
 }
 
 /** `uuid`, `integer|null`, `approval|question`, `string[]` */
@@ -74,7 +74,10 @@ export async function contractFields(): Promise<string> {
   const paths = (await loadAllCommands(commandTree)).flatMap(({ command }) => (command.result as ResultShape | undefined)?.contract ?? []);
   const fields = [...new Set(paths)].sort().map((path) => {
     const schema = schemaAt(path);
-    return [path, Object.fromEntries(Object.entries(propertiesOf(schema)).map(([name, one]) => [name, typeWord(one)]))];
+    return [
+      path,
+      Object.fromEntries(Object.entries(propertiesOf(schema)).map(([name, propertySchema]) => [name, typeWord(propertySchema)])),
+    ];
   });
   return `${JSON.stringify(Object.fromEntries(fields), null, 2)}\n`;
 }

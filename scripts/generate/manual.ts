@@ -63,38 +63,50 @@ const commandTable = (commands: readonly DescribedCommand[]): string =>
   );
 
 function groupPage(group: string, members: readonly DescribedCommand[], summaries: Map<string, string>): string {
-  const alone = isAlone(group, members);
-  const introduced = new Set([group]);
+  const isSingle = isAlone(group, members);
+  const introducedGroups = new Set([group]);
   // A nested group is introduced before the first of its commands.
   const introduction = (id: string): string[] =>
     wordsAbove(id).flatMap((path) => {
-      if (introduced.has(path)) return [];
-      introduced.add(path);
+      if (introducedGroups.has(path)) return [];
+      introducedGroups.add(path);
       return [heading(path), `${summaries.get(path)}.`];
     });
   return page([
     generatedNote,
     `# aops ${group}`,
-    alone ? undefined : `${summaries.get(group)}.`,
-    ...members.flatMap((command) => [...introduction(command.id), ...commandBlocks(command, alone)]),
+    isSingle ? undefined : `${summaries.get(group)}.`,
+    ...members.flatMap((command) => [...introduction(command.id), ...commandBlocks(command, isSingle)]),
     'For global flags, exit codes, and environment variables, see the [manual](README.md).',
   ]);
 }
 
-function commandBlocks(command: DescribedCommand, alone: boolean): (string | undefined)[] {
-  const { id, aliases, summary, description, arguments: given, options, operations, destructive, exit_codes, examples, result } = command;
+function commandBlocks(command: DescribedCommand, isSingle: boolean): (string | undefined)[] {
+  const {
+    id,
+    aliases,
+    summary,
+    description,
+    arguments: parameters,
+    options,
+    operations,
+    destructive,
+    exit_codes,
+    examples,
+    result,
+  } = command;
   return [
-    alone ? undefined : heading(id),
+    isSingle ? undefined : heading(id),
     `${summary}.`,
     description?.trim(),
     destructive ? 'The command asks for confirmation. `--yes` confirms in advance, and is required where there is no terminal.' : undefined,
     fence('text', usage(command)),
     aliases.length === 0 ? undefined : `Aliases: ${aliases.map((alias) => code(`aops ${alias}`)).join(', ')}.`,
-    given.length === 0
+    parameters.length === 0
       ? undefined
       : table(
           ['Argument', 'Meaning'],
-          given.map(({ name, summary: meaning, required }) => [code(name), required ? meaning : `${meaning} (optional)`]),
+          parameters.map(({ name, summary: meaning, required }) => [code(name), required ? meaning : `${meaning} (optional)`]),
         ),
     options.length === 0 ? undefined : optionTable(options),
     'Examples:',
@@ -131,8 +143,8 @@ function topicBlock(block: Block): string {
 }
 
 /** `aops runs watch RUN [flags]` */
-export function usage({ id, arguments: given, options }: DescribedCommand): string {
-  const words = given.map(({ name, required, variadic }) => {
+export function usage({ id, arguments: parameters, options }: DescribedCommand): string {
+  const words = parameters.map(({ name, required, variadic }) => {
     const word = `${name}${variadic ? '...' : ''}`;
     return required ? word : `[${word}]`;
   });

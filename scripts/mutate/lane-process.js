@@ -36,11 +36,11 @@ export class Lane {
     const child = this.#child;
     let answer;
     const end = Promise.race([
-      once(child, 'message').then(([sent]) => sent),
+      once(child, 'message').then(([message]) => message),
       once(child, 'exit').then(() => ({ errors: ['The process ended.'] })),
     ]);
-    end.then((sent) => {
-      answer = sent;
+    end.then((message) => {
+      answer = message;
     });
     child.send({ ...plan, results: this.#results });
     let deadline = Date.now() + patienceOf(undefined);

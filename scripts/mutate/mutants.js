@@ -26,12 +26,12 @@ const guards = /^(sanitize|escape|redact|encode|guard|quote|trim|clamp)/i;
 
 /** The mutants of a source, in the order of their places; those inside others come after them. */
 export function mutantsOf(source) {
-  const found = [];
+  const mutants = [];
   const lines = lineStarts(source);
   /** Functions around the current node. */
   let depth = 0;
   const add = ({ start, end }, replacement) =>
-    found.push({ start, end, line: lineOf(lines, start), original: source.slice(start, end), replacement, isTopLevel: depth === 0 });
+    mutants.push({ start, end, line: lineOf(lines, start), original: source.slice(start, end), replacement, isTopLevel: depth === 0 });
   const text = ({ start, end }) => source.slice(start, end);
   const functions = {
     enter: () => {
@@ -66,10 +66,10 @@ export function mutantsOf(source) {
         if (typeof node.value === 'boolean') add(node, String(!node.value));
         break;
       case 'CallExpression': {
-        const { callee, arguments: given } = node;
-        const [only] = given;
-        if (callee.type === 'Identifier' && given.length === 1 && only.type !== 'SpreadElement' && guards.test(callee.name))
-          add(node, text(only));
+        const { callee, arguments: callArguments } = node;
+        const [onlyArgument] = callArguments;
+        if (callee.type === 'Identifier' && callArguments.length === 1 && onlyArgument.type !== 'SpreadElement' && guards.test(callee.name))
+          add(node, text(onlyArgument));
         if (callee.type === 'MemberExpression' && !callee.computed && Object.hasOwn(calls, callee.property.name))
           add(node, `${text(callee.object)}.${calls[callee.property.name]}${source.slice(callee.end, node.end)}`);
         break;
@@ -87,7 +87,7 @@ export function mutantsOf(source) {
       default:
     }
   });
-  return found.filter(({ original, replacement }) => original !== replacement).sort((a, b) => a.start - b.start || b.end - a.end);
+  return mutants.filter(({ original, replacement }) => original !== replacement).sort((a, b) => a.start - b.start || b.end - a.end);
 }
 
 /** The source with every mutant behind its switch. `first` is the number of the first one. */
@@ -102,14 +102,14 @@ export function instrumented(source, mutants, first) {
   let next = 0;
   const render = (start, end) => {
     let rendered = '';
-    let at = start;
+    let position = start;
     while (next < places.length && places[next].start < end) {
       const place = places[next];
       next += 1;
-      rendered += source.slice(at, place.start) + switched(place, render(place.start, place.end));
-      at = place.end;
+      rendered += source.slice(position, place.start) + switched(place, render(place.start, place.end));
+      position = place.end;
     }
-    return rendered + source.slice(at, end);
+    return rendered + source.slice(position, end);
   };
   return render(0, source.length);
 }
@@ -122,22 +122,22 @@ function switched({ mutants }, original) {
 }
 
 /** Calls `found` for each node that is executed: types and the names of properties are not. */
-function visit(node, functions, found) {
+function visit(node, functions, mutants) {
   if (node === null || typeof node !== 'object') return;
   if (Array.isArray(node)) {
-    for (const one of node) visit(one, functions, found);
+    for (const child of node) visit(child, functions, mutants);
     return;
   }
   if (typeof node.type === 'string') {
     if (node.type.startsWith('TS') && !('expression' in node)) return;
-    found(node);
+    mutants(node);
   }
   const isFunction = /Function/.test(node.type) || (node.type === 'PropertyDefinition' && !node.static);
   if (isFunction) functions.enter();
   for (const [name, value] of Object.entries(node)) {
     if (['typeAnnotation', 'typeArguments', 'typeParameters', 'returnType', 'superTypeArguments', 'implements'].includes(name)) continue;
     if (name === 'key' && !node.computed) continue;
-    if (value !== null && typeof value === 'object') visit(value, functions, found);
+    if (value !== null && typeof value === 'object') visit(value, functions, mutants);
   }
   if (isFunction) functions.leave();
 }
@@ -149,7 +149,7 @@ const isText = (node) =>
 
 function lineStarts(source) {
   const starts = [0];
-  for (let at = source.indexOf('\n'); at >= 0; at = source.indexOf('\n', at + 1)) starts.push(at + 1);
+  for (let index = source.indexOf('\n'); index >= 0; index = source.indexOf('\n', index + 1)) starts.push(index + 1);
   return starts;
 }
 

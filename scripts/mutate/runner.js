@@ -84,10 +84,10 @@ class Run extends TestRunner {
 
   async start(file) {
     mutation.reached.clear();
-    const [ran] = await startTests([file], this);
+    const [testFile] = await startTests([file], this);
     this.#note(this.reachedOutside);
-    const failures = testsIn(ran).filter(isFailed);
-    return { isFailed: isFailed(ran) || failures.length > 0, failures, file: ran };
+    const failures = testsIn(testFile).filter(isFailed);
+    return { isFailed: isFailed(testFile) || failures.length > 0, failures, file: testFile };
   }
 }
 
@@ -104,13 +104,15 @@ export default class MutationRunner extends TestRunner {
     const run = new Run(this, undefined);
     run.forgetModules();
     const started = performance.now();
-    const { isFailed, failures, file: ran } = await run.start(file);
+    const { isFailed, failures, file: testFile } = await run.start(file);
     report(results, {
       file,
       milliseconds: performance.now() - started,
       tests: run.tests,
       outside: [...run.reachedOutside],
-      errors: isFailed ? [...failures.map(nameOf), ...[ran, ...failures].flatMap(({ result }) => result.errors ?? []).map(String)] : [],
+      errors: isFailed
+        ? [...failures.map(nameOf), ...[testFile, ...failures].flatMap(({ result }) => result.errors ?? []).map(String)]
+        : [],
     });
   }
 
@@ -126,9 +128,9 @@ export default class MutationRunner extends TestRunner {
   }
 
   async #outcome(file, number, { tests, isFresh, isAlone }) {
-    const attempt = async (active, chosen, fresh) => {
+    const attempt = async (active, chosen, isFresh) => {
       const run = new Run(this, chosen);
-      if (fresh) run.forgetModules();
+      if (isFresh) run.forgetModules();
       mutation.active = active;
       try {
         const { isFailed, failures } = await run.start(file);
@@ -137,7 +139,7 @@ export default class MutationRunner extends TestRunner {
         return { isFailed, isReached, isHanging, test: failures[0] && nameOf(failures[0]) };
       } finally {
         mutation.active = -1;
-        if (fresh) run.forgetModules();
+        if (isFresh) run.forgetModules();
       }
     };
     const chosen = tests ?? new Set(inject('plan').names);

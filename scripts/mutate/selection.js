@@ -7,13 +7,13 @@ function git(root, ...argv) {
   return stdout.split('\n').filter((line) => line !== '');
 }
 
-const listed = (root, paths) => git(root, 'ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths);
+const listFiles = (root, paths) => git(root, 'ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths);
 /** The script of the team page runs in a browser, and the programs of threads are bundled before the tests: no switch reaches them. */
 const isMutable = (file) =>
   file.startsWith('src/') && file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('src/service/page/team-page/');
 
 /** The source files in files and folders. */
-export const sourceFiles = (root, paths) => listed(root, paths).filter(isMutable);
+export const sourceFiles = (root, paths) => listFiles(root, paths).filter(isMutable);
 
 /** The lines that differ from `main`, as a filter of mutants with the files that they are in. */
 export function changedLines(root) {
@@ -37,7 +37,7 @@ export function changedLines(root) {
  */
 export function testFiles(root, sources, named) {
   const isTest = (file) => file.endsWith('.test.ts') && !/^test\/(e2e|docs)\//.test(file);
-  if (named.length > 0) return listed(root, named).filter(isTest);
+  if (named.length > 0) return listFiles(root, named).filter(isTest);
   const folders = new Set(
     sources.map((source) =>
       source
@@ -46,7 +46,7 @@ export function testFiles(root, sources, named) {
         .join('/'),
     ),
   );
-  return listed(root, ['test']).filter(
+  return listFiles(root, ['test']).filter(
     (file) => isTest(file) && (/^test\/(faults|prompts)\//.test(file) || [...folders].some((folder) => file.startsWith(`test/${folder}`))),
   );
 }

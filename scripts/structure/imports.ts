@@ -14,14 +14,14 @@ export function importsIn(folder: string): Imports {
     .map((name) => name.replaceAll('\\', '/'))
     .filter((name) => name.endsWith('.ts') && !name.split('/').includes('node_modules'))
     .sort();
-  const all = new Set(files);
+  const allFiles = new Set(files);
   return new Map(
     files.map((file) => {
       const text = readFileSync(path.join(folder, file), 'utf8');
       const targets = [...text.matchAll(/(?:from|import\(|import)\s*'(\.{1,2}\/[^'\n]+)'/g)].map(([, specifier = '']) =>
         path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier)),
       );
-      return [file, new Set(targets.filter((target) => all.has(target)))];
+      return [file, new Set(targets.filter((target) => allFiles.has(target)))];
     }),
   );
 }

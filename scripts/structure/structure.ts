@@ -26,34 +26,34 @@ const middle = (folder: string): number => place(folder).y + place(folder).heigh
 const bottom = (folder: string): number => place(folder).y + place(folder).height;
 
 /** Straight down, at a place. */
-const down = (from: string, x: number, to: string): Point[] => [
+const arrowDown = (from: string, x: number, to: string): Point[] => [
   [x, bottom(from)],
   [x, place(to).y],
 ];
 
 /** The ways of the arrows. Imports of base have none: they are listed in its box. */
 const ways: Readonly<Record<string, readonly Point[]>> = {
-  'main.ts -> commands': down('main.ts', 120, 'commands'),
+  'main.ts -> commands': arrowDown('main.ts', 120, 'commands'),
   'main.ts -> cli': [
     [866, bottom('main.ts')],
     [866, middle('cli') - 12],
     [700, middle('cli') - 12],
   ],
-  'commands -> cli': down('commands', 545, 'cli'),
-  'commands -> service': down('commands', 90, 'service'),
-  'commands -> interface': down('commands', 190, 'interface'),
-  'commands -> watch': down('commands', 235, 'watch'),
-  'commands -> client': down('commands', 366, 'client'),
-  'commands -> terminal': down('commands', 730, 'terminal'),
-  'commands -> config': down('commands', 836, 'config'),
+  'commands -> cli': arrowDown('commands', 545, 'cli'),
+  'commands -> service': arrowDown('commands', 90, 'service'),
+  'commands -> interface': arrowDown('commands', 190, 'interface'),
+  'commands -> watch': arrowDown('commands', 235, 'watch'),
+  'commands -> client': arrowDown('commands', 366, 'client'),
+  'commands -> terminal': arrowDown('commands', 730, 'terminal'),
+  'commands -> config': arrowDown('commands', 836, 'config'),
   'cli -> watch': [
     [390, middle('cli')],
     [300, middle('cli')],
     [300, place('watch').y],
   ],
-  'cli -> client': down('cli', 440, 'client'),
-  'cli -> interface': down('cli', 580, 'interface'),
-  'cli -> terminal': down('cli', 650, 'terminal'),
+  'cli -> client': arrowDown('cli', 440, 'client'),
+  'cli -> interface': arrowDown('cli', 580, 'interface'),
+  'cli -> terminal': arrowDown('cli', 650, 'terminal'),
   'cli -> config': [
     [700, middle('cli') + 12],
     [796, middle('cli') + 12],
@@ -64,8 +64,8 @@ const ways: Readonly<Record<string, readonly Point[]>> = {
     [300, middle('client')],
     [350, middle('client')],
   ],
-  'watch -> interface': down('watch', 240, 'interface'),
-  'client -> interface': down('client', 440, 'interface'),
+  'watch -> interface': arrowDown('watch', 240, 'interface'),
+  'client -> interface': arrowDown('client', 440, 'interface'),
   'service -> interface': [
     [90, bottom('service')],
     [90, middle('interface')],
@@ -115,7 +115,7 @@ const folderOf = (file: string): string | undefined => file.split('/')[0];
 function sourceBoxes(imports: Imports): string[] {
   const files = new Map<string, number>();
   for (const file of imports.keys()) files.set(folderOf(file) as string, (files.get(folderOf(file) as string) ?? 0) + 1);
-  for (const folder of files.keys()) known(folder in folders, `the folder ${folder}`);
+  for (const folder of files.keys()) requireKnown(folder in folders, `the folder ${folder}`);
   const ofBase = [...importsBetween(imports, folderOf)].flatMap(([from, counts]) =>
     counts.has('base') ? [`${from} ${counts.get('base')}`] : [],
   );
@@ -130,7 +130,7 @@ function sourceArrows(graph: Graph): string[] {
   return [...graph].flatMap(([from, counts]) =>
     [...counts].flatMap(([to, count]) => {
       if (to === 'base') return [];
-      const points = known(ways[`${from} -> ${to}`], `the import of ${to} from ${from}`);
+      const points = requireKnown(ways[`${from} -> ${to}`], `the import of ${to} from ${from}`);
       return [arrow(points, count)];
     }),
   );
@@ -141,7 +141,7 @@ function layerOf(file: string): string | undefined {
   const [folder, first = '', second] = file.split('/');
   if (folder !== 'service' || (second === undefined && first !== 'service.ts')) return undefined;
   const part = first === 'store' && second === 'database' ? 'store/database' : first;
-  return known(
+  return requireKnown(
     layers.find(([, , parts]) => parts.includes(part)),
     `the folder service/${part}`,
   )[0];
@@ -150,14 +150,15 @@ function layerOf(file: string): string | undefined {
 function serviceLayers(graph: Graph): string[] {
   const names = layers.map(([name]) => name);
   for (const [from, counts] of graph)
-    for (const to of counts.keys()) known(names.indexOf(from) < names.indexOf(to), `the import of ${to} from ${from} in the service`);
+    for (const to of counts.keys())
+      requireKnown(names.indexOf(from) < names.indexOf(to), `the import of ${to} from ${from} in the service`);
   return layers.flatMap(([name, note], index) => {
     const counts = graph.get(name) ?? new Map<string, number>();
     const box = layerBox(index);
     const next = names[index + 1];
     const toNext = next === undefined ? 0 : (counts.get(next) ?? 0);
-    const further = names.slice(index + 2).flatMap((to) => (counts.has(to) ? [`${shortName(to)} ${counts.get(to)}`] : []));
-    const notes = further.length === 0 ? note : `${note}; further imports: ${further.join(', ')}`;
+    const furtherImports = names.slice(index + 2).flatMap((to) => (counts.has(to) ? [`${shortName(to)} ${counts.get(to)}`] : []));
+    const notes = furtherImports.length === 0 ? note : `${note}; further imports: ${furtherImports.join(', ')}`;
     const last = index === layers.length - 1;
     const way: Point[] = [
       [450, box.y + box.height],
@@ -171,8 +172,8 @@ function serviceLayers(graph: Graph): string[] {
 const shortName = (name: string): string => (name.includes(',') ? `${name.split(',')[0]}…` : name);
 
 /** The value, which has to be there. */
-function known<T>(value: T | undefined | false, what: string): T {
+function requireKnown<T>(value: T | undefined | false, description: string): T {
   if (value === undefined || value === false)
-    throw new Error(`The picture of the structure has no place for ${what}: add it to scripts/structure/structure.ts.`);
+    throw new Error(`The picture of the structure has no place for ${description}: add it to scripts/structure/structure.ts.`);
   return value;
 }

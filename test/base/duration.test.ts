@@ -34,9 +34,9 @@ describe('a duration', () => {
   it('can be parsed again, to the precision that is shown', () => {
     fc.assert(
       fc.property(fc.nat(1_000_000_000), (milliseconds) => {
-        const back = parseDuration(formatDuration(milliseconds).replace(' ', '')) as number;
-        expect(back).toBeLessThanOrEqual(milliseconds);
-        expect(formatDuration(back)).toBe(formatDuration(milliseconds));
+        const parsed = parseDuration(formatDuration(milliseconds).replace(' ', '')) as number;
+        expect(parsed).toBeLessThanOrEqual(milliseconds);
+        expect(formatDuration(parsed)).toBe(formatDuration(milliseconds));
       }),
       { seed: 5 },
     );

@@ -28,14 +28,14 @@ test('is held by one owner at a time', async () => {
 });
 
 test('serialises many owners', async () => {
-  let inside = 0;
+  let holderCount = 0;
   let maximum = 0;
   const enter = async (): Promise<void> => {
     const unlock = await takeLock(file);
-    inside += 1;
-    maximum = Math.max(maximum, inside);
+    holderCount += 1;
+    maximum = Math.max(maximum, holderCount);
     await new Promise((resolve) => setImmediate(resolve));
-    inside -= 1;
+    holderCount -= 1;
     unlock?.();
   };
   await Promise.all(Array.from({ length: 20 }, enter));
@@ -56,21 +56,21 @@ test('is kept fresh while it is held', async () => {
   vi.useFakeTimers();
   try {
     const unlock = await takeLock(file);
-    const other = takeLock(file, { waitMilliseconds: 60_000 });
+    const otherLock = takeLock(file, { waitMilliseconds: 60_000 });
     await vi.advanceTimersByTimeAsync(60_100);
-    expect(await other).toBeUndefined();
+    expect(await otherLock).toBeUndefined();
     unlock?.();
     // A lock whose holder dies now is taken over when it becomes stale, and not earlier.
     writeFileSync(file, 'dead');
     utimesSync(file, new Date(), new Date());
-    let taken = false;
+    let isTaken = false;
     const next = takeLock(file).finally(() => {
-      taken = true;
+      isTaken = true;
     });
     await vi.advanceTimersByTimeAsync(9_900);
-    expect(taken).toBe(false);
+    expect(isTaken).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
-    expect(taken).toBe(true);
+    expect(isTaken).toBe(true);
     (await next)?.();
   } finally {
     vi.useRealTimers();

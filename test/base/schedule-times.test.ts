@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { storedTimes } from '../../src/base/schedule-fields.ts';
 import { nextTimes, type ScheduleTimes, timesInWords, timesProblems } from '../../src/base/schedule-times.ts';
 
-const times = (given: Partial<ScheduleTimes>): ScheduleTimes => ({
+const times = (fields: Partial<ScheduleTimes>): ScheduleTimes => ({
   frequency: 'daily',
   time: null,
   timezone: 'UTC',
   day: null,
   day_of_month: null,
   cron: null,
-  ...given,
+  ...fields,
 });
-const next = (given: Partial<ScheduleTimes>, after: string, count = 3): string[] =>
-  nextTimes(times(given), Date.parse(after), count).map((at) => new Date(at).toISOString().replace(':00.000Z', 'Z'));
+const next = (fields: Partial<ScheduleTimes>, after: string, count = 3): string[] =>
+  nextTimes(times(fields), Date.parse(after), count).map((time) => new Date(time).toISOString().replace(':00.000Z', 'Z'));
 
 describe('times as a service stores them', () => {
   it.each<[Partial<ScheduleTimes>, Partial<ScheduleTimes>, string]>([
@@ -23,20 +23,20 @@ describe('times as a service stores them', () => {
     [{ frequency: 'weekly', day: 'Monday', time: '10:00', day_of_month: 3 }, { day: 'monday', time: '10:00' }, 'every Monday at 10:00'],
     [{ frequency: 'weekly', day: 'FRI' }, { day: 'friday' }, 'every Friday at 09:00'],
     [{ frequency: 'hourly', time: '0:05' }, { time: '00:05' }, 'every hour at minute 5'],
-  ])('%j are normalised', (given, expected, words) => {
-    const stored = storedTimes(times(given));
-    expect(stored).toEqual(times({ ...expected, frequency: stored.frequency }));
-    expect(timesProblems(stored)).toEqual([]);
-    expect(timesInWords(times(given))).toBe(words);
+  ])('%j are normalised', (fields, expected, words) => {
+    const storedSchedule = storedTimes(times(fields));
+    expect(storedSchedule).toEqual(times({ ...expected, frequency: storedSchedule.frequency }));
+    expect(timesProblems(storedSchedule)).toEqual([]);
+    expect(timesInWords(times(fields))).toBe(words);
   });
 
   it.each<[Partial<ScheduleTimes>, string]>([
     [{ frequency: 'hourly', time: 'noon' }, 'every hour at noon'],
     [{ frequency: 'custom' }, 'custom'],
     [{ frequency: 'fortnightly' }, 'fortnightly'],
-  ])('%j are left unchanged and can still be described', (given, words) => {
-    expect(timesProblems(storedTimes(times(given)))).toHaveLength(1);
-    expect(timesInWords(times(given))).toBe(words);
+  ])('%j are left unchanged and can still be described', (fields, words) => {
+    expect(timesProblems(storedTimes(times(fields)))).toHaveLength(1);
+    expect(timesInWords(times(fields))).toBe(words);
   });
 
   it('may lack the fields that the frequency does not use', () => {
@@ -59,19 +59,19 @@ describe('a frequency', () => {
     [{ frequency: 'monthly' }, ['2026-08-01T09:00Z', '2026-09-01T09:00Z', '2026-10-01T09:00Z']],
     [{ frequency: 'custom', cron: '0 12 * * MON#2' }, ['2026-08-10T12:00Z', '2026-09-14T12:00Z', '2026-10-12T12:00Z']],
     [{ frequency: 'custom', cron: ' 30  8-9 * * 1-5 ' }, ['2026-07-20T08:30Z', '2026-07-20T09:30Z', '2026-07-21T08:30Z']],
-  ])('%j', (given, expected) => {
+  ])('%j', (fields, expected) => {
     // The instant itself does not count as the next one.
-    expect(next(given, '2026-07-18T09:00:00Z')).toEqual(expected);
+    expect(next(fields, '2026-07-18T09:00:00Z')).toEqual(expected);
   });
 
   it('fires on the last day of a month that is too short', () => {
-    const at = (day_of_month: number, after: string) =>
+    const timesOnDay = (day_of_month: number, after: string) =>
       next({ frequency: 'monthly', day_of_month, time: '00:00' }, after, 4).map((text) => text.slice(0, 10));
-    expect(at(31, '2027-01-01T12:00:00Z')).toEqual(['2027-01-31', '2027-02-28', '2027-03-31', '2027-04-30']);
-    expect(at(30, '2027-01-01T12:00:00Z')).toEqual(['2027-01-30', '2027-02-28', '2027-03-30', '2027-04-30']);
-    expect(at(29, '2027-01-01T12:00:00Z')).toEqual(['2027-01-29', '2027-02-28', '2027-03-29', '2027-04-29']);
-    expect(at(29, '2028-01-31T12:00:00Z')).toEqual(['2028-02-29', '2028-03-29', '2028-04-29', '2028-05-29']);
-    expect(at(31, '2028-01-31T12:00:00Z')).toEqual(['2028-02-29', '2028-03-31', '2028-04-30', '2028-05-31']);
+    expect(timesOnDay(31, '2027-01-01T12:00:00Z')).toEqual(['2027-01-31', '2027-02-28', '2027-03-31', '2027-04-30']);
+    expect(timesOnDay(30, '2027-01-01T12:00:00Z')).toEqual(['2027-01-30', '2027-02-28', '2027-03-30', '2027-04-30']);
+    expect(timesOnDay(29, '2027-01-01T12:00:00Z')).toEqual(['2027-01-29', '2027-02-28', '2027-03-29', '2027-04-29']);
+    expect(timesOnDay(29, '2028-01-31T12:00:00Z')).toEqual(['2028-02-29', '2028-03-29', '2028-04-29', '2028-05-29']);
+    expect(timesOnDay(31, '2028-01-31T12:00:00Z')).toEqual(['2028-02-29', '2028-03-31', '2028-04-30', '2028-05-31']);
   });
 });
 
@@ -160,8 +160,8 @@ describe('invalid times', () => {
     [{ frequency: 'custom', cron: '? 9 * * *' }, 'cron', /contains an invalid field: \?/],
     [{ frequency: 'custom', cron: '61 9 * * *' }, 'cron', /minute: 61/],
     [{ frequency: 'custom', cron: '0 0 30 2 *' }, 'cron', /never matches any time/],
-  ])('%j', (given, field, message) => {
-    expect(timesProblems(times(given))).toEqual([{ field, message: expect.stringMatching(message) as string }]);
+  ])('%j', (fields, field, message) => {
+    expect(timesProblems(times(fields))).toEqual([{ field, message: expect.stringMatching(message) as string }]);
   });
 });
 
@@ -175,7 +175,7 @@ it('describes times in words', () => {
     { frequency: 'weekly', day: 'friday' },
     { frequency: 'monthly', day_of_month: 31 },
     { frequency: 'custom', cron: '*/7 * * * *' },
-  ].map((given) => timesInWords(times(given)));
+  ].map((fields) => timesInWords(times(fields)));
   expect(words).toEqual([
     'every 5 minutes',
     'every hour',

@@ -16,8 +16,8 @@ it('keeps the work of different keys apart', async () => {
 
 it('reports a failure to every caller, and retries for later ones', async () => {
   const flights = new SingleFlight<string>();
-  const failing = () => Promise.reject(new Error('no network'));
-  const results = await Promise.allSettled([flights.run('a', failing), flights.run('a', failing)]);
+  const fail = () => Promise.reject(new Error('no network'));
+  const results = await Promise.allSettled([flights.run('a', fail), flights.run('a', fail)]);
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(await flights.run('a', async () => 'ok')).toBe('ok');
 });

@@ -1,15 +1,16 @@
 /** What the client does around the attempts at a request. */
 import { describe, expect, it } from 'vitest';
 import { RetryBudget } from '../../src/client/retry-budget.ts';
-import { answer, json, nothing } from '../faults/raw-server.ts';
+import { answer, json, noAnswer } from '../faults/raw-server.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
-const fine = json(200, { run: { id: 'r1' } });
-const created = json(201, { run: {} });
-const busy = json(503, { error: 'unavailable' });
-const closing = (body: string) => `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const success = json(200, { run: { id: 'r1' } });
+const creation = json(201, { run: {} });
+const busyAnswer = json(503, { error: 'unavailable' });
+const closingAnswer = (body: string) =>
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 const { signal } = new AbortController();
 /** A connection can be reused shortly after its response was complete. */
 const connectionIsFree = () => new Promise((resolve) => setImmediate(resolve));
@@ -19,7 +20,7 @@ describe('a request that is not retried', () => {
     ['because its caller retries', {}, { once: true }],
     ['because nothing is retried', { retryBudget: new RetryBudget({ never: true }) }, {}],
   ])('%s fails with the first failure', async (_, options, callOptions) => {
-    for (const step of [busy, nothing('reset')]) {
+    for (const step of [busyAnswer, noAnswer('reset')]) {
       const server = (await scripted()).always(step);
       const { client, clock } = newClient(server.url, options);
       expect(await failureOf(client.call('getRun', getRun, callOptions))).toMatchObject({ exit: 8 });
@@ -28,7 +29,7 @@ describe('a request that is not retried', () => {
   });
 
   it('waits for the rate limit all the same', async () => {
-    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '2' }), fine);
+    const server = await scripted(json(429, { error: 'rate_limited' }, { 'retry-after': '2' }), success);
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun, { once: true });
     expect(clock.waits).toEqual([2_100]);
@@ -54,7 +55,7 @@ describe('an answer in an event stream', () => {
 
 describe('a change on a connection that the service has closed', () => {
   it('is sent again immediately, without a wait and under the same key', async () => {
-    const server = await scripted(created, nothing('reset'), created);
+    const server = await scripted(creation, noAnswer('reset'), creation);
     const { client, clock, events } = newClient(server.url);
     await client.call('startRun', start);
     await connectionIsFree();
@@ -66,11 +67,11 @@ describe('a change on a connection that the service has closed', () => {
   });
 
   it('is retried with a wait if it was the first request of its connection, or part of an answer has arrived', async () => {
-    const fresh = await scripted(nothing('reset'), created);
-    const one = newClient(fresh.url);
-    await one.client.call('startRun', start);
-    expect(one.clock.waits).toEqual([250]);
-    const server = await scripted(created, { after: 'request', bytes: () => closing('{').slice(0, 20), ending: 'close' }, created);
+    const freshServer = await scripted(noAnswer('reset'), creation);
+    const singleClient = newClient(freshServer.url);
+    await singleClient.client.call('startRun', start);
+    expect(singleClient.clock.waits).toEqual([250]);
+    const server = await scripted(creation, { after: 'request', bytes: () => closingAnswer('{').slice(0, 20), ending: 'close' }, creation);
     const otherHarness = newClient(server.url);
     await otherHarness.client.call('startRun', start);
     await connectionIsFree();
@@ -80,7 +81,7 @@ describe('a change on a connection that the service has closed', () => {
   });
 
   it('is retried with a wait if the service has closed the next connection, too', async () => {
-    const server = await scripted(created, created, nothing('reset'), nothing('reset'), created);
+    const server = await scripted(creation, creation, noAnswer('reset'), noAnswer('reset'), creation);
     server.onConnection = (socket) => void (server.connections === 3 && socket.pause());
     const waits: number[] = [];
     let read: Promise<unknown> | undefined;
@@ -105,16 +106,16 @@ describe('a change on a connection that the service has closed', () => {
 
 describe('a key of the user', () => {
   it('that was used before is reported, unless an attempt of this command may have used it', async () => {
-    const replayed = json(201, { run: {} }, { 'idempotency-replayed': 'true' });
+    const replay = json(201, { run: {} }, { 'idempotency-replayed': 'true' });
     const isReported = async (steps: Parameters<typeof scripted>, options = {}): Promise<boolean> => {
       const { client, events } = newClient((await scripted(...steps)).url, options);
       await client.call('startRun', start);
       return events.some(({ type }) => type === 'replayed');
     };
-    expect(await isReported([replayed], { idempotencyKey: 'mine' })).toBe(true);
-    expect(await isReported([busy, replayed], { idempotencyKey: 'mine' })).toBe(false);
-    expect(await isReported([replayed])).toBe(false);
-    expect(await isReported([created], { idempotencyKey: 'mine' })).toBe(false);
+    expect(await isReported([replay], { idempotencyKey: 'mine' })).toBe(true);
+    expect(await isReported([busyAnswer, replay], { idempotencyKey: 'mine' })).toBe(false);
+    expect(await isReported([replay])).toBe(false);
+    expect(await isReported([creation], { idempotencyKey: 'mine' })).toBe(false);
   });
 });
 
@@ -142,19 +143,19 @@ describe('the wait of a transfer', () => {
   it('ends with its signal, and with the client', async () => {
     const controller = new AbortController();
     const { client } = newClient('http://127.0.0.1:1', { hold: true });
-    const aborted = failureOf(client.backOff(0, failure, controller.signal));
-    const closed = failureOf(client.backOff(0, failure, signal));
+    const abortFailure = failureOf(client.backOff(0, failure, controller.signal));
+    const closeFailure = failureOf(client.backOff(0, failure, signal));
     controller.abort(new Error('enough'));
-    expect(await aborted).toMatchObject({ message: 'enough' });
+    expect(await abortFailure).toMatchObject({ message: 'enough' });
     await client.close();
-    expect(await closed).toMatchObject({ message: 'The client was closed.' });
+    expect(await closeFailure).toMatchObject({ message: 'The client was closed.' });
   });
 });
 
 describe('listeners', () => {
   it('hear of waits for the rate limit until they are removed', async () => {
-    const limited = json(429, { error: 'rate_limited' }, { 'retry-after': '2' });
-    const server = await scripted(limited, fine, limited, fine);
+    const rateLimitAnswer = json(429, { error: 'rate_limited' }, { 'retry-after': '2' });
+    const server = await scripted(rateLimitAnswer, success, rateLimitAnswer, success);
     const { client } = newClient(server.url);
     const waits: number[] = [];
     const remove = client.onWaiting((milliseconds) => waits.push(milliseconds));
@@ -178,9 +179,9 @@ describe('listeners', () => {
         responseHeaders: { 'x-request-id': 'one' },
       },
     ]);
-    const lost = newClient((await scripted(nothing('reset'), fine)).url);
-    await lost.client.call('getRun', getRun);
-    expect(lost.events[0]).toMatchObject({
+    const lossyClient = newClient((await scripted(noAnswer('reset'), success)).url);
+    await lossyClient.client.call('getRun', getRun);
+    expect(lossyClient.events[0]).toMatchObject({
       type: 'trace',
       reason: 'the connection was reset',
       requestHeaders: { authorization: 'Bearer ***' },

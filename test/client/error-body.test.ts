@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { errorBody } from '../../src/client/error-body.ts';
 
-const read = (body: unknown, status = 422) =>
+const readError = (body: unknown, status = 422) =>
   errorBody({ status, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) });
 
-const unreadable = { error: 'http_422', message: 'The service answered 422 without a readable error.' };
+const unreadableError = { error: 'http_422', message: 'The service answered 422 without a readable error.' };
 const details = [{ message: 'unknown step', path: 'steps.0' }];
 
 describe('an error of the interface', () => {
@@ -17,13 +17,13 @@ describe('an error of the interface', () => {
     ['empty message', { error: 'conflict', message: '' }, { error: 'conflict' }],
     ['empty code', { error: '', message: 'No.' }, { error: 'http_422', message: 'No.' }],
   ])('is read with its %s', (_, body, expected) => {
-    expect(read(body)).toEqual(expected);
+    expect(readError(body)).toEqual(expected);
   });
 
   it.each(['', '<html>', '[]', 'null', '5', '{}', '{"error":5}', '{"title":5,"detail":""}', `{"error":"${'x'.repeat(65_536)}"}`])(
     'that is not readable is reported by its status (%.20s)',
     (body) => {
-      expect(read(body)).toEqual(unreadable);
+      expect(readError(body)).toEqual(unreadableError);
     },
   );
 });
@@ -31,8 +31,8 @@ describe('an error of the interface', () => {
 describe('an error of the Model Context Protocol', () => {
   it('is read in its own form', () => {
     const error = { code: -32_602, message: 'No such tool.', data: { name: 'x' } };
-    expect(read({ jsonrpc: '2.0', id: 1, error })).toEqual({ error: 'invalid_params', message: 'No such tool.', rpc: error });
-    expect(read({ error: { code: 5, message: 'No.' } })).toMatchObject({ error: 'rpc_error' });
+    expect(readError({ jsonrpc: '2.0', id: 1, error })).toEqual({ error: 'invalid_params', message: 'No such tool.', rpc: error });
+    expect(readError({ error: { code: 5, message: 'No.' } })).toMatchObject({ error: 'rpc_error' });
   });
 });
 
@@ -75,6 +75,6 @@ describe('an error of another service', () => {
       'Invalid. a. b. c. d. e.',
     ],
   ])('is read from %s', (_, body, message) => {
-    expect(read(body)).toEqual({ error: 'http_422', message });
+    expect(readError(body)).toEqual({ error: 'http_422', message });
   });
 });

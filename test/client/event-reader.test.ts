@@ -27,7 +27,7 @@ function newReader() {
 }
 
 /** A reader whose stream has started. */
-function started() {
+function startReader() {
   const parts = newReader();
   parts.connect();
   parts.head(200);
@@ -70,13 +70,13 @@ describe('the head of a response', () => {
 
 describe('a stream', () => {
   it('yields its events in order, also those that arrive later, and ends', async () => {
-    const { reader, data } = started();
+    const { reader, data } = startReader();
     data('retry: 700\nid: 1\ndata: one\n\nevent: ping\ndata: tw');
     expect(reader.retry).toBe(700);
     expect(await reader.next()).toEqual({ type: 'message', id: '1', data: 'one' });
-    const later = reader.next();
+    const pendingEvent = reader.next();
     data('o\n\n');
-    expect(await later).toEqual({ type: 'ping', id: '1', data: 'two' });
+    expect(await pendingEvent).toEqual({ type: 'ping', id: '1', data: 'two' });
     const end = reader.next();
     reader.onResponseEnd();
     expect(await end).toBeUndefined();
@@ -84,7 +84,7 @@ describe('a stream', () => {
   });
 
   it('does not yield an event that was not complete when it ended', async () => {
-    const { reader, data } = started();
+    const { reader, data } = startReader();
     data('data: one\n\ndata: two\n');
     reader.onResponseEnd();
     expect(await reader.next()).toMatchObject({ data: 'one' });
@@ -92,17 +92,17 @@ describe('a stream', () => {
   });
 
   it('has begun with its first part, or when it has ended', async () => {
-    const outcomeOf = async (act: (parts: ReturnType<typeof started>) => void): Promise<boolean[]> => {
-      const parts = started();
-      let begun = false;
+    const outcomeOf = async (act: (parts: ReturnType<typeof startReader>) => void): Promise<boolean[]> => {
+      const parts = startReader();
+      let hasBegun = false;
       void parts.reader.begun.then(() => {
-        begun = true;
+        hasBegun = true;
       });
       await turn();
-      const before = begun;
+      const before = hasBegun;
       act(parts);
       await turn();
-      return [before, begun];
+      return [before, hasBegun];
     };
     expect(await outcomeOf(({ data }) => data(':'))).toEqual([false, true]);
     expect(await outcomeOf(({ reader }) => reader.onResponseEnd())).toEqual([false, true]);
@@ -110,7 +110,7 @@ describe('a stream', () => {
   });
 
   it('that breaks yields what arrived, and then the error', async () => {
-    const { reader, data, fail } = started();
+    const { reader, data, fail } = startReader();
     data('data: one\n\n');
     fail(new Error('reset'));
     fail(new Error('later'));
@@ -125,7 +125,7 @@ describe('a stream', () => {
   });
 
   it('with an event that is too large is closed', async () => {
-    const { reader, data, calls } = started();
+    const { reader, data, calls } = startReader();
     data(`data: ${'x'.repeat(32 * mebibyte + 1)}`);
     expect(await failureOf(reader.next())).toMatchObject({ code: 'ERR_BODY_LIMIT' });
     expect(calls).toEqual(['abort: an event of the answer is larger than 32 MiB']);
@@ -134,7 +134,7 @@ describe('a stream', () => {
 
 describe('reading', () => {
   it('pauses while more than 1 MiB is not consumed, until all of it was', async () => {
-    const { reader, data, calls } = started();
+    const { reader, data, calls } = startReader();
     data(`data: ${'x'.repeat(mebibyte)}\n\n`);
     expect(calls).toEqual([]);
     data('data: y\n\n');
@@ -153,7 +153,7 @@ describe('reading', () => {
   });
 
   it('does not pause for events that were consumed', async () => {
-    const { reader, data, calls } = started();
+    const { reader, data, calls } = startReader();
     for (let count = 0; count < 4; count += 1) {
       data(`data: ${'x'.repeat(mebibyte / 2)}\n\n`);
       await reader.next();
@@ -164,14 +164,14 @@ describe('reading', () => {
 
 describe('closing', () => {
   it('drops what is queued, and ends the request and every wait', async () => {
-    const { reader, data, calls } = started();
+    const { reader, data, calls } = startReader();
     data('data: one\n\n');
     reader.close(new Error('enough'));
     expect(await failureOf(reader.next())).toMatchObject({ message: 'enough' });
     expect(calls).toEqual(['abort: enough']);
-    const waiting = started();
-    const next = failureOf(waiting.reader.next());
-    waiting.reader.close(new Error('enough'));
+    const waitingReader = startReader();
+    const next = failureOf(waitingReader.reader.next());
+    waitingReader.reader.close(new Error('enough'));
     expect(await next).toMatchObject({ message: 'enough' });
   });
 

@@ -9,11 +9,11 @@ function read(text: string | Buffer, lengths: readonly number[] = [text.length])
   const bytes = Buffer.from(text as string);
   const parser = new EventStreamParser(limit);
   const events: StreamEvent[] = [];
-  let at = 0;
-  for (let index = 0; at < bytes.length; index++) {
+  let offset = 0;
+  for (let index = 0; offset < bytes.length; index++) {
     const length = lengths[index % lengths.length] ?? 1;
-    events.push(...parser.push(bytes.subarray(at, at + length)));
-    at += length;
+    events.push(...parser.push(bytes.subarray(offset, offset + length)));
+    offset += length;
   }
   return [...events, ...parser.end()];
 }

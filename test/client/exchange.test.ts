@@ -19,24 +19,24 @@ function newExchange(listener?: Listener, { signal }: AbortController = new Abor
     abort: ({ message }: Error) => calls.push(`abort: ${message}`),
   } as unknown as Dispatcher.DispatchController;
   const dispatcher = {
-    dispatch: (_: unknown, given: Required<Dispatcher.DispatchHandler>) => {
-      handler = given;
+    dispatch: (_: unknown, dispatchHandler: Required<Dispatcher.DispatchHandler>) => {
+      handler = dispatchHandler;
       return true;
     },
   } as unknown as Dispatcher;
   const answer = exchange(dispatcher, { path: '/', method: 'GET' }, signal, listener);
   answer.catch(() => undefined);
-  const on = handler as unknown as Required<Dispatcher.DispatchHandler>;
+  const requiredHandler = handler as unknown as Required<Dispatcher.DispatchHandler>;
   return {
     answer,
     calls,
     signal,
     isDispatched: handler !== undefined,
-    connect: () => on.onRequestStart(controller, {}),
-    head: (status: number, headers: Headers = {}) => on.onResponseStart(controller, status, headers),
-    data: (chunk: string | Buffer) => on.onResponseData(controller, Buffer.from(chunk as string)),
-    end: () => on.onResponseEnd(controller, {}),
-    fail: (error: Error) => on.onResponseError(controller, error),
+    connect: () => requiredHandler.onRequestStart(controller, {}),
+    head: (status: number, headers: Headers = {}) => requiredHandler.onResponseStart(controller, status, headers),
+    data: (chunk: string | Buffer) => requiredHandler.onResponseData(controller, Buffer.from(chunk as string)),
+    end: () => requiredHandler.onResponseEnd(controller, {}),
+    fail: (error: Error) => requiredHandler.onResponseError(controller, error),
   };
 }
 
@@ -95,10 +95,10 @@ describe('a large response', () => {
     request.head(200, { 'content-length': String(32 * mebibyte + 1) });
     expect(await failureOf(request.answer)).toMatchObject(tooLarge);
     expect(request.calls).toEqual(['abort: the answer is larger than 32 MiB']);
-    const largest = newExchange();
-    largest.connect();
-    largest.head(200, { 'content-length': String(32 * mebibyte) });
-    expect(largest.calls).toEqual([]);
+    const largestExchange = newExchange();
+    largestExchange.connect();
+    largestExchange.head(200, { 'content-length': String(32 * mebibyte) });
+    expect(largestExchange.calls).toEqual([]);
   });
 
   it('is cut off at the limit', async () => {
@@ -242,28 +242,28 @@ describe('an event stream', () => {
 describe('a body for a sink', () => {
   const zip = { 'content-type': 'Application/Zip; a=b', 'content-length': String(64 * mebibyte) };
   const sink = (write: (chunk: Uint8Array) => Promise<void> = async () => undefined) => {
-    const received: string[] = [];
+    const receivedParts: string[] = [];
     const media = {
       type: 'application/zip',
-      begin: () => received.push('begin'),
+      begin: () => receivedParts.push('begin'),
       write: (chunk: Uint8Array) => {
-        received.push(Buffer.from(chunk).toString());
+        receivedParts.push(Buffer.from(chunk).toString());
         return write(chunk);
       },
     };
-    return { received, media };
+    return { received: receivedParts, media };
   };
 
   it('is passed on whatever its size, and reading pauses until each chunk was taken', async () => {
-    let taken: () => void = () => undefined;
-    const { received, media } = sink(() => new Promise((resolve) => (taken = resolve)));
+    let resolveTaken: () => void = () => undefined;
+    const { received, media } = sink(() => new Promise((resolve) => (resolveTaken = resolve)));
     const request = newExchange({ media });
     request.connect();
     request.head(200, zip);
     request.data('one');
     await turn();
     expect([received, request.calls]).toEqual([['begin', 'one'], ['pause']]);
-    taken();
+    resolveTaken();
     await turn();
     await turn();
     expect(request.calls).toEqual(['pause', 'resume']);
@@ -276,7 +276,7 @@ describe('a body for a sink', () => {
     });
     await turn();
     expect(isComplete).toBe(false);
-    taken();
+    resolveTaken();
     expect(await complete).toEqual({ status: 200, headers: zip, body: Buffer.alloc(0), wasStreamed: true });
     expect(received).toEqual(['begin', 'one', 'two']);
   });

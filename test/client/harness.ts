@@ -41,7 +41,7 @@ export interface Harness {
 export function newClient(
   baseUrl: string,
   options: Partial<ClientOptions> & { hold?: boolean } = {},
-  make = (all: ClientOptions) => new Client(all),
+  make = (options: ClientOptions) => new Client(options),
 ): Harness {
   const { hold = false, ...rest } = options;
   const clock = new WaitClock();

@@ -32,10 +32,10 @@ describe('the keys of a command', () => {
 
   it('differ between commands whose long keys start in the same way', () => {
     const longText = 'k'.repeat(254);
-    const [one, other] = [keysOf(`${longText}a`), keysOf(`${longText}b`)];
-    expect(new Set([...one, ...other]).size).toBe(2 * targets.length);
-    for (const key of one) expect(checkedIdempotencyKey(key)).toBe(key);
-    expect(one[1]).toMatch(/^k{200}\.[0-9a-f]{24}$/);
+    const [firstKeys, otherKeys] = [keysOf(`${longText}a`), keysOf(`${longText}b`)];
+    expect(new Set([...firstKeys, ...otherKeys]).size).toBe(2 * targets.length);
+    for (const key of firstKeys) expect(checkedIdempotencyKey(key)).toBe(key);
+    expect(firstKeys[1]).toMatch(/^k{200}\.[0-9a-f]{24}$/);
   });
 
   it('can be replaced once, by the same key each time', () => {

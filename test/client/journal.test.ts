@@ -4,7 +4,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ChangeJournal, journalLifeMilliseconds, requestOf } from '../../src/client/journal.ts';
 import type { ServiceRequest } from '../../src/client/request.ts';
-import { json, nothing } from '../faults/raw-server.ts';
+import { json, noAnswer } from '../faults/raw-server.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
@@ -13,7 +13,7 @@ const url = 'https://agents.example';
 const keys = { key: 'mine.2', commandKey: 'mine' };
 const change: ServiceRequest = { method: 'POST', path: '/v2/runs', headers: {}, mutates: true };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
-const created = json(201, { run: {} });
+const creation = json(201, { run: {} });
 const largestBody = 1024 * 1024;
 
 let folder: string;
@@ -25,7 +25,7 @@ beforeEach(async () => {
   journal = new ChangeJournal(folder, clock, 'token abc');
 });
 
-const stored = async (): Promise<string[]> => (await journal.list()).map(({ key }) => key);
+const storedKeys = async (): Promise<string[]> => (await journal.list()).map(({ key }) => key);
 
 describe('an entry', () => {
   it('contains what is needed to send the change again, and is private', async () => {
@@ -78,9 +78,9 @@ describe('an entry', () => {
 
   it('is not stored when its body is large', async () => {
     expect(await journal.open({ ...change, body: Buffer.alloc(largestBody + 1) }, keys, url)).toBe(false);
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
     expect(await journal.open({ ...change, body: Buffer.alloc(largestBody) }, keys, url)).toBe(true);
-    expect(await stored()).toEqual(['mine.2']);
+    expect(await storedKeys()).toEqual(['mine.2']);
   });
 
   it('is only replaced by a complete one', async () => {
@@ -106,7 +106,7 @@ describe('the list', () => {
       await journal.open(change, { key, commandKey: key }, url);
       clock.advance(1);
     }
-    expect(await stored()).toEqual(['c', 'b', 'a']);
+    expect(await storedKeys()).toEqual(['c', 'b', 'a']);
   });
 
   it('is empty when there is no folder', async () => {
@@ -114,10 +114,10 @@ describe('the list', () => {
   });
 
   it('contains the changes of all services and credentials, each of which is settled separately', async () => {
-    const other = new ChangeJournal(folder, clock, 'token xyz');
+    const otherJournal = new ChangeJournal(folder, clock, 'token xyz');
     await journal.open(change, keys, url);
     await journal.open(change, keys, 'https://elsewhere.example');
-    await other.open(change, keys, url);
+    await otherJournal.open(change, keys, url);
     expect(await journal.list()).toHaveLength(3);
     await journal.settle('another', url);
     await journal.settle(keys.key, url);
@@ -133,9 +133,9 @@ describe('the list', () => {
   it('forgets a change when the service has forgotten its key', async () => {
     await journal.open(change, keys, url);
     clock.advance(journalLifeMilliseconds - 1);
-    expect(await stored()).toEqual(['mine.2']);
+    expect(await storedKeys()).toEqual(['mine.2']);
     clock.advance(1);
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -143,32 +143,32 @@ describe('the list', () => {
     await journal.open(change, keys, url);
     const [entry] = await journal.list();
     const { sent_at, path: requestPath, ...others } = entry as NonNullable<typeof entry>;
-    const damaged = { 'without a time': { ...others, path: requestPath }, 'without a path': { ...others, sent_at } };
-    const content = text in damaged ? JSON.stringify(damaged[text as keyof typeof damaged]) : text;
+    const damagedEntries = { 'without a time': { ...others, path: requestPath }, 'without a path': { ...others, sent_at } };
+    const content = text in damagedEntries ? JSON.stringify(damagedEntries[text as keyof typeof damagedEntries]) : text;
     await writeFile(path.join(folder, 'damaged.json'), content);
-    expect(await stored()).toEqual(['mine.2']);
+    expect(await storedKeys()).toEqual(['mine.2']);
     expect(await readdir(folder)).toHaveLength(1);
   });
 
   it('ignores files that are still being written', async () => {
     await journal.open(change, keys, url);
     await writeFile(path.join(folder, 'x.json.new'), '');
-    expect(await stored()).toEqual(['mine.2']);
+    expect(await storedKeys()).toEqual(['mine.2']);
     expect(await readdir(folder)).toContain('x.json.new');
   });
 });
 
 describe('a change of the client', () => {
   it('is in the journal while it is in flight, and not afterwards', async () => {
-    const server = await scripted(nothing('stall'), created);
+    const server = await scripted(noAnswer('stall'), creation);
     const { client, clock: time } = newClient(server.url, { journal, idempotencyKey: 'mine' });
     const result = client.call('startRun', start);
     await server.until(({ requests }) => requests.length === 1);
-    expect(await stored()).toEqual(['mine']);
+    expect(await storedKeys()).toEqual(['mine']);
     // The attempt takes too long, and the next one succeeds.
     time.advance(30_000);
     await result;
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
   });
 
   it.each([
@@ -178,49 +178,49 @@ describe('a change of the client', () => {
     const server = (await scripted()).always(step);
     const { client } = newClient(server.url, { journal });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit });
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
   });
 
   it('remains when its outcome is unknown, under the key that the service knows', async () => {
-    const server = (await scripted()).always(nothing('reset'));
+    const server = (await scripted()).always(noAnswer('reset'));
     const { client } = newClient(server.url, { journal, idempotencyKey: 'mine' });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
-    expect(await stored()).toEqual(['mine']);
-    server.always(created);
+    expect(await storedKeys()).toEqual(['mine']);
+    server.always(creation);
     await newClient(server.url, { journal, idempotencyKey: 'mine' }).client.call('startRun', start);
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
   });
 
   it('remains when it was interrupted, unless nothing was sent', async () => {
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
     const { client } = newClient(server.url, { journal, signal: controller.signal });
-    const failed = failureOf(client.call('startRun', start));
+    const failure = failureOf(client.call('startRun', start));
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(new Error('enough'));
-    await failed;
-    expect(await stored()).toHaveLength(1);
-    await journal.settle((await stored())[0] ?? '', server.url);
+    await failure;
+    expect(await storedKeys()).toHaveLength(1);
+    await journal.settle((await storedKeys())[0] ?? '', server.url);
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ message: 'enough' });
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
   });
 
   it('is not stored when it is confidential', async () => {
-    const server = (await scripted()).always(nothing('reset'));
+    const server = (await scripted()).always(noAnswer('reset'));
     const { client } = newClient(server.url, { journal });
     expect(await failureOf(client.call('startRun', start, { confidential: true }))).toMatchObject({ exit: 13 });
-    expect(await stored()).toEqual([]);
+    expect(await storedKeys()).toEqual([]);
   });
 
   it('is sent even if the journal cannot be written', async () => {
     await mkdir(path.dirname(folder), { recursive: true });
     await writeFile(folder, 'in the way');
-    const server = await scripted(created);
+    const server = await scripted(creation);
     expect(await newClient(server.url, { journal }).client.call('startRun', start)).toEqual({ run: {} });
   });
 
   it('that only reads is not stored', async () => {
-    const server = (await scripted()).always(nothing('reset'));
+    const server = (await scripted()).always(noAnswer('reset'));
     await failureOf(newClient(server.url, { journal }).client.call('getRun', { params: { run_id: 'r1' } }));
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });

@@ -9,11 +9,11 @@ interface Row {
 const rows = (count: number): Row[] => Array.from({ length: count }, (_, index) => ({ id: String(index) }));
 
 /** Reads pages of a list and records the requests. */
-function listOf(all: Row[] | ((request: number) => Row[])) {
+function listOf(source: Row[] | ((request: number) => Row[])) {
   const requests: [number, number][] = [];
   const fetchPage = async (limit: number, offset: number): Promise<Page<Row>> => {
     requests.push([limit, offset]);
-    const now = typeof all === 'function' ? all(requests.length) : all;
+    const now = typeof source === 'function' ? source(requests.length) : source;
     return { items: now.slice(offset, offset + limit), total: now.length };
   };
   return { asked: requests, fetchPage };
@@ -45,9 +45,9 @@ describe('paging', () => {
     const none = listOf(rows(3));
     expect(await ids(pagedRows(none.fetchPage, 100, { limit: 0 }))).toEqual([]);
     expect(none.asked).toEqual([]);
-    const empty = listOf([]);
-    expect(await ids(pagedRows(empty.fetchPage, 100))).toEqual([]);
-    expect(empty.asked).toHaveLength(1);
+    const emptyList = listOf([]);
+    expect(await ids(pagedRows(emptyList.fetchPage, 100))).toEqual([]);
+    expect(emptyList.asked).toHaveLength(1);
   });
 
   it('does not repeat a row that moved to the next page', async () => {
@@ -68,21 +68,21 @@ describe('paging', () => {
   });
 
   it('continues past a page of known rows, when as many rows were inserted in front', async () => {
-    let all = rows(30);
+    let allRows = rows(30);
     let requests = 0;
     const page = async (limit: number, offset: number) => {
       requests += 1;
       // Ten newer rows appear after the first page was read, so that the second is the first again.
-      if (requests === 2) all = [...Array.from({ length: 10 }, (_, index) => ({ id: `new-${index}` })), ...all];
-      return { items: all.slice(offset, offset + limit), total: all.length };
+      if (requests === 2) allRows = [...Array.from({ length: 10 }, (_, index) => ({ id: `new-${index}` })), ...allRows];
+      return { items: allRows.slice(offset, offset + limit), total: allRows.length };
     };
     expect(await ids(pagedRows(page, 10))).toEqual(rows(30).map(({ id }) => id));
   });
 
   it('accepts smaller and larger pages than it requested', async () => {
-    const all = rows(25);
-    expect(await ids(pagedRows(async (_, offset) => ({ items: all.slice(offset, offset + 10), total: 25 }), 100))).toHaveLength(25);
-    expect(await ids(pagedRows(async () => ({ items: all, total: 25 }), 10, { limit: 7 }))).toHaveLength(7);
+    const allRows = rows(25);
+    expect(await ids(pagedRows(async (_, offset) => ({ items: allRows.slice(offset, offset + 10), total: 25 }), 100))).toHaveLength(25);
+    expect(await ids(pagedRows(async () => ({ items: allRows, total: 25 }), 10, { limit: 7 }))).toHaveLength(7);
   });
 
   it('yields each row of an unchanged list exactly once, for any sizes', async () => {

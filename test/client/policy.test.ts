@@ -6,7 +6,7 @@ import type { Failure, Outcome } from '../../src/client/transport.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 
-const answered = (status: number, body: unknown = {}, headers: Record<string, string> = {}): Outcome => ({
+const answerOutcome = (status: number, body: unknown = {}, headers: Record<string, string> = {}): Outcome => ({
   kind: 'response',
   response: {
     status,
@@ -14,16 +14,16 @@ const answered = (status: number, body: unknown = {}, headers: Record<string, st
     body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
   },
 });
-const running = (headers = {}) => answered(409, { error: 'idempotency_in_progress' }, headers);
-const conflict = answered(409, { error: 'conflict', message: 'It has ended.' });
-const stored = (status: number) => answered(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
-const failed = (more: Partial<Failure> = {}): Failure => ({
+const running = (headers = {}) => answerOutcome(409, { error: 'idempotency_in_progress' }, headers);
+const conflict = answerOutcome(409, { error: 'conflict', message: 'It has ended.' });
+const storedOutcome = (status: number) => answerOutcome(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
+const failureWith = (overrides: Partial<Failure> = {}): Failure => ({
   kind: 'failure',
   maybeSent: true,
   final: false,
   reason: 'the connection was reset',
   cause: undefined,
-  ...more,
+  ...overrides,
 });
 
 const keyed = { key: 'mine', commandKey: 'mine' };
@@ -42,26 +42,26 @@ function decisionAfter(outcome: Outcome, progress: Partial<Progress> = {}, situa
   });
 }
 
-const read = { key: undefined, commandKey: undefined };
-const fails = (error: object) => ({ next: 'fail', error: expect.objectContaining(error) });
-const unknown = { next: 'fail', error: expect.objectContaining({ exit: 13, code: 'outcome_unknown' }) };
+const readRequest = { key: undefined, commandKey: undefined };
+const failDecision = (error: object) => ({ next: 'fail', error: expect.objectContaining(error) });
+const unknownDecision = { next: 'fail', error: expect.objectContaining({ exit: 13, code: 'outcome_unknown' }) };
 
 describe('an attempt leaves the outcome of a change', () => {
   it.each([
-    ['open when the request may have been sent', failed(), true],
-    ['certain when it was not sent', failed({ maybeSent: false }), false],
+    ['open when the request may have been sent', failureWith(), true],
+    ['certain when it was not sent', failureWith({ maybeSent: false }), false],
     ['open while a request with the same key is in progress', running(), true],
     ['certain after a conflict', conflict, false],
-    ['open after 408', answered(408), true],
-    ['certain after 407', answered(407), false],
-    ['certain after 499', answered(499), false],
-    ['open after 500', answered(500), true],
-    ['certain after 501', answered(501), false],
-    ['open after 502', answered(502), true],
-    ['certain after a complete answer', answered(201, { run: {} }), false],
-    ['open after an answer that was cut off', answered(201, '{"run"'), true],
-    ['certain after a redirect without a body', answered(300, ''), false],
-    ['certain after a refusal without a body', answered(404, ''), false],
+    ['open after 408', answerOutcome(408), true],
+    ['certain after 407', answerOutcome(407), false],
+    ['certain after 499', answerOutcome(499), false],
+    ['open after 500', answerOutcome(500), true],
+    ['certain after 501', answerOutcome(501), false],
+    ['open after 502', answerOutcome(502), true],
+    ['certain after a complete answer', answerOutcome(201, { run: {} }), false],
+    ['open after an answer that was cut off', answerOutcome(201, '{"run"'), true],
+    ['certain after a redirect without a body', answerOutcome(300, ''), false],
+    ['certain after a refusal without a body', answerOutcome(404, ''), false],
   ])('%s', (_, outcome, expected) => {
     expect(leavesOpen(outcome)).toBe(expected);
   });
@@ -69,28 +69,32 @@ describe('an attempt leaves the outcome of a change', () => {
 
 describe('a response', () => {
   it.each([
-    ['200', answered(200, { run: {} })],
-    ['299', answered(299, { run: {} })],
-    ['204 without a body', answered(204, '')],
-    ['204 without a type', answered(204, '', { 'content-type': '' })],
-    ['an empty body with its length', answered(200, '', { 'content-length': '0' })],
-    ['a problem document', answered(200, {}, { 'content-type': 'Application/Problem+JSON; charset=utf-8' })],
-    ['a body that is not encoded', answered(200, {}, { 'content-encoding': ' Identity ' })],
+    ['200', answerOutcome(200, { run: {} })],
+    ['299', answerOutcome(299, { run: {} })],
+    ['204 without a body', answerOutcome(204, '')],
+    ['204 without a type', answerOutcome(204, '', { 'content-type': '' })],
+    ['an empty body with its length', answerOutcome(200, '', { 'content-length': '0' })],
+    ['a problem document', answerOutcome(200, {}, { 'content-type': 'Application/Problem+JSON; charset=utf-8' })],
+    ['a body that is not encoded', answerOutcome(200, {}, { 'content-encoding': ' Identity ' })],
   ])('%s is the result', (_, outcome) => {
     expect(decisionAfter(outcome)).toMatchObject({ next: 'done' });
   });
 
   it.each([300, 399])('%i is a redirect', (status) => {
-    expect(decisionAfter(answered(status))).toEqual(fails({ code: 'redirected', exit: 1 }));
+    expect(decisionAfter(answerOutcome(status))).toEqual(failDecision({ code: 'redirected', exit: 1 }));
   });
 
   it.each([400, 407, 413, 422, 499, 501])('%i is final', (status) => {
-    expect(decisionAfter(answered(status, { error: 'no' }))).toEqual(fails({ status, code: 'no' }));
+    expect(decisionAfter(answerOutcome(status, { error: 'no' }))).toEqual(failDecision({ status, code: 'no' }));
   });
 
   it.each([408, 500, 502, 503])('%i is requested again', (status) => {
-    expect(decisionAfter(answered(status))).toEqual({ next: 'retry', waitMilliseconds: 250, reason: `the service answered ${status}` });
-    expect(decisionAfter(answered(status), { retries: 2 })).toMatchObject({ next: 'retry', waitMilliseconds: 1_000 });
+    expect(decisionAfter(answerOutcome(status))).toEqual({
+      next: 'retry',
+      waitMilliseconds: 250,
+      reason: `the service answered ${status}`,
+    });
+    expect(decisionAfter(answerOutcome(status), { retries: 2 })).toMatchObject({ next: 'retry', waitMilliseconds: 1_000 });
   });
 
   it.each([
@@ -98,91 +102,95 @@ describe('a response', () => {
     ['a change whose retries are used up by other requests', {}, ', and this command has no retries left because', 0, false],
     ['a change after one retry', {}, ' to every attempt, and this command has no retries left because', 1, false],
   ])('500 leaves the outcome of %s unknown when there are no more retries', (_, progress, text, retries, canAfford) => {
-    const decision = decisionAfter(answered(500), { ...progress, retries }, { canAfford });
-    expect(decision).toEqual(unknown);
+    const decision = decisionAfter(answerOutcome(500), { ...progress, retries }, { canAfford });
+    expect(decision).toEqual(unknownDecision);
     expect(decision).toHaveProperty('error.message', expect.stringContaining(`the service answered 500${text}`));
   });
 
   it('500 after the last retry does not blame other requests', () => {
     const message = 'The outcome is unknown: the service answered 500 to every attempt.';
-    expect(decisionAfter(answered(500), { retries: 3 }, { canAfford: false })).toHaveProperty('error.message', message);
-    const once = decisionAfter(answered(500), {}, { canAfford: false, once: true });
-    expect(once).toHaveProperty('error.message', 'The outcome is unknown: the service answered 500.');
+    expect(decisionAfter(answerOutcome(500), { retries: 3 }, { canAfford: false })).toHaveProperty('error.message', message);
+    const onceDecision = decisionAfter(answerOutcome(500), {}, { canAfford: false, once: true });
+    expect(onceDecision).toHaveProperty('error.message', 'The outcome is unknown: the service answered 500.');
   });
 
   it('500 is the error of a read when there are no more retries', () => {
-    expect(decisionAfter(answered(500), { ...read, retries: 3 })).toEqual(fails({ status: 500, exit: 8 }));
-    expect(decisionAfter(answered(500), read, { canAfford: false })).toEqual(fails({ status: 500, exit: 8 }));
-    expect(decisionAfter(answered(500), read, { once: true })).toEqual(fails({ status: 500, exit: 8 }));
+    expect(decisionAfter(answerOutcome(500), { ...readRequest, retries: 3 })).toEqual(failDecision({ status: 500, exit: 8 }));
+    expect(decisionAfter(answerOutcome(500), readRequest, { canAfford: false })).toEqual(failDecision({ status: 500, exit: 8 }));
+    expect(decisionAfter(answerOutcome(500), readRequest, { once: true })).toEqual(failDecision({ status: 500, exit: 8 }));
   });
 
   it('is requested again no earlier than it says, and not at all if that is too late', () => {
-    const later = (seconds: number) => answered(503, {}, { 'retry-after': String(seconds) });
-    expect(decisionAfter(later(60))).toMatchObject({ next: 'retry', waitMilliseconds: 62_500 });
-    expect(decisionAfter(later(61), read)).toEqual(fails({ status: 503 }));
-    expect(decisionAfter(later(61))).toEqual(fails({ exit: 13, message: 'The outcome is unknown: the service answered 503.' }));
+    const laterOutcome = (seconds: number) => answerOutcome(503, {}, { 'retry-after': String(seconds) });
+    expect(decisionAfter(laterOutcome(60))).toMatchObject({ next: 'retry', waitMilliseconds: 62_500 });
+    expect(decisionAfter(laterOutcome(61), readRequest)).toEqual(failDecision({ status: 503 }));
+    expect(decisionAfter(laterOutcome(61))).toEqual(
+      failDecision({ exit: 13, message: 'The outcome is unknown: the service answered 503.' }),
+    );
   });
 
   it('that the service cannot store the key is final, and not retried', () => {
-    const full = answered(503, { error: 'idempotency_store_full', message: 'Try again later.' });
-    expect(decisionAfter(full)).toEqual(fails({ code: 'idempotency_store_full', exit: 8 }));
-    expect(decisionAfter(full, { ambiguous: true })).toEqual(unknown);
+    const fullOutcome = answerOutcome(503, { error: 'idempotency_store_full', message: 'Try again later.' });
+    expect(decisionAfter(fullOutcome)).toEqual(failDecision({ code: 'idempotency_store_full', exit: 8 }));
+    expect(decisionAfter(fullOutcome, { ambiguous: true })).toEqual(unknownDecision);
   });
 
   it('403 is final, and leaves an earlier attempt open', () => {
-    expect(decisionAfter(answered(403, { error: 'forbidden' }))).toEqual(fails({ code: 'forbidden', exit: 5 }));
-    expect(decisionAfter(answered(403), { ambiguous: true })).toEqual(unknown);
-    expect(decisionAfter(answered(403), { ...read, ambiguous: true })).toEqual(fails({ exit: 5 }));
+    expect(decisionAfter(answerOutcome(403, { error: 'forbidden' }))).toEqual(failDecision({ code: 'forbidden', exit: 5 }));
+    expect(decisionAfter(answerOutcome(403), { ambiguous: true })).toEqual(unknownDecision);
+    expect(decisionAfter(answerOutcome(403), { ...readRequest, ambiguous: true })).toEqual(failDecision({ exit: 5 }));
   });
 
   it('401 renews the credential once', () => {
     const hint = { rejectedHint: 'Sign in.' };
-    expect(decisionAfter(answered(401), {}, hint)).toEqual({
+    expect(decisionAfter(answerOutcome(401), {}, hint)).toEqual({
       next: 'refresh',
       error: expect.objectContaining({ exit: 4, hint: 'Sign in.' }),
     });
-    expect(decisionAfter(answered(401), { refreshed: true }, hint)).toEqual(fails({ exit: 4, hint: 'Sign in.' }));
-    expect(decisionAfter(answered(403), {}, hint)).not.toHaveProperty('error.hint', 'Sign in.');
-    expect(decisionAfter(answered(401), { ambiguous: true })).toEqual({ ...unknown, next: 'refresh' });
-    expect(decisionAfter(answered(401), { ambiguous: true, refreshed: true })).toEqual(unknown);
+    expect(decisionAfter(answerOutcome(401), { refreshed: true }, hint)).toEqual(failDecision({ exit: 4, hint: 'Sign in.' }));
+    expect(decisionAfter(answerOutcome(403), {}, hint)).not.toHaveProperty('error.hint', 'Sign in.');
+    expect(decisionAfter(answerOutcome(401), { ambiguous: true })).toEqual({ ...unknownDecision, next: 'refresh' });
+    expect(decisionAfter(answerOutcome(401), { ambiguous: true, refreshed: true })).toEqual(unknownDecision);
   });
 });
 
 describe('a conflict', () => {
   it('is final unless an earlier attempt may be in progress', () => {
-    expect(decisionAfter(conflict)).toEqual(fails({ exit: 6, message: 'It has ended.' }));
+    expect(decisionAfter(conflict)).toEqual(failDecision({ exit: 6, message: 'It has ended.' }));
     const reason = 'an earlier attempt is still in progress';
     expect(decisionAfter(conflict, { ambiguous: true })).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
-    expect(decisionAfter(conflict, { ambiguous: true, retries: 3 })).toEqual(fails({ exit: 6, message: 'It has ended.' }));
+    expect(decisionAfter(conflict, { ambiguous: true, retries: 3 })).toEqual(failDecision({ exit: 6, message: 'It has ended.' }));
   });
 
   it('with an attempt in progress is waited for, and finally leaves the outcome unknown', () => {
     expect(decisionAfter(running({ 'retry-after': '4' }))).toMatchObject({ next: 'retry', waitMilliseconds: 4_200 });
     expect(decisionAfter(running({ 'idempotency-replayed': 'true' }))).toMatchObject({ next: 'retry' });
-    expect(decisionAfter(running(), { retries: 3 })).toEqual(unknown);
-    expect(decisionAfter(running({ 'retry-after': '61' }))).toEqual(unknown);
+    expect(decisionAfter(running(), { retries: 3 })).toEqual(unknownDecision);
+    expect(decisionAfter(running({ 'retry-after': '61' }))).toEqual(unknownDecision);
   });
 });
 
 describe('a stored refusal', () => {
   it.each([401, 429])('%i gets a new key once', (status) => {
     const reason = `a stored ${status} was replayed`;
-    expect(decisionAfter(stored(status))).toEqual({ next: 'rekey', waitMilliseconds: 250, reason });
-    expect(decisionAfter(stored(status), { rekeyed: true })).toEqual(fails({ status }));
+    expect(decisionAfter(storedOutcome(status))).toEqual({ next: 'rekey', waitMilliseconds: 250, reason });
+    expect(decisionAfter(storedOutcome(status), { rekeyed: true })).toEqual(failDecision({ status }));
   });
 
   it.each([400, 403, 404, 409, 500])('%i is final, and names the key of the earlier command', (status) => {
-    expect(decisionAfter(stored(status))).toEqual(fails({ status, hint: expect.stringContaining('when the key mine was first used') }));
-    expect(decisionAfter(stored(status), { ambiguous: true })).toEqual(fails({ status }));
+    expect(decisionAfter(storedOutcome(status))).toEqual(
+      failDecision({ status, hint: expect.stringContaining('when the key mine was first used') }),
+    );
+    expect(decisionAfter(storedOutcome(status), { ambiguous: true })).toEqual(failDecision({ status }));
   });
 
   it.each([{ retries: 1 }, { resent: true }])('of an attempt of the same command is its result (%j)', (progress) => {
-    expect(decisionAfter(stored(404), progress)).not.toHaveProperty('error.hint', expect.stringContaining('was first used'));
+    expect(decisionAfter(storedOutcome(404), progress)).not.toHaveProperty('error.hint', expect.stringContaining('was first used'));
   });
 });
 
 describe('a rate limit', () => {
-  const limited = (headers = {}) => answered(429, { error: 'rate_limited' }, headers);
+  const limitedOutcome = (headers = {}) => answerOutcome(429, { error: 'rate_limited' }, headers);
 
   it.each([
     ['one second at first', {}, 0, 500],
@@ -192,7 +200,7 @@ describe('a rate limit', () => {
     ['as long as it requests, if the window ends earlier', { 'retry-after': '9', 'ratelimit-reset': String(now / 1_000 + 7) }, 0, 9_000],
     ["by the service's clock", { 'ratelimit-reset': String(now / 1_000 + 107), date: new Date(now + 100_000).toUTCString() }, 0, 7_000],
   ])('pauses all requests: %s', (_, headers, retries, waitMilliseconds) => {
-    expect(decisionAfter(limited(headers), { retries })).toEqual({ next: 'wait', waitMilliseconds });
+    expect(decisionAfter(limitedOutcome(headers), { retries })).toEqual({ next: 'wait', waitMilliseconds });
   });
 
   it.each([
@@ -206,23 +214,23 @@ describe('a rate limit', () => {
     ['comes after the last retry', {}, { retries: 3 }, {}, { status: 429 }],
     ['finds no retries left', {}, {}, { canAfford: false }, { status: 429 }],
   ])('fails when it %s', (_, headers, progress, situation, error) => {
-    expect(decisionAfter(limited(headers), progress, situation)).toEqual(fails({ exit: 7, ...error }));
-    expect(decisionAfter(limited(headers), { ...progress, ambiguous: true }, situation)).toEqual(unknown);
+    expect(decisionAfter(limitedOutcome(headers), progress, situation)).toEqual(failDecision({ exit: 7, ...error }));
+    expect(decisionAfter(limitedOutcome(headers), { ...progress, ambiguous: true }, situation)).toEqual(unknownDecision);
   });
 
   it('pauses a request that is not retried otherwise', () => {
-    expect(decisionAfter(limited(), {}, { once: true })).toMatchObject({ next: 'wait' });
+    expect(decisionAfter(limitedOutcome(), {}, { once: true })).toMatchObject({ next: 'wait' });
   });
 });
 
 describe('a failure', () => {
   it('of a change on a connection that was already closed is sent again immediately, once', () => {
-    const stale = failed({ stale: true });
-    expect(decisionAfter(stale)).toEqual({ next: 'resend', reason: 'the connection was reset' });
-    expect(decisionAfter(stale, { resent: true })).toMatchObject({ next: 'retry', waitMilliseconds: 250 });
-    expect(decisionAfter(stale, { resent: true, retries: 3 })).toEqual(unknown);
-    expect(decisionAfter(stale, read)).toMatchObject({ next: 'retry' });
-    expect(decisionAfter(failed())).toMatchObject({ next: 'retry' });
+    const staleFailure = failureWith({ stale: true });
+    expect(decisionAfter(staleFailure)).toEqual({ next: 'resend', reason: 'the connection was reset' });
+    expect(decisionAfter(staleFailure, { resent: true })).toMatchObject({ next: 'retry', waitMilliseconds: 250 });
+    expect(decisionAfter(staleFailure, { resent: true, retries: 3 })).toEqual(unknownDecision);
+    expect(decisionAfter(staleFailure, readRequest)).toMatchObject({ next: 'retry' });
+    expect(decisionAfter(failureWith())).toMatchObject({ next: 'retry' });
   });
 
   it.each([
@@ -231,57 +239,65 @@ describe('a failure', () => {
     ['comes after the last retry', {}, { retries: 3 }, { canAfford: false }],
     ['must not be repeated', {}, {}, { once: true, canAfford: false }],
   ])('is reported when it %s', (_, failure, progress, situation) => {
-    expect(decisionAfter(failed(failure), progress, situation)).toEqual(unknown);
+    expect(decisionAfter(failureWith(failure), progress, situation)).toEqual(unknownDecision);
     const message = 'Could not reach https://agents.example: the connection was reset.';
-    expect(decisionAfter(failed(failure), { ...progress, ...read }, situation)).toEqual(fails({ exit: 8, message }));
+    expect(decisionAfter(failureWith(failure), { ...progress, ...readRequest }, situation)).toEqual(failDecision({ exit: 8, message }));
   });
 
   it('is repeated as often as it may help', () => {
-    expect(decisionAfter(failed({ retries: 1 }))).toMatchObject({ next: 'retry' });
-    expect(decisionAfter(failed(), { retries: 2 })).toMatchObject({ next: 'retry' });
+    expect(decisionAfter(failureWith({ retries: 1 }))).toMatchObject({ next: 'retry' });
+    expect(decisionAfter(failureWith(), { retries: 2 })).toMatchObject({ next: 'retry' });
   });
 
   it('is reported with the reason when the command has no retries left', () => {
     const reason = 'the connection was reset, and this command has no retries left because too many of its requests failed.';
-    expect(decisionAfter(failed(), {}, { canAfford: false })).toEqual(fails({ exit: 13, message: `The outcome is unknown: ${reason}` }));
+    expect(decisionAfter(failureWith(), {}, { canAfford: false })).toEqual(
+      failDecision({ exit: 13, message: `The outcome is unknown: ${reason}` }),
+    );
     const message = `Could not reach https://agents.example: ${reason}`;
-    expect(decisionAfter(failed(), read, { canAfford: false })).toEqual(fails({ message }));
+    expect(decisionAfter(failureWith(), readRequest, { canAfford: false })).toEqual(failDecision({ message }));
   });
 
   it('of a change is certain only if no attempt was sent', () => {
-    const notSent = failed({ maybeSent: false, final: true });
-    expect(decisionAfter(notSent)).toEqual(fails({ exit: 8, final: true }));
-    expect(decisionAfter(notSent, { ambiguous: true })).toEqual(unknown);
-    expect(decisionAfter({ ...notSent, maybeSent: true })).toEqual(unknown);
+    const notSent = failureWith({ maybeSent: false, final: true });
+    expect(decisionAfter(notSent)).toEqual(failDecision({ exit: 8, final: true }));
+    expect(decisionAfter(notSent, { ambiguous: true })).toEqual(unknownDecision);
+    expect(decisionAfter({ ...notSent, maybeSent: true })).toEqual(unknownDecision);
   });
 
   it('to reach the service says whether another attempt can help', () => {
-    expect(decisionAfter(failed({ final: true }), read)).toEqual(fails({ exit: 8, final: true }));
-    expect(decisionAfter(failed(), { ...read, retries: 3 })).toEqual(fails({ exit: 8, final: false }));
+    expect(decisionAfter(failureWith({ final: true }), readRequest)).toEqual(failDecision({ exit: 8, final: true }));
+    expect(decisionAfter(failureWith(), { ...readRequest, retries: 3 })).toEqual(failDecision({ exit: 8, final: false }));
   });
 
   it('because of a large answer is reported as such to a read', () => {
-    const large = failed({ final: true, reason: 'the answer is larger than 32 MiB', cause: { code: 'ERR_BODY_LIMIT' } });
-    expect(decisionAfter(large, read)).toEqual(fails({ code: 'answer_too_large', exit: 1 }));
-    expect(decisionAfter(large)).toEqual(unknown);
+    const largeFailure = failureWith({ final: true, reason: 'the answer is larger than 32 MiB', cause: { code: 'ERR_BODY_LIMIT' } });
+    expect(decisionAfter(largeFailure, readRequest)).toEqual(failDecision({ code: 'answer_too_large', exit: 1 }));
+    expect(decisionAfter(largeFailure)).toEqual(unknownDecision);
   });
 
   it.each([
-    ['HTML', answered(200, '<html>', { 'content-type': 'text/html' }), 'the answer was text/html, not JSON.'],
-    ['an unreadable type', answered(200, 'OK', { 'content-type': 'text/\u001b[31m' }), 'the answer was something unreadable, not JSON.'],
-    ['a long type', answered(200, 'OK', { 'content-type': 'x'.repeat(61) }), 'the answer was something unreadable, not JSON.'],
-    ['a type with parameters', answered(200, 'OK', { 'content-type': 'text/plain ; a=b' }), 'the answer was text/plain, not JSON.'],
-    ['no type', answered(200, 'OK', { 'content-type': '' }), 'the answer was of an unknown type, not JSON.'],
+    ['HTML', answerOutcome(200, '<html>', { 'content-type': 'text/html' }), 'the answer was text/html, not JSON.'],
+    [
+      'an unreadable type',
+      answerOutcome(200, 'OK', { 'content-type': 'text/\u001b[31m' }),
+      'the answer was something unreadable, not JSON.',
+    ],
+    ['a long type', answerOutcome(200, 'OK', { 'content-type': 'x'.repeat(61) }), 'the answer was something unreadable, not JSON.'],
+    ['a type with parameters', answerOutcome(200, 'OK', { 'content-type': 'text/plain ; a=b' }), 'the answer was text/plain, not JSON.'],
+    ['no type', answerOutcome(200, 'OK', { 'content-type': '' }), 'the answer was of an unknown type, not JSON.'],
   ])('because something else answers with %s is not repeated', (_, outcome, reason) => {
     const message = `Something other than the service answers at https://agents.example: ${reason}`;
-    expect(decisionAfter(outcome, read)).toEqual(fails({ exit: 8, message, hint: expect.stringContaining('sign in with a browser') }));
-    expect(decisionAfter(outcome)).toEqual(unknown);
+    expect(decisionAfter(outcome, readRequest)).toEqual(
+      failDecision({ exit: 8, message, hint: expect.stringContaining('sign in with a browser') }),
+    );
+    expect(decisionAfter(outcome)).toEqual(unknownDecision);
   });
 
   it.each([
-    ['cut off', answered(200, '{"run"'), 'the answer was not complete JSON'],
-    ['empty', answered(200, ''), 'the answer was not complete JSON'],
-    ['encoded', answered(200, {}, { 'content-encoding': 'gzip' }), 'the answer was encoded as gzip, which was not requested'],
+    ['cut off', answerOutcome(200, '{"run"'), 'the answer was not complete JSON'],
+    ['empty', answerOutcome(200, ''), 'the answer was not complete JSON'],
+    ['encoded', answerOutcome(200, {}, { 'content-encoding': 'gzip' }), 'the answer was encoded as gzip, which was not requested'],
     [
       'not UTF-8',
       {
@@ -291,10 +307,10 @@ describe('a failure', () => {
       'the answer was not UTF-8',
     ],
   ] as [string, Outcome, string][])('of an answer that is %s is repeated', (_, outcome, reason) => {
-    expect(decisionAfter(outcome, read)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
+    expect(decisionAfter(outcome, readRequest)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
     expect(decisionAfter(outcome)).toEqual({ next: 'retry', waitMilliseconds: 250, reason });
     const message = `Could not reach https://agents.example: ${reason}.`;
-    expect(decisionAfter(outcome, { ...read, retries: 3 })).toEqual(fails({ exit: 8, message }));
+    expect(decisionAfter(outcome, { ...readRequest, retries: 3 })).toEqual(failDecision({ exit: 8, message }));
   });
 
   it.each([
@@ -305,8 +321,8 @@ describe('a failure', () => {
     ['about the network after other failures', { cause: { code: 'ENOTFOUND' } }, 'http://agents.example', 'Check the network'],
     ['about the local service', { cause: { code: 'ECONNREFUSED' } }, 'http://127.0.0.1:7700', 'aops local up'],
   ])('has a hint %s', (_, failure, baseUrl, hint) => {
-    const decision = decisionAfter(failed({ ...failure, final: true }), read, { baseUrl });
-    expect(decision).toEqual(fails({ hint: expect.stringContaining(hint) }));
+    const decision = decisionAfter(failureWith({ ...failure, final: true }), readRequest, { baseUrl });
+    expect(decision).toEqual(failDecision({ hint: expect.stringContaining(hint) }));
   });
 });
 
@@ -318,9 +334,9 @@ describe('a redirect', () => {
     ['no address', undefined, 'to another address,', 'Set the base URL'],
     ['an address that is not a URL', 'https://', 'to another address,', 'Set the base URL'],
   ])('to %s is reported without its query', (_, location, text, hint) => {
-    const decision = decisionAfter(answered(307, '', location === undefined ? {} : { location }));
+    const decision = decisionAfter(answerOutcome(307, '', location === undefined ? {} : { location }));
     expect(decision).toEqual(
-      fails({ code: 'redirected', hint: expect.stringContaining(hint), details: expect.objectContaining({ status: 307 }) }),
+      failDecision({ code: 'redirected', hint: expect.stringContaining(hint), details: expect.objectContaining({ status: 307 }) }),
     );
     expect(decision).toHaveProperty('error.message', expect.stringContaining(text));
     expect(decision).toHaveProperty('error.message', expect.not.stringContaining('secret'));
@@ -328,19 +344,19 @@ describe('a redirect', () => {
 });
 
 describe('the retry budget of a process', () => {
-  const spent = (count: number, budget = new RetryBudget()): RetryBudget => {
+  const spendBudget = (count: number, budget = new RetryBudget()): RetryBudget => {
     for (let index = 0; index < count; index += 1) budget.take();
     return budget;
   };
 
   it('allows a hundred retries', () => {
-    expect([spent(99).canAfford, spent(100).canAfford]).toEqual([true, false]);
+    expect([spendBudget(99).canAfford, spendBudget(100).canAfford]).toEqual([true, false]);
   });
 
   it('regains one retry from a success after a retry, or from five without', () => {
-    const budget = spent(110);
+    const budget = spendBudget(110);
     budget.succeeded(true);
-    expect([budget.canAfford, spent(1, budget).canAfford]).toEqual([true, false]);
+    expect([budget.canAfford, spendBudget(1, budget).canAfford]).toEqual([true, false]);
     for (let count = 1; count <= 5; count += 1) {
       expect(budget.canAfford).toBe(false);
       budget.succeeded(false);
@@ -351,7 +367,7 @@ describe('the retry budget of a process', () => {
   it('does not grow beyond its initial size', () => {
     const budget = new RetryBudget();
     for (let count = 0; count < 20; count += 1) budget.succeeded(true);
-    expect(spent(100, budget).canAfford).toBe(false);
+    expect(spendBudget(100, budget).canAfford).toBe(false);
   });
 
   it('can allow none at all', () => {

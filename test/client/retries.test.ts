@@ -2,15 +2,15 @@ import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { backoff, retryPolicy } from '../../src/client/backoff.ts';
 import { DryRunClient, DryRunStop } from '../../src/client/dry-run.ts';
-import { answer, json, nothing, partial, raw } from '../faults/raw-server.ts';
+import { answer, json, noAnswer, partial, raw } from '../faults/raw-server.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
 
 const run = { id: 'r1', status: 'running' };
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
-const created = json(201, { run });
-const replayed = json(201, { run }, { 'idempotency-replayed': 'true' });
-const busy = json(500, { error: 'internal', message: 'Sorry.' });
+const creation = json(201, { run });
+const replay = json(201, { run }, { 'idempotency-replayed': 'true' });
+const busyAnswer = json(500, { error: 'internal', message: 'Sorry.' });
 
 /** A port on which nothing listens. */
 async function closedPort(): Promise<number> {
@@ -40,12 +40,12 @@ describe('a change that was refused before anything was carried out', () => {
 
 describe('a read', () => {
   it.each([
-    ['500', busy],
+    ['500', busyAnswer],
     ['502 without a body', answer(502, '')],
     ['503', json(503, { error: 'unavailable' })],
     ['408', json(408, { error: 'request_timeout' })],
-    ['a reset', nothing('reset')],
-    ['a connection closed before the answer', nothing('close')],
+    ['a reset', noAnswer('reset')],
+    ['a connection closed before the answer', noAnswer('close')],
     ['half a head', raw('HTTP/1.1 200 OK\r\ncontent-', 'close')],
     ['half a body', partial(200, 100, '{"run":', 'close')],
     [
@@ -63,7 +63,7 @@ describe('a read', () => {
   });
 
   it("fails after three retries with the service's error, with growing waits", async () => {
-    const server = (await scripted()).always(busy);
+    const server = (await scripted()).always(busyAnswer);
     const { client, clock } = newClient(server.url);
     const error = await failureOf(client.call('getRun', getRun));
     expect(error).toMatchObject({
@@ -118,7 +118,7 @@ describe('a read', () => {
 
 describe('a change', () => {
   it('has the same key and bytes in all attempts', async () => {
-    const server = await scripted(busy, nothing('reset'), nothing('close'), created);
+    const server = await scripted(busyAnswer, noAnswer('reset'), noAnswer('close'), creation);
     const { client, events } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     const keys = new Set(server.header('idempotency-key'));
@@ -129,7 +129,7 @@ describe('a change', () => {
   });
 
   it('that was carried out before the connection broke is reported once, from the replayed result', async () => {
-    const server = await scripted(nothing('reset'), replayed);
+    const server = await scripted(noAnswer('reset'), replay);
     const { client, events } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
@@ -137,20 +137,20 @@ describe('a change', () => {
   });
 
   it('whose answer is cut off requests it again with the same key', async () => {
-    const server = await scripted(answer(201, '{"run":{"id"', { 'content-type': 'application/json' }), replayed);
+    const server = await scripted(answer(201, '{"run":{"id"', { 'content-type': 'application/json' }), replay);
     const { client } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 
   it.each([
-    ['500 every time', busy, 'the service answered 500 to every attempt'],
+    ['500 every time', busyAnswer, 'the service answered 500 to every attempt'],
     [
       '503 disk_full every time',
       json(503, { error: 'disk_full', message: 'The disk of this service is full.' }),
       'the service answered 503 to every attempt, disk_full: The disk of this service is full.',
     ],
-    ['a reset every time', nothing('reset'), 'the connection'],
+    ['a reset every time', noAnswer('reset'), 'the connection'],
     ['a cut answer every time', answer(201, '{"run"', { 'content-type': 'application/json' }), 'not complete JSON'],
     ['an attempt in progress every time', json(409, { error: 'idempotency_in_progress' }), 'still in progress'],
   ])('exits with 13 and names the key when it gets %s', async (_, step, reason) => {
@@ -177,8 +177,8 @@ describe('a change', () => {
       answer(302, '', { location: 'https://elsewhere.example/' }),
     ]) {
       for (const first of [
-        nothing('reset'),
-        busy,
+        noAnswer('reset'),
+        busyAnswer,
         json(409, { error: 'idempotency_in_progress' }),
         answer(201, '{', { 'content-type': 'application/json' }),
       ]) {
@@ -193,7 +193,7 @@ describe('a change', () => {
   });
 
   it('that may have been carried out stays unknown when the service is unreachable afterwards', async () => {
-    for (const first of [busy, answer(201, '{', { 'content-type': 'application/json' })]) {
+    for (const first of [busyAnswer, answer(201, '{', { 'content-type': 'application/json' })]) {
       const server = await scripted(first);
       const { client } = newClient(server.url, {
         onEvent: (event) => event.type === 'retry' && event.attempt === 1 && void server.close(),
@@ -214,7 +214,7 @@ describe('a change', () => {
 
   it('accepts a stored refusal of its own earlier attempt', async () => {
     const server = await scripted(
-      nothing('reset'),
+      noAnswer('reset'),
       json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' }),
     );
     const { client } = newClient(server.url);
@@ -229,7 +229,7 @@ describe('a change', () => {
     const server = await scripted(
       json(409, { error: 'idempotency_in_progress' }),
       json(409, { error: 'idempotency_in_progress' }, { 'retry-after': '2' }),
-      replayed,
+      replay,
     );
     const { client, clock } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
@@ -239,15 +239,15 @@ describe('a change', () => {
 
   it('takes a 409 after a lost answer for its own first attempt, and any other 409 for a conflict', async () => {
     const conflict = json(409, { error: 'conflict', message: 'It has ended.' });
-    const lost = await scripted(nothing('reset'), conflict, replayed);
-    expect(await newClient(lost.url).client.call('startRun', start)).toEqual({ run });
+    const lossyServer = await scripted(noAnswer('reset'), conflict, replay);
+    expect(await newClient(lossyServer.url).client.call('startRun', start)).toEqual({ run });
     const plain = await scripted(conflict);
     expect(await failureOf(newClient(plain.url).client.call('startRun', start))).toMatchObject({ exit: 6, message: 'It has ended.' });
     expect(plain.requests).toHaveLength(1);
   });
 
   it("uses the user's key for the first change, derives the others from it, and reports that it was used before", async () => {
-    const server = await scripted(replayed, created);
+    const server = await scripted(replay, creation);
     const { client, events } = newClient(server.url, { idempotencyKey: 'mine' });
     await client.call('startRun', start);
     await client.call('startRun', start);
@@ -276,21 +276,21 @@ describe('a change', () => {
 });
 
 describe('a stored refusal', () => {
-  const stored = (status: number) => json(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
+  const storedAnswer = (status: number) => json(status, { error: 'refused' }, { 'idempotency-replayed': 'true' });
 
   it.each([429, 401])('%i that is replayed gets exactly one new key', async (status) => {
-    const server = await scripted(stored(status), created);
+    const server = await scripted(storedAnswer(status), creation);
     const { client } = newClient(server.url);
     expect(await client.call('startRun', start)).toEqual({ run });
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
-    const hopeless = (await scripted()).always(stored(status));
-    expect(await failureOf(newClient(hopeless.url).client.call('startRun', start))).toMatchObject({ status });
-    expect(hopeless.requests).toHaveLength(2);
-    expect(new Set(hopeless.header('idempotency-key')).size).toBe(2);
+    const hopelessServer = (await scripted()).always(storedAnswer(status));
+    expect(await failureOf(newClient(hopelessServer.url).client.call('startRun', start))).toMatchObject({ status });
+    expect(hopelessServer.requests).toHaveLength(2);
+    expect(new Set(hopelessServer.header('idempotency-key')).size).toBe(2);
   });
 
   it('does not make the outcome under the old key unknown', async () => {
-    const server = await scripted(nothing('reset'), stored(429), json(409, { error: 'conflict', message: 'It has ended.' }));
+    const server = await scripted(noAnswer('reset'), storedAnswer(429), json(409, { error: 'conflict', message: 'It has ended.' }));
     expect(await failureOf(newClient(server.url).client.call('startRun', start))).toMatchObject({ exit: 6 });
   });
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
-import { answer, json, nothing, partial, type RawServer, raw, type Step } from '../faults/raw-server.ts';
+import { answer, json, noAnswer, partial, type RawServer, raw, type Step } from '../faults/raw-server.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
-const fine = json(200, { run: { id: 'r1' } });
+const success = json(200, { run: { id: 'r1' } });
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is an error that names the origin, and the request goes nowhere else', async (status) => {
-    const otherServer = await scripted(fine);
+    const otherServer = await scripted(success);
     const server = await scripted(answer(status, '', { location: `${otherServer.url}/v2/runs/r1?secret=1` }));
     const { client } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
@@ -72,7 +72,7 @@ describe('a body', () => {
 
   it('is rejected or read only to its declared length when it is longer', async () => {
     const server = await scripted(partial(200, 22, '{"run":{"id":"r1"}}   trailing', 'close'));
-    server.always(fine);
+    server.always(success);
     expect(await newClient(server.url).client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
   });
 });
@@ -89,8 +89,8 @@ describe('an informational response', () => {
   it('is skipped', async () => {
     const early = 'HTTP/1.1 103 Early Hints\r\nx-request-id: early\r\n\r\n';
     const body = '{"run":{"id":"r1"}}';
-    const answered = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-    const server = await scripted(raw(early + answered, 'close'));
+    const rawAnswer = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    const server = await scripted(raw(early + rawAnswer, 'close'));
     const { client, events } = newClient(server.url);
     expect(await client.call('getRun', getRun)).toEqual({ run: { id: 'r1' }, pending_human_request: null });
     expect(events).toMatchObject([{ type: 'trace', status: 200 }]);
@@ -98,10 +98,10 @@ describe('an informational response', () => {
 });
 
 describe('aborting', () => {
-  const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
+  const interruption = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
 
   const moments: [string, Step[], (server: RawServer) => boolean][] = [
-    ['before the head of the answer', [nothing('stall')], (server) => server.requests.length === 1],
+    ['before the head of the answer', [noAnswer('stall')], (server) => server.requests.length === 1],
     ['in the middle of the head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], (server) => server.requests.length === 1],
     ['in the middle of the body', [partial(200, 100, '{', 'stall')], (server) => server.requests.length === 1],
   ];
@@ -111,8 +111,8 @@ describe('aborting', () => {
     const { client } = newClient(server.url, { signal: controller.signal });
     const failure = failureOf(client.call('getRun', getRun));
     await server.until(reached);
-    controller.abort(interrupted);
-    expect(await failure).toBe(interrupted);
+    controller.abort(interruption);
+    expect(await failure).toBe(interruption);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -123,8 +123,8 @@ describe('aborting', () => {
     const { client } = newClient(server.url.replace('http:', 'https:'), { signal: controller.signal });
     const failure = failureOf(client.call('getRun', getRun));
     await server.until(({ connections }) => connections === 1);
-    controller.abort(interrupted);
-    expect(await failure).toBe(interrupted);
+    controller.abort(interruption);
+    expect(await failure).toBe(interruption);
   });
 
   it('during a pause rejects immediately and sends nothing more', async () => {
@@ -134,27 +134,27 @@ describe('aborting', () => {
       const { client } = newClient(server.url, {
         hold: true,
         signal: controller.signal,
-        onEvent: (event) => void (event.type === 'trace' || setImmediate(() => controller.abort(interrupted))),
+        onEvent: (event) => void (event.type === 'trace' || setImmediate(() => controller.abort(interruption))),
       });
-      expect(await failureOf(client.call('getRun', getRun))).toBe(interrupted);
+      expect(await failureOf(client.call('getRun', getRun))).toBe(interruption);
       expect(server.requests).toHaveLength(1);
     }
   });
 
   it('before anything was sent prevents sending', async () => {
     const server = await scripted();
-    const { client } = newClient(server.url, { signal: AbortSignal.abort(interrupted) });
-    expect(await failureOf(client.call('getRun', getRun))).toBe(interrupted);
+    const { client } = newClient(server.url, { signal: AbortSignal.abort(interruption) });
+    expect(await failureOf(client.call('getRun', getRun))).toBe(interruption);
     expect(server.requests).toHaveLength(0);
   });
 
   it('a change in flight keeps the exit code and names the key', async () => {
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
     const { client } = newClient(server.url, { signal: controller.signal });
     const failure = failureOf(client.call('startRun', start));
     await server.until(({ requests }) => requests.length === 1);
-    controller.abort(interrupted);
+    controller.abort(interruption);
     const [key] = server.header('idempotency-key');
     expect(await failure).toMatchObject({
       exit: 130,
@@ -165,24 +165,24 @@ describe('aborting', () => {
   });
 
   it("one call by its own signal does not affect the client's other calls", async () => {
-    const server = await scripted(nothing('stall'), fine);
+    const server = await scripted(noAnswer('stall'), success);
     const controller = new AbortController();
     const { client } = newClient(server.url);
     const failure = failureOf(client.call('getRun', getRun, { signal: controller.signal }));
     await server.until(({ requests }) => requests.length === 1);
-    const other = client.call('getRun', getRun);
-    controller.abort(interrupted);
-    expect(await failure).toBe(interrupted);
-    expect(await other).toEqual({ run: { id: 'r1' }, pending_human_request: null });
+    const otherCall = client.call('getRun', getRun);
+    controller.abort(interruption);
+    expect(await failure).toBe(interruption);
+    expect(await otherCall).toEqual({ run: { id: 'r1' }, pending_human_request: null });
   });
 });
 
 describe('an attempt', () => {
   it.each([
-    ['no answer', nothing('stall')],
+    ['no answer', noAnswer('stall')],
     ['a body that stalls', partial(200, 100, '{', 'stall')],
   ])('with %s ends after 30 s, and the next one starts', async (_, step) => {
-    const server = await scripted(step, fine);
+    const server = await scripted(step, success);
     const { client, clock } = newClient(server.url);
     const result = client.call('getRun', getRun);
     await server.until(({ requests }) => requests.length === 1);
@@ -195,7 +195,7 @@ describe('an attempt', () => {
   });
 
   it('that takes too long leaves the outcome of a change unknown', async () => {
-    const server = (await scripted()).always(nothing('stall'));
+    const server = (await scripted()).always(noAnswer('stall'));
     const { client, clock } = newClient(server.url);
     const failure = failureOf(client.call('startRun', start));
     for (let count = 1; count <= 4; count += 1) {

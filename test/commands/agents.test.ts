@@ -114,12 +114,12 @@ describe('agents create', () => {
     ['an empty procedure', '', /procedure/i],
     ['a template that cannot be read', 'version: 1\nsteps:\n  - say: "{{ answers.who"\n', /bad\.yaml:3/],
     ['a reference to an answer that nobody gives', 'version: 1\nsteps:\n  - say: "{{ answers.who }}"\n', /bad\.yaml:3.*who/],
-  ])('rejects %s', async (_, content, where) => {
+  ])('rejects %s', async (_, content, location) => {
     await service.file('bad.yaml', content);
     const agents = await service.countAgents();
     const refusal = await service.cli(['agents', 'create', 'bad', '--procedure', 'bad.yaml']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
-    expect(refusal.stderr).toMatch(where);
+    expect(refusal.stderr).toMatch(location);
     expect(await service.countAgents()).toBe(agents);
   });
 
@@ -224,10 +224,10 @@ describe('agents update', () => {
 
   it('turns settings on and off', async () => {
     await service.agent('- say: hi', 'switches');
-    const on = await service.cli(['agents', 'update', 'switches', '--memory', '--slack', '--json']);
-    expect(on.json()).toMatchObject({ agentic_memory_enabled: true, slack_enabled: true });
-    const off = await service.cli(['agents', 'update', 'switches', '--no-memory', '--json']);
-    expect(off.json()).toMatchObject({ agentic_memory_enabled: false, slack_enabled: true });
+    const enableResult = await service.cli(['agents', 'update', 'switches', '--memory', '--slack', '--json']);
+    expect(enableResult.json()).toMatchObject({ agentic_memory_enabled: true, slack_enabled: true });
+    const disableResult = await service.cli(['agents', 'update', 'switches', '--no-memory', '--json']);
+    expect(disableResult.json()).toMatchObject({ agentic_memory_enabled: false, slack_enabled: true });
   });
 
   it('keeps the live procedure if the new one is invalid', async () => {
@@ -248,19 +248,19 @@ describe('agents update', () => {
       skills: ['s'],
       plugins: ['script'],
     };
-    const whole = { name: 'furnished', build: { name: 'b', config: { version: 'v2', data: { ...data, input: procedure } } } };
-    await service.file('furnished.json', JSON.stringify(whole));
+    const fullAgent = { name: 'furnished', build: { name: 'b', config: { version: 'v2', data: { ...data, input: procedure } } } };
+    await service.file('furnished.json', JSON.stringify(fullAgent));
     await service.cli(['agents', 'create', '--input', 'furnished.json']);
     const after = 'version: 1\nsteps:\n  - say: after\n';
     await service.file('after.yaml', after);
     expect((await service.cli(['agents', 'update', 'furnished', '--procedure', 'after.yaml'])).code).toBe(0);
     const config = async (revision: string) =>
       (await service.cli(['revisions', 'get', `furnished@${revision}`, '--json'])).json<{ config: unknown }>().config;
-    const left = { files: null, subAgents: null };
-    expect(await config('live')).toEqual({ version: 'v2', data: { ...data, ...left, input: after } });
+    const unsetFields = { files: null, subAgents: null };
+    expect(await config('live')).toEqual({ version: 'v2', data: { ...data, ...unsetFields, input: after } });
     await service.cli(['revisions', 'create', 'furnished', '--procedure', 'procedure.yaml']);
     await service.cli(['revisions', 'create', 'furnished', '--from', '2', '--procedure', 'procedure.yaml']);
-    const original = { version: 'v2', data: { ...data, ...left, input: procedure } };
+    const original = { version: 'v2', data: { ...data, ...unsetFields, input: procedure } };
     expect([await config('3'), await config('4')]).toEqual([original, original]);
   });
 

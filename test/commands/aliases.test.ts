@@ -22,7 +22,7 @@ describe('the aliases of commands', () => {
   it.each(aliases.map((alias) => ({ ...alias, line: [...alias.path, alias.word].join(' ') })))(
     '$line stands for a command of its group and shows its help',
     async ({ path, group, word, name }) => {
-      expect(namedEntries(group.commands).map(([each]) => each)).toContain(name);
+      expect(namedEntries(group.commands).map(([commandName]) => commandName)).toContain(name);
       const help = await runCli([...path, word, '--help'], { env });
       expect(help).toMatchObject({ code: 0, stderr: '' });
       expect(help.stdout).toBe((await runCli([...path, name, '--help'], { env })).stdout);
@@ -52,9 +52,9 @@ describe('the aliases of commands', () => {
   });
 
   it('never lead from a word that asks to see something to a command that changes something', async () => {
-    const reading = aliases.filter(({ word }) => readingWords.has(word));
-    expect(reading.length).toBeGreaterThan(0);
-    for (const { path, word } of reading) expect(await changesSomething(commandTree, [...path, word].join(' ')), word).toBe(false);
+    const readingAliases = aliases.filter(({ word }) => readingWords.has(word));
+    expect(readingAliases.length).toBeGreaterThan(0);
+    for (const { path, word } of readingAliases) expect(await changesSomething(commandTree, [...path, word].join(' ')), word).toBe(false);
   });
 
   it('are not listed in the help of their group', async () => {
@@ -91,7 +91,7 @@ describe('the aliases of flags', () => {
   it('give --follow to every command with --watch, and --watch to every command with --follow', () => {
     for (const { path, command } of commands) {
       const options = Object.entries(optionsOf(command));
-      const spellings = options.flatMap(([key, { aliases: others = [] }]) => [key, ...others]).map(flagName);
+      const spellings = options.flatMap(([key, { aliases: otherNames = [] }]) => [key, ...otherNames]).map(flagName);
       expect(spellings.includes('--watch'), path.join(' ')).toBe(spellings.includes('--follow'));
       expect(new Set(spellings).size, path.join(' ')).toBe(spellings.length);
     }

@@ -18,18 +18,18 @@ const api = (...argv: string[]) => service.cli(['api', ...argv]);
 describe('aops api', () => {
   it('gets a path with or without its prefix', async () => {
     for (const path of [`/v2/agents/${agent}`, `agents/${agent}`, `/agents/${agent}`]) {
-      const got = await api(path);
-      expect(got).toMatchObject({ code: 0, stderr: '' });
-      expect(got.json()).toMatchObject({ agent: { id: agent, name: 'greeter' } });
+      const getResult = await api(path);
+      expect(getResult).toMatchObject({ code: 0, stderr: '' });
+      expect(getResult.json()).toMatchObject({ agent: { id: agent, name: 'greeter' } });
     }
     expect((await api('/v2/teams/{team}')).json()).toMatchObject({ team: { id: service.service.teamId } });
     expect((await api('get', 'teams/{team}')).code).toBe(0);
   });
 
   it('sends fields as the query for GET and as the body otherwise', async () => {
-    const queried = await api('GET', 'teams/{team}/runs', '-f', 'status=waiting', '-F', 'limit=3');
-    expect(queried).toMatchObject({ code: 0, stderr: '' });
-    expect(queried.json()).toMatchObject({ data: [], total: 0 });
+    const queryResult = await api('GET', 'teams/{team}/runs', '-f', 'status=waiting', '-F', 'limit=3');
+    expect(queryResult).toMatchObject({ code: 0, stderr: '' });
+    expect(queryResult.json()).toMatchObject({ data: [], total: 0 });
     const start = await api('teams/{team}/runs', '-f', `agent_id=${agent}`, '-f', 'message=api');
     expect(start).toMatchObject({ code: 0, stderr: '' });
     const { run } = start.json<{ run: { id: string } }>();
@@ -128,9 +128,9 @@ describe('aops api', () => {
 
   it('prints no body with --silent', async () => {
     expect(await api(`agents/${agent}`, '--silent')).toMatchObject({ code: 0, stdout: '', stderr: '' });
-    const included = await api(`agents/${agent}`, '--silent', '-i');
-    expect(included.stdout).toMatch(/^HTTP 200\n[\s\S]+\n\n$/);
-    expect(included.stdout).not.toContain('greeter');
+    const headerResult = await api(`agents/${agent}`, '--silent', '-i');
+    expect(headerResult.stdout).toMatch(/^HTTP 200\n[\s\S]+\n\n$/);
+    expect(headerResult.stdout).not.toContain('greeter');
   });
 
   it('reads all pages and merges them before --jq', async () => {
@@ -145,8 +145,8 @@ describe('aops api', () => {
     expect(await api('listAgents', '-F', 'limit=2', '--paginate', '--jq', '.agents | length')).toMatchObject({ stdout: `${total}\n` });
     const pages = (await api('listAgents', '-F', 'limit=2', '--paginate', '--slurp')).json<{ agents: unknown[] }[]>();
     expect(pages.map((page) => page.agents.length)).toEqual([...Array<number>(Math.floor(total / 2)).fill(2), ...(total % 2 ? [1] : [])]);
-    const later = await api('listAgents', '-F', 'limit=2', '-F', 'offset=3', '--paginate');
-    expect(later.json<{ agents: unknown[] }>().agents).toHaveLength(total - 3);
+    const laterResult = await api('listAgents', '-F', 'limit=2', '-F', 'offset=3', '--paginate');
+    expect(laterResult.json<{ agents: unknown[] }>().agents).toHaveLength(total - 3);
   });
 
   it('reads a list with backward paging and restores its order', async () => {
@@ -181,10 +181,10 @@ describe('aops api', () => {
     const change = await api('POST', 'teams/{team}/agents', '-f', "name=it's", '--idempotency-key', 'k1', '--curl');
     expect(await service.countAgents()).toBe(before);
     expect(change.stdout + change.stderr).not.toContain(token);
-    const ran = await promisify(execFile)('sh', ['-c', change.stdout.replace(/^curl/, 'curl -s')], {
+    const curlResult = await promisify(execFile)('sh', ['-c', change.stdout.replace(/^curl/, 'curl -s')], {
       env: { ...process.env, AOPS_API_KEY: token, NO_PROXY: '*' },
     });
-    expect(JSON.parse(ran.stdout)).toMatchObject({ agent: { name: "it's" } });
+    expect(JSON.parse(curlResult.stdout)).toMatchObject({ agent: { name: "it's" } });
     expect(await service.countAgents()).toBe(before + 1);
     const unsetResult = await service.cli(['api', 'getTeam', '--curl'], { env: { AOPS_API_KEY: '' } });
     expect(unsetResult.stderr).toContain('export AOPS_API_KEY=$(aops auth token)');
@@ -192,10 +192,10 @@ describe('aops api', () => {
 
   it('filters with --jq, and shows headers with --include', async () => {
     expect(await api(`agents/${agent}`, '--jq', '.agent.name')).toMatchObject({ code: 0, stdout: 'greeter\n', stderr: '' });
-    const included = await api(`agents/${agent}`, '--include');
-    expect(included.stdout).toMatch(/^HTTP 200\n/);
-    expect(included.stdout).toMatch(/^ratelimit-remaining: \d+$/m);
-    expect(included.stdout).not.toContain(service.service.token);
+    const headerResult = await api(`agents/${agent}`, '--include');
+    expect(headerResult.stdout).toMatch(/^HTTP 200\n/);
+    expect(headerResult.stdout).toMatch(/^ratelimit-remaining: \d+$/m);
+    expect(headerResult.stdout).not.toContain(service.service.token);
   });
 
   it('lists the operations', async () => {

@@ -23,13 +23,13 @@ const errorOf = (result: CliResult): Record<string, unknown> =>
 const artifacts = (...argv: string[]): Promise<CliResult> => service.cli(['artifacts', ...argv]);
 
 /** Creates a page and returns its ID. */
-async function made(message: string): Promise<string> {
+async function createArtifact(message: string): Promise<string> {
   const result = await artifacts('create', message, '--watch', '-o', 'id');
   expect(result, result.stderr).toMatchObject({ code: 0 });
   return result.stdout.trim();
 }
 
-async function asking(message = 'chart of runs'): Promise<string> {
+async function createAskingArtifact(message = 'chart of runs'): Promise<string> {
   const id = (await artifacts('create', message, '-o', 'id')).stdout.trim();
   await eventually('a question', async () => (await artifacts('messages', id, '--json')).json<{ total: number }>().total === 2);
   return id;
@@ -48,20 +48,20 @@ describe('artifacts', () => {
   });
 
   it('can be created without waiting and read later', async () => {
-    const created = (await artifacts('create', 'runs', '--json')).json<Artifact & Record<string, unknown>>();
-    expect(created).toMatchObject({ html_code_present: expect.any(Boolean), visibility: 'private' });
-    const done = await eventually('the page', async () => {
-      const now = (await artifacts('get', created.id, '--json')).json<Artifact & Record<string, unknown>>();
+    const createdArtifact = (await artifacts('create', 'runs', '--json')).json<Artifact & Record<string, unknown>>();
+    expect(createdArtifact).toMatchObject({ html_code_present: expect.any(Boolean), visibility: 'private' });
+    const finishedArtifact = await eventually('the page', async () => {
+      const now = (await artifacts('get', createdArtifact.id, '--json')).json<Artifact & Record<string, unknown>>();
       return now.status === 'completed' && now;
     });
-    expect(done).toMatchObject({ title: 'Runs', is_creator: true, can_edit: true });
+    expect(finishedArtifact).toMatchObject({ title: 'Runs', is_creator: true, can_edit: true });
     const list = (await artifacts('list', '--scope', 'created', '--all', '--json')).json<{ data: Artifact[]; total: number }>();
-    expect(list.data.some(({ id }) => id === created.id)).toBe(true);
+    expect(list.data.some(({ id }) => id === createdArtifact.id)).toBe(true);
     expect((await artifacts('list', '--scope', 'shared')).stderr).toContain('There are no artifacts.');
   });
 
   it('are changed from the current or an earlier revision, and restored', async () => {
-    const id = await made('runs by status');
+    const id = await createArtifact('runs by status');
     expect((await artifacts('send', id, 'add usage', '--watch')).code).toBe(0);
     const startResult = await artifacts('send', id, 'agents', '--json');
     expect(startResult.json<ArtifactMessage & Record<string, unknown>>()).toMatchObject({ role: 'user', content: 'agents' });
@@ -82,11 +82,11 @@ describe('artifacts', () => {
   });
 
   it('are renamed, refreshed, published, copied and deleted', async () => {
-    const id = await made('runs');
-    const updated = (await artifacts('update', id, '--title', 'Name', '--refresh', 'every_6_hours', '--json')).json<
+    const id = await createArtifact('runs');
+    const updatedArtifact = (await artifacts('update', id, '--title', 'Name', '--refresh', 'every_6_hours', '--json')).json<
       Artifact & Record<string, unknown>
     >();
-    expect(updated).toMatchObject({ title: 'Name', refresh_frequency: 'every_6_hours', next_refresh_at: expect.any(String) });
+    expect(updatedArtifact).toMatchObject({ title: 'Name', refresh_frequency: 'every_6_hours', next_refresh_at: expect.any(String) });
     expect((await artifacts('update', id, '--refresh', 'never', '--json')).json()).toMatchObject({ refresh_frequency: null });
     expect((await artifacts('update', id)).stderr).toContain('There is nothing to change.');
     expect((await artifacts('refresh', id, '--watch', '--json')).json()).toMatchObject({
@@ -105,11 +105,11 @@ describe('artifacts', () => {
   });
 
   it('list their messages from the end', async () => {
-    const id = await made('runs');
+    const id = await createArtifact('runs');
     await artifacts('send', id, 'usage', '--watch');
-    const all = (await artifacts('messages', id, '--all', '--json')).json<{ data: ArtifactMessage[]; total: number }>();
-    expect(all.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
-    const [first, second, third] = all.data;
+    const allMessages = (await artifacts('messages', id, '--all', '--json')).json<{ data: ArtifactMessage[]; total: number }>();
+    expect(allMessages.data.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    const [first, second, third] = allMessages.data;
     const page = (await artifacts('messages', id, '--limit', '1', '--before', third?.id as string, '--json')).json<{
       data: ArtifactMessage[];
     }>();
@@ -119,16 +119,16 @@ describe('artifacts', () => {
   });
 
   it('are found by ID, by title or as @latest', async () => {
-    const id = await made('title "The latest page"; runs');
+    const id = await createArtifact('title "The latest page"; runs');
     expect((await artifacts('get', 'The latest page', '-o', 'id')).stdout.trim()).toBe(id);
     expect((await artifacts('get', '@latest', '-o', 'id')).stdout.trim()).toBe(id);
-    const similar = await artifacts('get', 'latest page');
-    expect(similar.code).toBe(3);
-    expect(similar.stderr).toContain('hint: Did you mean The latest page?');
-    const copies = [await made('title Twice; runs'), await made('title Twice; runs')];
-    const several = await artifacts('delete', 'Twice', '--yes');
-    expect(several.code).toBe(2);
-    for (const copy of copies) expect(several.stderr).toContain(copy);
+    const similarResult = await artifacts('get', 'latest page');
+    expect(similarResult.code).toBe(3);
+    expect(similarResult.stderr).toContain('hint: Did you mean The latest page?');
+    const copies = [await createArtifact('title Twice; runs'), await createArtifact('title Twice; runs')];
+    const ambiguousResult = await artifacts('delete', 'Twice', '--yes');
+    expect(ambiguousResult.code).toBe(2);
+    for (const copy of copies) expect(ambiguousResult.stderr).toContain(copy);
     const emptyResult = await artifacts('get', '00000000-0000-4000-8000-000000000000', '--json');
     expect([emptyResult.code, errorOf(emptyResult).code]).toEqual([3, 'artifact_not_found']);
     expect(errorOf(emptyResult).hint).toBe('See the artifacts with `aops artifacts list`.');
@@ -159,7 +159,7 @@ describe('a generation that', () => {
   });
 
   it('asks a question shows it until it is answered', async () => {
-    const id = await asking();
+    const id = await createAskingArtifact();
     const result = await artifacts('get', id);
     expect(result.stdout).toMatch(/\nStatus\trunning\n[\s\S]*\nAsks\t"chart of runs": what should a bar chart of runs count by\?/);
     const question = (await artifacts('get', id, '--json')).json<{ pending_question: { questions: unknown[] } }>().pending_question;
@@ -175,30 +175,30 @@ describe('a generation that', () => {
   });
 
   it('receives an invalid answer lists the options', async () => {
-    const id = await asking();
+    const id = await createAskingArtifact();
     const refusal = await artifacts('respond', id, '--answer', 'colour');
     expect(refusal).toMatchObject({ code: 2 });
     expect(refusal.stderr).toContain('The options are: status | agent');
   });
 
   it('is stopped ends with exit 11 for whoever watches it', async () => {
-    const id = await asking();
+    const id = await createAskingArtifact();
     const followed = artifacts('respond', id, '--answer', 'status', '--watch', '--json');
     expect((await followed).code).toBe(0);
-    const other = await asking();
-    let started: () => void = () => undefined;
-    const waits = new Promise<void>((resolve) => {
-      started = resolve;
+    const otherId = await createAskingArtifact();
+    let onStarted: () => void = () => undefined;
+    const startOfWait = new Promise<void>((resolve) => {
+      onStarted = resolve;
     });
-    const pendingResult = service.cli(['artifacts', 'send', other, 'usage', '--json']);
+    const pendingResult = service.cli(['artifacts', 'send', otherId, 'usage', '--json']);
     expect((await pendingResult).code).toBe(6);
-    const stopped = (await artifacts('stop', other, '--json')).json<Artifact & Record<string, unknown>>();
-    expect(stopped.status).toBe('interrupted');
-    const watchResult = service.cli(['artifacts', 'send', other, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
-      onOutput: (stdout) => stdout.includes('artifact.asking') && started(),
+    const stoppedArtifact = (await artifacts('stop', otherId, '--json')).json<Artifact & Record<string, unknown>>();
+    expect(stoppedArtifact.status).toBe('interrupted');
+    const watchResult = service.cli(['artifacts', 'send', otherId, 'chart of runs', '--on-request', 'wait', '-o', 'ndjson'], {
+      onOutput: (stdout) => stdout.includes('artifact.asking') && onStarted(),
     });
-    await waits;
-    await artifacts('stop', other);
+    await startOfWait;
+    await artifacts('stop', otherId);
     const result = await watchResult;
     expect(result.code).toBe(11);
     expect(result.lines<ArtifactEvent>().at(-1)).toMatchObject({
@@ -208,7 +208,7 @@ describe('a generation that', () => {
   });
 
   it('is stopped saves the part of the reply that had been displayed', async () => {
-    const id = await asking();
+    const id = await createAskingArtifact();
     const emptyResult = await artifacts('stop', id, '--partial-text', '');
     expect([emptyResult.code, emptyResult.stderr]).toEqual([2, expect.stringContaining('--partial-text')]);
     expect((await artifacts('stop', id, '--partial-text', '@shown.txt', '--json')).json()).toMatchObject({ status: 'interrupted' });
@@ -228,7 +228,7 @@ describe('a generation that', () => {
 
 describe('a page', () => {
   it('is printed byte for byte or written to a file', async () => {
-    const id = await made('title "A <b>"; runs');
+    const id = await createArtifact('title "A <b>"; runs');
     const printResult = await artifacts('render', id);
     expect(printResult.stdout).toMatch(/^<!doctype html>\n/);
     expect(printResult.stdout).toContain('<h1>A &lt;b&gt;</h1>');
@@ -243,7 +243,7 @@ describe('a page', () => {
   });
 
   it('is exported with a theme to a file or stdout', async () => {
-    const id = await made('runs');
+    const id = await createArtifact('runs');
     const result = await artifacts('export', id, '--html', 'out/report.html', '--theme', 'dark', '--json');
     expect(result.json()).toEqual({ files: [{ file: 'out/report.html', bytes: (await service.read('out/report.html')).length }] });
     expect(await service.read('out/report.html')).toContain('data-theme="dark"');
@@ -257,17 +257,17 @@ describe('a page', () => {
     needsChromium,
     'is exported as PDF',
     async () => {
-      const id = await made('runs');
+      const id = await createArtifact('runs');
       expect((await artifacts('export', id, '--pdf', 'report.pdf')).stdout).toBe('Wrote report.pdf\n');
       expect((await service.read('report.pdf')).slice(0, 5)).toBe('%PDF-');
-      const garbled = await service.cli(['artifacts', 'export', id, '--pdf', '-'], { tty: true });
-      expect(garbled).toMatchObject({ code: 2, stdout: '' });
+      const terminalResult = await service.cli(['artifacts', 'export', id, '--pdf', '-'], { tty: true });
+      expect(terminalResult).toMatchObject({ code: 2, stdout: '' });
     },
     60_000,
   );
 
   it('that has not been generated is reported, and no file is created', async () => {
-    const id = await asking();
+    const id = await createAskingArtifact();
     for (const argv of [
       ['render', id, '--file', 'none.html'],
       ['export', id, '--html', 'none.html'],
@@ -279,7 +279,7 @@ describe('a page', () => {
   });
 
   it('is opened from a private folder, or its path is printed', async () => {
-    const id = await made('runs');
+    const id = await createArtifact('runs');
     await mkdir(path.join(service.folder, 'tmp'), { recursive: true });
     const bin = path.dirname(await service.file('bin/xdg-open', `#!/bin/sh\necho "$1" > ${path.join(service.folder, 'opened')}\n`));
     await chmod(path.join(bin, 'xdg-open'), 0o755);
@@ -303,15 +303,15 @@ describe('a page', () => {
       columns: 200,
     });
     expect(result.stdout).toMatch(/^Opened .*artifact\.html\n$/);
-    const opened = await eventually('the opener', () =>
+    const openedTarget = await eventually('the opener', () =>
       service.read('opened').then(
         // The shell creates the file before it writes to it.
         (text) => text.trim() || undefined,
         () => undefined,
       ),
     );
-    expect(await readFile(opened, 'utf8')).toContain('data-theme="dark"');
-    const failure = await service.cli(['artifacts', 'open', await asking()], { env });
+    expect(await readFile(openedTarget, 'utf8')).toContain('data-theme="dark"');
+    const failure = await service.cli(['artifacts', 'open', await createAskingArtifact()], { env });
     expect(failure.code).toBe(3);
     expect(await readdir(path.join(service.folder, 'tmp'))).toHaveLength(3);
   });

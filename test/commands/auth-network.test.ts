@@ -54,15 +54,15 @@ async function cli(argv: readonly string[], options: CliOptions = {}): Promise<C
   return result;
 }
 
-const here = (): Record<string, string> => ({ AOPS_BASE_URL: `https://127.0.0.1:${port}`, AOPS_API_KEY: apiKey });
-const trusted = { AOPS_CA_FILE: tlsFile('ca.pem') };
-const status = (extra: Record<string, string>, ...flags: string[]): Promise<CliResult> =>
-  cli(['auth', 'status', ...flags], { env: { ...here(), ...extra } });
+const localEnv = (): Record<string, string> => ({ AOPS_BASE_URL: `https://127.0.0.1:${port}`, AOPS_API_KEY: apiKey });
+const trustedEnv = { AOPS_CA_FILE: tlsFile('ca.pem') };
+const status = (extraEnv: Record<string, string>, ...flags: string[]): Promise<CliResult> =>
+  cli(['auth', 'status', ...flags], { env: { ...localEnv(), ...extraEnv } });
 
 async function proxy(options: Partial<ProxyOptions> = {}): Promise<ConnectProxy> {
-  const started = await ConnectProxy.start({ port, ...options });
-  whenDone(() => started.close());
-  return started;
+  const connectProxy = await ConnectProxy.start({ port, ...options });
+  whenDone(() => connectProxy.close());
+  return connectProxy;
 }
 
 describe('--ca-file', () => {
@@ -75,14 +75,14 @@ describe('--ca-file', () => {
 
   it('is read from the flag, the environment and the settings', async () => {
     expect((await status({}, '--ca-file', tlsFile('ca.pem'))).code).toBe(0);
-    expect((await status(trusted)).code).toBe(0);
+    expect((await status(trustedEnv)).code).toBe(0);
     await writeFile(path.join(folder, 'ours.pem'), await readFile(tlsFile('ca.pem')));
     expect((await cli(['config', 'set', 'ca_file', 'ours.pem'])).stdout).toBe(`ca_file = ${path.join(folder, 'ours.pem')}\n`);
-    expect((await cli(['auth', 'status'], { env: here(), cwd: '/' })).code).toBe(0);
-    const explained = (await cli(['config', 'explain', 'ca_file', '--json', '--ca-file', 'x'], { env: trusted })).json<{
+    expect((await cli(['auth', 'status'], { env: localEnv(), cwd: '/' })).code).toBe(0);
+    const explanation = (await cli(['config', 'explain', 'ca_file', '--json', '--ca-file', 'x'], { env: trustedEnv })).json<{
       data: object[];
     }>();
-    expect(explained.data[0]).toMatchObject({
+    expect(explanation.data[0]).toMatchObject({
       value: 'x',
       source: '--ca-file',
       shadowed: [{ source: 'AOPS_CA_FILE' }, { source: 'setting ca_file' }],
@@ -109,12 +109,12 @@ describe('--ca-file', () => {
 
 describe('--client-cert', () => {
   it('identifies the client, with the key in the same file or another one', async () => {
-    expect((await status(trusted, '--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('client-key.pem'))).code).toBe(0);
+    expect((await status(trustedEnv, '--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('client-key.pem'))).code).toBe(0);
     await writeFile(
       path.join(folder, 'both.pem'),
       `${await readFile(tlsFile('client-key.pem'), 'utf8')}${await readFile(tlsFile('client.pem'), 'utf8')}`,
     );
-    expect((await status({ ...trusted, AOPS_CLIENT_CERT: 'both.pem' })).code).toBe(0);
+    expect((await status({ ...trustedEnv, AOPS_CLIENT_CERT: 'both.pem' })).code).toBe(0);
     // Two requests each, for the team and for the credential.
     expect(requests.map(({ client }) => client)).toEqual(Array(4).fill('aops-client'));
   });
@@ -125,14 +125,14 @@ describe('--client-cert', () => {
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server-key.pem')], 'cannot be used with its key'],
     [['--client-cert', tlsFile('client.pem'), '--client-key', tlsFile('server.pem')], 'does not contain a PEM private key'],
   ])('rejects %j', async (flags, message) => {
-    const refusal = await status(trusted, ...flags);
+    const refusal = await status(trustedEnv, ...flags);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain(message);
   });
 });
 
 describe('proxies of the environment', () => {
-  const far = { ...trusted, AOPS_BASE_URL: 'https://agents.test' };
+  const far = { ...trustedEnv, AOPS_BASE_URL: 'https://agents.test' };
 
   it('are used for the service and the token endpoint, and their password is never shown', async () => {
     const tunnel = await proxy({ login: `me:${decodeURIComponent(proxyPassword)}` });
@@ -159,34 +159,34 @@ describe('proxies of the environment', () => {
   });
 
   it('that are not addresses are reported before anything is sent, unless they are not needed', async () => {
-    const bad = { HTTPS_PROXY: `http://me:${proxyPassword}@host:port` };
-    const refusal = await status({ ...far, ...bad });
+    const invalidEnv = { HTTPS_PROXY: `http://me:${proxyPassword}@host:port` };
+    const refusal = await status({ ...far, ...invalidEnv });
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain('HTTPS_PROXY is not a usable proxy address');
-    expect((await status({ ...trusted, ...bad })).code).toBe(0);
+    expect((await status({ ...trustedEnv, ...invalidEnv })).code).toBe(0);
   });
 
   it('are not used for NO_PROXY and for this machine', async () => {
     const tunnel = await proxy();
-    expect((await status({ ...trusted, HTTPS_PROXY: tunnel.host })).code).toBe(0);
+    expect((await status({ ...trustedEnv, HTTPS_PROXY: tunnel.host })).code).toBe(0);
     await status({ ...far, HTTPS_PROXY: tunnel.host, NO_PROXY: '.test' }, '--timeout', '1s');
     expect(tunnel.requests).toEqual([]);
   });
 });
 
 describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
-  const off = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-  const signIn = (baseUrl: string, extra: Record<string, string> = {}) =>
-    cli(['auth', 'login', '--base-url', baseUrl], { stdin: apiKey, env: { ...trusted, ...extra } });
+  const insecureEnv = { NODE_TLS_REJECT_UNAUTHORIZED: '0' };
+  const signIn = (baseUrl: string, extraEnv: Record<string, string> = {}) =>
+    cli(['auth', 'login', '--base-url', baseUrl], { stdin: apiKey, env: { ...trustedEnv, ...extraEnv } });
 
   it('is rejected with a stored credential and with one about to be stored', async () => {
     const tunnel = await proxy();
     expect(await signIn('https://agents.test', { HTTPS_PROXY: tunnel.host })).toMatchObject({ code: 0 });
     for (const refusal of [
-      await cli(['auth', 'status', '--json'], { env: { ...off, HTTPS_PROXY: tunnel.host } }),
+      await cli(['auth', 'status', '--json'], { env: { ...insecureEnv, HTTPS_PROXY: tunnel.host } }),
       await cli(['auth', 'login', '--base-url', 'https://agents.test', '--json'], {
         stdin: apiKey,
-        env: { ...off, HTTPS_PROXY: tunnel.host },
+        env: { ...insecureEnv, HTTPS_PROXY: tunnel.host },
       }),
     ]) {
       expect(refusal).toMatchObject({ code: 2, stdout: '' });
@@ -197,10 +197,10 @@ describe('NODE_TLS_REJECT_UNAUTHORIZED=0', () => {
 
   it('otherwise causes a prominent warning, even with --quiet', async () => {
     await signIn(`https://127.0.0.1:${port}`);
-    const storeResult = await cli(['auth', 'status', '--quiet'], { env: { ...trusted, ...off } });
+    const storeResult = await cli(['auth', 'status', '--quiet'], { env: { ...trustedEnv, ...insecureEnv } });
     expect(storeResult.code).toBe(0);
     expect(storeResult.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off');
-    const withFlags = await status({ ...trusted, ...off });
+    const withFlags = await status({ ...trustedEnv, ...insecureEnv });
     expect(withFlags.code).toBe(0);
     expect(withFlags.stderr).toContain('WARNING: NODE_TLS_REJECT_UNAUTHORIZED=0');
   });

@@ -19,25 +19,25 @@ let env: Record<string, string>;
 let tokens: TokenEndpoint;
 beforeEach(async () => {
   env = folderEnv(await temporaryFolder());
-  const started = await TokenEndpoint.start();
-  afterTest(() => started.close());
-  tokens = started;
-  tokens.grant = () => granted();
+  const tokenEndpoint = await TokenEndpoint.start();
+  afterTest(() => tokenEndpoint.close());
+  tokens = tokenEndpoint;
+  tokens.grant = () => grantAnswer();
 });
 
-const granted = (more: object = {}) => ({
+const grantAnswer = (overrides: object = {}) => ({
   status: 200,
-  body: { access_token: service.service.token, token_type: 'Bearer', expires_in: 3600, ...more },
+  body: { access_token: service.service.token, token_type: 'Bearer', expires_in: 3600, ...overrides },
 });
-const encoded = (text: string): string[] => [text, encodeURIComponent(text), Buffer.from(text).toString('base64')];
+const encodings = (text: string): string[] => [text, encodeURIComponent(text), Buffer.from(text).toString('base64')];
 
 /** Runs the command line and makes sure that no secret is shown unless it is requested. */
 async function cli(argv: readonly string[], options: CliOptions & { shows?: string } = {}): Promise<CliResult> {
   const { shows, ...rest } = options;
   const result = await runCli([...argv], { ...rest, env: { ...env, ...rest.env } });
-  const printed = (shows === undefined ? result.stdout : result.stdout.replaceAll(shows, '')) + result.stderr;
+  const combinedOutput = (shows === undefined ? result.stdout : result.stdout.replaceAll(shows, '')) + result.stderr;
   const pair = new URLSearchParams({ v: tokens.clientSecret }).toString().slice(2);
-  for (const secret of [service.service.token, tokens.clientSecret, pair].flatMap(encoded)) expect(printed).not.toContain(secret);
+  for (const secret of [service.service.token, tokens.clientSecret, pair].flatMap(encodings)) expect(combinedOutput).not.toContain(secret);
   return result;
 }
 
@@ -58,7 +58,7 @@ const signedIn = (): Record<string, string> => ({
 
 describe('a token URL that the service advertises', () => {
   /** A service with nothing but metadata. */
-  async function naming(token_endpoint: (own: string) => string) {
+  async function naming(token_endpoint: (ownUrl: string) => string) {
     const server = createServer((request, response) => {
       const issuer = `http://${request.headers.host}`;
       const isMetadata = request.url === '/.well-known/oauth-authorization-server';
@@ -90,7 +90,7 @@ describe('a token URL that the service advertises', () => {
   });
 
   it('of the same origin receives the secret without confirmation', async () => {
-    const signIn = await naming((own) => `${own}/token`);
+    const signIn = await naming((ownUrl) => `${ownUrl}/token`);
     const failure = await signIn({ stdin: `${tokens.clientSecret}\n` });
     expect(failure.stderr).toContain('as its token URL.');
     expect(failure.stderr).not.toContain('--token-url http');
@@ -127,7 +127,7 @@ describe('auth login --client-id', () => {
   });
 
   it('stores nothing if the service does not know the client', async () => {
-    tokens.grant = () => granted({ access_token: 'at_unknown_to_the_service' });
+    tokens.grant = () => grantAnswer({ access_token: 'at_unknown_to_the_service' });
     const refusal = await login();
     expect(refusal).toMatchObject({ code: 4, stdout: '' });
     expect(refusal.stderr).not.toContain('at_unknown');
@@ -165,11 +165,11 @@ describe('tokens', () => {
     expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
     const content = await readFile(file, 'utf8');
     expect(content).toContain(service.service.token);
-    for (const secret of encoded(tokens.clientSecret)) expect(content).not.toContain(secret);
+    for (const secret of encodings(tokens.clientSecret)) expect(content).not.toContain(secret);
   });
 
   it('of a client in the environment need no profile and depend on ID, secret, scope and address', async () => {
-    const list = (more: Record<string, string> = {}) => cli(['agents', 'list'], { env: { ...signedIn(), ...more } });
+    const list = (extraEnv: Record<string, string> = {}) => cli(['agents', 'list'], { env: { ...signedIn(), ...extraEnv } });
     expect((await list()).code).toBe(0);
     expect((await list()).code).toBe(0);
     expect(tokens.forms).toEqual([{ grant_type: 'client_credentials' }]);
@@ -183,21 +183,21 @@ describe('tokens', () => {
   });
 
   it('without a lifetime are not stored', async () => {
-    tokens.grant = () => granted({ expires_in: undefined });
+    tokens.grant = () => grantAnswer({ expires_in: undefined });
     for (const _ of [1, 2]) expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
     expect(tokens.forms).toHaveLength(2);
     expect(await tokenFiles()).toEqual([]);
   });
 
   it('that the service rejects are replaced once, also on disk', async () => {
-    tokens.grant = (count) => (count === 1 ? granted({ access_token: 'at_revoked_abcdef' }) : granted());
+    tokens.grant = (count) => (count === 1 ? grantAnswer({ access_token: 'at_revoked_abcdef' }) : grantAnswer());
     expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
     expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
     expect(tokens.forms).toHaveLength(2);
   });
 
   it('that are rejected again end the command without further requests', async () => {
-    tokens.grant = (count) => granted({ access_token: `at_revoked_${count}_abcdef` });
+    tokens.grant = (count) => grantAnswer({ access_token: `at_revoked_${count}_abcdef` });
     for (const _ of [1, 2, 3]) {
       const refusal = await cli(['agents', 'list', '--debug'], { env: signedIn() });
       expect(refusal).toMatchObject({ code: 4, stdout: '' });
@@ -210,7 +210,7 @@ describe('tokens', () => {
     await cli(['agents', 'list'], { env: signedIn() });
     const [file = ''] = await tokenFiles();
     const content = await readFile(file, 'utf8');
-    const spoilt: (() => Promise<unknown>)[] = [
+    const spoilers: (() => Promise<unknown>)[] = [
       () => writeFile(file, '{'),
       () => writeFile(file, 'null'),
       () => writeFile(file, content.replace(/"value":"[^"]*"/, '"value":"a\\r\\nX-Evil: 1"')),
@@ -221,7 +221,7 @@ describe('tokens', () => {
         await symlink(`${file}.other`, file);
       },
     ];
-    for (const [index, spoil] of spoilt.entries()) {
+    for (const [index, spoil] of spoilers.entries()) {
       await spoil();
       expect((await cli(['agents', 'list'], { env: signedIn() })).code).toBe(0);
       expect(tokens.forms).toHaveLength(index + 2);
@@ -231,8 +231,8 @@ describe('tokens', () => {
 
   it('are fetched where nothing can be stored', async () => {
     await writeFile(path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file'), '');
-    const nowhere = { AOPS_CACHE_DIR: path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file') };
-    expect(await cli(['agents', 'list', '--jq', '.data[].name'], { env: { ...signedIn(), ...nowhere } })).toMatchObject({
+    const unusableEnv = { AOPS_CACHE_DIR: path.join(path.dirname(env.AOPS_CACHE_DIR as string), 'file') };
+    expect(await cli(['agents', 'list', '--jq', '.data[].name'], { env: { ...signedIn(), ...unusableEnv } })).toMatchObject({
       code: 0,
       stdout: 'greeter\n',
       stderr: '',
@@ -255,7 +255,7 @@ describe('tokens', () => {
 describe('auth status', () => {
   it('shows client, token and scope with secrets masked', async () => {
     await login('--scope', 'runs:read');
-    tokens.grant = () => granted({ scope: 'runs:read teams:read' });
+    tokens.grant = () => grantAnswer({ scope: 'runs:read teams:read' });
     const status = (await cli(['auth', 'status', '--json'])).json<{
       credential: Record<string, unknown> & { token: Record<string, unknown> };
     }>();
@@ -277,7 +277,7 @@ describe('auth status', () => {
   });
 
   it('shows that no token is stored', async () => {
-    tokens.grant = () => granted({ expires_in: 10 });
+    tokens.grant = () => grantAnswer({ expires_in: 10 });
     const { credential } = (await cli(['auth', 'status', '--json'], { env: signedIn() })).json<{ credential: object }>();
     expect(credential).toMatchObject({ source: 'AOPS_CLIENT_ID', origin: null, scope: null, token: null });
   });
@@ -331,8 +331,8 @@ describe('a stored client', () => {
   });
 
   it('reports a token endpoint that is unreachable', async () => {
-    const away = { ...signedIn(), AOPS_TOKEN_URL: 'http://127.0.0.1:1/oauth/token' };
-    const failure = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: away });
+    const unreachableEnv = { ...signedIn(), AOPS_TOKEN_URL: 'http://127.0.0.1:1/oauth/token' };
+    const failure = await cli(['agents', 'list', '--json', '--timeout', '20s'], { env: unreachableEnv });
     expect(failure).toMatchObject({ code: 8, stdout: '' });
     expect(JSON.parse(failure.stderr.trim().split('\n').at(-1) as string).error.message).toContain(
       'access token from http://127.0.0.1:1: the connection was refused',

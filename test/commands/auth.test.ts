@@ -46,8 +46,8 @@ describe('without any profile', () => {
 
   it.each([['use'], ['delete', '--yes'], ['rename', 'other']])(
     'profiles %s reports that the profile does not exist',
-    async (verb, ...more) => {
-      const refusal = await cli(['profiles', verb as string, 'ci', ...more]);
+    async (verb, ...extraArguments) => {
+      const refusal = await cli(['profiles', verb as string, 'ci', ...extraArguments]);
       expect(refusal).toMatchObject({ code: 3, stdout: '' });
       expect(refusal.stderr).toContain('There is no profile called "ci"');
     },
@@ -170,8 +170,8 @@ describe('profiles', () => {
   it('are used, renamed and deleted', async () => {
     await login('--profile', 'one');
     await login('--profile', 'two');
-    const listed = (await cli(['profiles', 'list', '--json'])).json<{ data: unknown[] }>();
-    expect(listed.data).toMatchObject([
+    const profileList = (await cli(['profiles', 'list', '--json'])).json<{ data: unknown[] }>();
+    expect(profileList.data).toMatchObject([
       { name: 'one', signed_in: true, current: false },
       { name: 'two', signed_in: true, current: true },
     ]);
@@ -242,8 +242,8 @@ describe('config', () => {
   it('explains which value takes precedence and which ones it shadows', async () => {
     await login('--profile', 'one');
     await cli(['config', 'set', 'team_id', noTeam]);
-    const explain = async (argv: string[], extra: Record<string, string> = {}) =>
-      (await cli(['config', 'explain', 'team_id', '--json', ...argv], { env: extra })).json<{
+    const explain = async (argv: string[], extraEnv: Record<string, string> = {}) =>
+      (await cli(['config', 'explain', 'team_id', '--json', ...argv], { env: extraEnv })).json<{
         data: { value: string; source: string; shadowed: unknown[] }[];
       }>().data[0];
     expect(await explain([])).toMatchObject({

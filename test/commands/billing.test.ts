@@ -35,14 +35,14 @@ describe('billing usage', () => {
   });
 
   it('fails above the share and names the limits', async () => {
-    const over = await service.cli(['billing', 'usage', '--fail-over', '74']);
-    expect(over.code).toBe(6);
-    expect(over.stdout).toContain('Agent runs\t3\t4\t1\n');
-    expect(over.stderr).toContain('error: More than 74% is used: Agent runs 3 of 4.');
-    const several = await service.cli(['billing', 'usage', '--fail-over', '40', '--json']);
-    expect(several.code).toBe(6);
-    expect(several.json()).toMatchObject({ agentRuns: { used: 3 } });
-    expect((JSON.parse(several.stderr) as { error: object }).error).toMatchObject({
+    const overLimitResult = await service.cli(['billing', 'usage', '--fail-over', '74']);
+    expect(overLimitResult.code).toBe(6);
+    expect(overLimitResult.stdout).toContain('Agent runs\t3\t4\t1\n');
+    expect(overLimitResult.stderr).toContain('error: More than 74% is used: Agent runs 3 of 4.');
+    const jsonResult = await service.cli(['billing', 'usage', '--fail-over', '40', '--json']);
+    expect(jsonResult.code).toBe(6);
+    expect(jsonResult.json()).toMatchObject({ agentRuns: { used: 3 } });
+    expect((JSON.parse(jsonResult.stderr) as { error: object }).error).toMatchObject({
       code: 'usage_over',
       exit: 6,
       message: 'More than 40% is used: Agent runs 3 of 4, Assignments 1 of 2.',

@@ -37,17 +37,17 @@ function serviceWith(cases: readonly Case[], answers: Record<string, unknown> = 
     if (operation === 'searchCases' || operation === 'getCase') reads.push([operation, input]);
     else changes.push([operation, input]);
     if (operation === 'getCase') {
-      const found = cases.find(({ id }) => id === params.case_id);
-      if (found === undefined) throw new ServiceAnswerError(404, { error: 'not_found' }, {});
-      return { case: found };
+      const match = cases.find(({ id }) => id === params.case_id);
+      if (match === undefined) throw new ServiceAnswerError(404, { error: 'not_found' }, {});
+      return { case: match };
     }
     if (operation === 'searchCases') {
       const { filters = {}, search = '', limit, offset = 0 } = body ?? { limit: 0 };
       const statuses = filters.status?.map((status) => (status === 'claimed' ? 'in_progress' : status));
-      const found = cases.filter(
+      const matches = cases.filter(
         (row) => row.queue_id === params.queue_id && row.title.includes(search) && (statuses?.includes(row.display_status) ?? true),
       );
-      return { cases: found.slice(offset, offset + limit), total: found.length };
+      return { cases: matches.slice(offset, offset + limit), total: matches.length };
     }
     return answers[operation] ?? {};
   };
@@ -71,8 +71,8 @@ async function run(command: AnyCommand, service: ReturnType<typeof serviceWith>,
     },
     teamId: () => uuidOf(9),
   } as unknown as Context;
-  const empty = { cases: [], allMatching: false, status: [], priority: [], label: [], ignoreNotFound: false };
-  const end = command.run(context, { ...empty, ...input } as never) as Promise<unknown>;
+  const emptyInput = { cases: [], allMatching: false, status: [], priority: [], label: [], ignoreNotFound: false };
+  const end = command.run(context, { ...emptyInput, ...input } as never) as Promise<unknown>;
   const outcome: { result?: unknown; error?: AopsError } = await end.then(
     (result) => ({ result }),
     (error: AopsError) => ({ error }),
@@ -124,18 +124,18 @@ describe('deleting cases', () => {
       expect(body?.filters).toEqual({ ...expected, status: expect.any(Array) });
       expect(body?.search).toBe('case');
     }
-    const all = serviceWith(cases, { bulkDeleteCases: removal });
-    await run(deleteCases, all, allOf(queueA), true);
-    expect(all.changes).toEqual([['bulkDeleteCases', { params: { queue_id: queueA }, body: { all_matching: true, filters: {} } }]]);
+    const bulkService = serviceWith(cases, { bulkDeleteCases: removal });
+    await run(deleteCases, bulkService, allOf(queueA), true);
+    expect(bulkService.changes).toEqual([['bulkDeleteCases', { params: { queue_id: queueA }, body: { all_matching: true, filters: {} } }]]);
   });
 
   it('uses the operation for one case only for exactly one ID', async () => {
-    const one = serviceWith(cases, { deleteCase: { interruptedRunIds: [] } });
-    expect((await run(deleteCases, one, byId(1, 1), true)).result).toEqual({ deletedCount: 1, interruptedRunIds: [] });
-    expect(one.changes).toEqual([['deleteCase', { params: { case_id: uuidOf(1) } }]]);
-    const several = serviceWith(cases, { bulkDeleteCases: removal });
-    expect((await run(deleteCases, several, byId(1, 2, 4), true)).result).toEqual({ deletedCount: 4, interruptedRunIds: ['r1', 'r1'] });
-    expect(several.changes).toEqual([
+    const singleService = serviceWith(cases, { deleteCase: { interruptedRunIds: [] } });
+    expect((await run(deleteCases, singleService, byId(1, 1), true)).result).toEqual({ deletedCount: 1, interruptedRunIds: [] });
+    expect(singleService.changes).toEqual([['deleteCase', { params: { case_id: uuidOf(1) } }]]);
+    const bulkService = serviceWith(cases, { bulkDeleteCases: removal });
+    expect((await run(deleteCases, bulkService, byId(1, 2, 4), true)).result).toEqual({ deletedCount: 4, interruptedRunIds: ['r1', 'r1'] });
+    expect(bulkService.changes).toEqual([
       ['bulkDeleteCases', { params: { queue_id: queueA }, body: { case_ids: [uuidOf(1), uuidOf(2)] } }],
       ['bulkDeleteCases', { params: { queue_id: queueB }, body: { case_ids: [uuidOf(4)] } }],
     ]);
@@ -156,10 +156,10 @@ describe('deleting cases', () => {
     expect(service.changes).toEqual([]);
     const ignoring = { ...byId(1, 8), ignoreNotFound: true };
     expect((await run(deleteCases, service, ignoring, true)).result).toEqual({ deletedCount: 1, interruptedRunIds: [] });
-    const none = serviceWith(cases);
-    const nothing = await run(deleteCases, none, { ...byId(8), ignoreNotFound: true }, true);
-    expect(nothing).toMatchObject({ result: { deletedCount: 0, interruptedRunIds: [] }, questions: [] });
-    expect(none.changes).toEqual([]);
+    const emptyService = serviceWith(cases);
+    const emptyResult = await run(deleteCases, emptyService, { ...byId(8), ignoreNotFound: true }, true);
+    expect(emptyResult).toMatchObject({ result: { deletedCount: 0, interruptedRunIds: [] }, questions: [] });
+    expect(emptyService.changes).toEqual([]);
   });
 
   it('fails when no case matches, even if IDs may be missing', async () => {
@@ -199,11 +199,11 @@ describe('a change of cases that interrupts or repeats work', () => {
     ['set-status --to failed', setStatus, { to: 'failed' }, []],
     ['reprocess', reprocess, {}, ['completed']],
     ['retry', retry, {}, []],
-  ])('needs confirmation only where it does: %s', async (_, command, input, confirmed) => {
+  ])('needs confirmation only where it does: %s', async (_, command, input, confirmedStatuses) => {
     for (const status of statuses) {
       const service = serviceWith([makeCase(1, status)], { bulkUpdateCaseStatus: change, bulkReprocessCases: change });
       const { error, questions } = await run(command, service, { ...input, ...byId(1) }, false);
-      const isAsked = confirmed.includes(status);
+      const isAsked = confirmedStatuses.includes(status);
       expect([questions.length, service.changes.length, error?.code], status).toEqual(
         isAsked ? [1, 0, 'not_confirmed'] : [0, 1, undefined],
       );
@@ -238,9 +238,11 @@ describe('a change of cases that interrupts or repeats work', () => {
     };
     expect(await bodies({})).toEqual([{ all_matching: true, filters: { status: ['failed'] } }]);
     expect(await bodies({ status: ['pending'] })).toEqual([{ all_matching: true, filters: { status: ['pending'] } }]);
-    const none = serviceWith([makeCase(2, 'pending')]);
-    expect((await run(retry, none, allOf(queueA))).error?.hint).toBe('Without --status, only cases with the status failed are selected.');
-    expect((await run(retry, none, { ...allOf(queueA), status: ['failed'] })).error?.hint).toBe(
+    const pendingService = serviceWith([makeCase(2, 'pending')]);
+    expect((await run(retry, pendingService, allOf(queueA))).error?.hint).toBe(
+      'Without --status, only cases with the status failed are selected.',
+    );
+    expect((await run(retry, pendingService, { ...allOf(queueA), status: ['failed'] })).error?.hint).toBe(
       'Search for cases with `aops cases search`.',
     );
   });
@@ -250,8 +252,8 @@ describe('a bulk change in several requests', () => {
   const parts: Part[] = [2, 3, 4].map((count, index) => ({ queueId: queueA, body: { case_ids: range(count, index * 10).map(uuidOf) } }));
   const selection: Selection = { parts, counts: { pending: 9, claimed: 0, completed: 0, failed: 0, needs_input: 0, postponed: 0 } };
   const key = 'k1';
-  const refused = new AopsError('It is not allowed.', { code: 'forbidden', exit: 5, details: { idempotency_key: key } });
-  const lost = new AopsError('The outcome is unknown.', {
+  const refusal = new AopsError('It is not allowed.', { code: 'forbidden', exit: 5, details: { idempotency_key: key } });
+  const lossError = new AopsError('The outcome is unknown.', {
     code: 'outcome_unknown',
     exit: 13,
     hint: repeatHint(key),
@@ -260,14 +262,14 @@ describe('a bulk change in several requests', () => {
   const answer = { updatedCount: 2, interruptedRunIds: ['r1'] };
 
   /** The failure when the request with this index fails. */
-  const failing = (error: unknown, at: number, of = selection) => {
+  const failAt = (error: unknown, failingIndex: number, target = selection) => {
     let count = -1;
     const send = async (): Promise<typeof answer> => {
       count += 1;
-      if (count === at) throw error;
+      if (count === failingIndex) throw error;
       return answer;
     };
-    return failureOf(eachPart(of, send, (repeated) => `Repeat with ${repeated}.`));
+    return failureOf(eachPart(target, send, (repeatArguments) => `Repeat with ${repeatArguments}.`));
   };
 
   it('adds up numbers and joins lists', async () => {
@@ -275,46 +277,46 @@ describe('a bulk change in several requests', () => {
   });
 
   it('reports what succeeded and what did not, with the partial result', async () => {
-    expect(await failing(refused, 1)).toMatchObject({
+    expect(await failAt(refusal, 1)).toMatchObject({
       message: 'It is not allowed. Of 9 cases, 2 succeeded and 7 did not.',
       hint: 'Repeat with k1.',
       code: 'forbidden',
       exit: 5,
       result: answer,
     });
-    expect(await failing(lost, 1)).toMatchObject({
+    expect(await failAt(lossError, 1)).toMatchObject({
       message: 'The outcome is unknown. Of 9 cases, 2 succeeded, the outcome of 3 is unknown, and 4 were not sent.',
       hint: 'Settle it with `aops retry k1`. Repeat with k1.',
       exit: 13,
       result: answer,
     });
-    expect(await failing(lost, 2)).toMatchObject({
+    expect(await failAt(lossError, 2)).toMatchObject({
       message: 'The outcome is unknown. Of 9 cases, 5 succeeded and the outcome of 4 is unknown.',
       result: { updatedCount: 4, interruptedRunIds: ['r1', 'r1'] },
     });
-    expect(await failing(refused, 2)).toMatchObject({ message: 'It is not allowed. Of 9 cases, 5 succeeded and 4 did not.' });
+    expect(await failAt(refusal, 2)).toMatchObject({ message: 'It is not allowed. Of 9 cases, 5 succeeded and 4 did not.' });
   });
 
   it('reports a failure of the first request without a result, and as it is if nothing was sent', async () => {
-    const failure = await failing(lost, 0);
+    const failure = await failAt(lossError, 0);
     expect(failure).toMatchObject({ message: 'The outcome is unknown. Of 9 cases, the outcome of 2 is unknown and 7 were not sent.' });
     expect(failure).not.toHaveProperty('result');
-    expect(await failing(refused, 0)).toBe(refused);
+    expect(await failAt(refusal, 0)).toBe(refusal);
   });
 
   it('passes on other errors, and the failure of a single request', async () => {
-    const other = new Error('broken');
-    expect(await failing(other, 1)).toBe(other);
-    expect(await failing(lost, 0, { ...selection, parts: parts.slice(0, 1) })).toBe(lost);
+    const otherError = new Error('broken');
+    expect(await failAt(otherError, 1)).toBe(otherError);
+    expect(await failAt(lossError, 0, { ...selection, parts: parts.slice(0, 1) })).toBe(lossError);
     const keyless = new AopsError('Interrupted.', { code: 'interrupted', exit: 130 });
-    expect(await failing(keyless, 1)).toMatchObject({ message: 'Interrupted. Of 9 cases, 2 succeeded and 7 did not.' });
+    expect(await failAt(keyless, 1)).toMatchObject({ message: 'Interrupted. Of 9 cases, 2 succeeded and 7 did not.' });
   });
 
   it('explains how to repeat the command with its key', async () => {
     let count = 0;
     const send = async (): Promise<typeof answer> => {
       count += 1;
-      if (count === 2) throw refused;
+      if (count === 2) throw refusal;
       return answer;
     };
     expect((await failureOf(eachPart(selection, send))).hint).toBe(
@@ -339,8 +341,8 @@ describe('a selection of cases', () => {
   it('is counted again', async () => {
     const { client } = serviceWith([makeCase(1, 'failed'), makeCase(2, 'failed'), makeCase(3, 'pending', queueB)]);
     expect(await countAgain(client, matching())).toMatchObject({ failed: 2, pending: 0 });
-    const several = { parts: [...named(1).parts, { queueId: queueB, body: { case_ids: [uuidOf(3)] } }] } as Selection;
-    expect(await countAgain(client, several)).toMatchObject({ failed: 1, pending: 1 });
+    const multiQueueSelection = { parts: [...named(1).parts, { queueId: queueB, body: { case_ids: [uuidOf(3)] } }] } as Selection;
+    expect(await countAgain(client, multiQueueSelection)).toMatchObject({ failed: 1, pending: 1 });
     expect(await countAgain(client, named())).toMatchObject({ failed: 0, pending: 0 });
   });
 
@@ -387,7 +389,7 @@ describe('counts of cases', () => {
   it('are read again when cases changed their status meanwhile, up to five times', async () => {
     let requests = 0;
     /** The total is off for this many rounds of seven requests. */
-    const counted = async (roundsOff: number): Promise<number> => {
+    const countWith = async (roundsOff: number): Promise<number> => {
       requests = 0;
       const call = async (_: string, { body }: { body: { filters: { status: string[] } } }): Promise<{ total: number }> => {
         const round = Math.floor(requests / 7);
@@ -404,6 +406,6 @@ describe('counts of cases', () => {
       });
       return requests / 7;
     };
-    expect([await counted(0), await counted(1), await counted(4), await counted(9)]).toEqual([1, 2, 5, 5]);
+    expect([await countWith(0), await countWith(1), await countWith(4), await countWith(9)]).toEqual([1, 2, 5, 5]);
   });
 });

@@ -26,18 +26,18 @@ async function queue(): Promise<{ name: string; id: string }> {
 
 /** All cases of a queue, oldest first. */
 async function cases(id: string): Promise<Case[]> {
-  const all: Case[] = [];
+  const allCases: Case[] = [];
   for (;;) {
     const page = await service.api<{ cases: Case[]; total: number }>(
       'GET',
-      `/queues/${id}/cases?limit=100&sort_order=asc&offset=${all.length}`,
+      `/queues/${id}/cases?limit=100&sort_order=asc&offset=${allCases.length}`,
     );
-    all.push(...page.cases);
-    if (all.length >= page.total) return all;
+    allCases.push(...page.cases);
+    if (allCases.length >= page.total) return allCases;
   }
 }
 
-const there = (name: string): boolean => existsSync(path.join(service.folder, name));
+const exists = (name: string): boolean => existsSync(path.join(service.folder, name));
 const bytes = (text: string): Uint8Array => Buffer.from(text);
 
 describe('cases create --from', () => {
@@ -64,9 +64,9 @@ describe('cases create --from', () => {
       '--label',
       'imported',
     ];
-    const imported = await service.cli([...argv, '--json']);
-    expect(imported).toMatchObject({ code: 0, stderr: '' });
-    expect(imported.json()).toEqual({
+    const importResult = await service.cli([...argv, '--json']);
+    expect(importResult).toMatchObject({ code: 0, stderr: '' });
+    expect(importResult.json()).toEqual({
       file: 'invoices.csv',
       queue_id: id,
       rows: 2,
@@ -89,20 +89,20 @@ describe('cases create --from', () => {
     const repeatResult = await service.cli([...argv, '--json']);
     expect(repeatResult.json()).toMatchObject({ created: 0, created_before: 2 });
     expect(await cases(id)).toHaveLength(2);
-    const other = await queue();
-    for (const [words, why] of [
-      [['cases', 'create', other.name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was for another queue'],
+    const otherQueue = await queue();
+    for (const [words, reason] of [
+      [['cases', 'create', otherQueue.name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'was for another queue'],
       [['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title'], 'used a different --map'],
     ] as const) {
       const refusal = await service.cli(words);
       expect(refusal).toMatchObject({ code: 2, stdout: '' });
-      expect(refusal.stderr).toContain(why);
+      expect(refusal.stderr).toContain(reason);
     }
     await service.file('invoices.csv', 'Subject\nnew\n');
     expect((await service.cli(argv)).stderr).toContain('has no column "Vendor"');
     const changeResult = await service.cli(['cases', 'create', name, '--from', 'invoices.csv', '--map', 'Subject=title']);
     expect(changeResult.stderr).toContain('was made before the file changed');
-    expect(await cases(other.id)).toHaveLength(0);
+    expect(await cases(otherQueue.id)).toHaveLength(0);
   });
 
   it('reads JSON and NDJSON in the formats of the interface and of this tool', async () => {
@@ -114,13 +114,13 @@ describe('cases create --from', () => {
     await service.file('b.ndjson', '{"title":"b","amount":3,"labels":{"k":["v","w"],"":"tag"}}\n\n{"title":4,"labels":"k=v; urgent"}\n');
     expect((await service.cli(['cases', 'create', name, '--from', 'a.json'])).code).toBe(0);
     expect((await service.cli(['cases', 'create', name, '--from', 'b.ndjson', '--priority', 'high'])).code).toBe(0);
-    const made = (await cases(id)).map(({ title, data, priority, labels }) => [
+    const importedRows = (await cases(id)).map(({ title, data, priority, labels }) => [
       title,
       data,
       priority,
       labels.map(({ key, value }) => `${key}=${value}`),
     ]);
-    expect(made).toEqual([
+    expect(importedRows).toEqual([
       ['a', '{"x":1}', 'medium', ['k=v']],
       ['b', '{"amount":3}', 'high', ['=tag', 'k=v', 'k=w']],
       ['4', '', 'high', ['=urgent', 'k=v']],
@@ -130,10 +130,10 @@ describe('cases create --from', () => {
   it('writes invalid rows to a file with their reasons, which can be corrected and imported', async () => {
     const { name, id } = await queue();
     await service.file('mixed.csv', 'title;priority;amount\ngood;high;1\n;none;2\nbad;urgent;3\nalso good;;4\n');
-    const imported = await service.cli(['cases', 'create', name, '--from', 'mixed.csv', '--json']);
-    expect(imported.code).toBe(2);
-    expect(imported.json()).toMatchObject({ rows: 4, created: 2, failed: 2, failed_file: 'mixed.failed.csv' });
-    const { error } = JSON.parse(imported.stderr) as { error: Record<string, unknown> };
+    const importResult = await service.cli(['cases', 'create', name, '--from', 'mixed.csv', '--json']);
+    expect(importResult.code).toBe(2);
+    expect(importResult.json()).toMatchObject({ rows: 4, created: 2, failed: 2, failed_file: 'mixed.failed.csv' });
+    const { error } = JSON.parse(importResult.stderr) as { error: Record<string, unknown> };
     expect(error).toMatchObject({ code: 'rows_failed', exit: 2, message: '2 rows were skipped (row 2: the title is empty; 1 more).' });
     expect(await service.read('mixed.failed.csv')).toBe(
       'title,priority,amount,aops_reason\r\n,none,2,the title is empty\r\nbad,urgent,3,"the priority is ""urgent""; it must be none, medium, high"\r\n',
@@ -155,9 +155,9 @@ describe('cases create --from', () => {
     const { name, id } = await queue();
     // The tool does not check this, but the service rejects it.
     await service.file('odd.json', JSON.stringify([{ title: 'a' }, { title: 'b', labels: [{ key: 3, value: 'x' }] }, { title: 'c' }]));
-    const imported = await service.cli(['cases', 'create', name, '--from', 'odd.json', '--json']);
-    expect(imported.code).toBe(2);
-    expect(imported.json()).toMatchObject({ created: 2, failed: 1 });
+    const importResult = await service.cli(['cases', 'create', name, '--from', 'odd.json', '--json']);
+    expect(importResult.code).toBe(2);
+    expect(importResult.json()).toMatchObject({ created: 2, failed: 1 });
     expect(JSON.parse(await service.read('odd.failed.json'))).toEqual([
       { title: 'b', labels: [{ key: 3, value: 'x' }], aops_reason: expect.stringContaining('case.labels.0.key must be a string') },
     ]);
@@ -175,10 +175,10 @@ describe('cases create --from', () => {
     const { name, id } = await queue();
     await service.file('lost.csv', 'title\na\nb\n');
     const argv = ['cases', 'create', name, '--from', 'lost.csv'];
-    const away = createServer((socket) => socket.once('data', () => socket.destroy()));
-    await new Promise<void>((resolve) => away.listen(0, '127.0.0.1', resolve));
-    whenDone(() => new Promise((resolve) => away.close(resolve)));
-    const baseUrl = `http://127.0.0.1:${(away.address() as AddressInfo).port}`;
+    const droppingServer = createServer((socket) => socket.once('data', () => socket.destroy()));
+    await new Promise<void>((resolve) => droppingServer.listen(0, '127.0.0.1', resolve));
+    whenDone(() => new Promise((resolve) => droppingServer.close(resolve)));
+    const baseUrl = `http://127.0.0.1:${(droppingServer.address() as AddressInfo).port}`;
     const lossResult = await service.cli([...argv.with(2, id), '--base-url', baseUrl, '--timeout', '2s', '--json']);
     const { error } = JSON.parse(lossResult.stderr) as { error: { hint: string; idempotency_key: string } };
     expect(error.idempotency_key).toMatch(/^aops-cases-/);
@@ -200,11 +200,11 @@ describe('cases create --from', () => {
       await new Promise((resolve) => setImmediate(resolve));
     expect(await service.cli(argv)).toMatchObject({ code: 6, stdout: '' });
     interrupt();
-    const cut = await first;
-    expect(cut.code).toBe(130);
-    expect(cut.stderr).toContain('Run the same command again to continue.');
+    const firstResult = await first;
+    expect(firstResult.code).toBe(130);
+    expect(firstResult.stderr).toContain('Run the same command again to continue.');
     // A single key is not enough for several batches.
-    expect(cut.stderr).not.toContain('--idempotency-key');
+    expect(firstResult.stderr).not.toContain('--idempotency-key');
     // Simulates a process killed before it read the response, while it wrote the ledger.
     const ledger = (await service.read('many.ndjson.aops-ledger')).trimEnd().split('\n');
     const finished = ledger.filter((line) => line.includes('"created"'));
@@ -224,9 +224,9 @@ describe('cases create --from', () => {
     await service.file('torn.ndjson', '{"title":"a"}\n');
     const argv = ['cases', 'create', name, '--from', 'torn.ndjson', '--json'];
     expect((await service.cli(argv)).code).toBe(0);
-    const written = await service.read('torn.ndjson.aops-ledger');
+    const ledgerText = await service.read('torn.ndjson.aops-ledger');
     // Simulates a process that was killed while it recorded the response.
-    await service.file('torn.ndjson.aops-ledger', written.slice(0, -20));
+    await service.file('torn.ndjson.aops-ledger', ledgerText.slice(0, -20));
     expect((await service.cli(argv)).json()).toMatchObject({ created: 1, created_before: 0 });
     const lines = (await service.read('torn.ndjson.aops-ledger')).trimEnd().split('\n');
     expect(JSON.parse(lines.at(-1) as string)).toEqual({ batch: 1, created: 1, failed: [] });
@@ -282,7 +282,7 @@ describe('cases create --from', () => {
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.json()).toMatchObject({ method: 'POST', body: { cases: [{ title: 'a' }, { title: 'b' }] } });
     expect(await cases(id)).toHaveLength(0);
-    expect(there('dry.csv.aops-ledger')).toBe(false);
+    expect(exists('dry.csv.aops-ledger')).toBe(false);
   });
 
   it.each([
@@ -311,7 +311,7 @@ describe('cases create --from', () => {
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain(message);
     expect(await cases(id)).toHaveLength(0);
-    expect(there(`${file}.aops-ledger`)).toBe(false);
+    expect(exists(`${file}.aops-ledger`)).toBe(false);
   });
 
   it('names the file that cannot be written', async () => {
@@ -409,12 +409,12 @@ describe('rows and columns', () => {
     const { drafts } = read('title,constructor,__proto__\na,1,2\n', 'x.csv');
     expect(drafts.map(({ draft }) => draft.data)).toEqual(['{"constructor":1,"__proto__":2}']);
     // This row lacks a column that another row has.
-    const sparse = makeDrafts(
+    const sparseDrafts = makeDrafts(
       readRows(bytes('[{"title":"a","valueOf":"x"},{"title":"b"}]'), 'x.json'),
       { map: ['valueOf=data'], labels: [], priority: undefined },
       'x.json',
     );
-    expect(sparse.drafts.map(({ draft }) => draft)).toEqual([{ title: 'a', data: 'x' }, { title: 'b' }]);
+    expect(sparseDrafts.drafts.map(({ draft }) => draft)).toEqual([{ title: 'a', data: 'x' }, { title: 'b' }]);
   });
 
   it('are kept when their labels are empty', () => {

@@ -63,13 +63,13 @@ describe('cases create', () => {
       'error: The case needs a title.\nhint: Use `aops cases create QUEUE TITLE`, or import cases with --from FILE.\n',
     );
     expect((await service.cli(['cases', 'create', 'nowhere', 'x'])).code).toBe(3);
-    for (const wrong of [
+    for (const invalidInput of [
       ['--label', 'key='],
       ['--priority', 'urgent'],
       ['--title', ''],
       ['--data', '@nowhere.json'],
     ])
-      expect(await service.cli(['cases', 'create', name, 'x', ...wrong])).toMatchObject({ code: 2, stdout: '' });
+      expect(await service.cli(['cases', 'create', name, 'x', ...invalidInput])).toMatchObject({ code: 2, stdout: '' });
     expect((await service.cli(['cases', 'list', name, '--json'])).json()).toMatchObject({ total: 0 });
   });
 });
@@ -114,11 +114,11 @@ describe('cases get', () => {
     expect(result.stdout).toMatch(/WHAT HAPPENED/);
     expect((await service.cli(['cases', 'get', id, '--jq', '.data | fromjson | .amount'])).stdout).toBe('3\n');
     // The fields are those of a row of the list, plus the history.
-    const [listed] = (
+    const [listedCase] = (
       await service.cli(['cases', 'list', (await service.cli(['cases', 'get', id, '--jq', '.queue_id'])).stdout.trim(), '--json'])
     ).json<{ data: object[] }>().data;
     expect((await service.cli(['cases', 'get', id, '--json'])).json()).toEqual({
-      ...listed,
+      ...listedCase,
       events: [expect.objectContaining({ type: 'created' })],
       approvalBatches: [],
     });
@@ -137,8 +137,8 @@ describe('cases wait', () => {
     const pendingResult = service.cli(['cases', 'wait', '-', '--timeout', '60s'], { stdin: ids.join('\n') });
     await service.cli(['agents', 'triggers', 'create', 'finisher', '--queue', name]);
     expect(await pendingResult).toMatchObject({ code: 0, stdout: '2 completed cases\n' });
-    const all = ['cases', 'wait', '--queue', name, '--all-matching'];
-    expect((await service.cli([...all, '--json'])).json()).toEqual({
+    const argv = ['cases', 'wait', '--queue', name, '--all-matching'];
+    expect((await service.cli([...argv, '--json'])).json()).toEqual({
       pending: 0,
       in_progress: 0,
       needs_input: 0,
@@ -147,22 +147,22 @@ describe('cases wait', () => {
       failed: 0,
     });
     await service.cli(['cases', 'set-status', ids[0] as string, '--to', 'failed']);
-    const failure = await service.cli([...all, '--jq', '.failed']);
+    const failure = await service.cli([...argv, '--jq', '.failed']);
     expect(failure).toMatchObject({ code: 10, stdout: '1\n' });
     expect(failure.stderr).toContain('error: 1 case failed.');
-    expect((await service.cli([...all, '--search', 'b'])).code).toBe(0);
+    expect((await service.cli([...argv, '--search', 'b'])).code).toBe(0);
   });
 
   it('ends with 12 when human input is missing, unless someone else will respond', async () => {
     const { name, ids } = await queue([{ title: 'asks' }]);
     await service.agent('- approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'asker');
     await service.cli(['agents', 'triggers', 'create', 'asker', '--queue', name]);
-    const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
-    const result = await service.cli(all);
+    const argv = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
+    const result = await service.cli(argv);
     expect(result).toMatchObject({ code: 12, stdout: '1 case that needs input\n' });
     expect(result.stderr).toContain('hint: Respond with `aops inbox`');
     const run = (await service.cli(['cases', 'runs', ids[0] as string, '-o', 'id'])).stdout.trim();
-    const pendingResult = service.cli([...all, '--on-request', 'wait']);
+    const pendingResult = service.cli([...argv, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
     expect(await pendingResult).toMatchObject({ code: 0, stdout: '1 completed case\n' });
   });
@@ -172,8 +172,8 @@ describe('cases wait', () => {
     await service.agent('- if: case.data == "ask"\n  approve: { id: a, title: "Fine?" }\n- complete_case: yes', 'one-by-one');
     await service.cli(['agents', 'triggers', 'create', 'one-by-one', '--queue', name, '--concurrency', '1']);
     const [first, next] = ids as [string, string];
-    const all = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
-    const result = await service.cli(all);
+    const argv = ['cases', 'wait', '--queue', name, '--all-matching', '--timeout', '60s'];
+    const result = await service.cli(argv);
     expect(result).toMatchObject({ code: 12, stdout: '3 cases: 2 pending, 1 needs input\n' });
     expect(result.stderr).toContain(
       'error: 1 case needs human input. 2 pending cases cannot start until then.\nhint: Respond with `aops inbox`',
@@ -191,7 +191,7 @@ describe('cases wait', () => {
     await service.cli(['agents', 'delete', 'second', '--yes']);
 
     const run = (await service.cli(['cases', 'runs', first, '-o', 'id'])).stdout.trim();
-    const pendingResult = service.cli([...all, '--on-request', 'wait']);
+    const pendingResult = service.cli([...argv, '--on-request', 'wait']);
     expect((await service.cli(['runs', 'respond', run, '--approve'])).code).toBe(0);
     expect(await pendingResult).toMatchObject({ code: 0, stdout: '3 completed cases\n' });
   });
@@ -226,9 +226,9 @@ describe('cases wait', () => {
 
 describe('bulk commands', () => {
   it('accept IDs of cases in several queues and add up the results', async () => {
-    const one = await queue([{ title: 'a' }, { title: 'b', priority: 'high' }]);
-    const two = await queue([{ title: 'c' }]);
-    const ids = [...one.ids, ...two.ids];
+    const firstQueue = await queue([{ title: 'a' }, { title: 'b', priority: 'high' }]);
+    const secondQueue = await queue([{ title: 'c' }]);
+    const ids = [...firstQueue.ids, ...secondQueue.ids];
     const changeResult = await service.cli(['cases', 'set-priority', ...ids, '--to', 'high']);
     expect(changeResult).toMatchObject({ code: 0, stdout: 'Changed 2 cases. Skipped 1 case.\n', stderr: '3 pending cases\n' });
     const failure = await service.cli(['cases', 'set-status', ...ids, '--to', 'failed', '--json']);
@@ -239,14 +239,14 @@ describe('bulk commands', () => {
 
   it('accept many IDs from standard input', async () => {
     const { name, ids } = await queue(Array.from({ length: 60 }, (_, index) => ({ title: `case ${index}` })));
-    const other = await queue([{ title: 'elsewhere' }]);
+    const otherQueue = await queue([{ title: 'elsewhere' }]);
     const listResult = await service.cli(['cases', 'list', name, '--limit', '45', '-o', 'id']);
-    const stdin = `${listResult.stdout}${other.ids.join('')}\n${ids[59]}\n`;
+    const stdin = `${listResult.stdout}${otherQueue.ids.join('')}\n${ids[59]}\n`;
     const changeResult = await service.cli(['cases', 'set-priority', '-', ids[0] as string, '--to', 'high'], { stdin });
     expect(changeResult).toMatchObject({ code: 0, stdout: 'Changed 47 cases.\n', stderr: '47 pending cases\n' });
     expect((await service.cli(['cases', 'list', name, '--priority', 'high', '--all', '-o', 'id'])).stdout.split('\n')).toHaveLength(47);
-    const [one] = other.ids as [string];
-    expect(await service.cli(['cases', 'delete', '-', '--yes'], { stdin: `${one}\n` })).toMatchObject({
+    const [otherCaseId] = otherQueue.ids as [string];
+    expect(await service.cli(['cases', 'delete', '-', '--yes'], { stdin: `${otherCaseId}\n` })).toMatchObject({
       code: 0,
       stdout: 'Deleted 1 case.\n',
     });
@@ -288,18 +288,18 @@ describe('bulk commands', () => {
   it('select all matching cases and show the counts first', async () => {
     const { name, ids } = await queue([{ title: 'a1' }, { title: 'a2' }, { title: 'b' }]);
     await service.cli(['cases', 'set-status', ids[0] as string, ids[2] as string, '--to', 'failed']);
-    const all = ['--queue', name, '--all-matching'];
+    const allFlags = ['--queue', name, '--all-matching'];
     // Only failed cases by default.
-    const retried = await service.cli(['cases', 'retry', ...all, '--search', 'a']);
+    const retried = await service.cli(['cases', 'retry', ...allFlags, '--search', 'a']);
     expect(retried).toMatchObject({ code: 0, stdout: 'Retrying 1 case.\n', stderr: '1 failed case\n' });
-    const refusal = await service.cli(['cases', 'delete', ...all, '--search', 'a']);
+    const refusal = await service.cli(['cases', 'delete', ...allFlags, '--search', 'a']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toMatch(
       /^2 pending cases\nerror: This needs confirmation, and there is no interactive terminal: Delete 2 pending cases\?/,
     );
-    const deleteResult = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes', '--json']);
+    const deleteResult = await service.cli(['cases', 'delete', ...allFlags, '--search', 'a', '--yes', '--json']);
     expect(deleteResult.json()).toEqual({ deletedCount: 2, interruptedRunIds: [] });
-    const emptyResult = await service.cli(['cases', 'delete', ...all, '--search', 'a', '--yes']);
+    const emptyResult = await service.cli(['cases', 'delete', ...allFlags, '--search', 'a', '--yes']);
     expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
     expect(emptyResult.stderr).toContain('error: No cases match.');
     expect((await service.cli(['cases', 'list', name, '--fields', 'title'])).stdout).toBe('b\n');
@@ -329,14 +329,14 @@ describe('bulk commands', () => {
 
   it('name the missing input', async () => {
     const { name, ids } = await queue([{ title: 'a' }]);
-    const other = await queue();
+    const otherQueue = await queue();
     const [id] = ids as [string];
     for (const [argv, message] of [
       [[], 'No cases were specified.'],
       [['--all-matching'], '--all-matching requires a queue.'],
       [[id, '--all-matching', '--queue', name], '--all-matching cannot be combined with the IDs of cases.'],
       [[id, '--status', 'failed'], 'Filters require --all-matching.'],
-      [[id, '--queue', other.name], `The case ${id} is in another queue.`],
+      [[id, '--queue', otherQueue.name], `The case ${id} is in another queue.`],
       [['a'], 'CASES must be an ID'],
     ] as const) {
       const refusal = await service.cli(['cases', 'delete', '--yes', ...argv]);

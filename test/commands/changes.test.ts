@@ -14,13 +14,13 @@ let queueId: string;
 /** Revisions with a builder run. */
 const builds: string[] = [];
 /** The state before any of the commands. */
-let untouched: unknown;
-let waiting: string;
+let untouchedState: unknown;
+let waitingRun: string;
 let webhook: string;
 let schedule: string;
 let oneCase: string;
 let artifact: string;
-let asking: string;
+let askingRun: string;
 let names: Record<'token' | 'client' | 'team', string>;
 
 /** The JSON that a command prints. */
@@ -31,12 +31,12 @@ async function json<Result>(...argv: string[]): Promise<Result> {
 }
 
 /** A revision whose builder run has a proposal or a question. */
-async function builderRun(name: string, prompt: string, shows: RegExp): Promise<string> {
+async function builderRun(name: string, prompt: string, pattern: RegExp): Promise<string> {
   const id = await service.agent('- approve: { id: a, title: "A?" }\n- approve: { id: b, title: "B?" }', name);
   builds.push((await json<{ id: string }>('revisions', 'create', name)).id);
   await json('revisions', 'generate', `${name}@latest`, '--prompt', prompt);
-  await eventually(`${name} shows ${shows}`, async () =>
-    shows.test(JSON.stringify(await json('revisions', 'builder-run', `${name}@latest`))),
+  await eventually(`${name} shows ${pattern}`, async () =>
+    pattern.test(JSON.stringify(await json('revisions', 'builder-run', `${name}@latest`))),
   );
   return id;
 }
@@ -58,29 +58,29 @@ const read = <Id extends OperationId>(id: Id, params: Partial<Params<Id>> = {}):
 async function state(): Promise<unknown> {
   const agent_ids = Object.values(agents);
   const queue = { queue_id: queueId };
-  const listed = async <Id extends OperationId>(id: Id, params?: Partial<Params<Id>>): Promise<unknown> => {
+  const listRows = async <Id extends OperationId>(id: Id, params?: Partial<Params<Id>>): Promise<unknown> => {
     const [list] = Object.values((await read(id, params)) as object).filter((value) => Array.isArray(value)) as Listed[][];
     return (list as Listed[]).map(({ id, name, url }) => [id, name, url]);
   };
   return Promise.all([
     service.countRuns(),
-    service.messages(waiting),
-    service.get(waiting).then(({ run }) => run.status),
-    listed('listAgents'),
-    listed('listConnections'),
-    listed('listLocalTokens'),
-    listed('listLocalClients'),
-    listed('listLocalTeams'),
+    service.messages(waitingRun),
+    service.get(waitingRun).then(({ run }) => run.status),
+    listRows('listAgents'),
+    listRows('listConnections'),
+    listRows('listLocalTokens'),
+    listRows('listLocalClients'),
+    listRows('listLocalTeams'),
     read('listTeamWebhooks'),
     read('getTeamWebhookSecret'),
     read('listQueues'),
     read('listQueueLabels', queue),
     read('listCases', queue),
     read('listArtifacts'),
-    read('listArtifactMessages', { artifactId: asking }),
+    read('listArtifactMessages', { artifactId: askingRun }),
     read('listArtifactConnections', { artifactId: artifact }),
     ...agent_ids.flatMap((agent_id) => [
-      listed('listAgentRevisions', { agent_id }),
+      listRows('listAgentRevisions', { agent_id }),
       read('listAgentCaseTriggers', { agent_id }),
       read('listAgentSchedules', { agent_id }),
       read('getEvalRubrics', { agentId: agent_id }),
@@ -98,10 +98,10 @@ beforeAll(async () => {
   await json('local', 'token', 'create', names.token, '--reveal');
   await json('local', 'client', 'create', names.client, '--reveal');
   await json('local', 'team', 'create', names.team);
-  const proposing = await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
-  const asks = await builderRun('asking', 'remove the approval', /Which one do you mean/);
+  const proposingId = await builderRun('proposing', 'say "Bye"', /"waiting_for_approve"/);
+  const askingId = await builderRun('asking', 'remove the approval', /Which one do you mean/);
   agent = await service.agent('- say: "Hello {{message}}"', 'greeter');
-  agents = { proposing, asking: asks, greeter: agent };
+  agents = { proposing: proposingId, asking: askingId, greeter: agent };
   queueId = (await json<{ id: string }>('queues', 'create', 'invoices')).id;
   await json('queues', 'labels', 'create', 'invoices', 'vendor=acme');
   oneCase = (await json<{ id: string }>('cases', 'create', 'invoices', 'One', '--label', 'vendor=acme')).id;
@@ -110,12 +110,12 @@ beforeAll(async () => {
   await service.file('rubrics.yaml', '- { title: New, description: No tool call failed. }\n');
   schedule = (await json<{ id: string }>('agents', 'schedules', 'create', 'greeter', '--frequency', 'daily')).id;
   artifact = (await json<{ id: string }>('artifacts', 'create', 'runs', '--watch')).id;
-  asking = (await json<{ id: string }>('artifacts', 'create', 'chart of runs')).id;
-  await eventually('a question', async () => (await json<{ data: unknown[] }>('artifacts', 'messages', asking)).data.length === 2);
-  waiting = await service.run('- approve: { id: pay, title: "Pay?" }');
-  await service.until(waiting, 'waiting');
+  askingRun = (await json<{ id: string }>('artifacts', 'create', 'chart of runs')).id;
+  await eventually('a question', async () => (await json<{ data: unknown[] }>('artifacts', 'messages', askingRun)).data.length === 2);
+  waitingRun = await service.run('- approve: { id: pay, title: "Pay?" }');
+  await service.until(waitingRun, 'waiting');
   await service.file('procedure.yaml', 'version: 1\nsteps:\n  - say: hi\n');
-  untouched = await state();
+  untouchedState = await state();
 });
 
 /** An invocation of each command that changes something, with the first request that it would send. */
@@ -128,14 +128,14 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: `${team}/runs`,
       body: { agent_id: agent, message: 'm' },
     },
-    'runs respond': { argv: [waiting, '--approve'], method: 'POST', path: /\/respond$/, body: { approved: true } },
+    'runs respond': { argv: [waitingRun, '--approve'], method: 'POST', path: /\/respond$/, body: { approved: true } },
     'runs send': {
-      argv: [waiting, 'hello', '--as-answer'],
+      argv: [waitingRun, 'hello', '--as-answer'],
       method: 'POST',
-      path: `/v2/runs/${waiting}/messages`,
+      path: `/v2/runs/${waitingRun}/messages`,
       body: { message: 'hello', expected_human_request_id: expect.any(String) },
     },
-    'runs stop': { argv: [waiting], method: 'POST', path: `/v2/runs/${waiting}/stop` },
+    'runs stop': { argv: [waitingRun], method: 'POST', path: `/v2/runs/${waitingRun}/stop` },
     'agents create': { argv: ['new', '--procedure', 'procedure.yaml'], method: 'POST', path: `${team}/agents` },
     'agents update': { argv: ['greeter', '--name', 'renamed'], method: 'PATCH', path: `/v2/agents/${agent}`, body: { name: 'renamed' } },
     'agents delete': { argv: ['greeter', '--yes'], method: 'DELETE', path: `/v2/agents/${agent}` },
@@ -181,8 +181,8 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: `/v2/artifacts/${artifact}/messages`,
       body: { message: 'usage' },
     },
-    'artifacts respond': { argv: [asking, '--answer', 'status'], method: 'POST', path: `/v2/artifacts/${asking}/answer` },
-    'artifacts stop': { argv: [asking], method: 'POST', path: `/v2/artifacts/${asking}/stop` },
+    'artifacts respond': { argv: [askingRun, '--answer', 'status'], method: 'POST', path: `/v2/artifacts/${askingRun}/answer` },
+    'artifacts stop': { argv: [askingRun], method: 'POST', path: `/v2/artifacts/${askingRun}/stop` },
     'artifacts refresh': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/refresh` },
     'artifacts publish': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/publish`, body: { visibility: 'team' } },
     'artifacts duplicate': { argv: [artifact], method: 'POST', path: `/v2/artifacts/${artifact}/duplicate` },
@@ -294,7 +294,7 @@ describe.each(destroying)('aops %s', (id) => {
         error: { code: 'not_confirmed', exit: 2, hint: expect.stringContaining('--yes') },
       });
     }
-    expect(await state()).toEqual(untouched);
+    expect(await state()).toEqual(untouchedState);
   });
 });
 
@@ -312,24 +312,24 @@ describe.each(changing)('aops %s --dry-run', (id) => {
     if (change.body !== undefined) expect(request.body).toEqual(change.body);
     expect(result.stdout).not.toContain(service.service.token);
     expect(Object.keys(request.headers)).toContain('idempotency-key');
-    expect(await state()).toEqual(untouched);
+    expect(await state()).toEqual(untouchedState);
   });
 });
 
 describe('--dry-run', () => {
   it('prints the request in the requested format', async () => {
-    const dry = (...flags: string[]) => service.cli(['runs', 'stop', waiting, '--dry-run', ...flags]);
-    expect((await dry('--jq', '.method')).stdout).toBe('POST\n');
-    expect((await dry('--fields', 'method', '--json')).json()).toEqual({ method: 'POST' });
-    expect((await dry('--fields', 'method,headers.authorization', '-o', 'yaml')).stdout).toBe(
+    const dryRunStop = (...flags: string[]) => service.cli(['runs', 'stop', waitingRun, '--dry-run', ...flags]);
+    expect((await dryRunStop('--jq', '.method')).stdout).toBe('POST\n');
+    expect((await dryRunStop('--fields', 'method', '--json')).json()).toEqual({ method: 'POST' });
+    expect((await dryRunStop('--fields', 'method,headers.authorization', '-o', 'yaml')).stdout).toBe(
       'method: POST\nheaders:\n  authorization: Bearer ***\n',
     );
-    expect((await dry('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(1);
-    expect((await dry('-o', 'csv', '--fields', 'method')).stdout).toBe('method\r\nPOST\r\n');
-    expect(await dry('-o', 'id')).toMatchObject({ code: 2, stdout: '' });
-    expect(await dry('--jq', '.method |')).toMatchObject({ code: 2, stdout: '' });
-    expect((await dry('--fields', 'nope')).stderr).toContain('The result has no field "nope".');
-    expect(await state()).toEqual(untouched);
+    expect((await dryRunStop('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(1);
+    expect((await dryRunStop('-o', 'csv', '--fields', 'method')).stdout).toBe('method\r\nPOST\r\n');
+    expect(await dryRunStop('-o', 'id')).toMatchObject({ code: 2, stdout: '' });
+    expect(await dryRunStop('--jq', '.method |')).toMatchObject({ code: 2, stdout: '' });
+    expect((await dryRunStop('--fields', 'nope')).stderr).toContain('The result has no field "nope".');
+    expect(await state()).toEqual(untouchedState);
   });
 
   it('still reports mistakes', async () => {

@@ -40,16 +40,16 @@ describe('completion', () => {
   });
 
   it('keeps the words of teams, profiles and credentials separate', async () => {
-    const other = '00000000-0000-4000-8000-00000000000b';
-    expect(await wordsOf('--team', other, 'agents', 'get', '')).toEqual([]);
+    const otherId = '00000000-0000-4000-8000-00000000000b';
+    expect(await wordsOf('--team', otherId, 'agents', 'get', '')).toEqual([]);
     expect(await wordsOf('agents', 'get', '--base-url', 'http://127.0.0.1:9', '')).toEqual([]);
     const refusal = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: 'somebody-else-here' } });
     expect(refusal).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
   it('offers nothing without a credential or with a broken configuration', async () => {
-    const nobody = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: '' } });
-    expect(nobody).toMatchObject({ code: 0, stdout: '', stderr: '' });
+    const anonymousResult = await service.cli(['__complete', '--', 'agents', 'get', ''], { env: { AOPS_API_KEY: '' } });
+    expect(anonymousResult).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect((await service.cli(['__complete', '--', 'agents', 'get', '--profile', 'nowhere', ''])).stdout).toBe('');
   });
 
@@ -132,13 +132,13 @@ describe('the cache of completion', () => {
   it('is updated by one process at a time', async () => {
     const now = Date.now();
     const folder = await temporaryFolder();
-    const [one, other] = [new CompletionCache(folder, 'runs', ['a']), new CompletionCache(folder, 'runs', ['a'])];
-    expect(await Promise.all([one.claim(now), other.claim(now)]).then((claims) => claims.filter(Boolean))).toHaveLength(1);
-    expect(await other.claim(now + 1_000)).toBe(false);
+    const [firstCache, otherCache] = [new CompletionCache(folder, 'runs', ['a']), new CompletionCache(folder, 'runs', ['a'])];
+    expect(await Promise.all([firstCache.claim(now), otherCache.claim(now)]).then((claims) => claims.filter(Boolean))).toHaveLength(1);
+    expect(await otherCache.claim(now + 1_000)).toBe(false);
     // The other process has apparently been killed.
-    expect(await other.claim(now + minute)).toBe(true);
-    await one.write([], now);
-    expect(await one.claim(now)).toBe(true);
+    expect(await otherCache.claim(now + minute)).toBe(true);
+    await firstCache.write([], now);
+    expect(await firstCache.claim(now)).toBe(true);
   });
 
   it('ignores a damaged file', async () => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await service.file('key.txt', `${secret}\n`);
 });
 
-async function created(name: string, ...flags: string[]): Promise<string> {
+async function createConnection(name: string, ...flags: string[]): Promise<string> {
   const result = await service.cli(['connections', 'create', name, '--url', server.url, ...flags, '-o', 'id']);
   expect(result).toMatchObject({ code: 0, stderr: '' });
   return result.stdout.trim();
@@ -29,7 +29,7 @@ async function created(name: string, ...flags: string[]): Promise<string> {
 
 describe('connections create, list, get, update and delete', () => {
   it('manage a connection', async () => {
-    const id = await created('life', '--header', 'X-Api-Key=@key.txt', '--plain-header', 'X-Team=blue', '--type', 'crm');
+    const id = await createConnection('life', '--header', 'X-Api-Key=@key.txt', '--plain-header', 'X-Team=blue', '--type', 'crm');
     const table = await service.cli(['connections', 'get', 'life', '--color', 'never'], { tty: true });
     expect(table).toMatchObject({ code: 0, stderr: '' });
     expect(table.stdout).toMatch(/Name: +life\n/);
@@ -78,7 +78,7 @@ describe('connections create, list, get, update and delete', () => {
   });
 
   it('accept an ID where a name is ambiguous', async () => {
-    const ids = [await created('twin'), await created('twin')];
+    const ids = [await createConnection('twin'), await createConnection('twin')];
     const refusal = await service.cli(['connections', 'get', 'twin']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     for (const id of ids) {
@@ -98,7 +98,7 @@ describe('connections create, list, get, update and delete', () => {
   });
 
   it('reject removing a header that does not exist', async () => {
-    await created('bare');
+    await createConnection('bare');
     const refusal = await service.cli(['connections', 'update', 'bare', '--remove-header', 'X-Team']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain('bare has no header X-Team');
@@ -106,18 +106,18 @@ describe('connections create, list, get, update and delete', () => {
 
   it('reveal no secret in a dry run, a trace or the journal of changes', async () => {
     const argv = ['connections', 'create', 'dry', '--url', server.url, '--header', 'X-Api-Key=-'];
-    const dry = await service.cli([...argv, '--dry-run'], { stdin: secret });
-    expect(dry.code).toBe(0);
-    expect(dry.json()).toMatchObject({ body: { headers: { secret: { 'X-Api-Key': '***' } } } });
+    const dryRunResult = await service.cli([...argv, '--dry-run'], { stdin: secret });
+    expect(dryRunResult.code).toBe(0);
+    expect(dryRunResult.json()).toMatchObject({ body: { headers: { secret: { 'X-Api-Key': '***' } } } });
     const traceResult = await service.cli([...argv, '--debug'], { stdin: secret });
     expect(traceResult.code).toBe(0);
-    expect(dry.stdout + dry.stderr + traceResult.stdout + traceResult.stderr).not.toContain(secret);
+    expect(dryRunResult.stdout + dryRunResult.stderr + traceResult.stdout + traceResult.stderr).not.toContain(secret);
     // The service receives the change and its answer is lost, so that a change without a secret would stay in the journal.
-    const silent = createServer((request) => request.resume().once('end', () => request.socket.destroy()));
-    afterTest(() => new Promise((resolve) => silent.close(resolve)));
-    silent.listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const silentServer = createServer((request) => request.resume().once('end', () => request.socket.destroy()));
+    afterTest(() => new Promise((resolve) => silentServer.close(resolve)));
+    silentServer.listen(0, '127.0.0.1');
+    await once(silentServer, 'listening');
+    const url = `http://127.0.0.1:${(silentServer.address() as AddressInfo).port}`;
     const lossResult = await service.cli([...argv], { stdin: secret, env: { AOPS_BASE_URL: url } });
     expect(lossResult.code).toBe(13);
     const files = (await readdir(service.folder, { recursive: true })).filter((name) => name.endsWith('.json'));
@@ -134,14 +134,14 @@ describe('connections probe and tools', () => {
     const result = await service.cli(['connections', 'probe', '--url', server.url, '--color', 'never'], { tty: true });
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout).toMatch(/^NAME +ARGUMENTS +DESCRIPTION\ncreate_ticket +title +Creates a ticket\n/);
-    await created('tickets');
+    await createConnection('tickets');
     const tools = await service.cli(['connections', 'tools', 'tickets', '--jq', '.data[0].input_schema.required']);
     expect(JSON.parse(tools.stdout)).toEqual(['title']);
     expect((await service.cli(['connections', 'probe', 'tickets', '--json'])).json()).toMatchObject({ total: 6 });
   });
 
   it('describe a tool with its arguments', async () => {
-    await created('desk');
+    await createConnection('desk');
     const result = await service.cli(['connections', 'describe', 'desk', 'create_ticket']);
     expect(result).toMatchObject({ code: 0, stdout: 'Tool\tcreate_ticket\nDoes\tCreates a ticket\ntitle\tstring\ttrue\t\n', stderr: '' });
     expect((await service.cli(['connections', 'describe', 'desk', 'hang', '--json'])).json()).toMatchObject({ name: 'hang' });
@@ -159,38 +159,38 @@ describe('connections probe and tools', () => {
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'mcp_server_failed', exit: 1 } });
     const result = await service.cli(['connections', 'get', 'tickets']);
     expect(result.stdout).toContain('Status\tbroken\nBroken because\tit refused the credentials (401)\n');
-    const right = await service.cli(['connections', 'probe', '--url', server.url, '--header', 'X-Api-Key=@key.txt', '-o', 'json']);
-    expect(right.code).toBe(0);
+    const probeResult = await service.cli(['connections', 'probe', '--url', server.url, '--header', 'X-Api-Key=@key.txt', '-o', 'json']);
+    expect(probeResult.code).toBe(0);
   });
 });
 
 describe('connections check-oauth and authorize', () => {
   let issuer: AuthorizationServer;
-  let guarded: McpServer;
+  let guardedServer: McpServer;
   beforeAll(async () => {
-    [issuer, guarded] = [await AuthorizationServer.start(), await McpServer.start()];
-    issuer.protect(guarded);
-    whenDone(async () => void (await Promise.all([issuer.close(), guarded.close()])));
+    [issuer, guardedServer] = [await AuthorizationServer.start(), await McpServer.start()];
+    issuer.protect(guardedServer);
+    whenDone(async () => void (await Promise.all([issuer.close(), guardedServer.close()])));
   });
 
   it('report how a server is authorized', async () => {
-    const result = await service.cli(['connections', 'check-oauth', guarded.url, '--color', 'never'], { tty: true });
+    const result = await service.cli(['connections', 'check-oauth', guardedServer.url, '--color', 'never'], { tty: true });
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout).toBe(`Authorization: ${issuer.url}/authorize\nRegistration:  automatic\nScopes:        tickets:write\n`);
-    await created('open');
+    await createConnection('open');
     expect((await service.cli(['connections', 'check-oauth', 'open', '--json'])).json()).toEqual({ supports_dcr: false });
     expect((await service.cli(['connections', 'check-oauth', 'http://127.0.0.1:9/mcp'])).code).toBe(2);
     expect((await service.cli(['connections', 'check-oauth', 'nobody'])).code).toBe(3);
   });
 
   it('wait until a person has agreed, and authorize again', async () => {
-    const opened: Promise<unknown>[] = [];
+    const openings: Promise<unknown>[] = [];
     /** The person, who opens the URL as soon as it is printed. */
     const onOutput = (_: string, stderr: string): void => {
       const url = /Open this URL: (\S+)\n/.exec(stderr)?.[1];
-      if (url !== undefined && opened.length === 0) opened.push(fetch(url));
+      if (url !== undefined && openings.length === 0) openings.push(fetch(url));
     };
-    const argv = ['connections', 'authorize', '--name', 'guarded', '--url', guarded.url, '--wait', '--json'];
+    const argv = ['connections', 'authorize', '--name', 'guarded', '--url', guardedServer.url, '--wait', '--json'];
     const finalResult = await service.cli(argv, { onOutput });
     expect(finalResult.code).toBe(0);
     const connection = finalResult.json<{ id: string }>();
@@ -203,14 +203,14 @@ describe('connections check-oauth and authorize', () => {
     };
     expect((await service.cli(['connections', 'tools', 'guarded'])).code).toBe(1);
     issuer.refuseTokens = () => false;
-    opened.length = 0;
+    openings.length = 0;
     const repeatResult = await service.cli(['connections', 'authorize', 'guarded', '--wait', '--json'], { onOutput });
     expect(repeatResult.json()).toMatchObject({ id: connection.id });
-    await Promise.all(opened);
+    await Promise.all(openings);
   });
 
   it('print only the URL, and stop waiting at the timeout', async () => {
-    const argv = ['connections', 'authorize', '--name', 'later', '--url', guarded.url];
+    const argv = ['connections', 'authorize', '--name', 'later', '--url', guardedServer.url];
     const printResult = await service.cli([...argv, '--jq', '.authorization_url']);
     expect(printResult.stdout).toContain(`${issuer.url}/authorize?`);
     expect(printResult.stderr).toBe('');

@@ -22,7 +22,7 @@ interface Check {
 const checksOf = (result: CliResult): Record<string, Check> =>
   Object.fromEntries(result.json<{ checks: Check[] }>().checks.map((check) => [check.id, check]));
 
-const failing = (result: CliResult): string[] =>
+const failingChecks = (result: CliResult): string[] =>
   Object.values(checksOf(result)).flatMap(({ id, status }) => (status === 'fail' ? [id] : []));
 
 /** A different service with configurable responses. */
@@ -80,7 +80,7 @@ describe('aops doctor', () => {
     const env = folderEnv(await temporaryFolder());
     const result = await runCli(['doctor', '--json'], { env });
     expect(result.code).toBe(1);
-    expect(failing(result)).toEqual(['address', 'credential']);
+    expect(failingChecks(result)).toEqual(['address', 'credential']);
     expect(checksOf(result).address?.hint).toContain('aops local up');
     expect(JSON.parse(result.stderr)).toMatchObject({ error: { code: 'doctor_failed', exit: 1 } });
   });
@@ -88,13 +88,13 @@ describe('aops doctor', () => {
   it('distinguishes a rejected key from an unreachable service', async () => {
     const refusal = await service.cli(['doctor', '--json'], { env: { AOPS_API_KEY: 'not-the-right-key' } });
     expect(refusal.code).toBe(1);
-    expect(failing(refusal)).toEqual(['access']);
+    expect(failingChecks(refusal)).toEqual(['access']);
     expect(checksOf(refusal).service).toMatchObject({ status: 'ok', detail: 'responds' });
     expect(refusal.stdout).not.toContain('not-the-right-key');
 
     const missingResult = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: 'http://127.0.0.1:9' } });
     expect(missingResult.code).toBe(1);
-    expect(failing(missingResult)).toEqual(['service']);
+    expect(failingChecks(missingResult)).toEqual(['service']);
     expect(checksOf(missingResult).service?.detail).toBe('Could not reach http://127.0.0.1:9: the connection was refused.');
     expect(checksOf(missingResult).access).toMatchObject({ status: 'skip' });
   });
@@ -123,11 +123,11 @@ describe('aops doctor', () => {
     const AOPS_BASE_URL = await serverWith({}, JSON.parse(text));
     const result = await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } });
     expect(result.code).toBe(1);
-    expect(failing(result)).toEqual(['access']);
+    expect(failingChecks(result)).toEqual(['access']);
     expect(checksOf(result).access?.hint).toContain('Check that the base URL belongs to an agent operations service');
     const answers = [{ team: { id: 'x', name: 'T' } }, JSON.parse(text)];
-    const other = await serverWith({}, () => answers.shift());
-    expect(checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: other } }))).toMatchObject({
+    const otherServer = await serverWith({}, () => answers.shift());
+    expect(checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL: otherServer } }))).toMatchObject({
       access: { status: 'ok' },
       interface: { status: 'warn' },
     });
@@ -135,9 +135,9 @@ describe('aops doctor', () => {
 
   it('reports that something else responds instead of suggesting to start the service', async () => {
     const AOPS_BASE_URL = await serverWith({ 'content-type': 'text/html' }, '<html>');
-    const { service: found } = checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } }));
-    expect(found).toMatchObject({ status: 'fail', detail: expect.stringContaining('the answer was text/html, not JSON') });
-    expect(found?.hint).toMatch(/^Check the base URL/);
+    const { service: serviceCheck } = checksOf(await service.cli(['doctor', '--json'], { env: { AOPS_BASE_URL } }));
+    expect(serviceCheck).toMatchObject({ status: 'fail', detail: expect.stringContaining('the answer was text/html, not JSON') });
+    expect(serviceCheck?.hint).toMatch(/^Check the base URL/);
   });
 
   it('continues after a broken configuration', async () => {
@@ -148,7 +148,7 @@ describe('aops doctor', () => {
     await writeFile(path.join(env.AOPS_CONFIG_DIR as string, 'config.json'), '{ broken');
     const result = await runCli(['doctor', '--json'], { env });
     expect(result.code).toBe(1);
-    expect(failing(result)).toEqual(['configuration']);
+    expect(failingChecks(result)).toEqual(['configuration']);
     expect(checksOf(result)).toMatchObject({ credential: { status: 'skip' }, node: { status: 'ok' }, folders: { status: 'ok' } });
   });
 
@@ -158,14 +158,14 @@ describe('aops doctor', () => {
     expect(checksOf(named).proxy).toMatchObject({ status: 'ok', detail: 'http://proxy.example.com:3128 from HTTPS_PROXY' });
     expect(named.stdout).not.toContain('hush');
     const refusal = await service.cli(['doctor', '--offline', '--json'], { env: { ...env, HTTPS_PROXY: 'socks5://proxy.example.com' } });
-    expect(failing(refusal)).toContain('proxy');
+    expect(failingChecks(refusal)).toContain('proxy');
   });
 
   it('fails if certificates are not verified', async () => {
     const env = { AOPS_BASE_URL: 'https://agents.example.com', NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     const result = await service.cli(['doctor', '--offline', '--json'], { env });
     expect(result.code).toBe(1);
-    expect(failing(result)).toEqual(['tls']);
+    expect(failingChecks(result)).toEqual(['tls']);
     const refusal = await service.cli(['doctor', '--offline', '--json', '--ca-file', 'nowhere.pem'], {
       env: { AOPS_BASE_URL: 'https://agents.example.com' },
     });
@@ -181,8 +181,11 @@ describe('aops doctor', () => {
   });
 
   it('detects a local service that is gone', async () => {
-    const gone = { pid: 1, url: 'http://127.0.0.1:9', data_dir: '/x', instance_id: 'gone' };
-    await service.file(path.join(path.relative(service.folder, service.env.AOPS_DATA_DIR as string), 'local.json'), JSON.stringify(gone));
+    const staleState = { pid: 1, url: 'http://127.0.0.1:9', data_dir: '/x', instance_id: 'gone' };
+    await service.file(
+      path.join(path.relative(service.folder, service.env.AOPS_DATA_DIR as string), 'local.json'),
+      JSON.stringify(staleState),
+    );
     const result = await service.cli(['doctor', '--offline', '--json']);
     expect(result.code).toBe(0);
     expect(checksOf(result)['local service']).toMatchObject({ status: 'warn', hint: expect.stringContaining('aops local up') });

@@ -12,7 +12,7 @@ import { afterTest } from '../support/temporary.ts';
 
 type Shot = Omit<RuntimeEvent & { kind: 'screenshot' }, 'kind' | 'id' | 'toolName' | 'startedAt'>;
 const image = (red: number) => ({ name: 'shot.png', mimeType: 'image/png', bytes: png(64, 48, [red, 120, 200]) });
-const hostile = '<img src=x onerror=alert(1)></script>"\'&\u202e\u001b]0;x';
+const hostileHtml = '<img src=x onerror=alert(1)></script>"\'&\u202e\u001b]0;x';
 
 /** The scene for each message. */
 const scenes: Record<string, Shot[]> = {
@@ -25,14 +25,14 @@ const scenes: Record<string, Shot[]> = {
   ],
   hostile: [
     {
-      action: hostile,
-      input: { selector: hostile, url: 'javascript:alert(1)', title: hostile, [hostile]: hostile },
-      error: hostile,
+      action: hostileHtml,
+      input: { selector: hostileHtml, url: 'javascript:alert(1)', title: hostileHtml, [hostileHtml]: hostileHtml },
+      error: hostileHtml,
       image: image(3),
     },
     {
       input: { url: `http://a.test/"onclick="alert(1)` },
-      image: { name: hostile, mimeType: 'text/html', bytes: Buffer.from('<script>alert(1)</script>') },
+      image: { name: hostileHtml, mimeType: 'text/html', bytes: Buffer.from('<script>alert(1)</script>') },
     },
   ],
   many: Array.from({ length: 500 }, (_, index) => ({
@@ -44,7 +44,7 @@ const scenes: Record<string, Shot[]> = {
 };
 
 /** Plays the scene that the message specifies. */
-const showing: Runtime = {
+const showingRuntime: Runtime = {
   name: 'script',
   validate: () => undefined,
   countSteps: () => 1,
@@ -53,8 +53,8 @@ const showing: Runtime = {
     const shots = scenes[host.userMessages[0] ?? ''] ?? [];
     await host.emit(
       shots.map((shot, index) => {
-        const at = (seconds: number) => new Date(start + index * 2_000 + seconds * 1_000);
-        return { kind: 'screenshot', id: String(index), toolName: 'browser', startedAt: at(0), endedAt: at(1), ...shot };
+        const timeAt = (seconds: number) => new Date(start + index * 2_000 + seconds * 1_000);
+        return { kind: 'screenshot', id: String(index), toolName: 'browser', startedAt: timeAt(0), endedAt: timeAt(1), ...shot };
       }),
     );
     return { status: 'completed' };
@@ -89,7 +89,7 @@ const inspection = `(async () => {
 let service: TestService;
 const runs: Record<string, string> = {};
 beforeAll(async () => {
-  service = await startTestService({ runtimes: [showing] });
+  service = await startTestService({ runtimes: [showingRuntime] });
   const agent = await service.agent('- say: x');
   for (const scene of Object.keys(scenes)) {
     runs[scene] = await service.start(agent, scene);
@@ -137,7 +137,7 @@ describe('a film strip', () => {
     const pictures = page
       .split('src="data:image/png;base64,')
       .slice(1)
-      .map((rest) => Buffer.from(rest.slice(0, rest.indexOf('"')), 'base64'));
+      .map((part) => Buffer.from(part.slice(0, part.indexOf('"')), 'base64'));
     // After 1; before and after 2; one for 3, which changed nothing; before 4.
     expect(pictures.map((bytes) => bytes.equals(image(1).bytes))).toEqual([true, true, false, false, false]);
     for (const text of [
@@ -182,10 +182,10 @@ describe('a film strip', () => {
   });
 
   it('continues without a picture that the service has lost', async () => {
-    const lost = await service.start(await service.agent('- say: x'), 'few');
-    await service.until(lost, 'completed');
-    await rm(path.join(service.dataDirectory, 'files', lost), { recursive: true });
-    const writeResult = await service.cli(['runs', 'screenshots', lost, '--html', 'lost.html']);
+    const lostRun = await service.start(await service.agent('- say: x'), 'few');
+    await service.until(lostRun, 'completed');
+    await rm(path.join(service.dataDirectory, 'files', lostRun), { recursive: true });
+    const writeResult = await service.cli(['runs', 'screenshots', lostRun, '--html', 'lost.html']);
     expect(writeResult).toMatchObject({ code: 0, stderr: expect.stringContaining('6 pictures could not be downloaded') });
     expect(await service.read('lost.html')).toContain('The picture is missing: the service responded with status 404.');
   });
@@ -200,7 +200,7 @@ describeWithChromium('a film strip in a browser', () => {
   afterAll(() => browser.close());
 
   /** Opens a film strip and returns what a reader would notice. */
-  async function opened(scene: string, options: { width: number; colorScheme: 'light' | 'dark' }) {
+  async function openScene(scene: string, options: { width: number; colorScheme: 'light' | 'dark' }) {
     await strip(scene);
     const file = path.join(service.folder, `${scene}.html`);
     const context = await browser.newContext({ viewport: { width: options.width, height: 740 }, colorScheme: options.colorScheme });
@@ -213,8 +213,8 @@ describeWithChromium('a film strip in a browser', () => {
     });
     page.on('dialog', (dialog) => void problems.push(dialog.message()));
     await page.goto(pathToFileURL(file).href);
-    const seen = (await page.evaluate(inspection)) as Seen;
-    return { page, problems, seen, file, end: () => context.close() };
+    const inspectionReport = (await page.evaluate(inspection)) as Seen;
+    return { page, problems, seen: inspectionReport, file, end: () => context.close() };
   }
 
   it.each([
@@ -227,7 +227,7 @@ describeWithChromium('a film strip in a browser', () => {
       { width: 1280, colorScheme: 'light' },
       { width: 360, colorScheme: 'dark' },
     ] as const) {
-      const { problems, seen, end } = await opened(scene, options);
+      const { problems, seen, end } = await openScene(scene, options);
       expect({ problems, ...seen }).toEqual({ problems: [], images, broken: 0, sideways: false, lost: [], paper: seen.paper, headings });
       papers.add(seen.paper);
       await end();
@@ -236,7 +236,7 @@ describeWithChromium('a film strip in a browser', () => {
   });
 
   it('can be used with the keyboard', async () => {
-    const { page, end } = await opened('few', { width: 1280, colorScheme: 'light' });
+    const { page, end } = await openScene('few', { width: 1280, colorScheme: 'light' });
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the pictures');
     // Links enlarge and close a picture.
@@ -252,7 +252,7 @@ describeWithChromium('a film strip in a browser', () => {
   });
 
   it('is not much larger than its pictures', async () => {
-    const { file, end } = await opened('many', { width: 1280, colorScheme: 'light' });
+    const { file, end } = await openScene('many', { width: 1280, colorScheme: 'light' });
     const pictures = 999 * Math.ceil(image(1).bytes.length / 3) * 4;
     expect((await stat(file)).size).toBeLessThan(pictures + 500 * 4_000);
     await end();

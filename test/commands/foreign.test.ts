@@ -1,7 +1,7 @@
 /** The command line with other services that lack the extensions and report errors in the style of their frameworks. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  answering,
+  answerWith,
   asFastify,
   asHtml,
   asPrism,
@@ -15,9 +15,9 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const team = '00000000-0000-4000-8000-00000000000a';
 const agent = '00000000-0000-4000-8000-00000000000b';
-const some = '00000000-0000-4000-8000-000000000001';
-const other = '00000000-0000-4000-8000-000000000002';
-const at = '2026-07-18T09:30:00Z';
+const someId = '00000000-0000-4000-8000-000000000001';
+const otherId = '00000000-0000-4000-8000-000000000002';
+const timestamp = '2026-07-18T09:30:00Z';
 
 let folder: string;
 beforeAll(async () => {
@@ -40,8 +40,8 @@ const styles: [string, UnknownRoute][] = [
 ];
 
 describe('an extension that a service does not offer', () => {
-  it.each(styles)('is reported as missing if the path contains only the team, in the style of %s', async (_, unknown) => {
-    const service = await ForeignService.start({}, unknown);
+  it.each(styles)('is reported as missing if the path contains only the team, in the style of %s', async (_, unknownRoute) => {
+    const service = await ForeignService.start({}, unknownRoute);
     for (const [argv, operation] of [
       [['webhooks', 'deliveries'], 'listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries)'],
       [['local', 'team', 'list'], 'listLocalTeams (GET /v2/local/teams)'],
@@ -53,12 +53,12 @@ describe('an extension that a service does not offer', () => {
     }
   });
 
-  it.each(styles)('is a possible reason for a 404 if the path names a resource, in the style of %s', async (_, unknown) => {
-    const service = await ForeignService.start({}, unknown);
+  it.each(styles)('is a possible reason for a 404 if the path names a resource, in the style of %s', async (_, unknownRoute) => {
+    const service = await ForeignService.start({}, unknownRoute);
     for (const argv of [
-      ['webhooks', 'update', some, '--no-enabled'],
-      ['webhooks', 'resend', some],
-      ['webhooks', 'delivery', some],
+      ['webhooks', 'update', someId, '--no-enabled'],
+      ['webhooks', 'resend', someId],
+      ['webhooks', 'delivery', someId],
     ]) {
       const refusal = await cli(service, ...argv, '--json');
       expect([refusal.code, refusal.stdout], argv.join(' ')).toEqual([3, '']);
@@ -70,8 +70,8 @@ describe('an extension that a service does not offer', () => {
   });
 
   it.each([405, 501])('is reported as missing after %i', async (status) => {
-    const service = await ForeignService.start({}, () => answering(status, { error: 'Method Not Allowed', message: 'No.' }));
-    expect(errorOf(await cli(service, 'webhooks', 'update', some, '--no-enabled', '--json'))).toMatchObject({
+    const service = await ForeignService.start({}, () => answerWith(status, { error: 'Method Not Allowed', message: 'No.' }));
+    expect(errorOf(await cli(service, 'webhooks', 'update', someId, '--no-enabled', '--json'))).toMatchObject({
       code: 'not_offered',
       exit: 3,
       status,
@@ -79,8 +79,8 @@ describe('an extension that a service does not offer', () => {
   });
 
   it('is not blamed if the service names the missing resource', async () => {
-    const service = await ForeignService.start({}, () => answering(404, { error: 'delivery_not_found', message: 'No such delivery.' }));
-    expect(errorOf(await cli(service, 'webhooks', 'delivery', some, '--json'))).toMatchObject({
+    const service = await ForeignService.start({}, () => answerWith(404, { error: 'delivery_not_found', message: 'No such delivery.' }));
+    expect(errorOf(await cli(service, 'webhooks', 'delivery', someId, '--json'))).toMatchObject({
       code: 'delivery_not_found',
       message: 'No such delivery.',
     });
@@ -97,22 +97,22 @@ describe('an extension that a service does not offer', () => {
 
 describe('the tools of a connection', () => {
   const connection = {
-    id: some,
+    id: someId,
     name: 'crm',
     type: 'custom_mcp',
     provider: 'user',
     user_id: null,
     team_id: team,
     server_url: 'https://crm.example.com/mcp',
-    created_at: at,
-    updated_at: at,
+    created_at: timestamp,
+    updated_at: timestamp,
   };
   const probe = 'POST /v2/teams/:team/connections/mcp/probe';
   const tools = [{ name: 'create_ticket', description: 'Creates a ticket.' }];
 
   it.each(['probe', 'tools'])('are found by probing its address if the service offers no other way: %s', async (verb) => {
     const service = await ForeignService.start({ 'GET /v2/connections/:id': () => connection, [probe]: () => ({ success: true, tools }) });
-    const result = await cli(service, 'connections', verb, some, '--json');
+    const result = await cli(service, 'connections', verb, someId, '--json');
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.json()).toMatchObject({ data: tools });
     expect(service.bodies('POST', `/v2/teams/${team}/connections/mcp/probe`)).toEqual([{ server_url: connection.server_url }]);
@@ -123,7 +123,7 @@ describe('the tools of a connection', () => {
       'GET /v2/connections/:id': () => ({ ...connection, auth_method: 'headers', has_headers: true }),
       [probe]: () => ({ success: false, error: 'The server answered 401.' }),
     });
-    const result = await cli(service, 'connections', 'probe', some);
+    const result = await cli(service, 'connections', 'probe', someId);
     expect([result.code, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toContain('contacted https://crm.example.com/mcp without the credentials of crm');
     expect(result.stderr).toContain('error: The server answered 401.');
@@ -131,14 +131,14 @@ describe('the tools of a connection', () => {
 
   it('cannot be read if the address of the connection is unknown', async () => {
     const service = await ForeignService.start({ 'GET /v2/connections/:id': () => ({ ...connection, server_url: undefined }) });
-    expect(errorOf(await cli(service, 'connections', 'tools', some, '--json'))).toMatchObject({ code: 'not_found', exit: 3 });
+    expect(errorOf(await cli(service, 'connections', 'tools', someId, '--json'))).toMatchObject({ code: 'not_found', exit: 3 });
   });
 });
 
 describe('an error', () => {
   it('in a problem document is read', async () => {
     const service = await ForeignService.start({}, () =>
-      answering(
+      answerWith(
         422,
         {
           type: 'https://stoplight.io/prism/errors#UNPROCESSABLE_ENTITY',
@@ -158,15 +158,15 @@ describe('an error', () => {
 
 describe('after a change', () => {
   const trigger = {
-    id: some,
+    id: someId,
     agent_id: agent,
-    case_queue_id: other,
+    case_queue_id: otherId,
     case_queue_name: 'invoices',
-    user_id: some,
+    user_id: someId,
     enabled: true,
     concurrency: null,
-    created_at: at,
-    updated_at: at,
+    created_at: timestamp,
+    updated_at: timestamp,
     creator_display_name: null,
     can_disable: true,
     has_conflict: false,
@@ -175,43 +175,43 @@ describe('after a change', () => {
 
   it.each([400, 401, 404, 500])('a failed request that only feeds a warning does not fail the command: %i', async (status) => {
     const service = await ForeignService.start({
-      'POST /v2/agents/:id/case-triggers': () => answering(201, { case_trigger: trigger }),
-      'GET /v2/agents/:id/revisions': () => answering(status, { error: 'no', message: 'No.' }),
+      'POST /v2/agents/:id/case-triggers': () => answerWith(201, { case_trigger: trigger }),
+      'GET /v2/agents/:id/revisions': () => answerWith(status, { error: 'no', message: 'No.' }),
     });
-    const createResult = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', other, '--json');
+    const createResult = await cli(service, 'agents', 'triggers', 'create', agent, '--queue', otherId, '--json');
     expect([createResult.code, createResult.json()]).toEqual([0, trigger]);
     expect(service.requested).toContain(`GET /v2/agents/${agent}/revisions`);
   });
 
   it('the ID of a created artifact is printed even if it cannot be read back', async () => {
-    const message = { id: other, artifact_id: some, role: 'user', content: 'runs', created_at: at };
+    const message = { id: otherId, artifact_id: someId, role: 'user', content: 'runs', created_at: timestamp };
     const service = await ForeignService.start({
-      'POST /v2/artifacts': () => answering(201, { artifact_id: some, user_message: message }),
+      'POST /v2/artifacts': () => answerWith(201, { artifact_id: someId, user_message: message }),
     });
     const createResult = await cli(service, 'artifacts', 'create', 'runs of the last 7 days');
-    expect([createResult.code, createResult.stdout]).toEqual([0, `ID\t${some}\n`]);
+    expect([createResult.code, createResult.stdout]).toEqual([0, `ID\t${someId}\n`]);
     expect(createResult.stderr).toContain('The artifact was created, but it could not be read back: Route GET:');
-    expect((await cli(service, 'artifacts', 'create', 'runs', '-o', 'id')).stdout).toBe(`${some}\n`);
+    expect((await cli(service, 'artifacts', 'create', 'runs', '-o', 'id')).stdout).toBe(`${someId}\n`);
   });
 });
 
 describe('a request whose body has no required field', () => {
   it('is sent with an empty object: stopping an artifact', async () => {
     const artifact = {
-      id: some,
+      id: someId,
       team_id: team,
-      created_by_user_id: some,
+      created_by_user_id: someId,
       title: null,
       html_code_present: false,
       status: 'interrupted',
       visibility: 'private',
       publish_permission: 'view',
-      created_at: at,
-      updated_at: at,
+      created_at: timestamp,
+      updated_at: timestamp,
     };
     const service = await ForeignService.start({ 'POST /v2/artifacts/:id/stop': () => ({ artifact }) });
-    expect((await cli(service, 'artifacts', 'stop', some)).code).toBe(0);
-    expect(service.bodies('POST', `/v2/artifacts/${some}/stop`)).toEqual([{}]);
+    expect((await cli(service, 'artifacts', 'stop', someId)).code).toBe(0);
+    expect(service.bodies('POST', `/v2/artifacts/${someId}/stop`)).toEqual([{}]);
   });
 });
 
@@ -223,11 +223,11 @@ describe('a run that the service does not show', () => {
     title: `Run ${id.at(-1)}`,
     status: 'waiting',
     source: null,
-    created_at: at,
-    started_at: at,
+    created_at: timestamp,
+    started_at: timestamp,
     completed_at: null,
-    build_id: some,
-    updated_at: at,
+    build_id: someId,
+    updated_at: timestamp,
     user_id: null,
     case_queue_item_id: null,
     case_queue_id: null,
@@ -236,18 +236,18 @@ describe('a run that the service does not show', () => {
     postponed_to: null,
     submitted_prompt_count: 0,
   });
-  const request = { id: some, title: 'Pay the invoice?', description: null, created_at: at, type: 'approval' };
+  const request = { id: someId, title: 'Pay the invoice?', description: null, created_at: timestamp, type: 'approval' };
   const routes: ForeignRoutes = {
-    'GET /v2/teams/:team/runs': () => ({ data: [row(some), row(other)], total: 2 }),
-    'GET /v2/runs/:id': (_, id) => (id === some ? { run: null } : { run: row(other), pending_human_request: request }),
+    'GET /v2/teams/:team/runs': () => ({ data: [row(someId), row(otherId)], total: 2 }),
+    'GET /v2/runs/:id': (_, id) => (id === someId ? { run: null } : { run: row(otherId), pending_human_request: request }),
   };
 
   it('is named in the error', async () => {
     const service = await ForeignService.start(routes);
-    expect(errorOf(await cli(service, 'runs', 'get', some, '--json'))).toMatchObject({
+    expect(errorOf(await cli(service, 'runs', 'get', someId, '--json'))).toMatchObject({
       code: 'run_not_shown',
       exit: 3,
-      message: `The service does not show the run ${some}.`,
+      message: `The service does not show the run ${someId}.`,
     });
   });
 
@@ -256,15 +256,15 @@ describe('a run that the service does not show', () => {
     const inbox = await cli(service, 'inbox', '--json');
     expect([inbox.code, inbox.json<{ data: object[] }>().data]).toEqual([
       0,
-      [expect.objectContaining({ run_id: other, title: 'Pay the invoice?' })],
+      [expect.objectContaining({ run_id: otherId, title: 'Pay the invoice?' })],
     ]);
-    expect(inbox.stderr).toContain(`Run ${some} is waiting for an answer, but its request cannot be read`);
+    expect(inbox.stderr).toContain(`Run ${someId} is waiting for an answer, but its request cannot be read`);
   });
 
   it('can omit the null request, and its number in lists', async () => {
-    const service = await ForeignService.start({ ...routes, 'GET /v2/runs/:id': () => ({ run: { ...row(other), status: 'running' } }) });
-    expect((await cli(service, 'runs', 'get', other, '--json')).json()).toMatchObject({ id: other, pending_human_request: null });
-    expect(errorOf(await cli(service, 'runs', 'respond', other, '--approve', '--json'))).toMatchObject({
+    const service = await ForeignService.start({ ...routes, 'GET /v2/runs/:id': () => ({ run: { ...row(otherId), status: 'running' } }) });
+    expect((await cli(service, 'runs', 'get', otherId, '--json')).json()).toMatchObject({ id: otherId, pending_human_request: null });
+    expect(errorOf(await cli(service, 'runs', 'respond', otherId, '--approve', '--json'))).toMatchObject({
       code: 'run_not_waiting',
       exit: 6,
     });
@@ -278,9 +278,9 @@ describe('the evaluation of a run', () => {
   it('is given up like any other request unless it is waited for', async () => {
     const service = await ForeignService.start({
       'GET /v2/runs/:id': (_, id) => ({ run: { id, agent_id: agent, status: 'completed' } }),
-      'GET /v2/agent/:agent/runs/:id': () => answering(503, { error: 'Service Unavailable', message: 'Later.' }),
+      'GET /v2/agent/:agent/runs/:id': () => answerWith(503, { error: 'Service Unavailable', message: 'Later.' }),
     });
-    const failure = await cli(service, 'runs', 'evaluation', some, '--json');
+    const failure = await cli(service, 'runs', 'evaluation', someId, '--json');
     expect([failure.code, failure.stdout]).toEqual([8, '']);
     expect(service.requested.filter((request) => request.includes('/v2/agent/'))).toHaveLength(4);
   });
@@ -289,9 +289,9 @@ describe('the evaluation of a run', () => {
 describe('schedules', () => {
   const schedule = (id: string, fields: object) => ({
     id,
-    build_id: some,
+    build_id: someId,
     agent_id: agent,
-    user_id: some,
+    user_id: someId,
     enabled: true,
     frequency: 'daily',
     time: null,
@@ -307,38 +307,42 @@ describe('schedules', () => {
     consecutive_missing_connection_failures: 0,
     first_missing_connection_failure_at: null,
     last_missing_connection_failure_at: null,
-    created_at: at,
-    updated_at: at,
+    created_at: timestamp,
+    updated_at: timestamp,
     ...fields,
   });
-  const serving = (...schedules: object[]) => ForeignService.start({ 'GET /v2/agents/:id/schedules': () => ({ schedules }) });
-  const next = (service: ForeignService, ...more: string[]) =>
-    cli(service, 'agents', 'schedules', 'next', agent, ...more, '--from', '2026-07-18T09:00:00Z');
+  const serveSchedules = (...schedules: object[]) => ForeignService.start({ 'GET /v2/agents/:id/schedules': () => ({ schedules }) });
+  const next = (service: ForeignService, ...extraFlags: string[]) =>
+    cli(service, 'agents', 'schedules', 'next', agent, ...extraFlags, '--from', '2026-07-18T09:00:00Z');
 
   it.each<[object, string]>([
     [{ frequency: 'every_5_minutes', time: '08:00' }, '2026-07-18T09:05:00.000Z'],
     [{ time: '09:30:00' }, '2026-07-18T09:30:00.000Z'],
     [{ frequency: 'weekly', time: '9:30', day: 'Monday' }, '2026-07-20T09:30:00.000Z'],
   ])('that were stored like %j are counted', async (fields, expected) => {
-    const result = await next(await serving(schedule(some, fields)), '--count', '1', '--json');
-    expect([result.code, result.stderr, result.json<{ data: { at: string }[] }>().data.map((one) => one.at)]).toEqual([0, '', [expected]]);
+    const result = await next(await serveSchedules(schedule(someId, fields)), '--count', '1', '--json');
+    expect([result.code, result.stderr, result.json<{ data: { at: string }[] }>().data.map((item) => item.at)]).toEqual([
+      0,
+      '',
+      [expected],
+    ]);
   });
 
   it('that cannot be calculated show the next time from the service, and do not hide other schedules', async () => {
-    const odd = schedule(other, { frequency: 'lunar', timezone: 'Mars/Olympus', next_run_at: '2026-07-18T09:01:00Z' });
-    const result = await next(await serving(schedule(some, {}), odd), '--count', '2', '--json');
+    const oddSchedule = schedule(otherId, { frequency: 'lunar', timezone: 'Mars/Olympus', next_run_at: '2026-07-18T09:01:00Z' });
+    const result = await next(await serveSchedules(schedule(someId, {}), oddSchedule), '--count', '2', '--json');
     expect([result.code, result.json<{ data: object[] }>().data]).toEqual([
       0,
       [
-        expect.objectContaining({ at: '2026-07-18T09:01:00.000Z', when: 'lunar', schedule_id: other }),
-        expect.objectContaining({ at: '2026-07-19T09:00:00.000Z', schedule_id: some }),
+        expect.objectContaining({ at: '2026-07-18T09:01:00.000Z', when: 'lunar', schedule_id: otherId }),
+        expect.objectContaining({ at: '2026-07-19T09:00:00.000Z', schedule_id: someId }),
       ],
     ]);
-    expect(result.stderr).toContain(`The times of schedule ${other} cannot be calculated here: frequency must be one of`);
+    expect(result.stderr).toContain(`The times of schedule ${otherId} cannot be calculated here: frequency must be one of`);
   });
 
   it('do not cause a usage error if none can be calculated', async () => {
-    const service = await serving(schedule(some, { frequency: 'custom' }));
+    const service = await serveSchedules(schedule(someId, { frequency: 'custom' }));
     expect(errorOf(await next(service, '--json'))).toMatchObject({ code: 'schedule_unreadable', exit: 1 });
     const list = await cli(service, 'agents', 'schedules', 'list', agent);
     expect([list.code, list.stdout.includes('null')]).toEqual([0, false]);
@@ -349,13 +353,13 @@ describe('bulk commands', () => {
   const ids = Array.from({ length: 230 }, (_, index) => `00000000-0000-4000-8000-${String(index + 1).padStart(12, '0')}`);
   const shownCase = (id: string) => ({
     id,
-    queue_id: some,
+    queue_id: someId,
     title: `Case ${id.at(-1)}`,
     display_status: 'pending',
     status: 'pending',
     priority: 'none',
   });
-  const reads: ForeignRoutes = {
+  const readRoutes: ForeignRoutes = {
     'GET /v2/cases/:id': (_, id) => ({ case: shownCase(id as string), events: [], approvalBatches: [] }),
     'POST /v2/queues/:id/cases/search': ({ body }) => {
       const { limit, offset = 0 } = body as { limit: number; offset?: number };
@@ -363,9 +367,9 @@ describe('bulk commands', () => {
     },
   };
   const sizes = (service: ForeignService, word: string): number[] =>
-    service.bodies('POST', `/v2/queues/${some}/cases/${word}`).map((body) => (body as { case_ids: string[] }).case_ids.length);
+    service.bodies('POST', `/v2/queues/${someId}/cases/${word}`).map((body) => (body as { case_ids: string[] }).case_ids.length);
   const key = 'repeat-me';
-  const bulk = (service: ForeignService, argv: string[], onStart: (interrupt: () => void) => void = () => undefined) =>
+  const runBulk = (service: ForeignService, argv: string[], onStart: (interrupt: () => void) => void = () => undefined) =>
     runCli(['cases', ...argv, '--yes', '--json', '--idempotency-key', key], {
       onStart,
       cwd: folder,
@@ -381,13 +385,13 @@ describe('bulk commands', () => {
     [['reprocess', '-'], 'bulk-reprocess', { reprocessedCount: 230, skippedCount: 0 }],
   ])('name at most 100 cases in a request: %j', async (argv, word, result) => {
     const service = await ForeignService.start({
-      ...reads,
+      ...readRoutes,
       [`POST /v2/queues/:id/cases/${word}`]: ({ body }) => {
         const count = (body as { case_ids: string[] }).case_ids.length;
         return Object.fromEntries(Object.entries(result).map(([name, value]) => [name, value === 230 ? count : value]));
       },
     });
-    const finalResult = await bulk(service, argv);
+    const finalResult = await runBulk(service, argv);
     expect([finalResult.code, finalResult.json()]).toEqual([0, result]);
     expect(sizes(service, word)).toEqual([100, 100, 30]);
   });
@@ -395,15 +399,15 @@ describe('bulk commands', () => {
   it('report the partial result when a request is rejected, and continue with the key of the command', async () => {
     let requestCount = 0;
     const service = await ForeignService.start({
-      ...reads,
+      ...readRoutes,
       'POST /v2/queues/:id/cases/bulk-update-priority': () => {
         requestCount += 1;
         return requestCount === 2
-          ? answering(409, { error: 'busy', message: 'The queue is busy.' })
+          ? answerWith(409, { error: 'busy', message: 'The queue is busy.' })
           : { updatedCount: 99, skippedCount: 1 };
       },
     });
-    const failure = await bulk(service, ['set-priority', '-', '--to', 'high']);
+    const failure = await runBulk(service, ['set-priority', '-', '--to', 'high']);
     expect([failure.code, failure.json()]).toEqual([6, { updatedCount: 99, skippedCount: 1 }]);
     expect(errorOf(failure)).toMatchObject({
       code: 'busy',
@@ -412,7 +416,7 @@ describe('bulk commands', () => {
     });
     const keys = () => service.requests.filter(({ path }) => path.endsWith('priority')).map(({ headers }) => headers['idempotency-key']);
     const [first, second] = keys();
-    expect((await bulk(service, ['set-priority', '-', '--to', 'high'])).code).toBe(0);
+    expect((await runBulk(service, ['set-priority', '-', '--to', 'high'])).code).toBe(0);
     // Each request has its original key, so the service carries out none of them twice.
     expect(keys().slice(2, 4)).toEqual([first, second]);
     expect(new Set(keys()).size).toBe(3);
@@ -421,13 +425,13 @@ describe('bulk commands', () => {
   it('report for how many cases the outcome is unknown', async () => {
     let requestCount = 0;
     const service = await ForeignService.start({
-      ...reads,
+      ...readRoutes,
       'POST /v2/queues/:id/cases/bulk-delete': () => {
         requestCount += 1;
-        return requestCount === 1 ? { deletedCount: 100, interruptedRunIds: [] } : answering(200, '<html>', 'text/html');
+        return requestCount === 1 ? { deletedCount: 100, interruptedRunIds: [] } : answerWith(200, '<html>', 'text/html');
       },
     });
-    const failure = await bulk(service, ['delete', '-']);
+    const failure = await runBulk(service, ['delete', '-']);
     expect([failure.code, failure.json()]).toEqual([13, { deletedCount: 100, interruptedRunIds: [] }]);
     expect(errorOf(failure)).toMatchObject({
       code: 'outcome_unknown',
@@ -442,7 +446,7 @@ describe('bulk commands', () => {
     let requestCount = 0;
     let interrupt = (): void => undefined;
     const service = await ForeignService.start({
-      ...reads,
+      ...readRoutes,
       'POST /v2/queues/:id/cases/bulk-delete': () => {
         requestCount += 1;
         if (requestCount === 1) return { deletedCount: 100, interruptedRunIds: [] };
@@ -450,7 +454,7 @@ describe('bulk commands', () => {
         return new Promise(() => undefined);
       },
     });
-    const failure = await bulk(service, ['delete', '-'], (deliver) => {
+    const failure = await runBulk(service, ['delete', '-'], (deliver) => {
       interrupt = deliver;
     });
     expect([failure.code, failure.json()]).toEqual([130, { deletedCount: 100, interruptedRunIds: [] }]);
@@ -458,19 +462,21 @@ describe('bulk commands', () => {
   });
 
   it('delete the remaining cases after a failure with --ignore-not-found', async () => {
-    const left = ids.slice(200);
+    const remainingIds = ids.slice(200);
     const service = await ForeignService.start({
       'GET /v2/cases/:id': (_, id) =>
-        left.includes(id as string) ? { case: shownCase(id as string) } : answering(404, { error: 'Not Found', message: 'No such case.' }),
-      'POST /v2/queues/:id/cases/search': () => ({ cases: left.map(shownCase), total: left.length, limit: 100, offset: 0 }),
+        remainingIds.includes(id as string)
+          ? { case: shownCase(id as string) }
+          : answerWith(404, { error: 'Not Found', message: 'No such case.' }),
+      'POST /v2/queues/:id/cases/search': () => ({ cases: remainingIds.map(shownCase), total: remainingIds.length, limit: 100, offset: 0 }),
       'POST /v2/queues/:id/cases/bulk-delete': () => ({ deletedCount: 30, interruptedRunIds: [] }),
     });
-    expect((await bulk(service, ['delete', '-'])).code).toBe(3);
-    const finalResult = await bulk(service, ['delete', '-', '--ignore-not-found']);
+    expect((await runBulk(service, ['delete', '-'])).code).toBe(3);
+    const finalResult = await runBulk(service, ['delete', '-', '--ignore-not-found']);
     expect([finalResult.code, finalResult.json()]).toEqual([0, { deletedCount: 30, interruptedRunIds: [] }]);
-    expect(service.bodies('POST', `/v2/queues/${some}/cases/bulk-delete`)).toEqual([{ case_ids: left }]);
-    left.length = 0;
-    const emptyResult = await bulk(service, ['delete', '-', '--ignore-not-found']);
+    expect(service.bodies('POST', `/v2/queues/${someId}/cases/bulk-delete`)).toEqual([{ case_ids: remainingIds }]);
+    remainingIds.length = 0;
+    const emptyResult = await runBulk(service, ['delete', '-', '--ignore-not-found']);
     expect([emptyResult.code, emptyResult.json()]).toEqual([0, { deletedCount: 0, interruptedRunIds: [] }]);
   });
 
@@ -499,7 +505,7 @@ describe('bulk commands', () => {
 
   it('search a queue only once for cases that its list does not contain', async () => {
     const service = await ForeignService.start({
-      ...reads,
+      ...readRoutes,
       'POST /v2/queues/:id/cases/search': () => ({ cases: [], total: 0, limit: 100, offset: 0 }),
       'POST /v2/queues/:id/cases/bulk-delete': ({ body }) => ({
         deletedCount: (body as { case_ids: string[] }).case_ids.length,
@@ -517,7 +523,7 @@ describe('bulk commands', () => {
       'GET /v2/cases/:id': (_, id) => ({ case: { ...shownCase(id as string), display_status: 'archived' } }),
       'POST /v2/queues/:id/cases/bulk-update-priority': () => ({ updatedCount: 1, skippedCount: 0 }),
     });
-    expect(await cli(service, 'cases', 'set-priority', some, '--to', 'high')).toMatchObject({ code: 0, stderr: '1 archived case\n' });
+    expect(await cli(service, 'cases', 'set-priority', someId, '--to', 'high')).toMatchObject({ code: 0, stderr: '1 archived case\n' });
   });
 });
 
@@ -525,13 +531,13 @@ describe('labels of a case', () => {
   it('are added 50 at a time', async () => {
     const labels = Array.from({ length: 60 }, (_, index) => `label-${index}`);
     const service = await ForeignService.start({
-      'GET /v2/cases/:id': (_, id) => ({ case: { id, queue_id: some } }),
-      'POST /v2/queues/:queue/cases/:id/labels': () => ({ labels: [{ id: some, key: '', value: 'last', color_hue: 1 }] }),
+      'GET /v2/cases/:id': (_, id) => ({ case: { id, queue_id: someId } }),
+      'POST /v2/queues/:queue/cases/:id/labels': () => ({ labels: [{ id: someId, key: '', value: 'last', color_hue: 1 }] }),
     });
-    const addResult = await cli(service, 'cases', 'labels', 'add', some, ...labels, '--json');
+    const addResult = await cli(service, 'cases', 'labels', 'add', someId, ...labels, '--json');
     expect([addResult.code, addResult.json<{ data: object[] }>().data]).toEqual([0, [expect.objectContaining({ value: 'last' })]]);
-    const sent = service.bodies('POST', `/v2/queues/${some}/cases/${some}/labels`) as { labels: { value: string }[] }[];
-    expect(sent.map((body) => body.labels.length)).toEqual([50, 10]);
-    expect(sent.flatMap((body) => body.labels.map(({ value }) => value))).toEqual(labels);
+    const sentBodies = service.bodies('POST', `/v2/queues/${someId}/cases/${someId}/labels`) as { labels: { value: string }[] }[];
+    expect(sentBodies.map((body) => body.labels.length)).toEqual([50, 10]);
+    expect(sentBodies.flatMap((body) => body.labels.map(({ value }) => value))).toEqual(labels);
   });
 });

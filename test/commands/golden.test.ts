@@ -33,7 +33,7 @@ const contextOf = (terminal: Terminal, format: OutputFormat, fields?: string): C
   }) as unknown as Context;
 
 /** The output of a command for a result. */
-async function shown(
+async function showResult(
   command: AnyCommand,
   result: unknown,
   columns?: number,
@@ -53,16 +53,20 @@ const isList = ({ output }: AnyCommand): boolean => output?.kind === 'list' || o
 
 /** The results to print, by kind. */
 function results(command: AnyCommand): [string, unknown][] {
-  const [ordinary, hostile, bare] = [sampleOf(command, 'ordinary', 1), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
+  const [ordinarySample, hostileSample, bareSample] = [
+    sampleOf(command, 'ordinary', 1),
+    sampleOf(command, 'hostile', 2),
+    sampleOf(command, 'bare', 3),
+  ];
   if (isList(command))
     return [
-      ['rows', wholeListTwice([ordinary, hostile, bare])],
+      ['rows', wholeListTwice([ordinarySample, hostileSample, bareSample])],
       ['no rows', wholeListTwice([])],
     ];
   return [
-    ['ordinary', () => ordinary],
-    ['hostile', () => hostile],
-    ['bare', () => bare],
+    ['ordinary', () => ordinarySample],
+    ['hostile', () => hostileSample],
+    ['bare', () => bareSample],
   ];
 }
 
@@ -72,46 +76,50 @@ const wholeListTwice = (rows: unknown[]) => (): unknown => wholeList(rows);
 describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [words.join(' '), command]))('aops %s', (id, command) => {
   it('prints the expected output', async () => {
     const parts: string[] = [];
-    for (const [what, make] of results(command)) {
+    for (const [label, make] of results(command)) {
       for (const columns of [...widths, undefined]) {
-        const { stdout, stderr } = await shown(command, (make as () => unknown)(), columns);
+        const { stdout, stderr } = await showResult(command, (make as () => unknown)(), columns);
         parts.push(
-          `=== ${what}, ${columns === undefined ? 'in a pipe' : `${columns} columns`}\n${stdout}${stderr && `(stderr) ${stderr}`}`,
+          `=== ${label}, ${columns === undefined ? 'in a pipe' : `${columns} columns`}\n${stdout}${stderr && `(stderr) ${stderr}`}`,
         );
         // biome-ignore lint/suspicious/noControlCharactersInRegex: the output must not contain them
-        expect(stdout + stderr, `${what} at ${columns}`).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
+        expect(stdout + stderr, `${label} at ${columns}`).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
       }
     }
     await expect(`${parts.join('\n')}`).toMatchFileSnapshot(path.join(folder, `${id.replaceAll(' ', '-')}.txt`));
   });
 
   it('prints the same data in every other format', async () => {
-    const [ordinary, hostile, bare] = [sampleOf(command, 'ordinary', 1), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
-    const rows = isList(command) ? [ordinary, hostile, bare] : [hostile];
-    const result = (): unknown => (isList(command) ? wholeList(rows) : hostile);
-    const parsed = JSON.parse((await shown(command, result(), undefined, { format: 'json' })).stdout) as unknown;
-    expect(parsed).toEqual(isList(command) ? { data: rows, total: 3, limit: 3, offset: 0 } : hostile);
-    const lines = (await shown(command, result(), undefined, { format: 'ndjson' })).stdout.trimEnd().split('\n');
+    const [ordinarySample, hostileSample, bareSample] = [
+      sampleOf(command, 'ordinary', 1),
+      sampleOf(command, 'hostile', 2),
+      sampleOf(command, 'bare', 3),
+    ];
+    const rows = isList(command) ? [ordinarySample, hostileSample, bareSample] : [hostileSample];
+    const result = (): unknown => (isList(command) ? wholeList(rows) : hostileSample);
+    const parsed = JSON.parse((await showResult(command, result(), undefined, { format: 'json' })).stdout) as unknown;
+    expect(parsed).toEqual(isList(command) ? { data: rows, total: 3, limit: 3, offset: 0 } : hostileSample);
+    const lines = (await showResult(command, result(), undefined, { format: 'ndjson' })).stdout.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
-    expect(parse((await shown(command, result(), undefined, { format: 'yaml' })).stdout)).toEqual(parsed);
+    expect(parse((await showResult(command, result(), undefined, { format: 'yaml' })).stdout)).toEqual(parsed);
     const [field = ''] = Object.keys(rows[0] as object);
-    const only = await shown(command, result(), undefined, { format: 'json', fields: field });
-    expect(isList(command) ? (JSON.parse(only.stdout) as { data: unknown[] }).data : [JSON.parse(only.stdout)]).toEqual(
+    const filteredOutput = await showResult(command, result(), undefined, { format: 'json', fields: field });
+    expect(isList(command) ? (JSON.parse(filteredOutput.stdout) as { data: unknown[] }).data : [JSON.parse(filteredOutput.stdout)]).toEqual(
       rows.map((row) => ({ [field]: row[field] ?? null })),
     );
-    const csv = (await shown(command, result(), undefined, { format: 'csv', fields: field })).stdout;
+    const csv = (await showResult(command, result(), undefined, { format: 'csv', fields: field })).stdout;
     expect(csv.startsWith(`${field}\r\n`)).toBe(true);
     for (const format of ['json', 'ndjson', 'yaml', 'csv', 'table'] as const) {
-      const { stdout } = await shown(command, result(), 80, { format, ...(format === 'table' ? { fields: field } : {}) });
+      const { stdout } = await showResult(command, result(), 80, { format, ...(format === 'table' ? { fields: field } : {}) });
       // biome-ignore lint/suspicious/noControlCharactersInRegex: the output on a terminal must not contain them
       expect(stdout, format).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
     }
   });
 
   it('ends silently when its output is closed', async () => {
-    const broken = Object.assign(new PassThrough(), { isTTY: false });
-    broken._write = (_chunk, _encoding, done) => done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
-    const fake = fakeTerminal({ stdout: broken });
+    const brokenStream = Object.assign(new PassThrough(), { isTTY: false });
+    brokenStream._write = (_chunk, _encoding, callback) => callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    const fake = fakeTerminal({ stdout: brokenStream });
     const [[, make] = ['', () => undefined]] = results(command);
     await presentResult(contextOf(fake.terminal, 'table'), command.output, (make as () => unknown)());
     expect(fake.stderr()).toBe('');
@@ -120,7 +128,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
   if (isList(command))
     it('reports an empty list on stderr and succeeds', async () => {
       for (const columns of [80, undefined]) {
-        const { stdout, stderr } = await shown(command, wholeList([]), columns);
+        const { stdout, stderr } = await showResult(command, wholeList([]), columns);
         expect(stdout).toBe('');
         expect(stderr).toMatch(/\S.*\n$/);
       }
@@ -129,7 +137,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
   if (isList(command))
     it('prints one row per line in a pipe, whatever it contains', async () => {
       const rows = [sampleOf(command, 'ordinary'), sampleOf(command, 'hostile', 2), sampleOf(command, 'bare', 3)];
-      const { stdout } = await shown(command, wholeList(rows));
+      const { stdout } = await showResult(command, wholeList(rows));
       expect(stdout.match(/\n/g)).toHaveLength(3);
       const cells = stdout
         .slice(0, -1)
@@ -142,15 +150,15 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
   if (isList(command) || command.output?.kind === 'record')
     it('fits the terminal, except for long words and IDs', async () => {
       for (const columns of widths) {
-        for (const [what, make] of results(command)) {
-          const { stdout } = await shown(command, (make as () => unknown)(), columns);
+        for (const [label, make] of results(command)) {
+          const { stdout } = await showResult(command, (make as () => unknown)(), columns);
           for (const line of stdout.split('\n')) {
             // A single word, such as an ID, is not broken, so that it can be copied.
             const breakable = line
               .replace(/^ *[^:]{1,20}: +/, '')
               .trim()
               .includes(' ');
-            if (breakable) expect(stringWidth(line), `${what} at ${columns}: ${line}`).toBeLessThanOrEqual(columns);
+            if (breakable) expect(stringWidth(line), `${label} at ${columns}: ${line}`).toBeLessThanOrEqual(columns);
           }
         }
       }
@@ -159,7 +167,7 @@ describe.each(commands.map(({ path: words, command }): [string, AnyCommand] => [
 
 describe('golden texts', () => {
   it('exist only for existing commands', () => {
-    const known = new Set(commands.map(({ path: words }) => `${words.join('-')}.txt`));
-    expect(readdirSync(folder).filter((name) => !known.has(name))).toEqual([]);
+    const knownFiles = new Set(commands.map(({ path: words }) => `${words.join('-')}.txt`));
+    expect(readdirSync(folder).filter((name) => !knownFiles.has(name))).toEqual([]);
   });
 });

@@ -22,13 +22,13 @@ const questions = [
   { question: hostileText, options: [option, option] },
   { question: hostileText, options: [option, option], multi_select: true },
 ];
-const ask = (type: HumanRequest['type'], of = questions): HumanRequest => ({
+const ask = (type: HumanRequest['type'], questionList = questions): HumanRequest => ({
   id,
   type,
   title: hostileText,
   description: hostileText,
   created_at: createdAt,
-  ...(type === 'question' ? { questions: of } : {}),
+  ...(type === 'question' ? { questions: questionList } : {}),
 });
 
 const message = (index: number, part: object): RunMessage =>
@@ -53,9 +53,9 @@ const messages = [
 function clientOf(answers: Record<string, unknown[]>): Client {
   return {
     call: async (operation: string) => {
-      const [next, ...later] = answers[operation] ?? [];
+      const [next, ...laterAnswers] = answers[operation] ?? [];
       if (next === undefined) throw new Error(`No answer to ${operation} is prepared.`);
-      if (later.length > 0) answers[operation] = later;
+      if (laterAnswers.length > 0) answers[operation] = laterAnswers;
       return next;
     },
     keysFor: () => undefined,
@@ -131,14 +131,14 @@ describe.each(kinds)('watching with --on-request $onRequest, on a terminal: $tty
     const artifact = (status: string) => ({ artifact: { id, status, title: hostileText, html_code_present: true } });
     const text = { id: 'm1', role: 'assistant', content: hostileText, created_at: createdAt, message: { type: 'text' } };
     const questionMessage = { ...text, id: 'm2', message: { type: 'question', toolCallId: id, questions: [questions[index]] } };
-    const read = (...all: object[]) => ({ data: all });
+    const listAnswer = (...items: object[]) => ({ data: items });
     const client = clientOf({
       getArtifact: [...Array.from({ length: 8 }, () => artifact('running')), artifact('failed')],
       listArtifactMessages: [
-        read(),
-        read(text),
-        ...Array.from({ length: 5 }, () => read(text, questionMessage)),
-        read(text, questionMessage, { ...text, id: 'm3' }),
+        listAnswer(),
+        listAnswer(text),
+        ...Array.from({ length: 5 }, () => listAnswer(text, questionMessage)),
+        listAnswer(text, questionMessage, { ...text, id: 'm3' }),
       ],
     });
     expectHarmless(await output(kind, client, (context) => followArtifact(context, id, undefined, options)));

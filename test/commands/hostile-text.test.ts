@@ -19,7 +19,7 @@ const commands = (await loadAllCommands(commandTree)).filter(({ command }) => co
 const colour = { TERM: 'xterm-256color', COLORTERM: 'truecolor', FORCE_HYPERLINK: '1', LANG: 'C.UTF-8' };
 
 /** What a command prints for a result, with styles and links on a terminal. */
-async function printed({ output }: AnyCommand, result: unknown, tty: boolean, flags: object, format = 'table'): Promise<string> {
+async function printResult({ output }: AnyCommand, result: unknown, tty: boolean, flags: object, format = 'table'): Promise<string> {
   const fake = fakeTerminal({ tty, columns: 80, env: tty ? colour : {} });
   const context = { terminal: fake.terminal, format, flags, clock: { now: () => now }, config: () => ({ pager: { value: undefined } }) };
   await presentResult(context as unknown as Context, output, result);
@@ -33,13 +33,13 @@ describe.each(commands.map(({ path, command }): [string, AnyCommand] => [path.jo
   const result = (): unknown => (isList ? wholeList([row(1), row(2)]) : row(1));
 
   it('prints hostile text in any field as harmless text', async () => {
-    for (const tty of [true, false]) expectHarmless(await printed(command, result(), tty, {}), `tty ${tty}`);
-    if (isList) expectNoFakeHint(await printed(command, result(), false, {}));
+    for (const tty of [true, false]) expectHarmless(await printResult(command, result(), tty, {}), `tty ${tty}`);
+    if (isList) expectNoFakeHint(await printResult(command, result(), false, {}));
   });
 
   it('prints hostile text in chosen fields as harmless text', async () => {
     const fields = Object.keys(row(1) as object).join(',');
-    for (const tty of [true, false]) expectHarmless(await printed(command, result(), tty, { fields }), `tty ${tty}`);
+    for (const tty of [true, false]) expectHarmless(await printResult(command, result(), tty, { fields }), `tty ${tty}`);
   });
 });
 
@@ -47,23 +47,24 @@ it('prints no sequence of a result for programs on a terminal', async () => {
   const [first] = commands;
   const row = { id: hostileText, [hostileText]: hostileText, nested: { [hostileText]: [hostileText] } };
   for (const format of ['json', 'ndjson', 'yaml', 'csv', 'id'])
-    expectHarmless(await printed(first?.command as AnyCommand, row, true, {}, format), format);
-  for (const jq of ['.', '.[]', 'keys']) expectHarmless(await printed(first?.command as AnyCommand, row, true, { jq }), jq);
+    expectHarmless(await printResult(first?.command as AnyCommand, row, true, {}, format), format);
+  for (const jq of ['.', '.[]', 'keys']) expectHarmless(await printResult(first?.command as AnyCommand, row, true, { jq }), jq);
 });
 
 describe('an error', () => {
   const details = { status: 409, method: hostileText, path: hostileText, request_id: hostileText, idempotency_key: hostileText };
   const cause = new Error(hostileText);
-  const error = (chosen: boolean) => new AopsError(hostileText, { code: hostileText, exit: 6, hint: hostileText, details, cause, chosen });
+  const error = (isChosen: boolean) =>
+    new AopsError(hostileText, { code: hostileText, exit: 6, hint: hostileText, details, cause, chosen: isChosen });
 
   it.each([error(false), error(true), new Error(hostileText, { cause }), hostileText])(
     'with hostile text in every member is harmless, on a terminal and in a log',
-    async (thrown) => {
+    async (error) => {
       for (const tty of [true, false]) {
         for (const debug of [true, false]) {
           for (const json of [true, false]) {
             const fake = fakeTerminal({ tty, env: colour });
-            await presentError(fake.terminal, thrown, { json, debug });
+            await presentError(fake.terminal, error, { json, debug });
             await fake.terminal.flush();
             expect(fake.stderr()).toContain('plain');
             expectHarmless(fake.stderr());
@@ -76,7 +77,7 @@ describe('an error', () => {
 });
 
 describe('a prompt', () => {
-  const down = '\u001b[B';
+  const downKey = '\u001b[B';
   const question = { message: hostileText, above: hostileText, detail: hostileText, flag: hostileText };
   const choices = [1, 2].map((value) => ({ value, name: hostileText, description: hostileText }));
 
@@ -84,7 +85,7 @@ describe('a prompt', () => {
     ['confirm', (prompter) => prompter.confirm(question), 'yes\r'],
     ['line', (prompter) => prompter.line(question), 'text\r'],
     ['password', (prompter) => prompter.password(question), 'text\r'],
-    ['select', (prompter) => prompter.select({ ...question, choices }), `${down}\r`],
+    ['select', (prompter) => prompter.select({ ...question, choices }), `${downKey}\r`],
     ['search', (prompter) => prompter.search({ ...question, choices }), '\r'],
     ['checkbox', (prompter) => prompter.checkbox({ ...question, choices, required: true }), ' \r'],
     ['input', (prompter) => prompter.input(question), 'text\r'],

@@ -8,7 +8,7 @@ import { failureOf } from '../client/harness.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const now = Date.parse('2026-07-18T09:00:00.000Z');
-const begun = '2026-07-18T09:00:00.000Z';
+const startedAt = '2026-07-18T09:00:00.000Z';
 const head: LedgerHead = {
   aops: 'cases',
   version: 1,
@@ -26,7 +26,7 @@ const linesOf = async (file: string): Promise<unknown[]> =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as unknown);
 /** A ledger with these lines after its head. */
-async function stored(...lines: (object | string)[]): Promise<string> {
+async function writeLedger(...lines: (object | string)[]): Promise<string> {
   const file = await newFile();
   await writeFile(file, [head, ...lines].map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
   return file;
@@ -38,20 +38,25 @@ describe('the ledger of an import', () => {
     const ledger = await Ledger.open(file, head);
     expect(await failureOf(stat(file))).toMatchObject({ code: 'ENOENT' });
     await ledger.begin(1, now, 'tok_1');
-    expect(await linesOf(file)).toEqual([head, { batch: 1, begun, by: 'tok_1' }]);
+    expect(await linesOf(file)).toEqual([head, { batch: 1, begun: startedAt, by: 'tok_1' }]);
     if (process.platform !== 'win32') expect((await stat(file)).mode & 0o777).toBe(0o600);
     await ledger.finish(1, { created: 99, failed: [{ row: 3, reason: 'no title' }] });
     await ledger.begin(2, now, 'tok_1');
     expect((await linesOf(file)).slice(2)).toEqual([
       { batch: 1, created: 99, failed: [{ row: 3, reason: 'no title' }] },
-      { batch: 2, begun, by: 'tok_1' },
+      { batch: 2, begun: startedAt, by: 'tok_1' },
     ]);
     expect(ledger.resultOf(1)).toEqual({ created: 99, failed: [{ row: 3, reason: 'no title' }] });
     expect(ledger.resultOf(2)).toBeUndefined();
   });
 
   it('tells a later import the outcome of each batch, and keeps the keys', async () => {
-    const file = await stored({ batch: 1, begun, by: 'tok_1' }, { batch: 1, created: 0 }, { batch: 2, begun, by: 'tok_1' }, '');
+    const file = await writeLedger(
+      { batch: 1, begun: startedAt, by: 'tok_1' },
+      { batch: 1, created: 0 },
+      { batch: 2, begun: startedAt, by: 'tok_1' },
+      '',
+    );
     const ledger = await Ledger.open(file, { ...head, id: 'import-2' });
     expect(ledger.resultOf(1)).toEqual({ created: 0, failed: [] });
     expect(ledger.resultOf(2)).toBeUndefined();
@@ -61,7 +66,7 @@ describe('the ledger of an import', () => {
   });
 
   it('allows a batch without a response to be sent again while its key is valid, with the same credential', async () => {
-    const file = await stored({ batch: 1, begun, by: 'tok_1' }, { batch: 2, begun });
+    const file = await writeLedger({ batch: 1, begun: startedAt, by: 'tok_1' }, { batch: 2, begun: startedAt });
     const before = await readFile(file, 'utf8');
     const ledger = await Ledger.open(file, head);
     await ledger.begin(1, now + journalLifeMilliseconds, 'tok_1');
@@ -71,12 +76,12 @@ describe('the ledger of an import', () => {
   });
 
   it('refuses to send a batch again when its key may have expired', async () => {
-    const file = await stored({ batch: 1, begun, by: 'tok_1' });
+    const file = await writeLedger({ batch: 1, begun: startedAt, by: 'tok_1' });
     const ledger = await Ledger.open(file, head);
     expect(await failureOf(ledger.begin(1, now + journalLifeMilliseconds + 1, 'tok_1'))).toMatchObject({
       code: 'import_outcome_unknown',
       exit: 13,
-      message: `Batch 1 was sent at ${begun} without a response: its cases may or may not exist.`,
+      message: `Batch 1 was sent at ${startedAt} without a response: its cases may or may not exist.`,
       hint: expect.stringMatching(/^Search for them with `aops cases search`\. .* remove the line \{"batch":1,"begun":\.\.\.\} from /),
     });
   });
@@ -97,7 +102,7 @@ describe('the ledger of an import', () => {
     [{ content: 'other' }, 'was made before the file changed'],
     [{ reading: 'other' }, 'used a different --map, --label or --priority'],
   ])('is refused if it belongs to another import: %j', async (difference, reason) => {
-    const file = await stored();
+    const file = await writeLedger();
     expect(await failureOf(Ledger.open(file, { ...head, ...difference }))).toMatchObject({
       exit: 2,
       message: `The import recorded in ${file} ${reason}.`,
@@ -119,11 +124,11 @@ describe('the ledger of an import', () => {
     const file = await newFile();
     await writeFile(file, '');
     await (await Ledger.open(file, head)).begin(1, now, 'tok_1');
-    expect(await linesOf(file)).toEqual([head, { batch: 1, begun, by: 'tok_1' }]);
+    expect(await linesOf(file)).toEqual([head, { batch: 1, begun: startedAt, by: 'tok_1' }]);
   });
 
   it('continues on a new line after one that was cut off', async () => {
-    const file = await stored({ batch: 1, created: 5, failed: [] });
+    const file = await writeLedger({ batch: 1, created: 5, failed: [] });
     await writeFile(file, `${await readFile(file, 'utf8')}{"batch":2,"beg`);
     const ledger = await Ledger.open(file, head);
     await ledger.begin(2, now, 'tok_1');
@@ -136,9 +141,9 @@ describe('the ledger of an import', () => {
     await secondLedger.begin(3, now, 'tok_1');
     expect((await readFile(file, 'utf8')).split('\n').slice(2)).toEqual([
       '{"batch":2,"beg',
-      JSON.stringify({ batch: 2, begun, by: 'tok_1' }),
+      JSON.stringify({ batch: 2, begun: startedAt, by: 'tok_1' }),
       JSON.stringify({ batch: 2, created: 1, failed: [] }),
-      JSON.stringify({ batch: 3, begun, by: 'tok_1' }),
+      JSON.stringify({ batch: 3, begun: startedAt, by: 'tok_1' }),
       '',
     ]);
   });

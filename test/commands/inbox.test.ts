@@ -11,19 +11,19 @@ const ask = '- ask: { id: who, questions: [{ question: "Which vendor?", options:
 
 let service: TestService;
 let agent: string;
-let other: string;
+let otherRun: string;
 beforeAll(async () => {
   service = await startTestService();
   agent = await service.agent('- approve: { id: pay, title: "Pay {{message}}?" }', 'payer');
-  other = await service.agent(ask, 'asker');
+  otherRun = await service.agent(ask, 'asker');
 });
 beforeEach(async () => {
   const { data } = await service.api<{ data: { id: string }[] }>('GET', `/teams/${service.service.teamId}/runs?status=waiting`);
   for (const { id } of data) await service.api('POST', `/runs/${id}/stop`);
 });
 
-const waiting = async (of: string, message: string): Promise<string> => {
-  const run = await service.start(of, message);
+const startWaiting = async (agentName: string, message: string): Promise<string> => {
+  const run = await service.start(agentName, message);
   await service.until(run, 'waiting');
   return run;
 };
@@ -35,8 +35,8 @@ describe('aops inbox', () => {
   });
 
   it('lists all requests with their runs, oldest first', async () => {
-    const first = await waiting(agent, '1');
-    const second = await waiting(other, '2');
+    const first = await startWaiting(agent, '1');
+    const second = await startWaiting(otherRun, '2');
     const listResult = await service.cli(['inbox', '--json']);
     expect(listResult).toMatchObject({ code: 0, stderr: '' });
     expect(listResult.json().data).toEqual([
@@ -55,41 +55,41 @@ describe('aops inbox', () => {
     expect(rows.stdout).toMatch(
       new RegExp(`^1\\t\\d{4}-\\S+Z\\tpayer\\tPay 1\\?\\tapproval\\t${first}\\n2\\t.*\\tasker\\t.*\\t${second}\\n$`),
     );
-    const only = await service.cli(['inbox', '--agent', 'asker', '--fields', 'run_id']);
-    expect(only.stdout).toBe(`${second}\n`);
+    const fieldsResult = await service.cli(['inbox', '--agent', 'asker', '--fields', 'run_id']);
+    expect(fieldsResult.stdout).toBe(`${second}\n`);
     expect((await service.cli(['inbox', '-o', 'id'])).stdout.trim().split('\n')).toHaveLength(2);
   });
 
   it('prints a table on a terminal with --no-input', async () => {
-    await waiting(agent, 'x');
+    await startWaiting(agent, 'x');
     const result = await service.cli(['inbox', '--no-input'], { tty: true, env: { NO_COLOR: '1' } });
     expect(result.stdout).toMatch(/^RUN +ASKED +AGENT +REQUEST +TYPE\n\d+ +just now {2}payer {2}Pay x\? {3}approval/);
   });
 
   it('reads the run if the list does not include its request', async () => {
-    const run = await waiting(agent, 'quiet list');
-    const { pending_human_request: request, run: seen } = await service.api<{ pending_human_request: unknown; run: { id: string } }>(
+    const run = await startWaiting(agent, 'quiet list');
+    const { pending_human_request: request, run: runRow } = await service.api<{ pending_human_request: unknown; run: { id: string } }>(
       'GET',
       `/runs/${run}`,
     );
-    const gone = '00000000-0000-4000-8000-000000000009';
-    const listed = [run, gone].map((id) => ({ ...seen, id, title: 'T', agent_name: 'payer', pending_human_request: null }));
+    const missingId = '00000000-0000-4000-8000-000000000009';
+    const listedRuns = [run, missingId].map((id) => ({ ...runRow, id, title: 'T', agent_name: 'payer', pending_human_request: null }));
     const { ServiceAnswerError } = await import('../../src/client/errors.ts');
     const client = {
       call: async (id: string, { params }: { params: { run_id: string } }) => {
-        if (id === 'listRuns') return { data: listed, total: 2 };
-        if (params.run_id === gone) throw new ServiceAnswerError(404, { error: 'run_not_found' }, {});
-        return { run: seen, pending_human_request: request };
+        if (id === 'listRuns') return { data: listedRuns, total: 2 };
+        if (params.run_id === missingId) throw new ServiceAnswerError(404, { error: 'run_not_found' }, {});
+        return { run: runRow, pending_human_request: request };
       },
     };
-    const unreadable: string[] = [];
-    const found = await pendingRequests(client as never, 'team', undefined, (id) => unreadable.push(id));
-    expect(unreadable).toEqual([]);
-    expect(found).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
+    const unreadableIds: string[] = [];
+    const foundRequests = await pendingRequests(client as never, 'team', undefined, (id) => unreadableIds.push(id));
+    expect(unreadableIds).toEqual([]);
+    expect(foundRequests).toEqual([expect.objectContaining({ run_id: run, title: 'Pay quiet list?' })]);
   });
 
   it('prints requests as they arrive and are resolved, as NDJSON', async () => {
-    const first = await waiting(agent, 'before');
+    const first = await startWaiting(agent, 'before');
     const state = { started: false, answered: false };
     let interrupt = (): void => undefined;
     const watchResult = await service.cli(['inbox', '--watch', '-o', 'ndjson'], {
@@ -100,7 +100,7 @@ describe('aops inbox', () => {
         const lines = stdout.split('\n').length - 1;
         if (lines === 1 && !state.started) {
           state.started = true;
-          void service.start(other, 'after');
+          void service.start(otherRun, 'after');
         }
         if (lines === 2 && !state.answered) {
           state.answered = true;
@@ -122,7 +122,7 @@ describe('aops inbox', () => {
 
   it('continues after a short outage of the service, and ends after a long one', async () => {
     const signal = new AbortController().signal;
-    const away = new AopsError('away', { code: 'unreachable', exit: exitCodes.unavailable });
+    const unreachableError = new AopsError('away', { code: 'unreachable', exit: exitCodes.unavailable });
     let now = 0;
     const clock: Clock = {
       now: () => now,
@@ -131,29 +131,29 @@ describe('aops inbox', () => {
       },
     };
     const request = { id: 'q1', title: 'Pay?', run_id: 'r1' } as PendingRequest;
-    const looks: (PendingRequest[] | Error)[] = [[request], away, away, [request], []];
+    const polls: (PendingRequest[] | Error)[] = [[request], unreachableError, unreachableError, [request], []];
     const load = retryThroughOutages(
       async () => {
-        const poll = looks.shift() ?? away;
+        const poll = polls.shift() ?? unreachableError;
         if (poll instanceof Error) throw poll;
         return poll;
       },
       { clock, signal },
     );
     const reports: string[] = [];
-    const watching = (async () => {
+    const watch = (async () => {
       for await (const { type } of watchInbox(load, { clock, signal })) reports.push(type);
     })();
-    await expect(watching).rejects.toBe(away);
+    await expect(watch).rejects.toBe(unreachableError);
     expect(reports).toEqual(['human_request.pending', 'human_request.resolved']);
     expect(now).toBeGreaterThan(60_000);
     // A service that has never responded is not waited for.
-    await expect(retryThroughOutages(() => Promise.reject(away), { clock, signal })()).rejects.toBe(away);
+    await expect(retryThroughOutages(() => Promise.reject(unreachableError), { clock, signal })()).rejects.toBe(unreachableError);
   });
 
   it('prints them as sanitised lines', async () => {
     const evil = await service.agent('- approve: { id: pay, title: "Pay \\e[31mred\\u202e" }', 'evil');
-    const run = await waiting(evil, 'x');
+    const run = await startWaiting(evil, 'x');
     let interrupt = (): void => undefined;
     const watchResult = await service.cli(['inbox', '--watch', '--agent', 'evil'], {
       onStart: (deliver) => {

@@ -26,8 +26,8 @@ describe('checks', () => {
 
   it('accepts only complete web addresses', () => {
     expect(webAddress('https://example.com/hook', '--url')).toBe('https://example.com/hook');
-    for (const wrong of ['example.com', 'ftp://example.com', '//example.com', 'javascript:alert(1)'])
-      expect(() => webAddress(wrong, '--url')).toThrow('--url must be an http or https address');
+    for (const invalidUrl of ['example.com', 'ftp://example.com', '//example.com', 'javascript:alert(1)'])
+      expect(() => webAddress(invalidUrl, '--url')).toThrow('--url must be an http or https address');
   });
 });
 
@@ -111,7 +111,7 @@ describe('the syntax of other tools', () => {
 });
 
 describe('a text', () => {
-  const sent = async (text: string, stdin?: string): Promise<unknown> => {
+  const sendText = async (text: string, stdin?: string): Promise<unknown> => {
     await service.until(run, 'completed');
     const result = await service.cli(['runs', 'send', run, text, '--json', '--jq', '.text_content'], stdin === undefined ? {} : { stdin });
     expect(result).toMatchObject({ code: 0, stderr: '' });
@@ -120,10 +120,10 @@ describe('a text', () => {
 
   it('is read from the command line, a file or standard input', async () => {
     await service.file('note.txt', 'from a file\n');
-    expect(await sent('plain')).toBe('plain\n');
-    expect(await sent('@note.txt')).toBe('from a file\n\n');
-    expect(await sent('-', 'from a pipe')).toBe('from a pipe\n');
-    expect(await sent('@@anna, please')).toBe('@anna, please\n');
+    expect(await sendText('plain')).toBe('plain\n');
+    expect(await sendText('@note.txt')).toBe('from a file\n\n');
+    expect(await sendText('-', 'from a pipe')).toBe('from a pipe\n');
+    expect(await sendText('@@anna, please')).toBe('@anna, please\n');
   });
 
   it('explains how to begin a text with @ if the file does not exist', async () => {
@@ -161,7 +161,7 @@ describe('a text', () => {
     await service.file('marked.json', '\ufeff{"message":"marked"}');
     expect((await service.cli(['api', 'POST', `runs/${run}/messages`, '--input', 'marked.json'])).code).toBe(0);
     await service.file('marked.txt', '\ufeffmarked');
-    expect(await sent('@marked.txt')).toBe('marked\n');
+    expect(await sendText('@marked.txt')).toBe('marked\n');
   });
 
   it('is checked regardless of its source', async () => {

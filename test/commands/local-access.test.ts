@@ -36,7 +36,7 @@ async function ok(...argv: string[]): Promise<CliResult> {
 const errorOf = ({ stderr }: CliResult) => (JSON.parse(stderr) as { error: { code: string; exit: number; hint?: string } }).error;
 const names = async (...argv: string[]): Promise<string[]> =>
   (await ok(...argv, '--all', '--jq', '.data[].name')).stdout.trimEnd().split('\n');
-const unique = (what: string): string => `${what}-${Math.random().toString(36).slice(2)}`;
+const unique = (prefix: string): string => `${prefix}-${Math.random().toString(36).slice(2)}`;
 
 describe('local token create', () => {
   it('creates nothing if there is no destination for the token or it exists already', async () => {
@@ -133,9 +133,9 @@ describe('local token create', () => {
   });
 
   it('prints it with --reveal', async () => {
-    const revealed = await ok('local', 'token', 'create', unique('job'), '--reveal', '--jq', '.token');
-    expect(revealed.stdout).toMatch(/^aops_token_[\w-]{43}\n$/);
-    expect(revealed.stderr).toBe('');
+    const revealedToken = await ok('local', 'token', 'create', unique('job'), '--reveal', '--jq', '.token');
+    expect(revealedToken.stdout).toMatch(/^aops_token_[\w-]{43}\n$/);
+    expect(revealedToken.stderr).toBe('');
     expect((await ok('local', 'token', 'create', unique('job'), '--reveal')).stdout).toMatch(/Token\taops_token_/);
   });
 
@@ -152,20 +152,23 @@ describe('local token create', () => {
 describe('local token revoke', () => {
   it('revokes it by ID or by a unique name', async () => {
     const name = unique('twin');
-    const [one, two] = [
+    const [firstToken, secondToken] = [
       (await ok('local', 'token', 'create', name, '--save-profile', 'one', '-o', 'id')).stdout.trim(),
       (await ok('local', 'token', 'create', name, '--save-profile', 'two', '-o', 'id')).stdout.trim(),
     ];
     const ambiguousResult = await cli(['local', 'token', 'revoke', name, '--yes']);
     expect(ambiguousResult.code).toBe(2);
-    expect(ambiguousResult.stderr).toContain(one);
-    expect(await cli(['local', 'token', 'revoke', one])).toMatchObject({ code: 2, stdout: '' });
-    expect((await ok('local', 'token', 'revoke', one.toUpperCase(), '--yes')).stdout).toBe(`Revoked ${name}.\n`);
+    expect(ambiguousResult.stderr).toContain(firstToken);
+    expect(await cli(['local', 'token', 'revoke', firstToken])).toMatchObject({ code: 2, stdout: '' });
+    expect((await ok('local', 'token', 'revoke', firstToken.toUpperCase(), '--yes')).stdout).toBe(`Revoked ${name}.\n`);
     expect((await cli(['agents', 'list', '--profile', 'one'])).code).toBe(4);
     await ok('agents', 'list', '--profile', 'two');
-    expect((await ok('local', 'token', 'revoke', name, '--yes', '--json')).json()).toMatchObject({ id: two, name, success: true });
-    for (const gone of [name, one])
-      expect(errorOf(await cli(['local', 'token', 'revoke', gone, '--yes', '--json']))).toMatchObject({ code: 'token_not_found', exit: 3 });
+    expect((await ok('local', 'token', 'revoke', name, '--yes', '--json')).json()).toMatchObject({ id: secondToken, name, success: true });
+    for (const revokedToken of [name, firstToken])
+      expect(errorOf(await cli(['local', 'token', 'revoke', revokedToken, '--yes', '--json']))).toMatchObject({
+        code: 'token_not_found',
+        exit: 3,
+      });
   });
 });
 
@@ -229,24 +232,26 @@ describe('local client', () => {
     expect(login).toMatchObject({ code: 0, stderr: `The service advertises ${service.service.url}/oauth/token as its token URL.\n` });
     await ok('agents', 'list', '--profile', 'found');
 
-    const silent = createServer((_, response) => response.writeHead(404).end());
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const silentServer = createServer((_, response) => response.writeHead(404).end());
+    await new Promise<void>((resolve) => silentServer.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(silentServer.address() as AddressInfo).port}`;
     const result = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], {
       stdin: secret,
     });
     expect(result.code).toBe(2);
     expect(result.stderr).toContain('Pass it with --token-url');
     // Metadata of another issuer could send the secret anywhere.
-    silent.removeAllListeners('request');
+    silentServer.removeAllListeners('request');
     const metadata = { issuer: 'https://evil.test', token_endpoint: 'https://evil.test/token', response_types_supported: [] };
-    silent.on('request', (_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)));
+    silentServer.on('request', (_, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata)),
+    );
     const refusal = await cli(['auth', 'login', '--profile', 'none', '--base-url', url, '--team', 't', '--client-id', id], {
       stdin: secret,
     });
     expect([refusal.code, refusal.stderr.includes('evil.test')]).toEqual([2, false]);
-    silent.closeAllConnections();
-    await new Promise((resolve) => silent.close(resolve));
+    silentServer.closeAllConnections();
+    await new Promise((resolve) => silentServer.close(resolve));
   });
 
   it('is saved as a profile with its team', async () => {

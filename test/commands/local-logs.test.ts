@@ -50,10 +50,10 @@ describe('local logs', () => {
 
 describe('a log file that is too large', () => {
   const newLog = async (): Promise<{ name: string; env: Record<string, string> }> => {
-    const own = await temporaryFolder();
-    const name = path.join(own, 'data', 'local', 'service.log');
+    const ownFolder = await temporaryFolder();
+    const name = path.join(ownFolder, 'data', 'local', 'service.log');
     await mkdir(path.dirname(name), { recursive: true });
-    return { name, env: { ...folderEnv(own), NO_COLOR: '1' } };
+    return { name, env: { ...folderEnv(ownFolder), NO_COLOR: '1' } };
   };
 
   it('is truncated, and its content is kept in the file next to it', async () => {
@@ -76,20 +76,20 @@ describe('a log file that is too large', () => {
     await writeFile(earlierLog(name), 'zero\n');
     await writeFile(name, 'one\n');
     const reader = await LogReader.open(name);
-    const all = async (): Promise<string> => {
+    const readAll = async (): Promise<string> => {
       let text = '';
       for (let bytes = await reader.read(); bytes.length > 0; bytes = await reader.read()) text += bytes.toString();
       return text;
     };
-    expect(await all()).toBe('zero\none\n');
+    expect(await readAll()).toBe('zero\none\n');
     await appendFile(name, 'two\n');
     keepWithin(name, 1);
     await appendFile(name, 'x\n');
-    expect(await all()).toBe('two\nx\n');
+    expect(await readAll()).toBe('two\nx\n');
     keepWithin(name, 1);
-    expect(await all()).toBe('');
+    expect(await readAll()).toBe('');
     await appendFile(name, 'y\n');
-    expect(await all()).toBe('y\n');
+    expect(await readAll()).toBe('y\n');
     await reader.close();
   });
 });

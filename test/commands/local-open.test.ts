@@ -50,12 +50,12 @@ describe('local open', () => {
   it('prints a URL that works once without a terminal, with the code in the fragment', async () => {
     const result = await open(['--json']);
     expect([result.code, result.stderr]).toEqual([0, '']);
-    const printed = result.json<{ url: string; opened: boolean; expires_at: string }>();
-    expect(printed).toMatchObject({ opened: false });
-    expect(printed.url).toMatch(new RegExp(`^${service.service.url}/#code=[\\w-]{32}&view=/$`));
+    const output = result.json<{ url: string; opened: boolean; expires_at: string }>();
+    expect(output).toMatchObject({ opened: false });
+    expect(output.url).toMatch(new RegExp(`^${service.service.url}/#code=[\\w-]{32}&view=/$`));
     expect(result.stdout).not.toContain(service.service.token);
-    expect((await signIn(printed.url)).status).toBe(200);
-    expect((await signIn(printed.url)).status).toBe(403);
+    expect((await signIn(output.url)).status).toBe(200);
+    expect((await signIn(output.url)).status).toBe(403);
     expect((await open()).stdout).toMatch(/^URL\thttp.*#code=/);
   });
 
@@ -82,23 +82,23 @@ describe('local open', () => {
   });
 
   it('opens the browser that BROWSER specifies, even without a display, and the next one if it fails', async () => {
-    const [broken, working] = [await opener(3), await opener(0)];
-    const programs = [broken, working].map(({ program }) => program);
+    const [brokenOpener, working] = [await opener(3), await opener(0)];
+    const programs = [brokenOpener, working].map(({ program }) => program);
     const { code, stderr } = await open([], { tty: true, env: { BROWSER: ['/nowhere', ...programs].join(':'), PATH: '/usr/bin:/bin' } });
     expect([code, stderr]).toEqual([0, '']);
-    expect(await broken.given()).toContain('#code=');
-    expect(await working.given()).toBe(await broken.given());
+    expect(await brokenOpener.given()).toContain('#code=');
+    expect(await working.given()).toBe(await brokenOpener.given());
   });
 
   it('prints the URL with a note if no browser can be opened', async () => {
-    const broken = await opener(3);
-    for (const options of [{ env: broken.env }, { env: { PATH: '/nowhere', DISPLAY: ':99' } }, { env: { PATH: '/nowhere' } }]) {
+    const brokenOpener = await opener(3);
+    for (const options of [{ env: brokenOpener.env }, { env: { PATH: '/nowhere', DISPLAY: ':99' } }, { env: { PATH: '/nowhere' } }]) {
       const result = await open([], { tty: true, columns: 140, ...options });
       expect(result.code).toBe(0);
       expect(result.stdout).toMatch(/URL: +http\S+#code=/);
       expect(result.stderr).toContain('No browser could be opened.');
     }
-    const printResult = await open(['--no-browser'], { tty: true, columns: 140, env: broken.env });
+    const printResult = await open(['--no-browser'], { tty: true, columns: 140, env: brokenOpener.env });
     expect([printResult.stderr, printResult.stdout]).toEqual(['', expect.stringContaining('#code=')]);
   });
 

@@ -32,8 +32,8 @@ async function run(argv: readonly string[]): Promise<CliResult> {
 const words = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 /** The first of several likely values that is accepted. */
-function accepted(check: (value: string, name: string) => unknown): string {
-  const found = ['x', aRun, 'https://example.com/hook', '1', 'x=y', '2026-07-18'].find((value) => {
+function acceptedValue(check: (value: string, name: string) => unknown): string {
+  const match = ['x', aRun, 'https://example.com/hook', '1', 'x=y', '2026-07-18'].find((value) => {
     try {
       check(value, 'it');
       return true;
@@ -41,8 +41,8 @@ function accepted(check: (value: string, name: string) => unknown): string {
       return false;
     }
   });
-  if (found === undefined) throw new Error('add a value that this check accepts to the list above');
-  return found;
+  if (match === undefined) throw new Error('add a value that this check accepts to the list above');
+  return match;
 }
 
 /** Values for all required arguments and options of a command. */
@@ -52,10 +52,10 @@ function required(command: AnyCommand): string[] {
   return [
     ...options
       .filter(([, option]) => option.required)
-      .flatMap(([key, option]) => [flagName(key), option.choices?.[0] ?? accepted(option.parse)]),
+      .flatMap(([key, option]) => [flagName(key), option.choices?.[0] ?? acceptedValue(option.parse)]),
     ...positional
       .filter(([, argument]) => argument.required)
-      .map(([name, { check }]) => (name === 'paths' ? 'package.json' : name === 'run' ? aRun : accepted(check ?? (() => undefined)))),
+      .map(([name, { check }]) => (name === 'paths' ? 'package.json' : name === 'run' ? aRun : acceptedValue(check ?? (() => undefined)))),
   ];
 }
 
@@ -118,10 +118,10 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
 
   it('has a description in the common format', () => {
     expect(command.summary).toMatch(/^[A-Z].*[^.]$/);
-    const described = describeCommand({ path, aliases, command });
-    expect(described.id).toBe(id);
-    expect(JSON.parse(JSON.stringify(described))).toEqual(described);
-    for (const option of described.options) {
+    const description = describeCommand({ path, aliases, command });
+    expect(description.id).toBe(id);
+    expect(JSON.parse(JSON.stringify(description))).toEqual(description);
+    for (const option of description.options) {
       expect(option.flag).toMatch(/^--[a-z][a-z-]*$/);
       expect(option.summary).toMatch(/^[A-Z]/);
     }
@@ -160,10 +160,10 @@ describe.each(named)('aops %s', (id, { path, aliases, command }) => {
   });
 
   it('has no flag with the name of a global one', () => {
-    const everywhere = Object.entries(globalFlags) as [string, Option][];
+    const globalOptions = Object.entries(globalFlags) as [string, Option][];
     for (const [key, option] of Object.entries(optionsOf(command))) {
-      expect(everywhere.map(([name]) => name)).not.toContain(key);
-      if (option.short) expect(everywhere.map(([, { short }]) => short)).not.toContain(option.short);
+      expect(globalOptions.map(([name]) => name)).not.toContain(key);
+      if (option.short) expect(globalOptions.map(([, { short }]) => short)).not.toContain(option.short);
     }
   });
 
@@ -214,7 +214,7 @@ describe('the tree of commands', () => {
     for (const entry of Object.values(commandTree)) if (!isGroup(entry)) expect(entry.summary).toBe((await entry.load()).default.summary);
   });
 
-  it.each(groupsOf(commandTree).map((found) => ({ ...found, name: found.path.join(' ') })))(
+  it.each(groupsOf(commandTree).map((group) => ({ ...group, name: group.path.join(' ') })))(
     'lists what is in $name',
     async ({ path, group, name }) => {
       const help = await run(path);
@@ -257,10 +257,10 @@ describe('the tree of commands', () => {
   });
 
   it('has a command other than `api` for every operation of the interface', () => {
-    const own = new Set(
+    const ownFlags = new Set(
       commands.filter(({ path }) => path[0] !== 'api').flatMap(({ command }) => command.operations ?? []) as OperationId[],
     );
-    expect(operationIds.filter((id) => !own.has(id) && !withoutCommand.has(id))).toEqual([]);
+    expect(operationIds.filter((id) => !ownFlags.has(id) && !withoutCommand.has(id))).toEqual([]);
     expect(commands.find(({ path }) => path[0] === 'api')?.command.operations).toEqual(operationIds);
   });
 
@@ -270,9 +270,9 @@ describe('the tree of commands', () => {
     expect(help.stdout).toContain(`${topics[topic]?.summary}.\n\n`);
     for (const line of help.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
     expect((await run([])).stdout).toContain(topic);
-    const mistyped = await run(['help', topic.slice(0, -1)]);
-    expect(mistyped).toMatchObject({ code: 2, stdout: '' });
-    expect(mistyped.stderr).toContain(`aops help ${topic}`);
+    const mistypedResult = await run(['help', topic.slice(0, -1)]);
+    expect(mistypedResult).toMatchObject({ code: 2, stdout: '' });
+    expect(mistypedResult.stderr).toContain(`aops help ${topic}`);
   });
 
   it('reports an unknown help topic', async () => {

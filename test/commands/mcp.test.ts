@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { answer, nothing, RawServer, type RecordedRequest } from '../faults/raw-server.ts';
+import { answer, noAnswer, RawServer, type RecordedRequest } from '../faults/raw-server.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
@@ -129,8 +129,8 @@ describe('mcp call', () => {
   it('sends a change once per key, and only prints it in a dry run', async () => {
     const before = await service.countRuns();
     const start = ['mcp', 'call', 'start_run', '-f', `agent_id=${agent}`];
-    const dry = await service.cli([...start, '--dry-run']);
-    expect(dry.json()).toMatchObject({
+    const dryRunResult = await service.cli([...start, '--dry-run']);
+    expect(dryRunResult.json()).toMatchObject({
       method: 'POST',
       url: `${service.service.url}/v2/mcp`,
       body: { method: 'tools/call', params: { name: 'start_run' } },
@@ -155,8 +155,8 @@ it('completes the names of tools', async () => {
 
 describe('mcp request', () => {
   it('prints the result of a method', async () => {
-    const discovered = await service.cli(['mcp', 'request', 'server/discover']);
-    expect(discovered.json()).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
+    const discoverResult = await service.cli(['mcp', 'request', 'server/discover']);
+    expect(discoverResult.json()).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
     const callResult = await service.cli([
       'mcp',
       'request',
@@ -185,8 +185,8 @@ describe('mcp request', () => {
     expect(failure.json()).toMatchObject({ id: 0, error: { code: -32_601 } });
     const notice = { jsonrpc: '2.0', method: 'notifications/initialized' };
     expect(await service.cli(['mcp', 'request', '--input', '-'], { stdin: JSON.stringify(notice) })).toMatchObject({ code: 0, stdout: '' });
-    for (const wrong of ['{}', '[]', '{"method":"ping"}'])
-      expect((await service.cli(['mcp', 'request', '--input', '-'], { stdin: wrong })).code).toBe(2);
+    for (const invalidMessage of ['{}', '[]', '{"method":"ping"}'])
+      expect((await service.cli(['mcp', 'request', '--input', '-'], { stdin: invalidMessage })).code).toBe(2);
     expect((await service.cli(['mcp', 'request'])).code).toBe(2);
   });
 });
@@ -215,13 +215,13 @@ describe('mcp config', () => {
 });
 
 it('a call without a response is settled by aops retry with the original request', async () => {
-  const server = await RawServer.start(nothing('stall'));
+  const server = await RawServer.start(noAnswer('stall'));
   whenDone(() => server.close());
   const env = { AOPS_BASE_URL: server.url, AOPS_NO_RATE_SHARING: '1' };
   const call = ['mcp', 'request', 'tools/call', '-f', 'name=do', '--idempotency-key', 'mcp-lost'];
   expect((await service.cli([...call, '--timeout', '3s'], { env })).code).toBe(9);
-  const done = 'data: {"jsonrpc":"2.0","id":"tools/call","result":{"ok":true}}\n\n';
-  server.plan(answer(200, done, { 'content-type': 'text/event-stream' }));
+  const doneEvent = 'data: {"jsonrpc":"2.0","id":"tools/call","result":{"ok":true}}\n\n';
+  server.plan(answer(200, doneEvent, { 'content-type': 'text/event-stream' }));
   const settleResult = await service.cli(['retry', 'mcp-lost', '--json'], { env });
   expect(settleResult.json()).toMatchObject({ result: { ok: true } });
   const [first, second] = server.requests as [RecordedRequest, RecordedRequest];

@@ -57,11 +57,11 @@ describe('agents memory', () => {
 
   it('explains how to read files that cannot be saved together', async () => {
     const steps = ['CON', 'notes', 'notes/a.md'].map((path) => `- remember: { path: ${path}, content: x }`);
-    for (const [name, ...wanted] of [
+    for (const [name, ...expected] of [
       ['reserved', 0],
       ['clashing', 1, 2],
     ] as const) {
-      const id = await service.agent(wanted.map((index) => steps[index]).join('\n'), name);
+      const id = await service.agent(expected.map((index) => steps[index]).join('\n'), name);
       await service.until(await service.start(id), 'completed');
       const refusal = await memory('pull', name, '--to', name);
       expect(refusal).toMatchObject({ code: 1, stdout: '' });

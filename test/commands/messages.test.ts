@@ -27,12 +27,12 @@ beforeAll(async () => {
 
 const list = async (...argv: string[]): Promise<Listed> => (await service.cli(['runs', 'messages', ...argv, '--json'])).json<Listed>();
 const lines = ({ data }: Listed): (string | null | undefined)[] => data.map(({ text_content }) => text_content);
-const numbered = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
+const numberedTexts = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`);
 
 describe('runs messages', () => {
   it('shows the latest messages in order, and their position in the conversation', async () => {
     const listResult = await list(longText);
-    expect(lines(listResult)).toEqual(numbered(11, 30));
+    expect(lines(listResult)).toEqual(numberedTexts(11, 30));
     expect(listResult).toMatchObject({ total: 30, limit: 20, offset: 10 });
   });
 
@@ -41,21 +41,21 @@ describe('runs messages', () => {
     ['--limit', '3'],
   ])('shows as many as %s says', async (...argv) => {
     const listResult = await list(longText, ...argv);
-    expect(lines(listResult)).toEqual(numbered(28, 30));
+    expect(lines(listResult)).toEqual(numberedTexts(28, 30));
     expect(listResult).toMatchObject({ total: 30, limit: 3, offset: 27 });
   });
 
   it('counts --offset from the beginning, and shows all messages with --all', async () => {
-    expect(lines(await list(longText, '--offset', '0', '--limit', '2'))).toEqual(numbered(1, 2));
-    expect(lines(await list(longText, '--offset', '25'))).toEqual(numbered(26, 30));
-    const all = await list(longText, '--all');
-    expect(lines(all)).toEqual(numbered(1, 30));
-    expect(all).toMatchObject({ total: 30, offset: 0 });
+    expect(lines(await list(longText, '--offset', '0', '--limit', '2'))).toEqual(numberedTexts(1, 2));
+    expect(lines(await list(longText, '--offset', '25'))).toEqual(numberedTexts(26, 30));
+    const allMessages = await list(longText, '--all');
+    expect(lines(allMessages)).toEqual(numberedTexts(1, 30));
+    expect(allMessages).toMatchObject({ total: 30, offset: 0 });
   });
 
   it('shows a short conversation completely', async () => {
     const listResult = await list(short);
-    expect(lines(listResult)).toEqual(numbered(1, 2));
+    expect(lines(listResult)).toEqual(numberedTexts(1, 2));
     expect(listResult).toMatchObject({ total: 2, limit: 20, offset: 0 });
   });
 

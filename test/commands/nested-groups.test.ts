@@ -108,8 +108,8 @@ describe('a command in a group within a group', () => {
   });
 
   it('is described with its full path and included in the manual', async () => {
-    const described = (await loadAllCommands(tree)).map((one) => describeCommand(one).id);
-    expect(described).toEqual(['hooks get', 'hooks secret show', 'hooks secret rotate', 'hooks secret deep dive']);
+    const describedIds = (await loadAllCommands(tree)).map((command) => describeCommand(command).id);
+    expect(describedIds).toEqual(['hooks get', 'hooks secret show', 'hooks secret rotate', 'hooks secret deep dive']);
     const pages = await manualPages(tree);
     const headings = pages.get('hooks.md')?.match(/^#+ aops.*$/gm);
     expect(headings).toEqual([

@@ -16,7 +16,7 @@ beforeAll(async () => {
   service = await startTestService();
 });
 
-const waits = '- approve: { id: pay, title: "Pay?" }';
+const approvalStep = '- approve: { id: pay, title: "Pay?" }';
 const env = (proxy: Forwarder) => ({ AOPS_BASE_URL: proxy.url });
 
 async function approve(run: string): Promise<void> {
@@ -25,7 +25,7 @@ async function approve(run: string): Promise<void> {
 }
 
 /** Makes the service unreachable for a while, during which the run is approved. */
-async function interrupted(proxy: Forwarder, run: string): Promise<void> {
+async function interruptProxy(proxy: Forwarder, run: string): Promise<void> {
   await eventually('it is followed', () => proxy.requests.some((path) => path.includes(run)));
   proxy.goDown();
   await eventually('it was tried a few times', () => proxy.refused >= 4);
@@ -35,9 +35,9 @@ async function interrupted(proxy: Forwarder, run: string): Promise<void> {
 
 it('people see two messages', async () => {
   const proxy = await Forwarder.to(service.service.url);
-  const run = await service.waiting(waits);
+  const run = await service.waiting(approvalStep);
   const pendingResult = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy) });
-  await interrupted(proxy, run);
+  await interruptProxy(proxy, run);
   const { code, stderr } = await pendingResult;
   expect(code).toBe(0);
   expect(
@@ -49,10 +49,10 @@ it('people see two messages', async () => {
 
 it('programs receive two objects', async () => {
   const proxy = await Forwarder.to(service.service.url);
-  const run = await service.waiting(waits);
-  const waited = service.cli(['runs', 'wait', run, '--json'], { env: env(proxy) });
-  await interrupted(proxy, run);
-  const { code, stderr } = await waited;
+  const run = await service.waiting(approvalStep);
+  const pendingWait = service.cli(['runs', 'wait', run, '--json'], { env: env(proxy) });
+  await interruptProxy(proxy, run);
+  const { code, stderr } = await pendingWait;
   expect(code).toBe(0);
   const notes = stderr
     .trim()
@@ -76,17 +76,17 @@ describe('a command that starts during an outage waits for the service', () => {
   }
 
   it('if it begins by reading a run', async () => {
-    const run = await service.waiting(waits);
+    const run = await service.waiting(approvalStep);
     expect(await early(['runs', 'wait', run, '--for', 'waiting', '-o', 'id'])).toMatchObject({ code: 0, stdout: `${run}\n` });
   });
 
   it('if it begins by looking up a name, or cases', async () => {
-    const agent = await service.agent(waits, 'asker');
+    const agent = await service.agent(approvalStep, 'asker');
     const { run } = await service.until(await service.start(agent), 'waiting');
-    const done = (await service.until(await service.run('- say: Done.'), 'completed')).run;
+    const doneRun = (await service.until(await service.run('- say: Done.'), 'completed')).run;
     await service.cli(['queues', 'create', 'early']);
-    const added = (await service.cli(['cases', 'create', 'early', 'one', '-o', 'id'])).stdout.trim();
-    expect((await service.cli(['cases', 'set-status', added, '--to', 'completed'])).code).toBe(0);
+    const addedId = (await service.cli(['cases', 'create', 'early', 'one', '-o', 'id'])).stdout.trim();
+    expect((await service.cli(['cases', 'set-status', addedId, '--to', 'completed'])).code).toBe(0);
     let interrupt = (): void => undefined;
     const untilOutput: CliOptions = {
       onStart: (deliver) => {
@@ -94,11 +94,11 @@ describe('a command that starts during an outage waits for the service', () => {
       },
       onOutput: (stdout) => stdout !== '' && interrupt(),
     };
-    const [waitResult, watchResult, evaluated, cases, inbox] = await Promise.all([
+    const [waitResult, watchResult, evaluateResult, cases, inbox] = await Promise.all([
       early(['runs', 'wait', `#${run.run_number}`, '--for', 'waiting', '-o', 'id']),
-      early(['runs', 'watch', `${done.run_number}`]),
-      early(['runs', 'evaluation', `${done.run_number}`, '--wait', '--json']),
-      early(['cases', 'wait', '-', '--json'], { stdin: `${added}\n` }),
+      early(['runs', 'watch', `${doneRun.run_number}`]),
+      early(['runs', 'evaluation', `${doneRun.run_number}`, '--wait', '--json']),
+      early(['cases', 'wait', '-', '--json'], { stdin: `${addedId}\n` }),
       early(['inbox', '--watch', '--agent', 'asker', '-o', 'ndjson'], untilOutput),
     ]);
     expect(waitResult).toMatchObject({ code: 0, stdout: `${run.id}\n` });
@@ -106,7 +106,7 @@ describe('a command that starts during an outage waits for the service', () => {
     expect(waitResult.stderr).toMatch(/^The service is reachable again after \S+\.$/m);
     expect(waitResult.stderr).not.toContain('Trying again in');
     expect([watchResult.code, watchResult.stdout]).toEqual([0, expect.stringContaining('Done.')]);
-    expect([evaluated.code, evaluated.json()]).toEqual([0, expect.objectContaining({ status: 'ready' })]);
+    expect([evaluateResult.code, evaluateResult.json()]).toEqual([0, expect.objectContaining({ status: 'ready' })]);
     expect([cases.code, cases.json()]).toEqual([0, expect.objectContaining({ completed: 1 })]);
     expect(inbox.stdout).toContain(run.id);
   });
@@ -121,9 +121,9 @@ describe('a command that starts during an outage waits for the service', () => {
 
 it('the status line reports the outage', async () => {
   const proxy = await Forwarder.to(service.service.url);
-  const run = await service.waiting(waits);
+  const run = await service.waiting(approvalStep);
   const pendingResult = service.cli(['runs', 'watch', run, '--on-request', 'wait'], { env: env(proxy), tty: true });
-  await interrupted(proxy, run);
+  await interruptProxy(proxy, run);
   const { code, stderr } = await pendingResult;
   expect(code).toBe(0);
   expect(stripVTControlCharacters(stderr)).toMatch(/no answer from the service for \d/);

@@ -5,7 +5,7 @@ const noRun = '00000000-0000-4000-8000-000000000002';
 const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme GmbH }, { label: Acme Inc }] }] }';
 const centres =
   '- ask: { id: centres, questions: [{ question: "Cost centres", options: [{ label: Alpha }, { label: Beta }, { label: Gamma }], multi_select: true }] }';
-const both = `
+const bothSteps = `
 - ask:
     id: both
     questions:
@@ -32,8 +32,8 @@ describe('runs respond', () => {
   it('denies the pending request', async () => {
     const run = await service.waiting(pay);
     expect((await service.cli(['runs', 'respond', run, '--deny'])).code).toBe(0);
-    const { run: failed } = await service.until(run, 'failed');
-    expect(failed.error).toContain('Pay 3 invoices?');
+    const { run: failedRun } = await service.until(run, 'failed');
+    expect(failedRun.error).toContain('Pay 3 invoices?');
   });
 
   it('denies the request with a reason, which the run receives', async () => {
@@ -42,8 +42,8 @@ describe('runs respond', () => {
     const answerResult = await service.cli([...argv, '-', '--json'], { stdin: 'The amount is wrong: 12 €\n' });
     expect(answerResult).toMatchObject({ code: 0, stderr: '' });
     expect(answerResult.json()).toMatchObject({ response: 'denied: The amount is wrong: 12 €' });
-    const { run: failed } = await service.until(run, 'failed');
-    expect(failed.error).toContain('The amount is wrong: 12 €');
+    const { run: failedRun } = await service.until(run, 'failed');
+    expect(failedRun.error).toContain('The amount is wrong: 12 €');
     expect(await service.texts(run)).toContain('Denied: Pay 3 invoices?\nThe amount is wrong: 12 €');
     expect((await service.cli(['runs', 'respond', await service.waiting(pay), '--deny', '--reason', ' '])).stderr).toContain(
       '--reason is empty.',
@@ -61,7 +61,7 @@ describe('runs respond', () => {
 
   it('reads an answer from a file or standard input, unless an option has that name', async () => {
     await service.file('note.md', 'first line\n\nlast = line\n');
-    const run = await service.waiting(both);
+    const run = await service.waiting(bothSteps);
     const answerResult = await service.cli(['runs', 'respond', run, '--answer', 'vendor=-', '--answer', 'A note?=@note.md'], {
       stdin: 'acme inc\n',
     });
@@ -84,16 +84,16 @@ describe('runs respond', () => {
     ['QUESTION=ANSWER', vendor, ['Which vendor?=Acme Inc'], 'Acme Inc'],
     ['several choices', centres, ['Cost centres=Alpha', 'Cost centres=Gamma'], 'Alpha, Gamma'],
     ['several choices in one', centres, ['alpha, beta'], 'Alpha, Beta'],
-  ])('takes %s', async (_, steps, answers, kept) => {
+  ])('takes %s', async (_, steps, answers, storedAnswers) => {
     const run = await service.waiting(steps);
     const answerResult = await service.cli(['runs', 'respond', run, ...answers.flatMap((answer) => ['--answer', answer]), '--json']);
     expect(answerResult).toMatchObject({ code: 0, stderr: '' });
-    expect(JSON.stringify(answerResult.json())).toContain(kept);
+    expect(JSON.stringify(answerResult.json())).toContain(storedAnswers);
     await service.until(run, 'completed');
   });
 
   it('answers several questions by question or header', async () => {
-    const run = await service.waiting(both);
+    const run = await service.waiting(bothSteps);
     const answerResult = await service.cli(['runs', 'respond', run, '--answer', 'vendor=Acme Inc', '--answer', 'A note?=1=1, really']);
     expect(answerResult.code).toBe(0);
     await service.until(run, 'completed');
@@ -125,8 +125,8 @@ describe('runs respond', () => {
       ['--answer', 'Which colour?=red'],
       /does not name a question of this request[\s\S]*"Which vendor\?"/,
     ],
-    ['an answer for one of two questions', both, ['--answer', 'Vendor=Acme Inc'], /An answer is missing for "A note\?"/],
-    ['an empty answer', both, ['--answer', 'Vendor=Acme Inc', '--answer', 'A note?='], /"A note\?" needs an answer that is not empty/],
+    ['an answer for one of two questions', bothSteps, ['--answer', 'Vendor=Acme Inc'], /An answer is missing for "A note\?"/],
+    ['an empty answer', bothSteps, ['--answer', 'Vendor=Acme Inc', '--answer', 'A note?='], /"A note\?" needs an answer that is not empty/],
     ['an approval of a question', vendor, ['--approve'], /"Which vendor\?" is a question, not an approval\.[\s\S]*--answer/],
     ['an answer to an approval', pay, ['--answer', 'yes'], /"Pay 3 invoices\?" is an approval\.[\s\S]*--approve or --deny/],
     ['both decisions', pay, ['--approve', '--deny'], /--approve and --deny cannot be combined\. Nothing was sent\./],

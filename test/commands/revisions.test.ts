@@ -30,7 +30,7 @@ const get = async (revision: string): Promise<Build> =>
   (await service.cli(['revisions', 'get', revision, '--json'])).json<Build & Record<string, unknown>>();
 const builderRun = async (revision: string): Promise<BuilderRun> =>
   (await service.cli(['revisions', 'builder-run', revision, '--json'])).json<BuilderRun & Record<string, unknown>>();
-const proposed = (revision: string): Promise<BuilderRun> =>
+const proposalOf = (revision: string): Promise<BuilderRun> =>
   eventually('a proposal', async () => {
     const run = await builderRun(revision);
     return run.status === 'waiting_for_approve' && run;
@@ -62,9 +62,9 @@ describe.concurrent('revisions', () => {
     ['NAME@9', 3, 'revision_not_found'],
     ['nobody@live', 3, 'agent_not_found'],
     ['00000000-0000-4000-8000-000000000000', 3, 'revision_not_found'],
-  ])('that are not there are named: %s', async (given, exit, code) => {
+  ])('that are not there are named: %s', async (reference, exit, code) => {
     const name = await agent(false);
-    const result = await service.cli(['revisions', 'get', given.replace('NAME', name), '--json']);
+    const result = await service.cli(['revisions', 'get', reference.replace('NAME', name), '--json']);
     expect(result.stdout).toBe('');
     expect([result.code, errorOf(result).code]).toEqual([exit, code]);
     expect(errorOf(result).hint).toBeTruthy();
@@ -112,8 +112,8 @@ describe.concurrent('revisions', () => {
 
   it('are compared', async () => {
     const name = await agent();
-    const same = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
-    expect(same).toMatchObject({ code: 0, stdout: '', stderr: 'The revisions are the same.\n' });
+    const unchangedResult = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
+    expect(unchangedResult).toMatchObject({ code: 0, stdout: '', stderr: 'The revisions are the same.\n' });
     await service.cli(['revisions', 'update', `${name}@latest`, '--procedure', 'new.yaml']);
     const diff = await service.cli(['revisions', 'diff', `${name}@live`, 'latest']);
     expect(diff.stdout).toBe(`--- revision 1 (live)
@@ -151,7 +151,7 @@ describe.concurrent('aops revisions generate', () => {
     const name = await agent();
     const startResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
     expect(startResult.code).toBe(0);
-    const { id } = await proposed(`${name}@latest`);
+    const { id } = await proposalOf(`${name}@latest`);
     expect(startResult.stdout).toContain(id);
     expect(startResult.stderr).toMatch(/^Watch it with: aops revisions watch [0-9a-f-]{36}\n$/);
     const repeatResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--json']);
@@ -250,13 +250,13 @@ describe.concurrent('aops revisions generate', () => {
     ]);
     expect([promptResult.code, errorOf(promptResult).code]).toEqual([12, 'builder_run_waiting_for_input']);
     expect(promptResult.json()).toMatchObject({ status: 'waiting_for_input', pending_user_questions: { questions: [expect.anything()] } });
-    let discarded: Promise<CliResult> | undefined;
+    let pendingDiscard: Promise<CliResult> | undefined;
     const watchResult = await service.cli(['revisions', 'watch', `${name}@latest`, '--on-request', 'wait', '-o', 'ndjson'], {
       onOutput: (stdout) => {
-        if (stdout.includes('builder_run.asking')) discarded ??= service.cli(['revisions', 'discard', `${name}@latest`]);
+        if (stdout.includes('builder_run.asking')) pendingDiscard ??= service.cli(['revisions', 'discard', `${name}@latest`]);
       },
     });
-    expect([watchResult.code, (await discarded)?.code]).toEqual([11, 0]);
+    expect([watchResult.code, (await pendingDiscard)?.code]).toEqual([11, 0]);
     const types = watchResult.lines<BuilderRunEvent>().map(({ type }) => type);
     expect(types).not.toContain('builder_run.answered');
     expect(types.at(-1)).toBe('builder_run.finished');
@@ -297,8 +297,8 @@ describe.concurrent('aops revisions generate', () => {
 
   it('sends nothing in a dry run', async () => {
     const name = await agent();
-    const dry = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--watch', '--dry-run']);
-    expect(dry.json()).toMatchObject({ method: 'POST', body: { prompt: 'say "x"' } });
+    const dryRunResult = await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "x"', '--watch', '--dry-run']);
+    expect(dryRunResult.json()).toMatchObject({ method: 'POST', body: { prompt: 'say "x"' } });
     expect((await service.cli(['revisions', 'builder-run', `${name}@latest`])).code).toBe(3);
   });
 });
@@ -307,7 +307,7 @@ describe.concurrent('a review', () => {
   it('applies to the builder run that is displayed', async () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
-    await proposed(`${name}@latest`);
+    await proposalOf(`${name}@latest`);
     const acceptResult = await service.cli(['revisions', 'accept', `${name}@latest`]);
     expect(acceptResult).toMatchObject({ code: 0, stderr: 'Request: say "Bye"\n- Added a step (say): Bye\n' });
     const repeatResult = await service.cli(['revisions', 'accept', `${name}@latest`]);
@@ -327,21 +327,21 @@ describe.concurrent('a review', () => {
   it('is reported when the builder run is watched afterwards', async () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"', '--decline']);
-    const followed = await service.cli(['revisions', 'watch', `${name}@latest`]);
-    expect(followed.code).toBe(11);
-    expect(followed.stderr).toContain('error: The builder run was declined.\n');
+    const watchResult = await service.cli(['revisions', 'watch', `${name}@latest`]);
+    expect(watchResult.code).toBe(11);
+    expect(watchResult.stderr).toContain('error: The builder run was declined.\n');
   });
 
   it('is rejected when another builder run has replaced it, with the new one in the error', async () => {
     const name = await agent();
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'say "Bye"']);
-    const first = await proposed(`${name}@latest`);
+    const first = await proposalOf(`${name}@latest`);
     await service.cli(['revisions', 'discard', `${name}@latest`]);
     await service.cli(['revisions', 'generate', `${name}@latest`, '--prompt', 'remove step 1\nremove step 2']);
-    const second = await proposed(`${name}@latest`);
+    const second = await proposalOf(`${name}@latest`);
     for (const verb of ['accept', 'decline']) {
-      const stale = ['--builder-run', first.id, '--expected-started-at', first.started_at as string];
-      const refusal = await service.cli(['revisions', verb, `${name}@latest`, ...stale]);
+      const staleFlags = ['--builder-run', first.id, '--expected-started-at', first.started_at as string];
+      const refusal = await service.cli(['revisions', verb, `${name}@latest`, ...staleFlags]);
       expect(refusal.code).toBe(6);
       expect(refusal.stderr).toContain('another builder run has taken its place');
       expect(refusal.stderr).toContain(

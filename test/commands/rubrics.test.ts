@@ -12,7 +12,7 @@ beforeAll(async () => {
 const rubrics = (...argv: string[]) => service.cli(['agents', 'rubrics', ...argv]);
 const description = 'Critical: the final message contains "paid" and the tone is kind.';
 
-async function ended(message: string): Promise<string> {
+async function runToEnd(message: string): Promise<string> {
   const run = await service.start(agent, message);
   await service.until(run, 'completed');
   return run;
@@ -41,23 +41,23 @@ describe('agents rubrics', () => {
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain('Replace 0 rubrics with 2');
     expect((await rubrics('replace', 'shop', '--from', 'r.yaml', '--yes')).code).toBe(0);
-    const listed = (await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data;
-    expect(listed.map(({ slug, severity }) => [slug, severity])).toEqual([
+    const rubricList = (await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data;
+    expect(rubricList.map(({ slug, severity }) => [slug, severity])).toEqual([
       ['one-rubric', 'medium'],
       ['two-rubrics', 'low'],
     ]);
-    const json = JSON.stringify({ rubrics: listed.slice(1) });
+    const json = JSON.stringify({ rubrics: rubricList.slice(1) });
     const repeatResult = await service.cli(['agents', 'rubrics', 'replace', 'shop', '--from', '-', '--yes', '--json'], { stdin: json });
-    expect(repeatResult.json<{ data: Rubric[] }>().data).toMatchObject([{ id: listed[1]?.id, sort_order: 1 }]);
+    expect(repeatResult.json<{ data: Rubric[] }>().data).toMatchObject([{ id: rubricList[1]?.id, sort_order: 1 }]);
     await rubrics('delete', 'shop', 'two-rubrics', '--yes');
   });
 
   it('can belong to a revision', async () => {
-    const of = ['--revision', 'live'];
-    await rubrics('create', 'shop', 'Of the first', '--description', 'The run completed in time. The run completed.', ...of);
-    expect((await rubrics('list', 'shop', ...of, '--json')).json<{ data: Rubric[] }>().data).toHaveLength(1);
+    const revisionFlags = ['--revision', 'live'];
+    await rubrics('create', 'shop', 'Of the first', '--description', 'The run completed in time. The run completed.', ...revisionFlags);
+    expect((await rubrics('list', 'shop', ...revisionFlags, '--json')).json<{ data: Rubric[] }>().data).toHaveLength(1);
     expect((await rubrics('list', 'shop', '--json')).json<{ data: Rubric[] }>().data).toEqual([]);
-    expect((await rubrics('delete', 'shop', 'of-the-first', ...of, '--yes')).code).toBe(0);
+    expect((await rubrics('delete', 'shop', 'of-the-first', ...revisionFlags, '--yes')).code).toBe(0);
   });
 
   it('are separate from those of the platform', async () => {
@@ -94,24 +94,24 @@ describe('agents rubrics', () => {
 describe('runs evaluation', () => {
   it('shows the result of each rubric and can fail a script', async () => {
     await rubrics('create', 'shop', 'Says paid', '--description', 'The final message contains "paid" (medium).');
-    const good = await ended('paid');
-    const bad = await ended('open');
-    expect((await service.cli(['runs', 'evaluation', good, '--wait', '--fail-on', 'low'])).code).toBe(0);
-    const sheet = await service.cli(['runs', 'evaluation', bad, '--wait', '--color', 'never'], { tty: true, columns: 120 });
+    const goodRun = await runToEnd('paid');
+    const badRun = await runToEnd('open');
+    expect((await service.cli(['runs', 'evaluation', goodRun, '--wait', '--fail-on', 'low'])).code).toBe(0);
+    const sheet = await service.cli(['runs', 'evaluation', badRun, '--wait', '--color', 'never'], { tty: true, columns: 120 });
     expect(sheet).toMatchObject({ code: 0, stderr: '' });
     expect(sheet.stdout).toMatch(
       /^Evaluation\n +Status: +ready\n +Passed: +4 of 5\n +Issues: +1 medium\n\nRESULT +SEVERITY +RUBRIC +WHY\nfailed +medium +Says paid +final message contains/,
     );
-    const gate = await service.cli(['runs', 'evaluation', bad, '--fail-on', 'medium', '--json']);
+    const gate = await service.cli(['runs', 'evaluation', badRun, '--fail-on', 'medium', '--json']);
     expect(gate.code).toBe(1);
     expect(gate.json()).toMatchObject({ status: 'ready', passed: 4, severityCounts: { medium: 1 } });
     expect(gate.stderr).toContain('rubrics_failed');
-    expect((await service.cli(['runs', 'evaluation', bad, '--fail-on', 'critical'])).code).toBe(0);
+    expect((await service.cli(['runs', 'evaluation', badRun, '--fail-on', 'critical'])).code).toBe(0);
     const issues = await service.cli(['runs', 'list', '--has-issues', '--color', 'never'], { tty: true, columns: 120 });
     expect(issues.stdout).toMatch(/^RUN +STATUS +TITLE +AGENT +ISSUES +CREATED( +ID)?\n[^\n]+ +open +shop +1 medium /);
-    const listed = (await service.cli(['runs', 'list', '--issue-severity', 'medium', '--json'])).json<{ data: RunListItem[] }>().data;
-    expect(listed.map(({ id }) => id)).toEqual([bad]);
-    expect((await service.cli(['runs', 'detail', bad])).stdout).toContain('4 of 5 passed (1 medium)');
+    const runList = (await service.cli(['runs', 'list', '--issue-severity', 'medium', '--json'])).json<{ data: RunListItem[] }>().data;
+    expect(runList.map(({ id }) => id)).toEqual([badRun]);
+    expect((await service.cli(['runs', 'detail', badRun])).stdout).toContain('4 of 5 passed (1 medium)');
   });
 
   it('fails if no rubric could be decided', async () => {
@@ -127,8 +127,8 @@ describe('runs evaluation', () => {
   });
 
   it('reports that a run has not finished', async () => {
-    const waiting = await service.waiting('- approve: { id: a, title: Go? }');
-    const refusal = await service.cli(['runs', 'evaluation', waiting]);
+    const waitingRun = await service.waiting('- approve: { id: a, title: Go? }');
+    const refusal = await service.cli(['runs', 'evaluation', waitingRun]);
     expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect(refusal.stderr).toContain('its status is waiting.');
   });

@@ -77,19 +77,19 @@ Work
   });
 
   it('screenshots by agent, but not by another agent', async () => {
-    const { run: found } = await service.get(run);
-    const shots = await service.cli(['runs', 'screenshots', run, '--agent', found.agent_id as string, '--json']);
+    const { run: runDetail } = await service.get(run);
+    const shots = await service.cli(['runs', 'screenshots', run, '--agent', runDetail.agent_id as string, '--json']);
     expect(shots).toMatchObject({ code: 0, stderr: '' });
     expect(shots.json()).toMatchObject({ total: 1 });
-    const other = await service.agent('- say: hi', 'stranger');
-    expect(other).toBeDefined();
+    const otherAgent = await service.agent('- say: hi', 'stranger');
+    expect(otherAgent).toBeDefined();
     expect(await service.cli(['runs', 'screenshots', run, '--agent', 'stranger'])).toMatchObject({ code: 3, stdout: '' });
   });
 
   it('no pages without a browser', async () => {
-    const quiet = await service.run('- say: done');
-    await service.until(quiet, 'completed');
-    const pages = await service.cli(['runs', 'pages', quiet, '--json']);
+    const quietRun = await service.run('- say: done');
+    await service.until(quietRun, 'completed');
+    const pages = await service.cli(['runs', 'pages', quietRun, '--json']);
     expect(pages).toMatchObject({ code: 0, stderr: '' });
     expect(pages.json()).toMatchObject({ data: [], total: 0 });
   });

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { promptly } from '../support/promptly.ts';
+import { runPromptly } from '../support/promptly.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { whenDone } from '../support/temporary.ts';
 
@@ -122,9 +122,9 @@ describe('runs start', () => {
 describe('runs get', () => {
   it('shows the run with its pending human request', async () => {
     const run = await service.waiting(vendor);
-    const got = await service.cli(['runs', 'get', run, '--json']);
-    expect(got).toMatchObject({ code: 0, stderr: '' });
-    expect(got.json()).toMatchObject({
+    const getResult = await service.cli(['runs', 'get', run, '--json']);
+    expect(getResult).toMatchObject({ code: 0, stderr: '' });
+    expect(getResult.json()).toMatchObject({
       id: run,
       status: 'waiting',
       pending_human_request: {
@@ -148,11 +148,11 @@ describe('runs get', () => {
   });
 
   it('reports that there is no newest run', async () => {
-    const empty = await startTestService();
-    const emptyResult = await empty.cli(['runs', 'get', '@latest']);
+    const emptyService = await startTestService();
+    const emptyResult = await emptyService.cli(['runs', 'get', '@latest']);
     expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
     expect(emptyResult.stderr).toContain('error: There are no runs yet.');
-    const list = await empty.cli(['runs', 'list']);
+    const list = await emptyService.cli(['runs', 'list']);
     expect(list).toMatchObject({ code: 0, stdout: '' });
     expect(list.stderr).toContain('There are no runs.');
   });
@@ -171,22 +171,22 @@ describe.each(['get', 'watch', 'wait', 'stop', 'messages', 'detail', 'report', '
 
 describe.each(['get', 'wait'])('runs %s', (verb) => {
   it('has a line for the error only if there is one', async () => {
-    const completed = await service.run('- say: fine');
-    const failed = await service.run('- fail: "no luck"');
-    await Promise.all([service.until(completed, 'completed'), service.until(failed, 'failed')]);
+    const completedRun = await service.run('- say: fine');
+    const failedRun = await service.run('- fail: "no luck"');
+    await Promise.all([service.until(completedRun, 'completed'), service.until(failedRun, 'failed')]);
     for (const tty of [true, false]) {
-      const result = await service.cli(['runs', verb, completed], { tty });
+      const result = await service.cli(['runs', verb, completedRun], { tty });
       expect(result).toMatchObject({ code: 0, stdout: expect.stringContaining('completed') });
       expect(result.stdout).not.toContain('Error');
-      expect((await service.cli(['runs', verb, failed, '--color', 'never'], { tty })).stdout).toMatch(/^Error:?\s+no luck$/m);
+      expect((await service.cli(['runs', verb, failedRun, '--color', 'never'], { tty })).stdout).toMatch(/^Error:?\s+no luck$/m);
     }
   });
 });
 
 describe('runs list', () => {
   it('filters by agent, status and time', async () => {
-    const other = await service.agent('- fail: "no luck"', 'unlucky');
-    const run = await service.start(other);
+    const otherAgent = await service.agent('- fail: "no luck"', 'unlucky');
+    const run = await service.start(otherAgent);
     await service.until(run, 'failed');
     const failure = await service.cli(['runs', 'list', '--agent', 'unlucky', '--status', 'failed', '--json']);
     expect(failure).toMatchObject({ code: 0, stderr: '' });
@@ -267,9 +267,9 @@ describe('runs list', () => {
     const status = await service.cli(['runs', 'list', '--status', 'bored']);
     expect(status).toMatchObject({ code: 2, stdout: '' });
     expect(status.stderr).toContain('--status must be');
-    const since = await service.cli(['runs', 'list', '--since', 'yesterday-ish']);
-    expect(since).toMatchObject({ code: 2, stdout: '' });
-    expect(since.stderr).toContain(
+    const refusal = await service.cli(['runs', 'list', '--since', 'yesterday-ish']);
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(
       '--since must be a time such as 2026-07-01, 2026-07-01T09:30Z, today, yesterday, 30m, 2h or 7d (ago), not "yesterday-ish".',
     );
     const user = await service.cli(['runs', 'list', '--user', 'me']);
@@ -322,7 +322,7 @@ describe('runs stop', () => {
       pid = Number((await service.cli(['sandbox', 'cat', run, 'pid'])).stdout);
       return pid > 1;
     });
-    const stopResult = await promptly(async () => {
+    const stopResult = await runPromptly(async () => {
       const result = await service.cli(['runs', 'stop', run]);
       await service.until(run, 'interrupted');
       return result;

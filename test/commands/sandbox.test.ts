@@ -27,9 +27,9 @@ describe('sandbox create, push, ls --sandbox', () => {
     expect(createResult).toMatchObject({ code: 0, stderr: '' });
     const { sandbox_id: sandbox, id } = createResult.json<{ sandbox_id: string; id: string }>();
     expect(id).toBe(sandbox);
-    const pushed = await service.cli(['sandbox', 'push', sandbox, 'in', 'in/a.csv', '--json']);
-    expect(pushed).toMatchObject({ code: 0, stderr: '' });
-    expect(pushed.json<{ data: unknown[] }>().data).toEqual([
+    const pushResult = await service.cli(['sandbox', 'push', sandbox, 'in', 'in/a.csv', '--json']);
+    expect(pushResult).toMatchObject({ code: 0, stderr: '' });
+    expect(pushResult.json<{ data: unknown[] }>().data).toEqual([
       { path: '/workspace/in/a.csv', size_bytes: 4 },
       { path: '/workspace/in/sub/b.bin', size_bytes: 5 },
       { path: '/workspace/a.csv', size_bytes: 4 },
@@ -48,21 +48,21 @@ describe('sandbox create, push, ls --sandbox', () => {
     const sandbox = await newSandbox();
     const file = await service.file('linked/real.txt', 'x');
     await symlink('/etc/hostname', path.join(path.dirname(file), 'link.txt'));
-    const pushed = await service.cli(['sandbox', 'push', sandbox, 'linked', '-o', 'csv']);
-    expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/linked/real.txt,1\r\n' });
-    expect(pushed.stderr).toBe('Only files and folders can be uploaded, so these were skipped: linked/link.txt\n');
+    const pushResult = await service.cli(['sandbox', 'push', sandbox, 'linked', '-o', 'csv']);
+    expect(pushResult).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/linked/real.txt,1\r\n' });
+    expect(pushResult.stderr).toBe('Only files and folders can be uploaded, so these were skipped: linked/link.txt\n');
   });
 
   it('pushes into a folder', async () => {
     const sandbox = await newSandbox();
-    const pushed = await service.cli(['sandbox', 'push', sandbox, 'in/a.csv', '--to', '/workspace/input', '-o', 'csv']);
-    expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/input/a.csv,4\r\n', stderr: '' });
+    const pushResult = await service.cli(['sandbox', 'push', sandbox, 'in/a.csv', '--to', '/workspace/input', '-o', 'csv']);
+    expect(pushResult).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/input/a.csv,4\r\n', stderr: '' });
   });
 
   it('accepts the sandbox as a flag, and then only files', async () => {
     const sandbox = await newSandbox();
-    const pushed = await service.cli(['sandbox', 'push', 'in/a.csv', '--sandbox', sandbox, '-o', 'csv']);
-    expect(pushed).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/a.csv,4\r\n', stderr: '' });
+    const pushResult = await service.cli(['sandbox', 'push', 'in/a.csv', '--sandbox', sandbox, '-o', 'csv']);
+    expect(pushResult).toMatchObject({ code: 0, stdout: 'path,size_bytes\r\n/workspace/a.csv,4\r\n', stderr: '' });
     const refusal = await service.cli(['sandbox', 'push', 'in/a.csv']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain('aops sandbox push in/a.csv --sandbox ID');
@@ -107,14 +107,14 @@ describe('sandbox ls', () => {
     expect(listResult).toMatchObject({ code: 0 });
     expect(listResult.stdout).toMatch(/^report\.md\t8$/m);
     expect(listResult.stdout).toMatch(/^deep\/\t$/m);
-    const long = await service.cli(['sandbox', 'ls', '-l', run]);
-    expect(long.stdout).toMatch(/^file\ttext\t8\t\d{4}-\S+\treport\.md$/m);
-    expect(long.stdout).toMatch(/^file\tbinary\t3\t\d{4}-\S+\traw\.bin$/m);
-    expect(long.stdout).toMatch(/^directory\t\t\t\d{4}-\S+\tdeep\/$/m);
+    const longResult = await service.cli(['sandbox', 'ls', '-l', run]);
+    expect(longResult.stdout).toMatch(/^file\ttext\t8\t\d{4}-\S+\treport\.md$/m);
+    expect(longResult.stdout).toMatch(/^file\tbinary\t3\t\d{4}-\S+\traw\.bin$/m);
+    expect(longResult.stdout).toMatch(/^directory\t\t\t\d{4}-\S+\tdeep\/$/m);
     const result = await service.cli(['sandbox', 'ls', run], { tty: true, env: { NO_COLOR: '1' } });
     expect(result.stdout).toMatch(/^big\.txt +200 kB$/m);
-    const deep = await service.cli(['sandbox', 'ls', run, 'deep/er', '--json']);
-    expect(deep.json<{ data: unknown[] }>().data).toMatchObject([{ name: 'x.txt', type: 'file', size: 1 }]);
+    const deepResult = await service.cli(['sandbox', 'ls', run, 'deep/er', '--json']);
+    expect(deepResult.json<{ data: unknown[] }>().data).toMatchObject([{ name: 'x.txt', type: 'file', size: 1 }]);
   });
 
   it('requires a run or a sandbox, and an existing folder', async () => {
@@ -146,8 +146,8 @@ describe('sandbox tree', () => {
 
 2 folders, 4 files, 200 kB
 `);
-    const drawn = await service.cli(['sandbox', 'tree', run, 'deep'], { tty: true, env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
-    expect(drawn.stdout).toBe('/workspace/deep\n└── er/\n    └── x.txt  1 B\n\n1 folder, 1 file, 1 B\n');
+    const treeResult = await service.cli(['sandbox', 'tree', run, 'deep'], { tty: true, env: { NO_COLOR: '1', LANG: 'C.UTF-8' } });
+    expect(treeResult.stdout).toBe('/workspace/deep\n└── er/\n    └── x.txt  1 B\n\n1 folder, 1 file, 1 B\n');
   });
 
   it('prints paths and sizes in a pipe, and a resource as JSON', async () => {
@@ -173,7 +173,7 @@ describe('sandbox tree', () => {
 });
 
 describe('sandbox diff', () => {
-  let changed: string;
+  let changedSandbox: string;
   beforeAll(async () => {
     await service.file('base/a.txt', 'one\ntwo\nthree\n');
     await service.file('base/same.txt', 'same');
@@ -184,12 +184,14 @@ describe('sandbox diff', () => {
     const agent = await service.agent(
       '- exec: { run: "cd base; sed -i s/two/2/ a.txt; rm gone.txt; printf \'\\\\000\\\\001\\\\003\' > sub/raw.bin; echo hi > new.txt; : > empty" }',
     );
-    changed = (await service.cli(['runs', 'start', '--agent', agent, '--sandbox', sandbox, '--watch', '-o', 'id', '-q'])).stdout.trim();
-    await service.until(changed, 'completed');
+    changedSandbox = (
+      await service.cli(['runs', 'start', '--agent', agent, '--sandbox', sandbox, '--watch', '-o', 'id', '-q'])
+    ).stdout.trim();
+    await service.until(changedSandbox, 'completed');
   });
 
   it('shows what the run changed', async () => {
-    const diff = await service.cli(['sandbox', 'diff', changed, 'base', 'base']);
+    const diff = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base']);
     expect(diff).toMatchObject({ code: 0, stderr: '' });
     expect(diff.stdout).toBe(`--- base/a.txt
 +++ /workspace/base/a.txt
@@ -209,12 +211,12 @@ Added: empty (nothing to 0 B)
 +hi
 Differs: sub/raw.bin (3 B to 3 B)
 `);
-    const coloured = await service.cli(['sandbox', 'diff', changed, 'base', 'base'], { tty: true, env: { FORCE_COLOR: '1' } });
+    const coloured = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base'], { tty: true, env: { FORCE_COLOR: '1' } });
     expect(coloured.stdout).toContain('\u001b[32m+2\u001b[39m');
   });
 
   it('lists the changes', async () => {
-    const json = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--json']);
+    const json = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base', '--json']);
     expect(json.json()).toMatchObject({
       data: [
         { path: 'a.txt', change: 'changed', size_before: 14, size_after: 12 },
@@ -226,21 +228,21 @@ Differs: sub/raw.bin (3 B to 3 B)
       total: 5,
     });
     expect(json.stdout).not.toContain('three');
-    const names = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--name-only']);
+    const names = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base', '--name-only']);
     expect(names.stdout).toBe('a.txt\nempty\ngone.txt\nnew.txt\nsub/raw.bin\n');
-    const stat = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--stat']);
+    const stat = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base', '--stat']);
     expect(stat.stdout).toMatch(/^changed\t14\t12\ta\.txt\nadded\t\t0\tempty\n/);
   });
 
   it('fails for differences only with --exit-code', async () => {
-    const differs = await service.cli(['sandbox', 'diff', changed, 'base', 'base', '--name-only', '--exit-code']);
+    const differs = await service.cli(['sandbox', 'diff', changedSandbox, 'base', 'base', '--name-only', '--exit-code']);
     expect(differs.code).toBe(6);
     expect(differs.stdout).toContain('a.txt\n');
     expect(differs.stderr).toContain('error: 5 files differ.');
-    await service.cli(['sandbox', 'pull', changed, '--to', 'copy']);
-    const same = await service.cli(['sandbox', 'diff', changed, 'copy', '--exit-code']);
-    expect(same).toMatchObject({ code: 0, stdout: '', stderr: 'There are no differences.\n' });
-    expect((await service.cli(['sandbox', 'diff', changed, 'copy', '--json'])).json()).toMatchObject({ data: [], total: 0 });
+    await service.cli(['sandbox', 'pull', changedSandbox, '--to', 'copy']);
+    const unchangedResult = await service.cli(['sandbox', 'diff', changedSandbox, 'copy', '--exit-code']);
+    expect(unchangedResult).toMatchObject({ code: 0, stdout: '', stderr: 'There are no differences.\n' });
+    expect((await service.cli(['sandbox', 'diff', changedSandbox, 'copy', '--json'])).json()).toMatchObject({ data: [], total: 0 });
   });
 
   it.each([
@@ -249,7 +251,7 @@ Differs: sub/raw.bin (3 B to 3 B)
     ['a folder that the sandbox has not', ['none', 'base'], 3, 'none'],
     ['two ways to show it', ['base', '--stat', '--name-only'], 2, 'cannot be combined'],
   ])('rejects %s', async (_, argv, code, message) => {
-    const refusal = await service.cli(['sandbox', 'diff', changed, ...argv]);
+    const refusal = await service.cli(['sandbox', 'diff', changedSandbox, ...argv]);
     expect(refusal).toMatchObject({ code, stdout: '' });
     expect(refusal.stderr).toContain(message);
   });

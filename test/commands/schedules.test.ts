@@ -62,10 +62,10 @@ describe('agents schedules', () => {
     expect((await schedules('get', 'single', '-o', 'id')).stdout.trim()).toBe(first);
     expect((await schedules('update', 'single', '--time', '10:00', '--json')).json()).toMatchObject({ id: first, time: '10:00' });
     const second = (await schedules('create', 'single', '--frequency', 'hourly', '-o', 'id')).stdout.trim();
-    const several = await schedules('delete', 'single', '--yes');
-    expect(several).toMatchObject({ code: 2, stdout: '' });
-    expect(several.stderr).toContain('error: The agent has 2 schedules.');
-    expect(several.stderr).toContain(`${first} (every day at 10:00)`);
+    const ambiguousResult = await schedules('delete', 'single', '--yes');
+    expect(ambiguousResult).toMatchObject({ code: 2, stdout: '' });
+    expect(ambiguousResult.stderr).toContain('error: The agent has 2 schedules.');
+    expect(ambiguousResult.stderr).toContain(`${first} (every day at 10:00)`);
     const refusal = await schedules('get', 'single', unknownId);
     expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect(refusal.stderr).toContain(second);
@@ -134,7 +134,13 @@ describe('agents schedules next', () => {
         ['2027-02-28T01:30:00.000Z', 'Sun 2027-02-28 02:30 GMT+1'],
         ['2027-03-31T00:30:00.000Z', 'Wed 2027-03-31 02:30 GMT+2'],
         ['2027-04-30T00:30:00.000Z', 'Fri 2027-04-30 02:30 GMT+2'],
-      ].map(([at, local]) => ({ at, local, when: 'every month on day 31 at 02:30', timezone: 'Europe/Berlin', schedule_id: null })),
+      ].map(([timestamp, local]) => ({
+        at: timestamp,
+        local,
+        when: 'every month on day 31 at 02:30',
+        timezone: 'Europe/Berlin',
+        schedule_id: null,
+      })),
     );
   });
 
@@ -142,16 +148,17 @@ describe('agents schedules next', () => {
     const agent = await service.agent('- say: hi', 'two');
     const make = async (...flags: string[]) => (await schedules('create', 'two', '--timezone', 'UTC', ...flags, '-o', 'id')).stdout.trim();
     const daily = await make('--frequency', 'daily', '--time', '12:00');
-    const once = await make('--frequency', 'daily', '--time', '13:00', '--once');
-    const off = await make('--frequency', 'hourly', '--no-enabled');
-    const from = ['--from', '2027-01-01T00:00Z', '--json'];
-    const rows = (await schedules('next', agent, '--count', '3', ...from)).json<{ data: { at: string; schedule_id: string }[] }>().data;
+    const onceSchedule = await make('--frequency', 'daily', '--time', '13:00', '--once');
+    const disabledSchedule = await make('--frequency', 'hourly', '--no-enabled');
+    const fromFlags = ['--from', '2027-01-01T00:00Z', '--json'];
+    const rows = (await schedules('next', agent, '--count', '3', ...fromFlags)).json<{ data: { at: string; schedule_id: string }[] }>()
+      .data;
     expect(rows.map(({ at, schedule_id }) => [at.slice(0, 13), schedule_id])).toEqual([
       ['2027-01-01T12', daily],
-      ['2027-01-01T13', once],
+      ['2027-01-01T13', onceSchedule],
       ['2027-01-02T12', daily],
     ]);
-    expect((await schedules('next', 'two', off, ...from)).json<{ data: unknown[] }>().data).toHaveLength(5);
+    expect((await schedules('next', 'two', disabledSchedule, ...fromFlags)).json<{ data: unknown[] }>().data).toHaveLength(5);
   });
 });
 

@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 
 const deploy = '- approve: { id: go, title: "Deploy?" }\n- say: deployed';
 const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?" }] }\n- say: "{{ answers.who }}"';
-const two = '- ask: { id: two, title: Details, questions: [{ question: "Who?" }, { question: "When?" }] }';
+const twoQuestions = '- ask: { id: two, title: Details, questions: [{ question: "Who?" }, { question: "When?" }] }';
 
 let service: TestService;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('runs send to a waiting run', () => {
   it.each([
     ['an approval', deploy, 'Deploy?', ['--approve', '--deny --reason TEXT']],
     ['a question', vendor, 'Which vendor?', ["--answer 'Which vendor?=ANSWER'"]],
-    ['several questions', two, 'Details', ["--answer 'Who?=ANSWER'", "--answer 'When?=ANSWER'"]],
+    ['several questions', twoQuestions, 'Details', ["--answer 'Who?=ANSWER'", "--answer 'When?=ANSWER'"]],
   ])('sends nothing where it asks for %s, and names the command that answers', async (_, steps, title, flags) => {
     const run = await service.waiting(steps);
     const before = await service.messages(run);
@@ -31,8 +31,8 @@ describe('runs send to a waiting run', () => {
       for (const flag of flags) expect(refusal.stderr).toContain(flag);
       expect(refusal.stderr).toContain('--as-answer');
     }
-    const { run: still, request } = await service.get(run);
-    expect([still.status, request?.title]).toEqual(['waiting', title]);
+    const { run: currentRun, request } = await service.get(run);
+    expect([currentRun.status, request?.title]).toEqual(['waiting', title]);
     expect(await service.messages(run)).toEqual(before);
   });
 
@@ -85,8 +85,8 @@ describe('runs send to another service', () => {
     created_at: '2026-01-01T00:00:00Z',
   };
   const running = json(200, { run: { id, status: 'running' }, pending_human_request: null });
-  const waiting = json(200, { run: { id, status: 'waiting' }, pending_human_request: request });
-  const sent = json(201, {
+  const waitingAnswer = json(200, { run: { id, status: 'waiting' }, pending_human_request: request });
+  const sendAnswer = json(201, {
     message: { id: 'm1', type: 'message', role: 'user', timestamp: '2026-01-01T00:00:00Z', text_content: 'hello' },
   });
   const send = (server: { url: string }, ...flags: string[]) =>
@@ -95,7 +95,7 @@ describe('runs send to another service', () => {
 
   it('reports that nothing was sent if a request arrived just before the message', async () => {
     const conflict = json(409, { error: 'human_request_pending', message: 'It waits.' });
-    const server = await scripted(running, conflict, waiting);
+    const server = await scripted(running, conflict, waitingAnswer);
     const refusal = await send(server, '--json');
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(errorOf(refusal.stderr)).toMatchObject({
@@ -107,7 +107,7 @@ describe('runs send to another service', () => {
   });
 
   it('reports what is known if the service does not report the result', async () => {
-    const server = await scripted(waiting, sent);
+    const server = await scripted(waitingAnswer, sendAnswer);
     const answerResult = await send(server, '--as-answer');
     expect(answerResult.stdout).toContain('Answered\tDeploy?\n');
     expect(JSON.parse(String(posts(server)[0]?.body))).toEqual({ message: 'hello', expected_human_request_id: request.id });

@@ -41,8 +41,8 @@ describe('the table of words', () => {
       for (const line of lines) {
         expect(isKnownLine(commandTree, line), `${place} ${word}: ${line}`).toBe(true);
         const command = commands.find(({ path }) => line.startsWith(path.join(' ')))?.command;
-        const known = command ? Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName) : ['--version', '--help'];
-        for (const flag of line.match(/--[a-z-]+/g) ?? []) expect(known, line).toContain(flag);
+        const knownFlags = command ? Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName) : ['--version', '--help'];
+        for (const flag of line.match(/--[a-z-]+/g) ?? []) expect(knownFlags, line).toContain(flag);
       }
   });
 
@@ -52,11 +52,11 @@ describe('the table of words', () => {
   });
 
   it('contains only existing flags', () => {
-    const known = new Set(commands.flatMap(({ command }) => Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName)));
-    for (const flag of ['--help', '--version']) known.add(flag);
+    const knownFlags = new Set(commands.flatMap(({ command }) => Object.keys({ ...optionsOf(command), ...globalFlags }).map(flagName)));
+    for (const flag of ['--help', '--version']) knownFlags.add(flag);
     for (const [flag, meant] of Object.entries(flags)) {
       expect(meant.length, flag).toBeGreaterThan(0);
-      for (const each of meant) expect(known, flag).toContain(each.split(' ')[0]);
+      for (const suggestion of meant) expect(knownFlags, flag).toContain(suggestion.split(' ')[0]);
     }
     for (const place of Object.keys(flagsOf)) expect(commands.map(({ path }) => path.join(' '))).toContain(place);
   });
@@ -66,18 +66,18 @@ describe('the table of words', () => {
   });
 
   it('never leads from a word that asks to see something to a command that changes something', async () => {
-    let suggested = 0;
+    let suggestionCount = 0;
     for (const place of places) {
       const { entries = {} } = follow(commandTree, words(place));
       for (const word of readingWords) {
         if (Object.hasOwn(entries, word)) continue;
         for (const line of await suggestedCommands({ tree: commandTree, path: words(place), word, rest: [] })) {
-          suggested += 1;
+          suggestionCount += 1;
           expect(await changesSomething(commandTree, line), `aops ${place} ${word} -> ${line}`).toBe(false);
         }
       }
     }
-    expect(suggested).toBeGreaterThan(300);
+    expect(suggestionCount).toBeGreaterThan(300);
     const table = [...inTable, ...Object.entries(generalMeanings).map(([word, lines]) => ['', word, lines] as const)];
     for (const [place, word, lines] of table)
       if (readingWords.has(word))

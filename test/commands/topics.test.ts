@@ -16,26 +16,27 @@ const help = (topic: string): string => {
 /** Every environment variable that the sources read. */
 function variablesRead(): Set<string> {
   const folder = path.join(project, 'src');
-  const found = new Set<string>();
+  const foundNames = new Set<string>();
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.ts')) continue;
     const source = readFileSync(path.join(folder, file), 'utf8');
-    for (const [, name] of source.matchAll(/\benv(?:ironment)?\??\.([A-Z][A-Z0-9_]+)\b/g)) found.add(name as string);
-    for (const [, name] of source.matchAll(/\benv(?:ironment)?(?:\?\.)?\[['"]([A-Z][A-Z0-9_]+)['"]\]/g)) found.add(name as string);
-    for (const [, name] of source.matchAll(/['"](AOPS_[A-Z_]+[A-Z])['"]/g)) found.add(name as string);
+    for (const [, name] of source.matchAll(/\benv(?:ironment)?\??\.([A-Z][A-Z0-9_]+)\b/g)) foundNames.add(name as string);
+    for (const [, name] of source.matchAll(/\benv(?:ironment)?(?:\?\.)?\[['"]([A-Z][A-Z0-9_]+)['"]\]/g)) foundNames.add(name as string);
+    for (const [, name] of source.matchAll(/['"](AOPS_[A-Z_]+[A-Z])['"]/g)) foundNames.add(name as string);
   }
-  return found;
+  return foundNames;
 }
 
 describe('aops help environment', () => {
   it('lists every variable that the program reads', () => {
-    const read = variablesRead();
-    for (const known of ['AOPS_API_KEY', 'AOPS_WEBHOOK_SECRET', 'VISUAL', 'EDITOR', 'CI', 'TERM']) expect(read).toContain(known);
-    const [own = '', surroundings = ''] = help('environment').split('Set by the system and other programs:');
+    const readVariables = variablesRead();
+    for (const variable of ['AOPS_API_KEY', 'AOPS_WEBHOOK_SECRET', 'VISUAL', 'EDITOR', 'CI', 'TERM'])
+      expect(readVariables).toContain(variable);
+    const [ownSection = '', surroundings = ''] = help('environment').split('Set by the system and other programs:');
     // The variables of aops have rows of their own: a mention in the description of another variable is not enough.
-    const rows = [...own.matchAll(/^ {2}([A-Z][A-Z0-9_]+) {2}/gm)].map(([, name]) => name);
-    const listed = new Set([...rows, ...(surroundings.match(/\b[A-Z][A-Z0-9_]+\b/g) ?? [])]);
-    expect([...read].filter((name) => !listed.has(name))).toEqual([]);
+    const rows = [...ownSection.matchAll(/^ {2}([A-Z][A-Z0-9_]+) {2}/gm)].map(([, name]) => name);
+    const listedVariables = new Set([...rows, ...(surroundings.match(/\b[A-Z][A-Z0-9_]+\b/g) ?? [])]);
+    expect([...readVariables].filter((name) => !listedVariables.has(name))).toEqual([]);
   });
 });
 

@@ -37,15 +37,15 @@ describe('agents triggers', () => {
       (
         await service.cli(['cases', 'create', 'invoices', `Invoice over ${amount}`, '--data', `{"amount": ${amount}}`, '-o', 'id'])
       ).stdout.trim();
-    const small = await add(50);
+    const smallBatch = await add(50);
     const largeText = await add(500);
     const status = async (id: string) => (await service.api<{ case: Case }>('GET', `/cases/${id}`)).case.display_status;
-    await eventually('the small one is done', async () => (await status(small)) === 'completed');
+    await eventually('the small one is done', async () => (await status(smallBatch)) === 'completed');
     await eventually('the large one asks', async () => (await status(largeText)) === 'needs_input');
     const runs = await service.cli(['cases', 'runs', largeText, '--fields', 'status,agent_name,pending_human_request_title']);
     expect(runs).toMatchObject({ code: 0, stdout: 'waiting\tpayer\tPay 500?\n', stderr: '' });
     const run = (await service.cli(['cases', 'runs', largeText, '-o', 'id'])).stdout.trim();
-    expect((await service.cli(['cases', 'messages', small, '--fields', 'type'])).stdout).toBe('message\ntool_call\ntool_result\n');
+    expect((await service.cli(['cases', 'messages', smallBatch, '--fields', 'type'])).stdout).toBe('message\ntool_call\ntool_result\n');
     expect((await service.cli(['runs', 'list', '--queue', 'invoices', '--fields', 'case_title', '--sort-order', 'asc'])).stdout).toBe(
       'Invoice over 50\nInvoice over 500\n',
     );

@@ -9,7 +9,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 
 const vendor = '- ask: { id: who, questions: [{ question: "Which vendor?", options: [{ label: Acme GmbH }, { label: Acme Inc }] }] }';
 const pay = '- approve: { id: pay, title: "Pay 3 invoices?" }';
-const whole = `
+const completeProcedure = `
 - say: "Reading {{message}}"
 - exec: { id: count, run: "echo 3" }
 ${vendor}
@@ -29,7 +29,7 @@ const json = (result: CliResult): Record<string, unknown> =>
 
 describe.concurrent('the transcript', () => {
   it('consists of plain lines, with tool calls on a single line, and ends with the outcome', async () => {
-    const agent = await service.agent(whole, 'transcript');
+    const agent = await service.agent(completeProcedure, 'transcript');
     const watchResult = await service.cli([
       'runs',
       'start',
@@ -78,7 +78,7 @@ describe.concurrent('the transcript', () => {
   });
 
   it('is the only output with --quiet', async () => {
-    const run = await service.run(whole, 'x');
+    const run = await service.run(completeProcedure, 'x');
     const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '--quiet']);
     expect(watchResult).toMatchObject({ code: 0, stderr: '' });
     expect(watchResult.stdout).toContain('Done: Acme Inc\n');
@@ -105,7 +105,7 @@ describe.concurrent('the transcript', () => {
 
 describe.concurrent('-o ndjson', () => {
   it('prints every event as one numbered object per line, ending with run.finished', async () => {
-    const run = await service.run(whole, 'April');
+    const run = await service.run(completeProcedure, 'April');
     const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'answers.yaml', '-o', 'ndjson']);
     expect(watchResult.code).toBe(0);
     const events = watchResult.lines<RunEvent>();
@@ -123,9 +123,9 @@ describe.concurrent('-o ndjson', () => {
     const messages = events.flatMap((event) => (event.type === 'message' ? [event.data.message] : []));
     expect(messages).toEqual(await service.messages(run));
     const pending = events.flatMap((event) => (event.type === 'human_request.pending' ? [event.data.human_request.title] : []));
-    const resolved = events.flatMap((event) => (event.type === 'human_request.resolved' ? [event.data] : []));
+    const resolutions = events.flatMap((event) => (event.type === 'human_request.resolved' ? [event.data] : []));
     expect(pending).toEqual(['Which vendor?', 'Pay 3 invoices?']);
-    expect(resolved).toMatchObject([
+    expect(resolutions).toMatchObject([
       { title: 'Which vendor?', resolution: 'answered' },
       { title: 'Pay 3 invoices?', resolution: 'answered' },
     ]);
@@ -172,7 +172,7 @@ describe.concurrent('--on-request', () => {
   });
 
   it('waits for an answer from elsewhere', async () => {
-    const run = await service.run(whole, 'x');
+    const run = await service.run(completeProcedure, 'x');
     const pendingResult = service.cli(['runs', 'watch', run, '--on-request', 'wait']);
     await service.until(run, 'waiting');
     expect((await service.cli(['runs', 'respond', run, '--answer', 'Acme Inc'])).code).toBe(0);
@@ -185,21 +185,21 @@ describe.concurrent('--on-request', () => {
 
   it('shows the request on a terminal even if someone else will answer', async () => {
     const run = await service.run(pay);
-    let answered: Promise<CliResult> | undefined;
+    let pendingAnswer: Promise<CliResult> | undefined;
     const watchResult = await service.cli(['runs', 'watch', run, '--on-request', 'wait'], {
       tty: true,
       env: { NO_COLOR: '1' },
       onOutput: (stdout) => {
-        if (/^\? Pay/m.test(stdout)) answered ??= service.cli(['runs', 'respond', run, '--approve']);
+        if (/^\? Pay/m.test(stdout)) pendingAnswer ??= service.cli(['runs', 'respond', run, '--approve']);
       },
     });
     expect(watchResult.code).toBe(0);
-    expect((await answered)?.code).toBe(0);
+    expect((await pendingAnswer)?.code).toBe(0);
   });
 
   it('waits for someone else to answer requests that are not in the answers file', async () => {
     await service.file('half.yaml', 'answers: { "Which vendor?": Acme GmbH }\n');
-    const run = await service.run(whole, 'x');
+    const run = await service.run(completeProcedure, 'x');
     const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'half.yaml']);
     expect(watchResult.code).toBe(12);
     expect(watchResult.stderr).toContain('Answered from the answers file.\n');
@@ -210,7 +210,7 @@ describe.concurrent('--on-request', () => {
 
   it('rejects an unsuitable answer from the file and leaves the request pending', async () => {
     await service.file('unfit.yaml', 'answers: { "Which vendor?": Globex }\n');
-    const run = await service.run(whole, 'x');
+    const run = await service.run(completeProcedure, 'x');
     const watchResult = await service.cli(['runs', 'watch', run, '--answers', 'unfit.yaml']);
     expect(watchResult.code).toBe(2);
     expect(watchResult.stderr).toContain(
@@ -226,8 +226,8 @@ describe.concurrent('--on-request', () => {
     ['broken YAML', 'answers: [\n', 'is not valid YAML'],
     ['an approval that is no decision', 'approvals: { Pay: maybe }\n', '"Pay" must be true or false'],
     ['an answer that is a map', 'answers: { Pay: { a: b } }\n', '"Pay" must be a text or a list of texts'],
-  ])('refuses an answers file with %s', async (what, content, message) => {
-    const file = `${what.replaceAll(' ', '-')}.yaml`;
+  ])('refuses an answers file with %s', async (description, content, message) => {
+    const file = `${description.replaceAll(' ', '-')}.yaml`;
     await service.file(file, content);
     const refusal = await service.cli(['runs', 'watch', '@latest', '--answers', file]);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
@@ -254,17 +254,17 @@ describe.concurrent('the exit code is the outcome in every command that watches 
 
     it('while it happens', async () => {
       const agent = await service.agent(steps);
-      let started = '';
+      let startedRun = '';
       const starting = service.cli(['runs', 'start', '--agent', agent, '--watch', ...follow], {
         onOutput: (_, stderr) => {
-          started ||= /^Run (\S+)\n/.exec(stderr)?.[1] ?? '';
+          startedRun ||= /^Run (\S+)\n/.exec(stderr)?.[1] ?? '';
         },
       });
-      await eventually('the run is started', () => started !== '');
-      const following = [starting, service.cli(['runs', 'watch', started, ...follow]), service.cli(['runs', 'wait', started])];
-      await end(started);
-      for (const { code: got, stderr } of await Promise.all(following)) {
-        expect(got).toBe(code);
+      await eventually('the run is started', () => startedRun !== '');
+      const pendingResults = [starting, service.cli(['runs', 'watch', startedRun, ...follow]), service.cli(['runs', 'wait', startedRun])];
+      await end(startedRun);
+      for (const { code: exitCode, stderr } of await Promise.all(pendingResults)) {
+        expect(exitCode).toBe(code);
         expect(stderr).toContain(word);
       }
     });
@@ -401,16 +401,16 @@ describe.concurrent('runs start --pull', () => {
   it('starts nothing if files exist, unless --force is used', async () => {
     const agent = await service.agent('- write: { path: a.txt, content: "A" }');
     await service.file('home-3/other.txt', 'mine');
-    const sent = ['runs', 'start', '--agent', agent, '--upload', 'home-3/other.txt', '--pull', 'home-3'];
-    const refusal = await service.cli(sent);
+    const startArgv = ['runs', 'start', '--agent', agent, '--upload', 'home-3/other.txt', '--pull', 'home-3'];
+    const refusal = await service.cli(startArgv);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toBe(
       'error: home-3 is not empty, and the run might create files with the same names. Nothing was started.\n' +
         'hint: Choose a new folder for --pull, or overwrite existing files with --force.\n',
     );
-    expect((await service.cli([...sent, '--dry-run'])).code).toBe(2);
+    expect((await service.cli([...startArgv, '--dry-run'])).code).toBe(2);
     expect((await service.cli(['runs', 'list', '--agent', agent, '-o', 'id'])).stdout).toBe('');
-    expect((await service.cli([...sent, '--force'])).code).toBe(0);
+    expect((await service.cli([...startArgv, '--force'])).code).toBe(0);
     expect([await service.read('home-3/a.txt'), await service.read('home-3/other.txt')]).toEqual(['A', 'mine']);
     expect((await service.cli(['runs', 'start', '--agent', agent, '--force'])).stderr).toContain('--force requires --pull.');
   });

@@ -15,13 +15,13 @@ beforeAll(async () => {
   whenDone(() => hook.close());
 });
 
-async function created(...flags: string[]): Promise<string> {
+async function createWebhook(...flags: string[]): Promise<string> {
   const result = await service.cli(['webhooks', 'create', hook.url, ...flags, '-o', 'id']);
   expect(result).toMatchObject({ code: 0, stderr: '' });
   return result.stdout.trim();
 }
 
-async function completed(): Promise<string> {
+async function completeRun(): Promise<string> {
   const run = await service.run('- say: hi');
   await service.until(run, 'completed');
   return run;
@@ -29,7 +29,7 @@ async function completed(): Promise<string> {
 
 describe('webhooks create, list, get, update and delete', () => {
   it('manage a webhook', async () => {
-    const id = await created('--event', 'run.failed', '--event', 'run.completed', '--description', 'Mine');
+    const id = await createWebhook('--event', 'run.failed', '--event', 'run.completed', '--description', 'Mine');
     const result = await service.cli(['webhooks', 'get', id, '--color', 'never'], { tty: true });
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout).toMatch(/Events: +run\.failed, run\.completed\nDescription: +Mine\nStatus: +active/);
@@ -73,9 +73,9 @@ describe('webhooks create, list, get, update and delete', () => {
 describe('webhooks deliveries, delivery and resend', () => {
   it('show the request and the response, and send the event again', async () => {
     hook.answer = (response) => response.writeHead(410).end('\u001b[31mgone');
-    const id = await created('--event', 'run.completed');
-    const run = await completed();
-    const failed = await eventually('the delivery failed', async () => {
+    const id = await createWebhook('--event', 'run.completed');
+    const run = await completeRun();
+    const failedDelivery = await eventually('the delivery failed', async () => {
       const { data } = (await service.cli(['webhooks', 'deliveries', '--failed', '--webhook', id, '--json'])).json<{
         data: { id: string }[];
       }>();
@@ -87,28 +87,31 @@ describe('webhooks deliveries, delivery and resend', () => {
       ['--event', 'run.completed'],
     ]) {
       const list = await service.cli(['webhooks', 'deliveries', ...flags, '-o', 'id']);
-      expect(list.stdout).toContain(failed.id);
+      expect(list.stdout).toContain(failedDelivery.id);
     }
     expect((await service.cli(['webhooks', 'deliveries', '--event', 'run.paused', '--webhook', id, '-o', 'id'])).stdout).toBe('');
-    const result = await service.cli(['webhooks', 'delivery', failed.id, '--color', 'never'], { tty: true, columns: 100 });
+    const result = await service.cli(['webhooks', 'delivery', failedDelivery.id, '--color', 'never'], { tty: true, columns: 100 });
     expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(result.stdout).toMatch(/Status: +failed\n/);
     expect(result.stdout).toMatch(/Problem: +answered 410\n/);
     expect(result.stdout).toContain('^[[31mgone');
     expect(result.stdout).toContain('"type": "run.completed"');
-    expect((await service.cli(['webhooks', 'delivery', failed.id, '--jq', '.attempts[0].status_code'])).stdout).toBe('410\n');
+    expect((await service.cli(['webhooks', 'delivery', failedDelivery.id, '--jq', '.attempts[0].status_code'])).stdout).toBe('410\n');
 
-    const refusal = await service.cli(['webhooks', 'resend', failed.id]);
+    const refusal = await service.cli(['webhooks', 'resend', failedDelivery.id]);
     expect(refusal).toMatchObject({ code: 6, stdout: '' });
     expect(refusal.stderr).toContain('enable it first');
     const disableResult = await service.cli(['webhooks', 'get', id]);
     expect(disableResult.stdout).toContain('Disabled because\tthe receiver answered 410 (gone)\n');
     hook.answer = (response) => response.writeHead(200).end();
     await service.cli(['webhooks', 'update', id, '--enabled']);
-    expect((await service.cli(['webhooks', 'resend', failed.id, '--json'])).json()).toMatchObject({ id: failed.id, status: 'pending' });
+    expect((await service.cli(['webhooks', 'resend', failedDelivery.id, '--json'])).json()).toMatchObject({
+      id: failedDelivery.id,
+      status: 'pending',
+    });
     await eventually(
       'it arrived',
-      async () => (await service.cli(['webhooks', 'delivery', failed.id, '--jq', '.status'])).stdout === 'delivered\n',
+      async () => (await service.cli(['webhooks', 'delivery', failedDelivery.id, '--jq', '.status'])).stdout === 'delivered\n',
     );
     await service.cli(['webhooks', 'delete', id, '--yes']);
   });
@@ -147,8 +150,11 @@ describe('webhooks secret', () => {
 describe('webhooks verify', () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   const body = '{"type":"run.completed","data":{}}';
-  const at = Date.parse('2026-07-18T09:00:00Z');
-  const headerFlags = Object.entries(signedHeaders([secret], 'msg_1', at, body)).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const timestamp = Date.parse('2026-07-18T09:00:00Z');
+  const headerFlags = Object.entries(signedHeaders([secret], 'msg_1', timestamp, body)).flatMap(([name, value]) => [
+    '-H',
+    `${name}: ${value}`,
+  ]);
   const verify = (flags: string[], options = {}) => service.cli(['webhooks', 'verify', ...headerFlags, ...flags], options);
 
   beforeAll(async () => {
@@ -158,9 +164,9 @@ describe('webhooks verify', () => {
 
   it('needs no service and accepts a valid delivery', async () => {
     const offline = { env: { AOPS_BASE_URL: 'http://127.0.0.1:9', AOPS_API_KEY: '' } };
-    const good = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:04:00Z', '--json'], offline);
-    expect(good).toMatchObject({ code: 0, stderr: '' });
-    expect(good.json()).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 240 });
+    const validResult = await verify(['--body', 'body.json', '--secret', '@secret.txt', '--at', '2026-07-18T09:04:00Z', '--json'], offline);
+    expect(validResult).toMatchObject({ code: 0, stderr: '' });
+    expect(validResult.json()).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 240 });
     const pipedResult = await verify(['--body', '-', '--at', '2026-07-18T09:00:00Z'], {
       stdin: body,
       env: { AOPS_WEBHOOK_SECRET: secret },
@@ -199,24 +205,24 @@ describe('webhooks verify', () => {
 
 describe('webhooks listen', () => {
   /** Listens, and runs a function once it is listening. */
-  async function listening(flags: string[], then: (url: string, interrupt: () => void) => Promise<void>) {
+  async function listening(flags: string[], action: (url: string, interrupt: () => void) => Promise<void>) {
     let interrupt: () => void = () => undefined;
-    let begun: Promise<void> | undefined;
+    let startPromise: Promise<void> | undefined;
     const result = await service.cli(['webhooks', 'listen', ...flags], {
       onStart: (deliver) => {
         interrupt = deliver;
       },
       onOutput: (stdout, stderr) => {
         const url = /(http:\/\/127\.0\.0\.1:\d+\/)/.exec(stdout + stderr)?.[1];
-        if (url !== undefined) begun ??= then(url, interrupt);
+        if (url !== undefined) startPromise ??= action(url, interrupt);
       },
     });
-    await begun;
+    await startPromise;
     return result;
   }
 
   it('subscribes, prints valid deliveries, ends with the event, and leaves no webhook behind', async () => {
-    const output = await listening(['--subscribe', '--until', 'run.completed'], async () => void (await completed()));
+    const output = await listening(['--subscribe', '--until', 'run.completed'], async () => void (await completeRun()));
     expect(output.code).toBe(0);
     expect(output.stdout).toMatch(/^\d\d:\d\d:\d\d {2}.*run\.started {2}[0-9a-f-]{36} {2}running$/m);
     expect(output.stdout).toMatch(/run\.message\.created {2}[0-9a-f-]{36} {2}hi$/m);
@@ -245,12 +251,12 @@ describe('webhooks listen', () => {
     const post = async (url: string, headers: Record<string, string>, method = 'POST') =>
       statuses.push((await fetch(url, { method, headers, ...(method === 'POST' ? { body } : {}) })).status);
     const output = await listening(['--secret', '@own.txt', '--forward-to', hook.url, '--json'], async (url, interrupt) => {
-      const good = signedHeaders([secret], 'e1', Date.now(), body);
-      await post(url, { ...good, 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` });
+      const validHeaders = signedHeaders([secret], 'e1', Date.now(), body);
+      await post(url, { ...validHeaders, 'webhook-signature': `v1,${Buffer.alloc(32).toString('base64')}` });
       await post(url, {});
       await post(url, {}, 'GET');
-      await post(url, good);
-      await post(url, good);
+      await post(url, validHeaders);
+      await post(url, validHeaders);
       interrupt();
     });
     expect(statuses).toEqual([400, 400, 405, 202, 204]);
@@ -274,12 +280,12 @@ describe('webhooks listen', () => {
 describe('a service without the extensions', () => {
   it('is reported not to offer them', async () => {
     const { createServer } = await import('node:http');
-    const other = createServer((_, response) =>
+    const otherServer = createServer((_, response) =>
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"route_not_found","message":"No such route."}'),
     );
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    whenDone(() => other.close());
-    const env = { AOPS_BASE_URL: `http://127.0.0.1:${(other.address() as { port: number }).port}` };
+    await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
+    whenDone(() => otherServer.close());
+    const env = { AOPS_BASE_URL: `http://127.0.0.1:${(otherServer.address() as { port: number }).port}` };
     const refusal = await service.cli(['webhooks', 'deliveries'], { env });
     expect(refusal).toMatchObject({ code: 3, stdout: '' });
     expect(refusal.stderr).toContain('This service does not offer listWebhookDeliveries (GET /v2/teams/{teamId}/webhook-deliveries).');

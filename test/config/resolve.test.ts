@@ -25,17 +25,19 @@ describe('precedence', () => {
 
   // Every subset of the four layers: the one with the highest precedence applies, the others are shadowed in order.
   test.each(Array.from({ length: 16 }, (_, bits) => layers.filter((_layer, index) => bits & (1 << index))))('%j', async (...present) => {
-    const has = (source: string) => present.some((layer) => layer?.source === source);
+    const hasLayer = (source: string) => present.some((layer) => layer?.source === source);
     const store = new ConfigStore(tempFolder());
-    await store.saveProfile('prod', { base_url: 'https://prod.example', ...(has('profile') ? { team_id: 'team_profile' } : {}) });
-    if (has('setting')) await store.setSetting('team_id', 'team_setting');
+    await store.saveProfile('prod', { base_url: 'https://prod.example', ...(hasLayer('profile') ? { team_id: 'team_profile' } : {}) });
+    if (hasLayer('setting')) await store.setSetting('team_id', 'team_setting');
     const { team_id } = resolveConfig({
-      flags: has('flag') ? { team: 'team_flag' } : {},
-      env: has('environment') ? { AOPS_TEAM_ID: 'team_env' } : { AOPS_TEAM_ID: '' },
+      flags: hasLayer('flag') ? { team: 'team_flag' } : {},
+      env: hasLayer('environment') ? { AOPS_TEAM_ID: 'team_env' } : { AOPS_TEAM_ID: '' },
       store,
     });
-    const [first, ...rest] = present;
-    expect(team_id).toEqual(first ? { ...first, shadowed: rest } : { value: undefined, source: 'default', name: 'default', shadowed: [] });
+    const [first, ...otherLayers] = present;
+    expect(team_id).toEqual(
+      first ? { ...first, shadowed: otherLayers } : { value: undefined, source: 'default', name: 'default', shadowed: [] },
+    );
   });
 
   test('defaults', () => {
@@ -115,15 +117,15 @@ describe('base URL', () => {
     ['http://127.0.0.1:4010', 'http://127.0.0.1:4010'],
     ['http://[::1]:4010/', 'http://[::1]:4010'],
     ['http://localhost:4010/', 'http://localhost:4010'],
-  ])('%s -> %s', (given, expected) => {
-    const config = resolveConfig({ flags: { baseUrl: given }, env: {}, store: new ConfigStore(tempFolder()) });
+  ])('%s -> %s', (input, expected) => {
+    const config = resolveConfig({ flags: { baseUrl: input }, env: {}, store: new ConfigStore(tempFolder()) });
     expect(requireBaseUrl(config)).toBe(expected);
   });
 
   test.each(['http://127.0.0.1.evil.example', 'http://0.0.0.0:80', 'http://10.0.0.1', 'javascript:alert(1)', 'https://'])(
     '%s is refused',
-    (given) => {
-      expect(() => resolveConfig({ flags: { baseUrl: given }, env: {}, store: new ConfigStore(tempFolder()) })).toThrow('--base-url');
+    (input) => {
+      expect(() => resolveConfig({ flags: { baseUrl: input }, env: {}, store: new ConfigStore(tempFolder()) })).toThrow('--base-url');
     },
   );
 });
@@ -175,21 +177,23 @@ describe('credential', () => {
 
   test('a stored credential is used at its own origin only', async () => {
     const store = await makeStore();
-    const at = (baseUrl: string, env = {}) => resolveConfig({ flags: { baseUrl }, env, store });
-    expect(requireCredential(at('https://prod.example/other'))).toEqual({ type: 'token', token: 'aops_live_profile99' });
-    for (const other of ['https://evil.example', 'https://prod.example:8443', 'http://localhost:1']) {
-      expect(() => requireCredential(at(other))).toThrow(expect.objectContaining({ code: 'credential_other_origin', exit: 4 }));
-      expect(at(other).credential.value).toBeUndefined();
+    const resolveAt = (baseUrl: string, env = {}) => resolveConfig({ flags: { baseUrl }, env, store });
+    expect(requireCredential(resolveAt('https://prod.example/other'))).toEqual({ type: 'token', token: 'aops_live_profile99' });
+    for (const otherUrl of ['https://evil.example', 'https://prod.example:8443', 'http://localhost:1']) {
+      expect(() => requireCredential(resolveAt(otherUrl))).toThrow(expect.objectContaining({ code: 'credential_other_origin', exit: 4 }));
+      expect(resolveAt(otherUrl).credential.value).toBeUndefined();
     }
-    expect(requireCredential(at('https://other.example', { AOPS_API_KEY: 'given' }))).toEqual({ type: 'token', token: 'given' });
+    expect(requireCredential(resolveAt('https://other.example', { AOPS_API_KEY: 'given' }))).toEqual({ type: 'token', token: 'given' });
   });
 
   test('a broken credentials file does not get in the way of AOPS_API_KEY', async () => {
     const store = await makeStore();
     writeFileSync(store.credentialsFile, '{');
-    const fresh = new ConfigStore(store.directory);
-    expect(() => requireCredential(resolveConfig({ flags: {}, env: {}, store: fresh }))).toThrow('credentials.json');
-    expect(requireCredential(resolveConfig({ flags: {}, env: { AOPS_API_KEY: 'given' }, store: fresh }))).toMatchObject({ token: 'given' });
+    const freshStore = new ConfigStore(store.directory);
+    expect(() => requireCredential(resolveConfig({ flags: {}, env: {}, store: freshStore }))).toThrow('credentials.json');
+    expect(requireCredential(resolveConfig({ flags: {}, env: { AOPS_API_KEY: 'given' }, store: freshStore }))).toMatchObject({
+      token: 'given',
+    });
   });
 
   test('without any configuration each requirement has its own error', () => {

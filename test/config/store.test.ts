@@ -45,9 +45,9 @@ describe('profiles', () => {
     expect(() => store.profile(name)).toThrow('There is no profile');
     expect(store.credential(name)).toBeUndefined();
     await store.saveProfile(name, { base_url: 'https://a.example' }, token);
-    const fresh = new ConfigStore(store.directory);
-    expect(fresh.profile(name)).toEqual({ name, base_url: 'https://a.example', current: true });
-    expect(fresh.credential(name)).toMatchObject(token);
+    const freshStore = new ConfigStore(store.directory);
+    expect(freshStore.profile(name)).toEqual({ name, base_url: 'https://a.example', current: true });
+    expect(freshStore.credential(name)).toMatchObject(token);
   });
 
   test.each(['', '.x', '-x', 'a/b', 'a b', '__proto__', 'x'.repeat(65), 'a\n'])('name %j is refused', async (name) => {
@@ -126,10 +126,10 @@ describe('files', () => {
 
     chmodSync(store.credentialsFile, 0o644);
     chmodSync(store.directory, 0o755);
-    const fresh = new ConfigStore(store.directory);
-    fresh.credential('a');
+    const freshStore = new ConfigStore(store.directory);
+    freshStore.credential('a');
     expect(mode(store.credentialsFile)).toBe(0o600);
-    await fresh.useProfile('a');
+    await freshStore.useProfile('a');
     expect(mode(store.directory)).toBe(0o700);
   });
 
@@ -166,16 +166,16 @@ describe('files', () => {
 
   itNeeding(needsPosix, 'are never written through a symbolic link', async () => {
     const folder = tempFolder();
-    const elsewhere = path.join(folder, 'elsewhere.json');
-    writeFileSync(elsewhere, '{}', { mode: 0o600 });
+    const otherFile = path.join(folder, 'elsewhere.json');
+    writeFileSync(otherFile, '{}', { mode: 0o600 });
     const store = new ConfigStore(path.join(folder, 'aops'));
     mkdirSync(store.directory);
-    symlinkSync(elsewhere, store.credentialsFile);
+    symlinkSync(otherFile, store.credentialsFile);
     await expect(store.saveProfile('a', { base_url: 'https://a.example' }, token)).rejects.toMatchObject({
       code: 'config_unsafe',
       exit: 2,
     });
-    expect(readFileSync(elsewhere, 'utf8')).toBe('{}');
+    expect(readFileSync(otherFile, 'utf8')).toBe('{}');
   });
 
   test('a folder that cannot be created results in a clear error', async () => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { matches } from './compare.ts';
 
 const home = '/tmp/aops-docs-x1';
-const fits = (shown: string[], stdout: string[], stderr: string[] = []): boolean => matches(shown, { stdout, stderr }, home);
+const fits = (documentedLines: string[], stdout: string[], stderr: string[] = []): boolean =>
+  matches(documentedLines, { stdout, stderr }, home);
 
 describe('comparing what is shown with what is printed', () => {
   it('wants every line, in its order', () => {

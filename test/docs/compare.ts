@@ -2,29 +2,29 @@
 import type { Output } from './run-examples.ts';
 
 /** A line that stands for any lines. */
-const anything = '…';
+const ellipsis = '…';
 
 /**
  * Whether the shown lines are stdout and stderr, interleaved in any way: a terminal shows both, and which of them comes first
  * is a matter of chance.
  */
-export function matches(shown: readonly string[], output: Output, home: string): boolean {
-  const wanted = normalised(shown, home);
+export function matches(documentedLines: readonly string[], output: Output, home: string): boolean {
+  const expected = normalised(documentedLines, home);
   const out = normalised(output.stdout, home);
   const err = normalised(output.stderr, home);
-  const failed = new Set<string>();
-  const fits = (at: number, outAt: number, errAt: number): boolean => {
-    if (at === wanted.length) return outAt === out.length && errAt === err.length;
-    const state = `${at} ${outAt} ${errAt}`;
-    if (failed.has(state)) return false;
-    const line = wanted[at];
-    const any = line === anything;
-    const found =
-      (any && fits(at + 1, outAt, errAt)) ||
-      (outAt < out.length && (any || out[outAt] === line) && fits(any ? at : at + 1, outAt + 1, errAt)) ||
-      (errAt < err.length && (any || err[errAt] === line) && fits(any ? at : at + 1, outAt, errAt + 1));
-    if (!found) failed.add(state);
-    return found;
+  const deadEnds = new Set<string>();
+  const fits = (index: number, outAt: number, errAt: number): boolean => {
+    if (index === expected.length) return outAt === out.length && errAt === err.length;
+    const state = `${index} ${outAt} ${errAt}`;
+    if (deadEnds.has(state)) return false;
+    const line = expected[index];
+    const any = line === ellipsis;
+    const isMatch =
+      (any && fits(index + 1, outAt, errAt)) ||
+      (outAt < out.length && (any || out[outAt] === line) && fits(any ? index : index + 1, outAt + 1, errAt)) ||
+      (errAt < err.length && (any || err[errAt] === line) && fits(any ? index : index + 1, outAt, errAt + 1));
+    if (!isMatch) deadEnds.add(state);
+    return isMatch;
   };
   return fits(0, 0, 0);
 }

@@ -38,13 +38,13 @@ describe.each([...documents.filter((name) => name.startsWith('docs/decisions/'))
         ([, name = '']) => name,
       );
       const built = ['dist/render-worker.js'];
-      const missing = names.filter(
+      const missingNames = names.filter(
         (name) =>
           !/NNNN|^prototype/.test(name) &&
           !built.includes(name) &&
           !repositoryFiles.some((file) => file === name || file.endsWith(`/${name}`)),
       );
-      expect(missing).toEqual([]);
+      expect(missingNames).toEqual([]);
     });
   },
 );
@@ -56,13 +56,13 @@ describe.each(pages)('%s', (page) => {
     const targets = [...prose(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, target = '']) => target)
       .filter((target) => !/^[a-z]+:/.test(target));
-    const broken = targets.filter((target) => {
+    const brokenTargets = targets.filter((target) => {
       const [file = '', anchor] = target.split('#');
-      const full = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
-      if (!existsSync(path.join(root, full))) return true;
-      return anchor !== undefined && !anchors(readDocument(full)).includes(anchor);
+      const fullPath = file === '' ? page : path.posix.join(path.posix.dirname(page), file);
+      if (!existsSync(path.join(root, fullPath))) return true;
+      return anchor !== undefined && !anchors(readDocument(fullPath)).includes(anchor);
     });
-    expect(broken).toEqual([]);
+    expect(brokenTargets).toEqual([]);
   });
 
   it('names files of the repository that exist', () => {
@@ -74,21 +74,21 @@ describe.each(pages)('%s', (page) => {
 
   it('names identifiers that exist in the files that they link to', () => {
     const links = [...withoutBlocks(markdown).matchAll(/\[`(\w+)(?:\(\))?`\]\(([^)#\s]+\.(?:ts|js))\)/g)];
-    const missing = links.filter(([, name = '', target = '']) => {
+    const missingLinks = links.filter(([, name = '', target = '']) => {
       const file = path.join(root, path.posix.join(path.posix.dirname(page), target));
       return !(existsSync(file) && statSync(file).isFile() && new RegExp(`\\b${name}\\b`).test(readFileSync(file, 'utf8')));
     });
-    expect(missing.map(([link]) => link)).toEqual([]);
+    expect(missingLinks.map(([link]) => link)).toEqual([]);
   });
 
   it('has JSON and YAML that can be read', () => {
     for (const { language, line, lines } of fencedBlocks(markdown)) {
-      const where = `${page}:${line}`;
-      if (language === 'json') expect(() => JSON.parse(lines.join('\n')), where).not.toThrow();
+      const location = `${page}:${line}`;
+      if (language === 'json') expect(() => JSON.parse(lines.join('\n')), location).not.toThrow();
       if (language === 'yaml')
         expect(
           parseAllDocuments(lines.join('\n')).flatMap(({ errors }) => errors.map(String)),
-          where,
+          location,
         ).toEqual([]);
     }
   });

@@ -44,22 +44,22 @@ describe('the check of texts', () => {
       'under way': 'in progress',
     };
 
-    const found = Object.entries(suggestions).map(([phrase, instead]) => [phrase.replace('sends it ', ''), instead]);
+    const phraseEntries = Object.entries(suggestions).map(([phrase, replacement]) => [phrase.replace('sends it ', ''), replacement]);
     const lines = Object.keys(suggestions).map((phrase) => `const a = 'This ${phrase}';`);
     expect(await problemsIn({ 'a.ts': lines.join('\n') })).toEqual(
-      found.map(([phrase, instead], index) => `a.ts:${index + 1}: "${phrase}" is not plain English; write: ${instead}`),
+      phraseEntries.map(([phrase, replacement], index) => `a.ts:${index + 1}: "${phrase}" is not plain English; write: ${replacement}`),
     );
   });
 
   it('reports a phrase in comments, paragraphs, and titles, also across lines and in capital letters', async () => {
-    const found = await problemsIn({
+    const textProblems = await problemsIn({
       'block.ts': '/**\n * It is\n * none.\n */\n',
       'capital.ts': "const a = 'IS NONE';\n", // phrases-ignore
       'line.ts': '// It is\n// none.\n',
       'paragraph.md': 'It is\nnone.\n',
       'title.test.ts': "it('is none', () => {});\n", // phrases-ignore
     });
-    expect(found.map((problem) => problem.split(' ')[0])).toEqual([
+    expect(textProblems.map((problem) => problem.split(' ')[0])).toEqual([
       'block.ts:2:',
       'capital.ts:1:',
       'line.ts:1:',

@@ -22,14 +22,14 @@ interface Backup {
   problems: unknown[];
 }
 
-async function started(): Promise<Machine> {
+async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
   expect((await machine.aops('local', 'up')).code).toBe(0);
   return machine;
 }
 
 /** A child process whose pipes the test controls: nothing is read or written unless the test does it. */
-function piped(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<Finished> } {
+function startPipe(machine: Machine, ...argv: string[]): { child: ChildProcess; ended: Promise<Finished> } {
   const child = spawn(process.execPath, [binary, ...argv], { cwd: machine.folder, env: machine.env, stdio: 'pipe' });
   whenDone(async () => void child.kill('SIGKILL'));
   let stderr = '';
@@ -59,7 +59,7 @@ const partsIn = async (folder: string): Promise<string[]> => (await readdir(fold
 
 describe.concurrent('aops local backup and restore', () => {
   it('with a running service: a run in progress continues after the restore as if nothing had happened', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     const run = await waitingRun(machine);
     const backup = await machine.json<Backup>('local', 'backup', 'b.tar.gz');
     expect(backup).toMatchObject({ file: path.join(machine.folder, 'b.tar.gz'), online: true, runs: 1, open_runs: 1, problems: [] });
@@ -69,25 +69,25 @@ describe.concurrent('aops local backup and restore', () => {
     // Later changes are not in the backup.
     expect((await machine.aops('runs', 'respond', run, '--deny')).code).toBe(0);
 
-    const there = await machine.aops('local', 'backup', 'b.tar.gz');
-    expect(there).toMatchObject({ code: 2, stdout: '' });
-    expect(there.stderr).toContain('--force');
+    const backupResult = await machine.aops('local', 'backup', 'b.tar.gz');
+    expect(backupResult).toMatchObject({ code: 2, stdout: '' });
+    expect(backupResult.stderr).toContain('--force');
     await writeFile(path.join(machine.folder, 'open'), '', { mode: 0o644 });
     expect((await machine.aops('local', 'backup', 'open', '--force')).code).toBe(0);
     expect((await stat(path.join(machine.folder, 'open'))).mode & 0o777).toBe(0o600);
 
-    const busy = await machine.aops('local', 'restore', 'b.tar.gz');
-    expect(busy).toMatchObject({ code: 6, stdout: '' });
-    expect(busy.stderr).toContain('A service is running on');
+    const busyResult = await machine.aops('local', 'restore', 'b.tar.gz');
+    expect(busyResult).toMatchObject({ code: 6, stdout: '' });
+    expect(busyResult.stderr).toContain('A service is running on');
     expect((await machine.aops('local', 'down')).code).toBe(0);
-    const full = await machine.aops('local', 'restore', 'b.tar.gz');
-    expect(full).toMatchObject({ code: 6, stdout: '' });
-    expect(full.stderr).toContain('is not empty');
+    const fullResult = await machine.aops('local', 'restore', 'b.tar.gz');
+    expect(fullResult).toMatchObject({ code: 6, stdout: '' });
+    expect(fullResult.stderr).toContain('is not empty');
 
     // Another machine, with only the backup.
     const otherMachine = await Machine.create();
-    const checked = await otherMachine.json('local', 'restore', '--verify', backup.file);
-    expect(checked).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
+    const verification = await otherMachine.json('local', 'restore', '--verify', backup.file);
+    expect(verification).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
     expect(existsSync(path.join(otherMachine.folder, 'data/local'))).toBe(false);
     expect(await otherMachine.aops('local', 'restore', backup.file)).toMatchObject({ code: 0, stderr: '' });
     expect((await otherMachine.aops('local', 'up')).code).toBe(0);
@@ -102,7 +102,7 @@ describe.concurrent('aops local backup and restore', () => {
   });
 
   it('with a stopped service: a backup can be piped into a restore', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await machine.agent('kept', '- say: hi');
     const run = await machine.startRun('kept');
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
@@ -110,13 +110,13 @@ describe.concurrent('aops local backup and restore', () => {
     // As after a power cut: part of the data is in the log next to the database.
     process.kill(pid, 'SIGKILL');
     await eventually('the service has ended', async () => !(await machine.json<{ running: boolean }>('local', 'status')).running);
-    const moved = await machine.run('sh', ['-c', 'aops local backup - | aops local restore - --data-dir moved']);
-    expect(moved).toMatchObject({ code: 0 });
-    expect(moved.stderr).toContain('1 run,');
+    const moveResult = await machine.run('sh', ['-c', 'aops local backup - | aops local restore - --data-dir moved']);
+    expect(moveResult).toMatchObject({ code: 0 });
+    expect(moveResult.stderr).toContain('1 run,');
     expect((await machine.aops('local', 'up', '--data-dir', 'moved')).code).toBe(0);
     expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
-    const empty = await machine.aops('local', 'backup', 'x.tar.gz', '--data-dir', 'nothing');
-    expect(empty).toMatchObject({ code: 3, stdout: '' });
+    const emptyResult = await machine.aops('local', 'backup', 'x.tar.gz', '--data-dir', 'nothing');
+    expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
   });
 
   it('with a service that uses TLS: any certificate works, even after it was replaced', async () => {
@@ -137,38 +137,38 @@ describe.concurrent('aops local backup and restore', () => {
       '--data-dir',
       'own',
     ]);
-    const noted = () => machine.read('own/service.json').catch(() => '');
-    await eventually('the service listens', async () => (await noted()).includes('certificate'));
+    const readServiceFile = () => machine.read('own/service.json').catch(() => '');
+    await eventually('the service listens', async () => (await readServiceFile()).includes('certificate'));
     expect(await machine.json('local', 'backup', 'one.tar.gz', '--data-dir', 'own')).toMatchObject({ online: true, runs: 0 });
-    const before = await noted();
+    const before = await readServiceFile();
     await use('self-signed');
     child.kill('SIGHUP');
-    await eventually('the certificate is replaced', async () => (await noted()) !== before);
+    await eventually('the certificate is replaced', async () => (await readServiceFile()) !== before);
     expect(await machine.json('local', 'backup', 'two.tar.gz', '--data-dir', 'own')).toMatchObject({ online: true });
   });
 
   it('can be interrupted with Ctrl-C: nothing is left behind or held', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await waitingRun(machine);
-    const { child, ended } = piped(machine, 'local', 'backup', '-');
+    const { child, ended } = startPipe(machine, 'local', 'backup', '-');
     // The output is not read, so the backup stops in the middle.
-    const temporary = path.join(machine.folder, 'tmp');
-    await eventually('the database was copied', async () => (await partsIn(temporary)).length > 0);
+    const temporaryPath = path.join(machine.folder, 'tmp');
+    await eventually('the database was copied', async () => (await partsIn(temporaryPath)).length > 0);
     const second = await machine.aops('local', 'backup', 'second.tar.gz');
     expect(second).toMatchObject({ code: 6, stdout: '' });
     expect(second.stderr).toContain('already being backed up');
     child.kill('SIGINT');
     child.stdout?.resume();
     expect(await ended).toMatchObject({ code: 130 });
-    expect(await partsIn(temporary)).toEqual([]);
+    expect(await partsIn(temporaryPath)).toEqual([]);
     expect((await machine.aops('local', 'backup', 'second.tar.gz')).code).toBe(0);
   });
 
   it('fails if the service ends in the middle', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await waitingRun(machine);
     const { url } = await machine.json<{ url: string }>('local', 'status');
-    const { child, ended } = piped(machine, 'local', 'backup', '-');
+    const { child, ended } = startPipe(machine, 'local', 'backup', '-');
     await eventually('the database was copied', async () => (await partsIn(path.join(machine.folder, 'tmp'))).length > 0);
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
@@ -179,72 +179,72 @@ describe.concurrent('aops local backup and restore', () => {
   });
 
   it('leaves nothing behind when the disk is full', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await waitingRun(machine);
     // The system rejects larger files, like a full disk.
-    const limited = (command: string) => machine.run('sh', ['-c', `ulimit -f 2000; exec ${command}`]);
-    const backup = await limited('aops local backup b.tar.gz');
+    const runLimited = (command: string) => machine.run('sh', ['-c', `ulimit -f 2000; exec ${command}`]);
+    const backup = await runLimited('aops local backup b.tar.gz');
     expect(backup).toMatchObject({ code: 1, stdout: '' });
     expect(backup.stderr).toContain('b.tar.gz is too large');
     expect(existsSync(path.join(machine.folder, 'b.tar.gz'))).toBe(false);
     expect(await partsIn(machine.folder)).toEqual([]);
     expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
-    const restore = await limited('aops local restore b.tar.gz --data-dir new');
+    const restore = await runLimited('aops local restore b.tar.gz --data-dir new');
     expect(restore).toMatchObject({ code: 1, stdout: '' });
     expect(restore.stderr).toContain('is too large');
     expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
   });
 
   it('removes the remains of a killed backup, but not those of one in progress', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await waitingRun(machine);
-    const temporary = path.join(machine.folder, 'tmp');
-    const { child, ended } = piped(machine, 'local', 'backup', '-');
-    await eventually('the database was copied', async () => (await partsIn(temporary)).length > 0);
+    const temporaryPath = path.join(machine.folder, 'tmp');
+    const { child, ended } = startPipe(machine, 'local', 'backup', '-');
+    await eventually('the database was copied', async () => (await partsIn(temporaryPath)).length > 0);
     child.kill('SIGKILL');
     await ended;
-    const [left = ''] = await partsIn(temporary);
+    const [leftover = ''] = await partsIn(temporaryPath);
     await mkdir(path.join(machine.folder, 'to'));
-    await cp(path.join(temporary, left), path.join(machine.folder, 'to', left), { recursive: true });
+    await cp(path.join(temporaryPath, leftover), path.join(machine.folder, 'to', leftover), { recursive: true });
     // The service would release its data after half a minute. This backup needs no service.
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect(await machine.aops('local', 'backup', 'to/one.tar.gz')).toMatchObject({ code: 0 });
-    expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual([left, 'one.tar.gz']);
+    expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual([leftover, 'one.tar.gz']);
     const old = new Date(Date.now() - 3_600_000);
-    for (const name of [...(await readdir(path.join(machine.folder, 'to', left))), '.'])
-      await utimes(path.join(machine.folder, 'to', left, name), old, old);
+    for (const name of [...(await readdir(path.join(machine.folder, 'to', leftover))), '.'])
+      await utimes(path.join(machine.folder, 'to', leftover, name), old, old);
     expect(await machine.aops('local', 'backup', 'to/two.tar.gz')).toMatchObject({ code: 0 });
     expect((await readdir(path.join(machine.folder, 'to'))).sort()).toEqual(['one.tar.gz', 'two.tar.gz']);
   });
 
   it('can be restored after a restore was killed in the middle', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await waitingRun(machine);
     expect((await machine.aops('local', 'backup', 'b.tar.gz')).code).toBe(0);
     const bytes = await readFile(path.join(machine.folder, 'b.tar.gz'));
-    const half = async () => {
-      const { child, ended } = piped(machine, 'local', 'restore', '-', '--data-dir', 'new');
+    const backUpHalfway = async () => {
+      const { child, ended } = startPipe(machine, 'local', 'restore', '-', '--data-dir', 'new');
       child.stdin?.write(bytes.subarray(0, bytes.length / 2));
       await eventually('some of it is unpacked', () => existsSync(path.join(machine.folder, 'new/restoring/unpacked/sandboxes')));
       return { child, ended };
     };
-    const stopped = await half();
-    stopped.child.kill('SIGINT');
-    expect(await stopped.ended).toMatchObject({ code: 130 });
+    const stoppedBackup = await backUpHalfway();
+    stoppedBackup.child.kill('SIGINT');
+    expect(await stoppedBackup.ended).toMatchObject({ code: 130 });
     expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
 
-    const cut = await half();
-    cut.child.stdin?.end();
-    expect(await cut.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('it ends too early') });
+    const cutBackup = await backUpHalfway();
+    cutBackup.child.stdin?.end();
+    expect(await cutBackup.ended).toMatchObject({ code: 1, stderr: expect.stringContaining('it ends too early') });
     expect(existsSync(path.join(machine.folder, 'new'))).toBe(false);
 
-    const killed = await half();
-    killed.child.kill('SIGKILL');
-    await killed.ended;
+    const killedBackup = await backUpHalfway();
+    killedBackup.child.kill('SIGKILL');
+    await killedBackup.ended;
     // An incomplete data directory cannot be used.
-    const refused = await machine.aops('serve', '--data-dir', 'new');
-    expect(refused).toMatchObject({ code: 6 });
-    expect(refused.stderr).toContain('was not finished');
+    const refusal = await machine.aops('serve', '--data-dir', 'new');
+    expect(refusal).toMatchObject({ code: 6 });
+    expect(refusal.stderr).toContain('was not finished');
     expect((await machine.aops('local', 'restore', 'b.tar.gz', '--data-dir', 'new')).code).toBe(0);
     expect((await readdir(path.join(machine.folder, 'new'))).sort()).toEqual(['aops.db', 'sandboxes', 'secrets.key', 'token']);
   });

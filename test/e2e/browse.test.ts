@@ -16,20 +16,20 @@ async function browsers(machine: Machine): Promise<string[]> {
 }
 const nothingLeft = (machine: Machine): Promise<true> =>
   eventually('the browser has ended, and its folder is removed', async () => {
-    const left = (await readdir(path.join(machine.folder, 'tmp'))).filter((name) => name.startsWith('aops-browser-'));
-    return left.length === 0 && (await browsers(machine)).length === 0;
+    const leftovers = (await readdir(path.join(machine.folder, 'tmp'))).filter((name) => name.startsWith('aops-browser-'));
+    return leftovers.length === 0 && (await browsers(machine)).length === 0;
   });
 
 describeWithChromium('the browser of a run', () => {
   it('ends with the service, whether killed or stopped, and with the run, which continues after its last step', async () => {
     let open = false;
-    const waiting: (() => void)[] = [];
+    const resolvers: (() => void)[] = [];
     const site = await startSite({
       '/first': '<title>First</title><h1>first</h1>',
       '/slow': (_, response) => {
         const answer = (): unknown => response.end('<title>Slow</title><h1>slow</h1>');
         if (open) answer();
-        else waiting.push(answer);
+        else resolvers.push(answer);
         return undefined;
       },
     });
@@ -67,10 +67,10 @@ describeWithChromium('the browser of a run', () => {
     expect(data.map(({ action }) => action)).toEqual(['open', 'extract', 'open', 'extract']);
 
     open = false;
-    const stopped = await machine.startRun('browsing');
+    const stoppedRun = await machine.startRun('browsing');
     await eventually('the slow page is requested once more', () => requestsFor('/slow') === 4, 30_000);
-    expect((await machine.aops('runs', 'stop', stopped, '--yes')).code).toBe(0);
+    expect((await machine.aops('runs', 'stop', stoppedRun, '--yes')).code).toBe(0);
     await nothingLeft(machine);
-    for (const answer of waiting) answer();
+    for (const answer of resolvers) answer();
   });
 });

@@ -89,13 +89,13 @@ describeNeeding(needsShell('zsh'), 'zsh', () => {
     await shell.shows('ready> ');
     for (const name of ['back\\slash', '[square]', 'open quote']) await machine.agent(name, '- say: hi');
     expect((await machine.aops('__refresh', 'agents')).code).toBe(0);
-    for (const [typed, name] of [
+    for (const [typedText, name] of [
       ['back', 'back\\slash'],
       ['\\[sq', '[square]'],
       ["'open", 'open quote'],
       ['open\\ q', 'open quote'],
     ] as const) {
-      shell.type(`aops agents get ${typed}`, keys.tab, '--jq .name', keys.enter);
+      shell.type(`aops agents get ${typedText}`, keys.tab, '--jq .name', keys.enter);
       await shell.shows(`\n${name}`);
       await shell.shows('ready> ');
     }
@@ -142,8 +142,8 @@ describe('any shell', () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toContain('aops __complete');
     }
-    const refused = await machine.aops('completion', 'tcsh');
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain('bash, zsh, fish, powershell');
+    const refusal = await machine.aops('completion', 'tcsh');
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain('bash, zsh, fish, powershell');
   });
 });

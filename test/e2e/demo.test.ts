@@ -9,7 +9,7 @@ import { project } from '../support/machine.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** Runs the demo of an example without a person. `left` is what remains in its folder for temporary files. */
-async function demonstrated(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
+async function demonstrate(example: string, argv: readonly string[] = [], environment: Record<string, string> = {}) {
   const folder = await temporaryFolder();
   const env = { ...cleanEnvironment(), ...environment, TMPDIR: folder, CI: 'true' };
   const child = spawn(process.execPath, [path.join(project, 'examples', example, 'demo.js'), ...argv], {
@@ -31,7 +31,7 @@ async function demonstrated(example: string, argv: readonly string[] = [], envir
 }
 
 it('completes the main scenario without a person, shows the output of the run, and leaves nothing behind', async () => {
-  expect(await demonstrated('invoice-check')).toMatchObject({
+  expect(await demonstrate('invoice-check')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('# Invoices of the day'),
     left: [],
@@ -55,7 +55,7 @@ it('leaves nothing behind when its output is not read to the end', async () => {
 
 it('works through a queue: pays, asks, postpones, calls a webhook, is evaluated, and leaves only a page behind', async () => {
   const output = await temporaryFolder();
-  const { code, stdout, stderr, left } = await demonstrated('invoice-queue', [output]);
+  const { code, stdout, stderr, left } = await demonstrate('invoice-queue', [output]);
   expect({ code, left }, stderr).toEqual({ code: 0, left: [] });
   const cases = [...stdout.matchAll(/^[\w-]{36}\t(\w+)\tnone\t([^\t\n]+)/gm)].map(([, status, title]) => `${title}: ${status}`).reverse();
   expect(cases).toEqual([
@@ -81,7 +81,7 @@ it('works through a queue: pays, asks, postpones, calls a webhook, is evaluated,
 describeWithChromium('the check of a shop', () => {
   it('succeeds, and leaves only a film strip behind', async () => {
     const output = await temporaryFolder();
-    const { code, stdout, left } = await demonstrated('web-check', [output], { AOPS_CHROMIUM: chromium as string });
+    const { code, stdout, left } = await demonstrate('web-check', [output], { AOPS_CHROMIUM: chromium as string });
     expect({ code, left }).toEqual({ code: 0, left: [] });
     expect(stdout).toContain('| Sourdough | 6.00 |');
     expect(stdout).toContain('takes orders: number B-2026-17.');

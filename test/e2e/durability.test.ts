@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { isAlive, kill, Machine, type Started } from '../support/machine.ts';
 
 /** Each test has a separate machine with a service, so that services are killed independently. */
-async function started(): Promise<Machine> {
+async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
   expect((await machine.aops('local', 'up')).code).toBe(0);
   return machine;
@@ -25,7 +25,7 @@ const cat = async (machine: Machine, run: string, file: string): Promise<string>
 
 describe.concurrent('kill -9 of the service', () => {
   it('in the middle of a command: the run continues from its last completed step', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     // The command waits for a file outside the run, so that the test decides when it ends.
     const gate = `${machine.folder}/gate`;
     await machine.agent(
@@ -43,48 +43,48 @@ describe.concurrent('kill -9 of the service', () => {
     await machine.file('gate', '');
     expect(await machine.aops('local', 'up')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
 
-    const watched = await machine.aops('runs', 'watch', run);
-    expect(watched).toMatchObject({ code: 0, stderr: '' });
+    const watchResult = await machine.aops('runs', 'watch', run);
+    expect(watchResult).toMatchObject({ code: 0, stderr: '' });
     const steps = (await cat(machine, run, 'steps.log')).trimEnd().split('\n');
     expect(steps.filter((step) => step === 'before')).toHaveLength(1);
     expect(steps.filter((step) => step === 'after')).toHaveLength(1);
     expect(steps.at(-1)).toBe('after');
     // Each message appears once, in order, with the previous result of the step.
-    expect(watched.stdout.match(/^one message$/gm)).toHaveLength(1);
-    expect(watched.stdout.match(/^two \d+$/gm)).toHaveLength(1);
+    expect(watchResult.stdout.match(/^one message$/gm)).toHaveLength(1);
+    expect(watchResult.stdout.match(/^two \d+$/gm)).toHaveLength(1);
     expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
   });
 
   it('while a run waits or sleeps: the request stays the same, and the sleep does not get longer', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await machine.agent('asking', '- say: before\n- approve: { id: pay, title: "Pay?" }\n- say: after');
     await machine.agent('asleep', '- say: before\n- sleep: 1500ms\n- say: after');
-    const asking = await machine.startRun('asking');
-    const asleep = await machine.startRun('asleep');
+    const askingRun = await machine.startRun('asking');
+    const sleepingRun = await machine.startRun('asleep');
     const { pending_human_request: request } = await machine.json<{ pending_human_request: { id: string } }>(
       'runs',
       'wait',
-      asking,
+      askingRun,
       '--for',
       'waiting',
     );
-    const killed = Date.now();
+    const killedAt = Date.now();
     await killService(machine);
     expect((await machine.aops('local', 'up')).code).toBe(0);
 
-    expect((await machine.getRun(asking)).pending_human_request?.id).toBe(request.id);
-    expect((await machine.aops('runs', 'respond', asking, request.id, '--approve')).code).toBe(0);
-    for (const run of [asking, asleep]) {
-      const watched = await machine.aops('runs', 'watch', run);
-      expect(watched).toMatchObject({ code: 0, stderr: '' });
-      expect(watched.stdout.match(/^before$/gm)).toHaveLength(1);
-      expect(watched.stdout.match(/^after$/gm)).toHaveLength(1);
+    expect((await machine.getRun(askingRun)).pending_human_request?.id).toBe(request.id);
+    expect((await machine.aops('runs', 'respond', askingRun, request.id, '--approve')).code).toBe(0);
+    for (const run of [askingRun, sleepingRun]) {
+      const watchResult = await machine.aops('runs', 'watch', run);
+      expect(watchResult).toMatchObject({ code: 0, stderr: '' });
+      expect(watchResult.stdout.match(/^before$/gm)).toHaveLength(1);
+      expect(watchResult.stdout.match(/^after$/gm)).toHaveLength(1);
     }
-    expect(Date.now() - killed).toBeLessThan(30_000);
+    expect(Date.now() - killedAt).toBeLessThan(30_000);
   });
 
   it('right after a run was started: it is executed once', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await machine.agent('quick', '- exec: { run: "echo x >> once.log" }');
     const run = await machine.startRun('quick', '--idempotency-key', 'once');
     await killService(machine);
@@ -96,7 +96,7 @@ describe.concurrent('kill -9 of the service', () => {
   });
 
   it('while it handles idempotency keys: each is executed exactly once, immediately after the restart', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     const { url } = await machine.json<{ url: string }>('local', 'status');
     const headers = { authorization: `Bearer ${(await machine.read('data/local/token')).trim()}`, 'content-type': 'application/json' };
     const { teams } = (await (await fetch(`${url}/v2/local/teams`, { headers })).json()) as { teams: { id: string }[] };
@@ -123,7 +123,7 @@ describe.concurrent('kill -9 of the service', () => {
   });
 
   it('does not stop a watching client if the service comes back on the same port', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await machine.agent('asking', '- approve: { id: pay, title: "Pay?" }');
     const run = await machine.startRun('asking');
     const { url } = await machine.json<{ url: string }>('local', 'status');
@@ -151,24 +151,24 @@ describe.concurrent('kill -9 of the service', () => {
 
 describe.concurrent('a run that is watched while its service is killed, stopped and started', () => {
   it('is shown with every message once and in order, and each outage is reported once', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     const steps = Array.from({ length: 24 }, (_, index) => `- say: "m${index}"\n- sleep: 150ms`).join('\n');
     await machine.agent('talking', `${steps}\n- approve: { id: end, title: "Enough?" }`);
     const run = await machine.startRun('talking');
     const follow = (): Started => machine.start('aops', ['runs', 'watch', run, '--on-request', 'wait', '-o', 'ndjson']);
-    const watching = [follow(), follow()];
+    const watchers = [follow(), follow()];
     for (const text of ['m3', 'm9']) {
-      for (const watcher of watching) await watcher.says(`"text_content":"${text}"`);
+      for (const watcher of watchers) await watcher.says(`"text_content":"${text}"`);
       await killService(machine);
       expect((await machine.aops('local', 'up')).code).toBe(0);
     }
-    for (const watcher of watching) await watcher.says('"text_content":"m15"');
+    for (const watcher of watchers) await watcher.says('"text_content":"m15"');
     expect((await machine.aops('local', 'down')).code).toBe(0);
     expect((await machine.aops('local', 'up')).code).toBe(0);
-    for (const watcher of watching) await watcher.says('human_request.pending');
+    for (const watcher of watchers) await watcher.says('human_request.pending');
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     const { messages } = await machine.json<{ messages: { id: string }[] }>('api', `/v2/runs/${run}/messages?limit=50`);
-    for (const watcher of watching) {
+    for (const watcher of watchers) {
       const { code, stdout } = await watcher.finished;
       expect(code).toBe(0);
       const events = stdout
@@ -184,7 +184,7 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
 
 describe.concurrent('aops local down', () => {
   it('in the middle of a run: the run continues after the next start', async () => {
-    const machine = await started();
+    const machine = await startMachine();
     await machine.agent('slow', '- exec: { run: "echo a >> d.log" }\n- sleep: 1s\n- exec: { run: "echo b >> d.log" }');
     const run = await machine.startRun('slow');
     expect((await machine.aops('local', 'down')).code).toBe(0);

@@ -25,17 +25,17 @@ it('ends with requests, uploads, downloads, streams, commands, a browser and del
   const chromium = await machine.file('chromium', `#!/bin/sh\nexec sleep ${browser}\n`);
   await chmod(chromium, 0o755);
   // It never answers.
-  const silent = createServer(() => undefined);
+  const silentServer = createServer(() => undefined);
   let requests = 0;
-  silent.on('request', () => {
+  silentServer.on('request', () => {
     requests += 1;
   });
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => silentServer.listen(0, '127.0.0.1', resolve));
   whenDone(() => {
-    silent.closeAllConnections();
-    silent.close();
+    silentServer.closeAllConnections();
+    silentServer.close();
   });
-  const hook = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  const hook = `http://127.0.0.1:${(silentServer.address() as AddressInfo).port}/`;
 
   const data = path.join(machine.folder, 'data');
   const flags = ['--exec', 'host', '--allow-webhook-host', 'loopback', '--browse', 'on', '--chromium', chromium, '--drain-timeout', '3s'];
@@ -74,15 +74,15 @@ it('ends with requests, uploads, downloads, streams, commands, a browser and del
   const { upload_url } = await call<{ upload_url: string }>('POST', `/sandboxes/${sandbox_id}/upload-urls`, { path: 'large' });
 
   // All of these are interrupted in the end, each in a different way.
-  let fed = 0;
-  async function* endless() {
-    for (; ; fed++) {
+  let fedCount = 0;
+  async function* endlessInput() {
+    for (; ; fedCount++) {
       yield Buffer.alloc(1_000);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
-  const underWay = [
-    request(upload_url, { method: 'PUT', body: endless() as never }),
+  const pendingCalls = [
+    request(upload_url, { method: 'PUT', body: endlessInput() as never }),
     request(`${state.url}/v2/artifacts/${artifact_id}/export/pdf`, { headers: { authorization: `Bearer ${token}` } }),
     request(`${state.url}/v2/mcp`, {
       method: 'POST',
@@ -98,21 +98,21 @@ it('ends with requests, uploads, downloads, streams, commands, a browser and del
         params: { name: 'wait_for_run', arguments: { run_id: run.id, timeout_seconds: 25 } },
       }),
     }).then((answer) => answer.body.text()),
-  ].map((one) => one.catch(() => undefined));
+  ].map((call) => call.catch(() => undefined));
   await eventually('the command runs', async () => (await processes(`sleep ${command}`)).length > 0);
   await eventually('the browser starts', async () => (await processes(`sleep ${browser}`)).length > 0);
   await eventually('a delivery waits for an answer', () => requests > 0);
-  await eventually('the upload moves', () => fed > 3);
+  await eventually('the upload moves', () => fedCount > 3);
 
-  const begun = Date.now();
+  const startedAt = Date.now();
   serve.child.kill('SIGTERM');
   const { code, stderr } = await serve.finished;
   expect([code, stderr.includes('"service stopped"')]).toEqual([0, true]);
   // Twice the limit of three seconds, for requests and for runs, and as much again for a busy machine.
-  expect(Date.now() - begun).toBeLessThan(20_000);
+  expect(Date.now() - startedAt).toBeLessThan(20_000);
   await eventually(
     'nothing continues',
     async () => (await processes(`sleep ${command}`)).length + (await processes(`sleep ${browser}`)).length === 0,
   );
-  await Promise.all(underWay);
+  await Promise.all(pendingCalls);
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 /** A run that waits for somebody. */
-async function asking(agent: string): Promise<string> {
+async function startAsking(agent: string): Promise<string> {
   const run = await machine.startRun(agent);
   expect((await machine.aops('runs', 'wait', run, '--for', 'waiting')).code).toBe(0);
   return run;
@@ -25,8 +25,8 @@ const statusOf = async (run: string): Promise<string> => (await machine.aops('ru
 
 describe('aops inbox', () => {
   it('lets a person pick a request, answer it, continue, and leave', async () => {
-    const first = await asking('payer');
-    const second = await asking('asker');
+    const first = await startAsking('payer');
+    const second = await startAsking('asker');
     const inbox = machine.terminal('inbox');
     await inbox.shows('2 requests are waiting for an answer');
     await inbox.asks(/payer {2}Pay the invoices\?/);
@@ -41,17 +41,17 @@ describe('aops inbox', () => {
     expect((await machine.aops('runs', 'wait', first)).code).toBe(0);
     expect(await statusOf(second)).toBe('waiting');
 
-    const rest = machine.terminal('inbox');
-    await rest.asks('1 request is waiting for an answer');
-    rest.type(keys.enter);
-    await rest.asks('Other');
-    rest.type(keys.down, keys.down, keys.enter);
-    await rest.shows('Answered 1; nothing else is pending.');
-    expect(await rest.exit).toBe(0);
+    const remainingInbox = machine.terminal('inbox');
+    await remainingInbox.asks('1 request is waiting for an answer');
+    remainingInbox.type(keys.enter);
+    await remainingInbox.asks('Other');
+    remainingInbox.type(keys.down, keys.down, keys.enter);
+    await remainingInbox.shows('Answered 1; nothing else is pending.');
+    expect(await remainingInbox.exit).toBe(0);
   });
 
   it('says so when somebody else was faster', async () => {
-    const run = await asking('payer');
+    const run = await startAsking('payer');
     const inbox = machine.terminal('inbox');
     await inbox.asks('1 request is waiting for an answer');
     inbox.type(keys.enter);
@@ -63,7 +63,7 @@ describe('aops inbox', () => {
   });
 
   it('ignores keys for a moment when the list replaces a request that somebody else answered', async () => {
-    const [first, second] = [await asking('payer'), await asking('asker')];
+    const [first, second] = [await startAsking('payer'), await startAsking('asker')];
     const inbox = machine.terminal('inbox');
     await inbox.asks('2 requests are waiting for an answer');
     inbox.type(keys.enter);
@@ -81,7 +81,7 @@ describe('aops inbox', () => {
   });
 
   it('asks what comes with --watch, leaves alone what is to be left, and ends with Ctrl-C', async () => {
-    const left = await asking('payer');
+    const remainingRun = await startAsking('payer');
     const inbox = machine.terminal('inbox', '--watch');
     await inbox.asks('Leave it pending');
     inbox.type(keys.up, keys.enter);
@@ -93,6 +93,6 @@ describe('aops inbox', () => {
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
     inbox.type(keys.ctrlC);
     expect(await inbox.exit).toBe(130);
-    expect(await statusOf(left)).toBe('waiting');
+    expect(await statusOf(remainingRun)).toBe('waiting');
   });
 });

@@ -10,9 +10,9 @@ const kilobyte = 1_024;
 it('many readers of large pages do not exhaust the memory of the service', async () => {
   const machine = await Machine.create();
   machine.env.NODE_OPTIONS = '--max-old-space-size=64';
-  const serving = machine.start('aops', ['serve', '--port', '0', '--exec', 'off']);
+  const serverProcess = machine.start('aops', ['serve', '--port', '0', '--exec', 'off']);
   let log = '';
-  serving.child.stderr?.on('data', (chunk) => {
+  serverProcess.child.stderr?.on('data', (chunk) => {
     log += String(chunk);
   });
   await eventually('the service listens', () => /^Listening on (\S+);/m.test(log));
@@ -48,6 +48,6 @@ it('many readers of large pages do not exhaust the memory of the service', async
   for (let count = 0; count < 30; count++) await call('POST', `/v2/runs/${run.id}/messages`, { message: 'x'.repeat(900 * kilobyte) });
   const pages = await Promise.all(Array.from({ length: 20 }, () => call('GET', `/v2/runs/${run.id}/messages?limit=50`)));
   expect(pages.map((page) => page.length < 1_100 * kilobyte)).toEqual(pages.map(() => true));
-  kill(serving.child.pid as number, 'SIGTERM');
-  expect((await serving.finished).code).toBe(0);
+  kill(serverProcess.child.pid as number, 'SIGTERM');
+  expect((await serverProcess.finished).code).toBe(0);
 }, 60_000);

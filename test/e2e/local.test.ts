@@ -32,19 +32,19 @@ describe.concurrent('up, status, logs, down, reset', () => {
       team_id: null,
       version: null,
     });
-    const nothing = await machine.aops('local', 'down');
-    expect(nothing).toMatchObject({ code: 0, stdout: 'The local service is not running.\n', stderr: '' });
+    const emptyResult = await machine.aops('local', 'down');
+    expect(emptyResult).toMatchObject({ code: 0, stdout: 'The local service is not running.\n', stderr: '' });
     const noLog = await machine.aops('local', 'logs');
     expect(noLog).toMatchObject({ code: 3, stdout: '' });
     expect(noLog.stderr).toContain('hint: Start the local service with `aops local up`.');
 
-    const up = await machine.aops('local', 'up');
-    expect(up).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
-    expect(up.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\trun as you/);
+    const upResult = await machine.aops('local', 'up');
+    expect(upResult).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
+    expect(upResult.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\trun as you/);
     const status = await machine.json<Status>('local', 'status');
     for (const key of ['running', 'url', 'pid', 'data_dir', 'profile', 'team_id', 'version']) expect(Object.keys(status)).toContain(key);
     expect(status).toMatchObject({ running: true, profile: 'local', data_dir: path.join(machine.folder, 'data/local') });
-    expect(up.stdout).toContain(`URL\t${status.url}\n`);
+    expect(upResult.stdout).toContain(`URL\t${status.url}\n`);
     expect(status.version).toBe((await machine.aops('--version')).stdout.trim());
     expect((await machine.aops('local', 'status')).stdout).toContain('Commands\trun as you');
     // Only its owner can read it.
@@ -53,12 +53,12 @@ describe.concurrent('up, status, logs, down, reset', () => {
     const token = (await readFile(path.join(status.data_dir, 'token'), 'utf8')).trim();
 
     const repeatFinished = await machine.aops('local', 'up');
-    expect(repeatFinished).toMatchObject({ code: 0, stdout: up.stdout, stderr: 'The local service is already running.\n' });
+    expect(repeatFinished).toMatchObject({ code: 0, stdout: upResult.stdout, stderr: 'The local service is already running.\n' });
     expect((await machine.json<Status>('local', 'status')).pid).toBe(status.pid);
     for (const flags of [['--ephemeral'], ['--data-dir', 'elsewhere'], ['--port', '1'], ['--exec', 'off']]) {
-      const otherwise = await machine.aops('local', 'up', ...flags);
-      expect(otherwise).toMatchObject({ code: 6, stdout: '' });
-      expect(otherwise.stderr).toContain('stop it with `aops local down`');
+      const otherResult = await machine.aops('local', 'up', ...flags);
+      expect(otherResult).toMatchObject({ code: 6, stdout: '' });
+      expect(otherResult.stderr).toContain('stop it with `aops local down`');
     }
 
     expect((await machine.json<{ data: unknown[] }>('profiles', 'list')).data).toMatchObject([
@@ -68,8 +68,8 @@ describe.concurrent('up, status, logs, down, reset', () => {
     const shipped = path.join(import.meta.dirname, '../../src/service/page/team-page');
     const files = (await readdir(shipped)).filter((name) => /\.(css|js|svg)$/.test(name)).map((name) => `page/${name}`);
     for (const file of ['', ...files]) expect((await fetch(`${status.url}/${file}`)).status, file).toBe(200);
-    const opened = await machine.json<{ url: string; opened: boolean }>('local', 'open', '--no-browser');
-    expect(opened).toMatchObject({ opened: false, url: expect.stringContaining(`${status.url}/#code=`) });
+    const openResult = await machine.json<{ url: string; opened: boolean }>('local', 'open', '--no-browser');
+    expect(openResult).toMatchObject({ opened: false, url: expect.stringContaining(`${status.url}/#code=`) });
 
     await machine.agent('kept', '- say: hi');
     const logs = await machine.aops('local', 'logs');
@@ -82,8 +82,8 @@ describe.concurrent('up, status, logs, down, reset', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(entries).toContainEqual(expect.objectContaining({ event: 'listening', url: status.url, team_id: status.team_id }));
 
-    const down = await machine.aops('local', 'down');
-    expect(down).toMatchObject({ code: 0, stdout: `Stopped the local service at ${status.url}.\n`, stderr: '' });
+    const downResult = await machine.aops('local', 'down');
+    expect(downResult).toMatchObject({ code: 0, stdout: `Stopped the local service at ${status.url}.\n`, stderr: '' });
     await eventually('the process is gone', () => !isAlive(status.pid));
 
     // The data still exists at the next start, and is removed by reset.
@@ -108,14 +108,14 @@ describe.concurrent('up, status, logs, down, reset', () => {
     const machine = await Machine.create();
     for (const folder of ['shared/files', 'shared/backups']) await mkdir(path.join(machine.folder, folder), { recursive: true });
     for (const name of ['notes.txt', 'files/mine.txt', 'backups/home.tgz']) await machine.file(`shared/${name}`, name);
-    const at = ['--data-dir', path.join(machine.folder, 'shared')];
-    expect((await machine.aops('local', 'up', ...at)).code).toBe(0);
+    const directoryFlags = ['--data-dir', path.join(machine.folder, 'shared')];
+    expect((await machine.aops('local', 'up', ...directoryFlags)).code).toBe(0);
     await machine.agent('pay', '- exec: { run: "echo hi > hi.txt" }');
     expect((await machine.aops('runs', 'wait', await machine.startRun('pay'))).code).toBe(0);
-    const { code, stdout, stderr } = await machine.aops('local', 'reset', ...at, '--yes');
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `Deleted the data in ${at[1]}.\n` });
+    const { code, stdout, stderr } = await machine.aops('local', 'reset', ...directoryFlags, '--yes');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `Deleted the data in ${directoryFlags[1]}.\n` });
     expect(stderr).toMatch(/^Other files in \S+ were kept, such as \S+\.\n$/);
-    expect((await readdir(at[1] as string, { recursive: true })).sort()).toEqual(
+    expect((await readdir(directoryFlags[1] as string, { recursive: true })).sort()).toEqual(
       ['backups', 'backups/home.tgz', 'files', 'files/mine.txt', 'notes.txt'].map((name) => path.normalize(name)),
     );
   });
@@ -137,13 +137,13 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect((await machine.aops('local', 'down')).code).toBe(0);
 
     // On another port if another process uses the first one, and if requested.
-    const other = createServer().listen(Number(new URL(url).port), '127.0.0.1');
-    await once(other, 'listening');
+    const otherServer = createServer().listen(Number(new URL(url).port), '127.0.0.1');
+    await once(otherServer, 'listening');
     expect((await machine.aops('local', 'up')).code).toBe(0);
-    other.close();
-    const elsewhere = await machine.json<Status>('local', 'status');
-    expect(elsewhere.url).not.toBe(url);
-    expect(elsewhere.running).toBe(true);
+    otherServer.close();
+    const otherStatus = await machine.json<Status>('local', 'status');
+    expect(otherStatus.url).not.toBe(url);
+    expect(otherStatus.running).toBe(true);
     expect((await machine.aops('local', 'up', '--port', '0')).code).toBe(0);
     expect((await machine.aops('local', 'down')).code).toBe(0);
   });
@@ -173,9 +173,9 @@ describe.concurrent('the service does not start because of', () => {
   it('a port in use, and leaves nothing behind', async () => {
     const port = await takenPort();
     const machine = await Machine.create();
-    const refused = await machine.aops('local', 'up', '--port', String(port));
-    expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toContain(`error: Port ${port} on 127.0.0.1 is in use.\nhint: Choose another port with --port`);
+    const refusal = await machine.aops('local', 'up', '--port', String(port));
+    expect(refusal).toMatchObject({ code: 2, stdout: '' });
+    expect(refusal.stderr).toContain(`error: Port ${port} on 127.0.0.1 is in use.\nhint: Choose another port with --port`);
     const json = await machine.aops('local', 'up', '--ephemeral', '--port', String(port), '--json');
     expect(json).toMatchObject({ code: 2, stdout: '' });
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'port_in_use', exit: 2 } });
@@ -193,9 +193,9 @@ describe.concurrent('the service does not start because of', () => {
       ['local', 'up', '--data-dir', data_dir],
       ['serve', '--data-dir', data_dir],
     ]) {
-      const refused = await otherMachine.aops(...argv, '--json');
-      expect(refused).toMatchObject({ code: 6, stdout: '' });
-      const { error } = JSON.parse(refused.stderr) as { error: { message: string } };
+      const refusal = await otherMachine.aops(...argv, '--json');
+      expect(refusal).toMatchObject({ code: 6, stdout: '' });
+      const { error } = JSON.parse(refusal.stderr) as { error: { message: string } };
       expect(error).toMatchObject({ code: 'data_directory_in_use', exit: 6 });
       expect(error.message).toContain(`process ${pid}`);
     }
@@ -219,7 +219,7 @@ describe.concurrent('the service does not start because of', () => {
     const as: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     await chown(machine.folder, as);
     const aops = (...argv: string[]) => runAs(machine, as, argv);
-    const noted = () => readdir(path.join(machine.folder, 'data/local/sandboxes')).catch(() => []);
+    const listSandboxes = () => readdir(path.join(machine.folder, 'data/local/sandboxes')).catch(() => []);
     await aops('local', 'up');
     await machine.file('cache.yaml', 'version: 1\nsteps:\n  - exec: { run: "mkdir -p mod/a && touch mod/a/f && chmod -R a-w mod" }\n');
     await aops('agents', 'create', 'cache', '--procedure', 'cache.yaml');
@@ -228,24 +228,24 @@ describe.concurrent('the service does not start because of', () => {
       await aops('runs', 'wait', id);
     };
     await run();
-    expect(await noted()).toHaveLength(1);
+    expect(await listSandboxes()).toHaveLength(1);
     await aops('local', 'down');
     await aops('local', 'up', '--keep-sandboxes', '0');
-    await eventually('its files are gone', async () => (await noted()).length === 0);
+    await eventually('its files are gone', async () => (await listSandboxes()).length === 0);
     expect(await machine.read('data/local/service.log')).not.toContain('cannot be removed');
     await run();
     if (as.uid !== undefined) {
       // Files of another user remain, but do not prevent the removal of the others.
-      const [kept = ''] = await noted();
+      const [storedFolder = ''] = await listSandboxes();
       await run();
       const place = (name: string) => path.join(machine.folder, 'data/local/sandboxes', name, 'workspace/mod/a');
-      await lchown(place(kept), 0, 0);
+      await lchown(place(storedFolder), 0, 0);
       await aops('local', 'down');
       await aops('local', 'up', '--keep-sandboxes', '0');
-      const isLeft = async () => (await noted()).every((name) => name.startsWith(kept) && name.endsWith('.removed'));
+      const isLeft = async () => (await listSandboxes()).every((name) => name.startsWith(storedFolder) && name.endsWith('.removed'));
       await eventually('the others are gone', isLeft);
       await eventually('that is told', async () => (await machine.read('data/local/service.log')).includes('cannot be removed'));
-      for (const name of await noted()) await lchown(place(name), as.uid, as.uid);
+      for (const name of await listSandboxes()) await lchown(place(name), as.uid, as.uid);
     }
     await aops('local', 'reset', '--yes');
     expect(await readdir(path.join(machine.folder, 'data'))).not.toContain('local');

@@ -48,16 +48,16 @@ describe.each<[string, () => Promise<AnyClient>]>([
       return client as unknown as AnyClient;
     },
   ],
-])('%s', (_, connected) => {
+])('%s', (_, connect) => {
   it('starts a run and waits for it', async () => {
-    const client = await connected();
+    const client = await connect();
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('start_run');
     const agent = await service.agent('- say: hello');
-    const begun = (await client.callTool({ name: 'start_run', arguments: { agent_id: agent } })) as {
+    const startResult = (await client.callTool({ name: 'start_run', arguments: { agent_id: agent } })) as {
       structuredContent: { run: { id: string } };
     };
-    const waited = await client.callTool({ name: 'wait_for_run', arguments: { run_id: begun.structuredContent.run.id } });
-    expect(waited).toMatchObject({ structuredContent: { run: { status: 'completed' }, still_running: false } });
+    const waitResult = await client.callTool({ name: 'wait_for_run', arguments: { run_id: startResult.structuredContent.run.id } });
+    expect(waitResult).toMatchObject({ structuredContent: { run: { status: 'completed' }, still_running: false } });
     await client.close();
   });
 });
@@ -75,8 +75,8 @@ function bridge(argv: string[] = [], env: Record<string, string> = service.env):
   let [out, err] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { child, stdout: () => out, stderr: () => err, ended };
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, stdout: () => out, stderr: () => err, ended: exit };
 }
 
 const rpc = (method: string, id?: unknown, params?: unknown): string =>

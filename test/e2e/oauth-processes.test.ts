@@ -15,9 +15,9 @@ let machine: Machine;
 let tokens: TokenEndpoint;
 beforeEach(async () => {
   machine = await Machine.create();
-  const started = await TokenEndpoint.start();
-  afterTest(() => started.close());
-  tokens = started;
+  const tokenEndpoint = await TokenEndpoint.start();
+  afterTest(() => tokenEndpoint.close());
+  tokens = tokenEndpoint;
   Object.assign(machine.env, tokens.env, { AOPS_BASE_URL: service });
 });
 

@@ -59,29 +59,29 @@ describe('a missing run argument', () => {
     await terminal.shows('Nothing was changed, because no run was picked.');
     expect(await terminal.exit).toBe(2);
     expect(await machine.runStatus(run.id)).toBe('waiting');
-    const stopped = machine.terminal('runs', 'stop');
-    await stopped.shows('payer: delta');
-    stopped.type(keys.down, keys.enter);
-    await stopped.shows('The run was interrupted.');
-    expect(await stopped.exit).toBe(0);
+    const stopScreen = machine.terminal('runs', 'stop');
+    await stopScreen.shows('payer: delta');
+    stopScreen.type(keys.down, keys.enter);
+    await stopScreen.shows('The run was interrupted.');
+    expect(await stopScreen.exit).toBe(0);
     expect(await machine.runStatus(run.id)).toBe('interrupted');
-    const none = machine.terminal('runs', 'respond');
-    await none.shows('There are no waiting runs to pick from.');
-    await none.shows('aops runs list');
-    expect(await none.exit).toBe(3);
+    const respondScreen = machine.terminal('runs', 'respond');
+    await respondScreen.shows('There are no waiting runs to pick from.');
+    await respondScreen.shows('aops runs list');
+    expect(await respondScreen.exit).toBe(3);
   });
 });
 
 describe('other missing arguments', () => {
   it('are also chosen from a list: the agent of a run, the agent of a command', async () => {
-    const started = machine.terminal('runs', 'start', '--message', 'zeta');
-    await started.shows('Which agent?');
-    await started.shows('talker');
-    started.type('talk');
-    await started.shows(/Which agent\? .*talk/);
-    started.type(keys.enter);
-    await started.shows(/Number: +\d/);
-    expect(await started.exit).toBe(0);
+    const startScreen = machine.terminal('runs', 'start', '--message', 'zeta');
+    await startScreen.shows('Which agent?');
+    await startScreen.shows('talker');
+    startScreen.type('talk');
+    await startScreen.shows(/Which agent\? .*talk/);
+    startScreen.type(keys.enter);
+    await startScreen.shows(/Number: +\d/);
+    expect(await startScreen.exit).toBe(0);
     const get = machine.terminal('agents', 'get');
     await get.shows('Which agent?');
     await get.shows('payer');
@@ -98,13 +98,13 @@ describe('other missing arguments', () => {
       [['agents', 'get', '--no-input'], "'AGENT'"],
       [['runs', 'start'], "'--agent <ID|NAME>'"],
     ] as const) {
-      const refused = await machine.aops(...argv);
-      expect(refused).toMatchObject({ code: 2, stdout: '' });
-      expect(refused.stderr).toContain(name);
+      const refusal = await machine.aops(...argv);
+      expect(refusal).toMatchObject({ code: 2, stdout: '' });
+      expect(refusal.stderr).toContain(name);
     }
-    const quiet = machine.terminal('runs', 'get', '--no-input');
-    await quiet.shows("Missing required argument 'RUN'.");
-    expect(await quiet.exit).toBe(2);
+    const quietScreen = machine.terminal('runs', 'get', '--no-input');
+    await quietScreen.shows("Missing required argument 'RUN'.");
+    expect(await quietScreen.exit).toBe(2);
     const json = machine.terminal('runs', 'get', '--json');
     await json.shows("Missing required argument 'RUN'.");
     expect(await json.exit).toBe(2);

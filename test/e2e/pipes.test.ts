@@ -112,22 +112,25 @@ describe('a reader that closes the pipe', () => {
 });
 
 describeNeeding(needsPosix, 'a full disk', () => {
-  const limited = (words: string) => machine.run('sh', ['-c', `ulimit -f 0; exec aops ${words}`]);
+  const runLimited = (words: string) => machine.run('sh', ['-c', `ulimit -f 0; exec aops ${words}`]);
 
   it('keeps no lock that would delay later commands', async () => {
-    const { code, stderr } = await limited('config set max_wait 5m');
+    const { code, stderr } = await runLimited('config set max_wait 5m');
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('config.json') });
     expect((await readdir(machine.env.AOPS_CONFIG_DIR as string)).filter((name) => name.includes('.lock'))).toEqual([]);
   });
 
   it('is reported by the doctor', async () => {
-    const found = JSON.parse((await limited('doctor --offline --json')).stdout) as { checks: { id: string }[] };
-    expect(found.checks.find(({ id }) => id === 'folders')).toMatchObject({ status: 'fail', hint: 'Choose a folder on another disk.' });
+    const doctorReport = JSON.parse((await runLimited('doctor --offline --json')).stdout) as { checks: { id: string }[] };
+    expect(doctorReport.checks.find(({ id }) => id === 'folders')).toMatchObject({
+      status: 'fail',
+      hint: 'Choose a folder on another disk.',
+    });
     expect((await readdir(machine.env.AOPS_CONFIG_DIR as string)).filter((name) => name.includes('doctor'))).toEqual([]);
   });
 
   it('is reported with the file for a secret, and the command that revokes the lost token', async () => {
-    const { code, stdout, stderr } = await limited('local token create lost --to lost.key');
+    const { code, stdout, stderr } = await runLimited('local token create lost --to lost.key');
     const { id } = await machine.json<{ id: string }>('local', 'token', 'list', '--jq', '.data[] | select(.name == "lost")');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(`lost.key is too large for its file system.\nhint: The secret is shown only once and is now lost.`);
@@ -137,8 +140,8 @@ describeNeeding(needsPosix, 'a full disk', () => {
 });
 
 describeNeeding(needsPosix, 'an output that cannot be written', () => {
-  const full = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'commands', 'help scripting'];
-  it.each(full)('is reported by aops %s', async (words) => {
+  const commandLines = ['--help', 'help runs', 'runs', 'runs list --help', '--version', 'commands', 'help scripting'];
+  it.each(commandLines)('is reported by aops %s', async (words) => {
     const stderr =
       'error: The output cannot be written: ENOSPC: no space left on device, write\nhint: Check the disk, or the program that reads the output.\n';
     expect(await machine.run('sh', ['-c', `aops ${words} > /dev/full`])).toMatchObject({ code: 1, stderr });

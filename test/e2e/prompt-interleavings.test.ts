@@ -42,7 +42,8 @@ async function api<Value>(method: string, path: string, body?: unknown): Promise
 }
 
 /** How long a process has waited for a processor so far, in milliseconds; 0 if the system does not report it. */
-const heldUp = (pid: number): number => ignoreErrors(() => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6) ?? 0;
+const runDelayOf = (pid: number): number =>
+  ignoreErrors(() => Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6) ?? 0;
 
 interface Press {
   at: number;
@@ -56,9 +57,9 @@ async function interleave(seed: number): Promise<{ presses: Press[]; decisions: 
   const random = randomFrom(seed);
   const startedAt = Date.now();
   const run = await machine.startRun('many');
-  const over = new AbortController();
+  const controller = new AbortController();
   const presses: Press[] = [];
-  const watching = async (): Promise<void> => {
+  const watchRuns = async (): Promise<void> => {
     for (;;) {
       const watch = machine.terminal('runs', 'watch', run);
       const typing = new AbortController();
@@ -79,7 +80,7 @@ async function interleave(seed: number): Promise<{ presses: Press[]; decisions: 
           await pause(random() < 0.5 ? graceMs * (0.5 + random()) : random() * 250);
           if (typing.signal.aborted) return;
           const key = choices[Math.floor(random() * choices.length)] as string;
-          presses.push({ at: Date.now(), isEnter: key.includes(keys.enter), heldUp: heldUp(watch.pid) });
+          presses.push({ at: Date.now(), isEnter: key.includes(keys.enter), heldUp: runDelayOf(watch.pid) });
           watch.type(key);
         }
       })();
@@ -94,18 +95,18 @@ async function interleave(seed: number): Promise<{ presses: Press[]; decisions: 
     }
   };
   const denying = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      await pause(random() * 4_000, undefined, { signal: over.signal });
+    while (!controller.signal.aborted) {
+      await pause(random() * 4_000, undefined, { signal: controller.signal });
       const { pending_human_request: request } = await api<{ pending_human_request: { id: string } | null }>('GET', `/runs/${run}`);
       if (request) await api('POST', `/runs/${run}/human-requests/${request.id}/respond`, { approved: false });
     }
   };
-  const other = denying().catch((error: unknown) => {
-    if (!over.signal.aborted) throw error;
+  const denial = denying().catch((error: unknown) => {
+    if (!controller.signal.aborted) throw error;
   });
-  await watching();
-  over.abort();
-  await other;
+  await watchRuns();
+  controller.abort();
+  await denial;
   const { messages } = await api<{ messages: Message[] }>('GET', `/runs/${run}/messages?limit=50`);
   const decisions = messages
     .filter(({ type }) => type === 'human_response')
@@ -114,9 +115,9 @@ async function interleave(seed: number): Promise<{ presses: Press[]; decisions: 
 }
 
 it('approves no request by a key that was pressed before it had been visible for the grace period', async () => {
-  const all = await Promise.all(Array.from({ length: terminals }, (_, index) => interleave(index + 1)));
+  const allResults = await Promise.all(Array.from({ length: terminals }, (_, index) => interleave(index + 1)));
   let approvals = 0;
-  for (const [index, { presses, decisions, startedAt }] of all.entries()) {
+  for (const [index, { presses, decisions, startedAt }] of allResults.entries()) {
     expect(decisions).toHaveLength(requests);
     for (const [request, { at, approved }] of decisions.entries()) {
       if (!approved) continue;

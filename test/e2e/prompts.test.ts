@@ -20,12 +20,12 @@ beforeAll(async () => {
   );
 });
 
-const asking = async (agent: string): Promise<string> => (await machine.runUntil(agent, 'waiting')).id;
+const startAsking = async (agent: string): Promise<string> => (await machine.runUntil(agent, 'waiting')).id;
 
 const statusOf = (run: string): Promise<string> => machine.runStatus(run);
 
 /** The texts that were saved because they could not be sent. */
-async function unsent(): Promise<string[]> {
+async function unsentFiles(): Promise<string[]> {
   const folder = path.join(machine.folder, 'data/unsent');
   const names = existsSync(folder) ? await readdir(folder) : [];
   return Promise.all(names.sort().map((name) => machine.read(`data/unsent/${name}`)));
@@ -39,7 +39,7 @@ describe('a prompt that appears by itself', () => {
     ['when it is drawn', 1],
     ['100 ms after it was drawn', 2],
   ])('is not answered by keys pressed %s', async (_when, moment) => {
-    const run = await asking('payer');
+    const run = await startAsking('payer');
     const watch = machine.terminal('runs', 'watch', run);
     if (moment === 0) watch.type(approve, keys.enter);
     await watch.shows('Pay the invoices?');
@@ -58,7 +58,7 @@ describe('a prompt that appears by itself', () => {
 
   it('is not answered by keys that were meant for a prompt it replaced', async () => {
     await machine.agent('twice', '- approve: { id: a, title: "Harmless?" }\n- approve: { id: b, title: "Delete production?" }');
-    const run = await asking('twice');
+    const run = await startAsking('twice');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('Harmless?');
     watch.type(keys.down);
@@ -73,7 +73,7 @@ describe('a prompt that appears by itself', () => {
   });
 
   it('is not answered by keys pressed when it is drawn, if it is a question', async () => {
-    const run = await asking('writer');
+    const run = await startAsking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.shows('What changed?');
     watch.type('typed too early', keys.enter);
@@ -104,7 +104,7 @@ it('discards keys that are pressed between two questions of one request', async 
     'two',
     '- ask: { id: q, title: "Two", questions: [{ question: "First?" }, { question: "Second?" }] }\n- say: "{{ answers.q }}"',
   );
-  const run = await asking('two');
+  const run = await startAsking('two');
   const watch = machine.terminal('runs', 'watch', run);
   await watch.asks('First?');
   watch.type(`one`, `${keys.enter}${keys.enter}`);
@@ -117,18 +117,18 @@ it('discards keys that are pressed between two questions of one request', async 
 describe('a text that a person wrote', () => {
   /** An editor that writes a text, signals that it has started, and waits until it may end. */
   async function slowEditor(): Promise<{ opened: string; release: string }> {
-    const opened = path.join(machine.folder, 'editor-opened');
+    const openedFile = path.join(machine.folder, 'editor-opened');
     const release = path.join(machine.folder, 'editor-release');
-    for (const file of [opened, release]) await rm(file, { force: true });
-    const script = `#!/bin/sh\nprintf 'precious\\nnotes\\n' > "$1"\nprintf '%s' "$1" > '${opened}'\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`;
+    for (const file of [openedFile, release]) await rm(file, { force: true });
+    const script = `#!/bin/sh\nprintf 'precious\\nnotes\\n' > "$1"\nprintf '%s' "$1" > '${openedFile}'\nwhile [ ! -e '${release}' ]; do sleep 0.05; done\n`;
     machine.env.EDITOR = await machine.file('bin/slow-editor', script);
     await chmod(machine.env.EDITOR, 0o755);
-    return { opened, release };
+    return { opened: openedFile, release };
   }
 
   it('stays in the editor when another client answers, and is saved when the editor ends', async () => {
     const { opened, release } = await slowEditor();
-    const run = await asking('writer');
+    const run = await startAsking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     delete machine.env.EDITOR;
     await watch.shows('open your editor');
@@ -145,7 +145,7 @@ describe('a text that a person wrote', () => {
     await watch.shows(/Your text was not sent\. It is saved in \S+unsent/);
     await watch.shows(/completed after/);
     expect(await watch.exit).toBe(0);
-    expect(await unsent()).toEqual(['precious\nnotes\n']);
+    expect(await unsentFiles()).toEqual(['precious\nnotes\n']);
     const folder = path.join(machine.folder, 'data/unsent');
     const [name = ''] = await readdir(folder);
     expect((await stat(path.join(folder, name))).mode & 0o777).toBe(0o600);
@@ -156,7 +156,7 @@ describe('a text that a person wrote', () => {
     const { opened, release } = await slowEditor();
     const { url, team_id, data_dir } = await machine.json<{ url: string; team_id: string; data_dir: string }>('local', 'status');
     const proxy = await Forwarder.to(url);
-    const run = await asking('writer');
+    const run = await startAsking('writer');
     const access = {
       AOPS_BASE_URL: proxy.url,
       AOPS_TEAM_ID: team_id,
@@ -181,8 +181,8 @@ describe('a text that a person wrote', () => {
   });
 
   it('is saved when it was only typed in part', async () => {
-    const before = (await unsent()).length;
-    const run = await asking('writer');
+    const before = (await unsentFiles()).length;
+    const run = await startAsking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('What changed?');
     watch.type('half a thought');
@@ -190,12 +190,12 @@ describe('a text that a person wrote', () => {
     expect((await machine.aops('runs', 'respond', run, '--answer', 'faster')).code).toBe(0);
     await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
     expect(await watch.exit).toBe(0);
-    expect((await unsent()).slice(before)).toEqual(['half a thought\n']);
+    expect((await unsentFiles()).slice(before)).toEqual(['half a thought\n']);
   });
 
   it('is saved when it was part of the reason for a denial', async () => {
-    const before = (await unsent()).length;
-    const run = await asking('payer');
+    const before = (await unsentFiles()).length;
+    const run = await startAsking('payer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('Leave it pending');
     watch.type(keys.up, keys.up, keys.enter);
@@ -205,13 +205,13 @@ describe('a text that a person wrote', () => {
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     await watch.shows(/Somebody else answered\.\nYour text was not sent\./);
     expect(await watch.exit).toBe(0);
-    expect((await unsent()).slice(before)).toEqual(['half a reason\n']);
+    expect((await unsentFiles()).slice(before)).toEqual(['half a reason\n']);
   });
 
   it('is saved together with the answers to earlier questions', async () => {
     await machine.agent('both', '- ask: { id: q, title: "Both", questions: [{ question: "First?" }, { question: "Second?" }] }');
-    const before = (await unsent()).length;
-    const run = await asking('both');
+    const before = (await unsentFiles()).length;
+    const run = await startAsking('both');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('First?');
     watch.type('a whole answer', keys.enter);
@@ -221,7 +221,7 @@ describe('a text that a person wrote', () => {
     watch.type(keys.ctrlC);
     await watch.shows('Your text was not sent.');
     expect(await watch.exit).toBe(130);
-    expect((await unsent()).slice(before)).toEqual(['## First?\n\na whole answer\n\n## Second?\n\nhalf an answer\n']);
+    expect((await unsentFiles()).slice(before)).toEqual(['## First?\n\na whole answer\n\n## Second?\n\nhalf an answer\n']);
     expect((await machine.aops('runs', 'stop', run)).code).toBe(0);
   });
 
@@ -230,9 +230,9 @@ describe('a text that a person wrote', () => {
     ['false', 'The editor `false` failed (exit code 1).'],
     ['true', 'The editor saved no text.'],
   ])('can still be entered when the editor is %s', async (editor, sentence) => {
-    const before = (await unsent()).length;
-    const temporary = await readdir(path.join(machine.folder, 'tmp'));
-    const run = await asking('writer');
+    const before = (await unsentFiles()).length;
+    const temporaryNames = await readdir(path.join(machine.folder, 'tmp'));
+    const run = await startAsking('writer');
     machine.env.EDITOR = editor;
     const watch = machine.terminal('runs', 'watch', run);
     delete machine.env.EDITOR;
@@ -243,14 +243,14 @@ describe('a text that a person wrote', () => {
     watch.type('by hand', keys.enter);
     await watch.shows('noted: by hand');
     expect(await watch.exit).toBe(0);
-    expect(await unsent()).toHaveLength(before);
-    expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual(temporary);
+    expect(await unsentFiles()).toHaveLength(before);
+    expect(await readdir(path.join(machine.folder, 'tmp'))).toEqual(temporaryNames);
   });
 
   it('appears at the prompt if the editor saved it and then failed', async () => {
     const editor = await machine.file('bin/failing-editor', '#!/bin/sh\nprintf "kept\\nlines" > "$1"\nexit 3\n');
     await chmod(editor, 0o755);
-    const run = await asking('writer');
+    const run = await startAsking('writer');
     machine.env.EDITOR = editor;
     const watch = machine.terminal('runs', 'watch', run);
     delete machine.env.EDITOR;
@@ -264,7 +264,7 @@ describe('a text that a person wrote', () => {
   });
 
   it('is sent completely when several lines are pasted', async () => {
-    const run = await asking('writer');
+    const run = await startAsking('writer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('What changed?');
     expect(watch.raw).toContain('\u001b[?2004h');
@@ -279,7 +279,7 @@ describe('a text that a person wrote', () => {
   });
 
   it('does not choose anything when it is pasted into a list', async () => {
-    const run = await asking('payer');
+    const run = await startAsking('payer');
     const watch = machine.terminal('runs', 'watch', run);
     await watch.asks('Leave it pending');
     watch.type(keys.down);
@@ -300,7 +300,7 @@ describe('Ctrl-Z and fg', () => {
     return screen;
   }
 
-  async function suspended(screen: Screen): Promise<void> {
+  async function expectSuspended(screen: Screen): Promise<void> {
     screen.type('\u001a');
     await screen.shows('Stopped');
     await screen.shows('READY>');
@@ -312,7 +312,7 @@ describe('Ctrl-Z and fg', () => {
     const screen = await shell();
     screen.type('aops agents delete doomed', keys.enter);
     await screen.shows('(y/N)');
-    await suspended(screen);
+    await expectSuspended(screen);
     await screen.shows('(y/N)');
     screen.type('y', keys.enter);
     await screen.shows('Deleted doomed.');
@@ -321,12 +321,12 @@ describe('Ctrl-Z and fg', () => {
   });
 
   it('leave a request that can be answered, after another grace period', async () => {
-    const run = await asking('payer');
+    const run = await startAsking('payer');
     const screen = await shell();
     screen.type(`aops runs watch ${run}`, keys.enter);
     await screen.shows('Pay the invoices?');
     // While keys are still ignored.
-    await suspended(screen);
+    await expectSuspended(screen);
     await screen.shows('the keys work in a moment');
     screen.type(approve);
     await screen.asks('Leave it pending');
@@ -338,11 +338,11 @@ describe('Ctrl-Z and fg', () => {
   });
 
   it('leave an inbox that can be used', async () => {
-    const run = await asking('writer');
+    const run = await startAsking('writer');
     const screen = await shell();
     screen.type('aops inbox --agent writer', keys.enter);
     await screen.asks('1 request is waiting for an answer');
-    await suspended(screen);
+    await expectSuspended(screen);
     await screen.asks('1 request is waiting for an answer');
     screen.type(keys.enter);
     await screen.asks('What changed?');
@@ -358,7 +358,7 @@ describe('a terminal that reports 0 columns', () => {
   const withoutSize = (command: string): Screen => machine.screen('sh', ['-c', `stty cols 0 rows 0; ${command}`]);
 
   it('shows prompts', async () => {
-    const run = await asking('payer');
+    const run = await startAsking('payer');
     const watch = withoutSize(`aops runs watch ${run}`);
     await watch.asks('Leave it pending');
     watch.type(keys.down, keys.enter);
@@ -371,7 +371,7 @@ describe('a terminal that reports 0 columns', () => {
     ['a spinner', (run: string) => `aops runs watch ${run} --no-input --on-request wait`],
     ['the progress of a backup', () => 'aops local backup zero.tar.gz'],
   ])('shows %s', async (_what, command) => {
-    const run = await asking('payer');
+    const run = await startAsking('payer');
     const screen = withoutSize(command(run));
     if (command(run).includes('watch')) {
       await screen.shows('waiting');

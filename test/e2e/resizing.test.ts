@@ -23,7 +23,8 @@ it('leave no remains of a request', async () => {
   for (const columns of widths) {
     watch.resize(columns);
     await watch.asks('Leave it pending');
-    for (const once of ['? Pay the invoices?', 'The invoices of', 'Leave it pending', '⏎']) expect(await count(watch, once)).toBe(1);
+    for (const uniqueText of ['? Pay the invoices?', 'The invoices of', 'Leave it pending', '⏎'])
+      expect(await count(watch, uniqueText)).toBe(1);
   }
   watch.type(keys.down);
   await watch.shows('❯ Approve');
@@ -33,7 +34,7 @@ it('leave no remains of a request', async () => {
   expect(await watch.exit).toBe(0);
   expect(await count(watch, '✓ Pay the invoices? Approve')).toBe(1);
   expect(await count(watch, 'The invoices of')).toBe(1);
-  for (const gone of ['? Pay the invoices? ', 'Leave it pending', '⏎']) expect(await count(watch, gone)).toBe(0);
+  for (const absentText of ['? Pay the invoices? ', 'Leave it pending', '⏎']) expect(await count(watch, absentText)).toBe(0);
 });
 
 it('leave no remains of a text that is being typed', async () => {
@@ -45,7 +46,7 @@ it('leave no remains of a text that is being typed', async () => {
   for (const columns of widths) {
     watch.resize(columns);
     await watch.asks('What changed?');
-    for (const once of ['? What changed?', '⏎']) expect(await count(watch, once)).toBe(1);
+    for (const uniqueText of ['? What changed?', '⏎']) expect(await count(watch, uniqueText)).toBe(1);
   }
   watch.type(keys.enter);
   await watch.shows('thanks');

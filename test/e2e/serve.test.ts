@@ -6,17 +6,17 @@ import { eventually } from '../support/eventually.ts';
 import { kill, Machine, project, type Started } from '../support/machine.ts';
 
 /** A service in the foreground, and its URL. */
-const serving = (machine: Machine, ...flags: string[]): Promise<Started & { url: string }> =>
+const startServing = (machine: Machine, ...flags: string[]): Promise<Started & { url: string }> =>
   listening(machine.start('aops', ['serve', ...flags]));
 
-async function listening(started: Started): Promise<Started & { url: string }> {
+async function listening(serverProcess: Started): Promise<Started & { url: string }> {
   let log = '';
-  started.child.stderr?.on('data', (chunk) => {
+  serverProcess.child.stderr?.on('data', (chunk) => {
     log += String(chunk);
   });
   const listeningUrl = () => /^Listening on (\S+);/m.exec(log)?.[1];
   await eventually('the service listens', () => listeningUrl() !== undefined);
-  return { ...started, url: listeningUrl() as string };
+  return { ...serverProcess, url: listeningUrl() as string };
 }
 
 const status = async (url: string): Promise<number> =>
@@ -28,7 +28,7 @@ const status = async (url: string): Promise<number> =>
 describe.concurrent('SIGTERM', () => {
   it('makes the service not ready, then ends it with exit code 0; its work continues at the next start', async () => {
     const machine = await Machine.create();
-    const { url, child, finished } = await serving(machine, '--drain-delay', '1s');
+    const { url, child, finished } = await startServing(machine, '--drain-delay', '1s');
     expect([await status(`${url}/healthz`), await status(`${url}/readyz`)]).toEqual([200, 200]);
     kill(child.pid as number, 'SIGTERM');
     await eventually('it is not ready', async () => (await status(`${url}/readyz`)) === 503);
@@ -37,14 +37,14 @@ describe.concurrent('SIGTERM', () => {
     expect([code, stdout]).toEqual([0, '']);
     expect(stderr).toContain('"message":"service stopped"');
     expect(await status(`${url}/healthz`)).toBe(0);
-    const again = await serving(machine);
-    kill(again.child.pid as number, 'SIGTERM');
-    expect((await again.finished).code).toBe(0);
+    const secondServer = await startServing(machine);
+    kill(secondServer.child.pid as number, 'SIGTERM');
+    expect((await secondServer.finished).code).toBe(0);
   });
 
   it('sent again ends it immediately', async () => {
     const machine = await Machine.create();
-    const { url, child, finished } = await serving(machine, '--drain-delay', '5m');
+    const { url, child, finished } = await startServing(machine, '--drain-delay', '5m');
     kill(child.pid as number, 'SIGTERM');
     await eventually('it drains', async () => (await status(`${url}/readyz`)) === 503);
     kill(child.pid as number, 'SIGTERM');

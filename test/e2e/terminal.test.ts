@@ -24,12 +24,12 @@ function expectTidy({ raw }: Screen): void {
 
 describe('the main scenario', () => {
   it('starts a service, an agent and a run, and answers it', async () => {
-    const up = machine.terminal('local', 'up', '--ephemeral');
-    await up.shows('The local service is running.');
-    await up.shows(/URL: +http:\/\/127\.0\.0\.1:\d+/);
-    await up.shows(/Data: +\S+/);
-    await up.shows('Profile:');
-    expect(await up.exit).toBe(0);
+    const upScreen = machine.terminal('local', 'up', '--ephemeral');
+    await upScreen.shows('The local service is running.');
+    await upScreen.shows(/URL: +http:\/\/127\.0\.0\.1:\d+/);
+    await upScreen.shows(/Data: +\S+/);
+    await upScreen.shows('Profile:');
+    expect(await upScreen.exit).toBe(0);
 
     const create = machine.terminal('agents', 'create', 'invoice-check', '--procedure', path.join(example, 'procedure.yaml'));
     await create.shows(/Name: +invoice-check/);
@@ -190,11 +190,11 @@ describe('a prompt', () => {
     terminal.type(keys.enter);
     await terminal.shows('Nothing was changed, because you did not confirm.');
     expect(await terminal.exit).toBe(2);
-    const deleted = machine.terminal('agents', 'delete', 'doomed');
-    await deleted.shows('(y/N)');
-    deleted.type('y', keys.enter);
-    await deleted.shows('Deleted doomed.');
-    expect(await deleted.exit).toBe(0);
+    const deleteScreen = machine.terminal('agents', 'delete', 'doomed');
+    await deleteScreen.shows('(y/N)');
+    deleteScreen.type('y', keys.enter);
+    await deleteScreen.shows('Deleted doomed.');
+    expect(await deleteScreen.exit).toBe(0);
   });
 });
 
@@ -203,11 +203,11 @@ describe('a list longer than the terminal', () => {
     const pager = await machine.file('bin/fake-pager', '#!/bin/sh\necho "paged: $(wc -l) lines"\n');
     await chmod(pager, 0o755);
     machine.env.PAGER = pager;
-    const long = machine.terminal('commands');
+    const commandsScreen = machine.terminal('commands');
     const short = machine.terminal('profiles', 'list');
     delete machine.env.PAGER;
-    await long.shows(/paged: +\d+ lines/);
-    expect(await long.exit).toBe(0);
+    await commandsScreen.shows(/paged: +\d+ lines/);
+    expect(await commandsScreen.exit).toBe(0);
     await short.shows('CURRENT');
     expect(await short.exit).toBe(0);
     expect(short.text).not.toContain('paged');
@@ -259,10 +259,10 @@ describe('aops auth login', () => {
     expect(await login.exit).toBe(0);
     expect(login.text).not.toContain(token);
 
-    const cancelled = machine.terminal('auth', 'login', '--profile', 'never', '--base-url', url, '--team', team_id);
-    await cancelled.shows('API key');
-    cancelled.type(keys.ctrlC);
-    expect(await cancelled.exit).toBe(130);
+    const loginScreen = machine.terminal('auth', 'login', '--profile', 'never', '--base-url', url, '--team', team_id);
+    await loginScreen.shows('API key');
+    loginScreen.type(keys.ctrlC);
+    expect(await loginScreen.exit).toBe(130);
     expect((await machine.aops('profiles', 'list', '-o', 'id')).stdout.trimEnd().split('\n').sort()).toEqual(['local', 'typed']);
   });
 });
@@ -270,9 +270,9 @@ describe('aops auth login', () => {
 describe('aops local down', () => {
   it('ends the service and removes its temporary data', async () => {
     const status = await machine.json<{ data_dir: string }>('local', 'status');
-    const down = machine.terminal('local', 'down');
-    await down.shows('Stopped the local service');
-    expect(await down.exit).toBe(0);
+    const downScreen = machine.terminal('local', 'down');
+    await downScreen.shows('Stopped the local service');
+    expect(await downScreen.exit).toBe(0);
     expect(existsSync(status.data_dir)).toBe(false);
   });
 });

@@ -41,20 +41,21 @@ it('a large file uses no more memory than one just too large to be sent directly
   const peak = async (name: string, size: number): Promise<number> => {
     // A sparse file, which can be read without using the disk.
     await truncate(await machine.file(name, ''), size);
-    const pushed = await machine.start(process.execPath, [peakFlag, binary, 'sandbox', 'push', name, '--sandbox', id, '--json']).finished;
-    expect(pushed).toMatchObject({ code: 0 });
-    expect(JSON.parse(pushed.stdout)).toMatchObject({ data: [{ path: `/workspace/${name}`, size_bytes: size }] });
-    return peakOf(pushed.stderr);
+    const pushResult = await machine.start(process.execPath, [peakFlag, binary, 'sandbox', 'push', name, '--sandbox', id, '--json'])
+      .finished;
+    expect(pushResult).toMatchObject({ code: 0 });
+    expect(JSON.parse(pushResult.stdout)).toMatchObject({ data: [{ path: `/workspace/${name}`, size_bytes: size }] });
+    return peakOf(pushResult.stderr);
   };
-  const small = await peak('small.bin', 11 * mebibyte);
-  const large = await peak('large.bin', 256 * mebibyte);
-  expect(small).toBeGreaterThan(10);
-  expect(large - small).toBeLessThan(64);
+  const smallPeak = await peak('small.bin', 11 * mebibyte);
+  const largePeak = await peak('large.bin', 256 * mebibyte);
+  expect(smallPeak).toBeGreaterThan(10);
+  expect(largePeak - smallPeak).toBeLessThan(64);
   // Sent directly, several at a time.
   await mkdir(path.join(machine.folder, 'folder'));
   for (let index = 0; index < 8; index += 1) await truncate(await machine.file(`folder/${index}.bin`, ''), 9 * mebibyte);
   const pushes = await Promise.all(
-    ['a', 'b'].map((to) => machine.aops('sandbox', 'push', 'folder', '--sandbox', id, '--to', `/workspace/${to}`)),
+    ['a', 'b'].map((folderName) => machine.aops('sandbox', 'push', 'folder', '--sandbox', id, '--to', `/workspace/${folderName}`)),
   );
   expect(pushes.map(({ code }) => code)).toEqual([0, 0]);
   serve.child.kill('SIGTERM');

@@ -14,14 +14,14 @@ import { json, type RawServer, type RecordedRequest, type Step } from './raw-ser
 
 export const secret = 'secret-token';
 export const run = { id: 'r1', status: 'running' };
-export const fine = json(200, { run, pending_human_request: null });
-export const created = json(201, { run });
-export const replayed = json(201, { run }, { 'idempotency-replayed': 'true' });
+export const success = json(200, { run, pending_human_request: null });
+export const creation = json(201, { run });
+export const replay = json(201, { run }, { 'idempotency-replayed': 'true' });
 export const getRun = { params: { run_id: 'r1' } };
 export const startRun = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 
 /** The outcome of a request. */
-export interface Told {
+export interface RequestOutcome {
   /** Its return value. */
   value?: unknown;
   error?: AopsError;
@@ -45,7 +45,7 @@ export interface Told {
 }
 
 export type Ask = (client: Client) => Promise<unknown>;
-export const read: Ask = (client) => client.call('getRun', getRun);
+export const readRun: Ask = (client) => client.call('getRun', getRun);
 export const change: Ask = (client) => client.call('startRun', startRun);
 
 type Options = Partial<ClientOptions> & { hold?: boolean };
@@ -55,8 +55,8 @@ export async function outcomeOf(
   ask: Ask,
   steps: readonly Step[] | RawServer,
   options: Options = {},
-  make?: (all: ClientOptions) => Client,
-): Promise<Told> {
+  make?: (options: ClientOptions) => Client,
+): Promise<RequestOutcome> {
   const server = Array.isArray(steps) ? await scripted(...(steps as Step[])) : (steps as RawServer);
   return outcomeAt(ask, server.url, server, options, make);
 }
@@ -67,10 +67,10 @@ export async function outcomeAt(
   url: string,
   server: RawServer | undefined,
   options: Options = {},
-  make?: (all: ClientOptions) => Client,
-): Promise<Told> {
+  make?: (options: ClientOptions) => Client,
+): Promise<RequestOutcome> {
   const { client, clock, events } = newClient(url, options, make);
-  const began = clock.now();
+  const startedAt = clock.now();
   const outcome: { value?: unknown; error?: AopsError } = await ask(client).then(
     (value) => ({ value }),
     (error: AopsError) => ({ error }),
@@ -87,7 +87,7 @@ export async function outcomeAt(
     keys,
     distinctKeys: new Set(keys).size,
     waits: clock.waits,
-    elapsed: clock.now() - began,
+    elapsed: clock.now() - startedAt,
     events,
     client,
     clock,

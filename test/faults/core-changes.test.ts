@@ -4,18 +4,18 @@ import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import { newClient, scripted } from '../client/harness.ts';
 import { Gate } from '../service/helpers/runtime.ts';
 import { eventually } from '../support/eventually.ts';
-import { promptly } from '../support/promptly.ts';
-import { type Ask, change, connectionsUsed, created, fine, outcomeOf, read, replayed, untilReceived } from './cases.ts';
-import { answer, json, nothing, partial, type RecordedRequest, raw, type Step } from './raw-server.ts';
+import { runPromptly } from '../support/promptly.ts';
+import { type Ask, change, connectionsUsed, creation, outcomeOf, readRun, replay, success, untilReceived } from './cases.ts';
+import { answer, json, noAnswer, partial, type RecordedRequest, raw, type Step } from './raw-server.ts';
 
-const busy = json(500, { error: 'internal', message: 'Sorry.' });
+const busyAnswer = json(500, { error: 'internal', message: 'Sorry.' });
 
 describe('a key', () => {
   const running = (headers: Record<string, string> = {}) => json(409, { error: 'idempotency_in_progress' }, headers);
-  const stored = (status: number, error: string) => json(status, { error, message: 'Then.' }, { 'idempotency-replayed': 'true' });
+  const storedAnswer = (status: number, error: string) => json(status, { error, message: 'Then.' }, { 'idempotency-replayed': 'true' });
 
   it('409 in-progress twice, then 201 replayed', async () => {
-    const result = await outcomeOf(change, [running(), running({ 'retry-after': '1' }), replayed]);
+    const result = await outcomeOf(change, [running(), running({ 'retry-after': '1' }), replay]);
     expect(result).toMatchObject({ exit: 0, attempts: 3, distinctKeys: 1, waits: [250, 1050] });
   });
 
@@ -25,24 +25,27 @@ describe('a key', () => {
   });
 
   it.each([429, 401])('a stored %i that is replayed: one fresh key, once', async (status) => {
-    expect(await outcomeOf(change, [stored(status, 'refused'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
-    const hopeless = (await scripted()).always(stored(status, 'refused'));
-    expect(await outcomeOf(change, hopeless)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
+    expect(await outcomeOf(change, [storedAnswer(status, 'refused'), creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 2 });
+    const hopelessServer = (await scripted()).always(storedAnswer(status, 'refused'));
+    expect(await outcomeOf(change, hopelessServer)).toMatchObject({ exit: status === 429 ? 7 : 4, attempts: 2, distinctKeys: 2 });
   });
 
   it('a key that was used for another request is final', async () => {
-    const reused = json(400, { error: 'idempotency_key_reused', message: 'Use a new key.' });
-    const result = await outcomeOf(change, [reused], { idempotencyKey: 'mine' });
+    const keyReuse = json(400, { error: 'idempotency_key_reused', message: 'Use a new key.' });
+    const result = await outcomeOf(change, [keyReuse], { idempotencyKey: 'mine' });
     expect(result).toMatchObject({ exit: 2, attempts: 1, keys: ['mine'], error: { details: { idempotency_key: 'mine' } } });
   });
 
   it.each([400, 404])('%i + replayed is final: the result of the earlier attempt', async (status) => {
-    const result = await outcomeOf(change, [nothing('reset'), stored(status, 'no')]);
+    const result = await outcomeOf(change, [noAnswer('reset'), storedAnswer(status, 'no')]);
     expect(result).toMatchObject({ exit: status === 400 ? 2 : 3, message: 'Then.', attempts: 2, distinctKeys: 1 });
   });
 
   it('all attempts of one command have the same key, and two commands have two', async () => {
-    const [first, second] = [await outcomeOf(change, [busy, busy, created]), await outcomeOf(change, [busy, busy, created])];
+    const [first, second] = [
+      await outcomeOf(change, [busyAnswer, busyAnswer, creation]),
+      await outcomeOf(change, [busyAnswer, busyAnswer, creation]),
+    ];
     expect([first.distinctKeys, second.distinctKeys]).toEqual([1, 1]);
     expect(first.keys[0]).not.toBe(second.keys[0]);
   });
@@ -50,9 +53,9 @@ describe('a key', () => {
   it.each(['', 'k'.repeat(256), 'a\r\nx-injected: 1', 'schlüssel', 'a\0b', 'a b'])(
     'user key %j is refused here, and not echoed',
     async (key) => {
-      const refused = (): unknown => newClient('http://127.0.0.1:1', { idempotencyKey: key });
-      expect(refused).toThrow('must be 1 to 255 visible ASCII characters');
-      if (key.length > 2) expect(refused).not.toThrow(key);
+      const makeClient = (): unknown => newClient('http://127.0.0.1:1', { idempotencyKey: key });
+      expect(makeClient).toThrow('must be 1 to 255 visible ASCII characters');
+      if (key.length > 2) expect(makeClient).not.toThrow(key);
     },
   );
 
@@ -62,14 +65,14 @@ describe('a key', () => {
       await change(client);
       return change(client);
     };
-    const result = await outcomeOf(ask, [created, created], { idempotencyKey });
+    const result = await outcomeOf(ask, [creation, creation], { idempotencyKey });
     expect(result.keys[0]).toBe(idempotencyKey);
     expect(result.keys[1]?.length).toBeLessThanOrEqual(255);
   });
 });
 
 describe('a credential', () => {
-  const refused = json(401, { error: 'unauthorized', message: 'No.' });
+  const refusal = json(401, { error: 'unauthorized', message: 'No.' });
   const renewable = (values: string[]) => {
     let refreshes = 0;
     return {
@@ -82,7 +85,7 @@ describe('a credential', () => {
   };
 
   it('401 with a token, and a new one works: same key', async () => {
-    const server = await scripted(refused, created);
+    const server = await scripted(refusal, creation);
     expect(await outcomeOf(change, server, { credential: renewable(['old', 'new']) })).toMatchObject({
       exit: 0,
       attempts: 2,
@@ -93,7 +96,7 @@ describe('a credential', () => {
   });
 
   it('401 again after the refresh', async () => {
-    const server = (await scripted()).always(refused);
+    const server = (await scripted()).always(refusal);
     expect(await outcomeOf(change, server, { credential: renewable(['old', 'new', 'newer']) })).toMatchObject({
       exit: 4,
       message: 'No.',
@@ -102,13 +105,13 @@ describe('a credential', () => {
   });
 
   it('static key 401: no retry', async () => {
-    expect(await outcomeOf(change, [refused])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
+    expect(await outcomeOf(change, [refusal])).toMatchObject({ exit: 4, message: 'No.', attempts: 1, waits: [] });
   });
 });
 
 describe('a redirect', () => {
   it.each([301, 302, 303, 307, 308])('%i is not followed', async (status) => {
-    const otherServer = await scripted(fine);
+    const otherServer = await scripted(success);
     const targets = [
       `${otherServer.url}/v2/x`,
       otherServer.url.replace('http://', 'http://user:pass@'),
@@ -117,7 +120,7 @@ describe('a redirect', () => {
       '//evil.example/',
     ];
     for (const location of targets) {
-      for (const ask of [read, change]) {
+      for (const ask of [readRun, change]) {
         const result = await outcomeOf(ask, [answer(status, '', { location })]);
         expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'redirected' } });
         expect(result.message).not.toContain('pass');
@@ -128,31 +131,31 @@ describe('a redirect', () => {
 });
 
 describe('Ctrl-C', () => {
-  const interrupted = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
-  const limited = json(429, { error: 'rate_limited' }, { 'retry-after': '30' });
+  const interruption = new AopsError('Interrupted.', { code: 'interrupted', exit: exitCodes.interrupted });
+  const rateLimitAnswer = json(429, { error: 'rate_limited' }, { 'retry-after': '30' });
   const phases: [string, Step[], boolean][] = [
-    ['headers', [nothing('stall')], true],
+    ['headers', [noAnswer('stall')], true],
     ['half a head', [raw('HTTP/1.1 200 OK\r\ncontent-', 'stall')], true],
     ['body', [partial(200, 100, '{', 'stall')], true],
     ['wait to try again', [json(503, { error: 'unavailable' }, { 'retry-after': '30' })], true],
-    ['wait for the limit', [limited], false],
+    ['wait for the limit', [rateLimitAnswer], false],
   ];
   it.each(phases)('abort in %s', async (phase, steps, open) => {
     const sockets = connectionsUsed();
-    for (const ask of [read, change]) {
+    for (const ask of [readRun, change]) {
       const server = await scripted(...steps);
       const controller = new AbortController();
       const { client, events } = newClient(server.url, { hold: true, signal: controller.signal });
-      const failed = ask(client).catch((error: AopsError) => error);
+      const pendingFailure = ask(client).catch((error: AopsError) => error);
       await server.until(({ requests }) => requests.length === 1);
       await untilReceived(sockets, steps[0] as Step, server.requests[0] as RecordedRequest);
       if (phase.startsWith('wait')) await eventually('the client waits', () => events.some(({ type }) => type !== 'trace'));
-      const error = await promptly(async () => {
-        controller.abort(interrupted);
-        const thrown = (await failed) as AopsError;
+      const error = await runPromptly(async () => {
+        controller.abort(interruption);
+        const failure = (await pendingFailure) as AopsError;
         await client.close();
-        await server.until((one) => one.open === 0);
-        return thrown;
+        await server.until((state) => state.open === 0);
+        return failure;
       }, 100);
       expect(error).toMatchObject({ exit: 130 });
       // A change that was being sent may have been carried out, and is reported as such.
@@ -163,17 +166,17 @@ describe('Ctrl-C', () => {
 
   it.each(phases)('the end of the client in %s', async (phase, steps) => {
     const sockets = connectionsUsed();
-    for (const ask of [read, change]) {
+    for (const ask of [readRun, change]) {
       const server = await scripted(...steps);
       const { client, events } = newClient(server.url, { hold: true });
-      const failed = ask(client).catch((error: Error) => error.message);
+      const pendingMessage = ask(client).catch((error: Error) => error.message);
       await server.until(({ requests }) => requests.length === 1);
       await untilReceived(sockets, steps[0] as Step, server.requests[0] as RecordedRequest);
       if (phase.startsWith('wait')) await eventually('the client waits', () => events.some(({ type }) => type !== 'trace'));
-      await promptly(async () => {
+      await runPromptly(async () => {
         await client.close();
-        expect(await failed).toBe('The client was closed.');
-        await server.until((one) => one.open === 0);
+        expect(await pendingMessage).toBe('The client was closed.');
+        await server.until((state) => state.open === 0);
       }, 100);
       expect(server.requests).toHaveLength(1);
     }
@@ -182,26 +185,26 @@ describe('Ctrl-C', () => {
   it('abort while connecting or fetching a token: nothing was sent, and the outcome is certain', async () => {
     const server = await scripted();
     const tls = server.url.replace('http:', 'https:');
-    const requested = new Gate();
+    const requestGate = new Gate();
     const hanging = {
       authorization: (signal?: AbortSignal) => {
-        requested.open();
+        requestGate.open();
         return new Promise<string>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
       },
     };
     for (const [url, options, begun] of [
       [tls, {}, () => server.until(({ connections }) => connections === 1)],
-      [server.url, { credential: hanging }, () => requested.opened],
+      [server.url, { credential: hanging }, () => requestGate.opened],
     ] as const) {
       const controller = new AbortController();
       const { client } = newClient(url, { ...options, hold: true, signal: controller.signal });
-      const failed = change(client).catch((error: AopsError) => error);
+      const pendingFailure = change(client).catch((error: AopsError) => error);
       await begun();
-      await promptly(async () => {
-        controller.abort(interrupted);
-        expect(await failed).toBe(interrupted);
+      await runPromptly(async () => {
+        controller.abort(interruption);
+        expect(await pendingFailure).toBe(interruption);
         await client.close();
-        await server.until((one) => one.open === 0);
+        await server.until((state) => state.open === 0);
       }, 100);
     }
     expect(server.requests).toHaveLength(0);
@@ -211,7 +214,7 @@ describe('Ctrl-C', () => {
     const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();
     const { systemClock } = await import('../../src/base/clock.ts');
-    const result = await outcomeOf(read, [fine], { clock: systemClock });
+    const result = await outcomeOf(readRun, [success], { clock: systemClock });
     await result.client.close();
     expect(timers()).toBeLessThanOrEqual(before);
   });

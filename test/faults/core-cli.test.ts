@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { scripted } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { closedPort } from '../support/ports.ts';
-import { promptly } from '../support/promptly.ts';
-import { cli, connectionsUsed, fine, untilReceived } from './cases.ts';
-import { answer, json, nothing, partial, type RecordedRequest, type Step } from './raw-server.ts';
+import { runPromptly } from '../support/promptly.ts';
+import { cli, connectionsUsed, success, untilReceived } from './cases.ts';
+import { answer, json, noAnswer, partial, type RecordedRequest, type Step } from './raw-server.ts';
 
-const busy = json(500, { error: 'internal', message: 'Sorry.' });
+const busyAnswer = json(500, { error: 'internal', message: 'Sorry.' });
 const jsonType = { 'content-type': 'application/json' };
 /** Commands with one request each, because IDs need no look-up. */
 const id = '00000000-0000-4000-8000-000000000001';
 const get = ['runs', 'get', id];
 const stop = ['runs', 'stop', id];
-const stopped = json(200, { success: true, message: 'It was stopped.' });
-const replayed = json(200, { success: true, message: 'It was stopped.' }, { 'idempotency-replayed': 'true' });
+const stopAnswer = json(200, { success: true, message: 'It was stopped.' });
+const replay = json(200, { success: true, message: 'It was stopped.' }, { 'idempotency-replayed': 'true' });
 const completedRun = json(200, { run: { id, status: 'completed', agent_id: 'a1' }, pending_human_request: null });
 
 describe('aops', () => {
@@ -36,7 +36,7 @@ describe('aops', () => {
   });
 
   it('a lost answer is recovered with the same key, and reported once', async () => {
-    const server = await scripted(nothing('close'), nothing('reset'), replayed);
+    const server = await scripted(noAnswer('close'), noAnswer('reset'), replay);
     const { code, stdout } = await cli(server, [...stop, '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ success: true });
@@ -69,7 +69,7 @@ describe('aops', () => {
   });
 
   it('always 500 for a change: exit 13, the key, and how to settle it', async () => {
-    const server = (await scripted()).always(busy);
+    const server = (await scripted()).always(busyAnswer);
     const { code, stdout, stderr } = await cli(server, [...stop, '--json']);
     const [key] = server.header('idempotency-key');
     expect([code, stdout, server.requests.length]).toEqual([13, '', 4]);
@@ -116,7 +116,7 @@ describe('aops', () => {
   });
 
   it("a stored success for the user's key is reported without a new change", async () => {
-    const { code, stderr } = await cli(await scripted(replayed), [...stop, '--idempotency-key', 'mine']);
+    const { code, stderr } = await cli(await scripted(replay), [...stop, '--idempotency-key', 'mine']);
     expect(code).toBe(0);
     expect(stderr).toContain('The key mine was used before, so nothing was changed now');
   });
@@ -138,7 +138,7 @@ describe('aops', () => {
   });
 
   it('a redirect is not followed, and its target receives nothing', async () => {
-    const otherServer = await scripted(fine);
+    const otherServer = await scripted(success);
     const server = await scripted(answer(307, '', { location: `${otherServer.url}/v2/x?token=abc` }));
     const { code, stderr } = await cli(server, stop);
     expect([code, otherServer.connections]).toEqual([1, 0]);
@@ -147,7 +147,7 @@ describe('aops', () => {
   });
 
   it('a second Ctrl-C ends the process without waiting for anything', async () => {
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     let interrupt = (): void => undefined;
     const running = cli(server, stop, {
       onStart: (press) => {
@@ -162,11 +162,11 @@ describe('aops', () => {
   });
 
   it.each([
-    ['headers', nothing('stall'), ''],
+    ['headers', noAnswer('stall'), ''],
     ['body', partial(200, 100, '{', 'stall'), ''],
     ['rate wait', json(429, { error: 'rate_limited' }, { 'retry-after': '30' }), 'Rate limited: waiting'],
     ['back-off', json(503, { error: 'unavailable' }, { 'retry-after': '30' }), 'Trying again in'],
-  ] as [string, Step, string][])('Ctrl-C in %s: exit 130, and nothing stays open', async (_, step, saying) => {
+  ] as [string, Step, string][])('Ctrl-C in %s: exit 130, and nothing stays open', async (_, step, message) => {
     const server = await scripted(step);
     const sockets = connectionsUsed();
     let interrupt = (): void => undefined;
@@ -181,8 +181,8 @@ describe('aops', () => {
     });
     await server.until(({ requests }) => requests.length === 1);
     await untilReceived(sockets, step, server.requests[0] as RecordedRequest);
-    await eventually('the client says that it waits', () => output.includes(saying));
-    await promptly(async () => {
+    await eventually('the client says that it waits', () => output.includes(message));
+    await runPromptly(async () => {
       interrupt();
       expect((await running).code).toBe(130);
       await server.until(({ open }) => open === 0);
@@ -210,7 +210,7 @@ describe('aops', () => {
   });
 
   it('--debug traces every attempt, without the credential', async () => {
-    const server = await scripted(nothing('reset'), stopped);
+    const server = await scripted(noAnswer('reset'), stopAnswer);
     const { code, stderr } = await cli(server, [...stop, '--debug']);
     expect(code).toBe(0);
     expect(stderr).toContain('POST ');

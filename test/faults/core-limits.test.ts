@@ -3,21 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { newClient, scripted, type WaitClock } from '../client/harness.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Ask, change, created, fine, outcomeOf, read, run } from './cases.ts';
+import { type Ask, change, creation, outcomeOf, readRun, run, success } from './cases.ts';
 import { json, type RawServer, reply } from './raw-server.ts';
 
 type Headers = Record<string, string | string[]>;
-const limited = (headers: Headers = {}) => json(429, { error: 'rate_limited', message: 'Slow down.' }, headers);
-const good = (headers: Headers) => json(200, { run, pending_human_request: null }, headers);
-const unavailable = (headers: Headers) => json(503, { error: 'unavailable' }, headers);
+const rateLimitAnswer = (headers: Headers = {}) => json(429, { error: 'rate_limited', message: 'Slow down.' }, headers);
+const successWith = (headers: Headers) => json(200, { run, pending_human_request: null }, headers);
+const unavailableAnswer = (headers: Headers) => json(503, { error: 'unavailable' }, headers);
 
 /** The initial time of the harness's clock. */
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 const date = (offset = 0) => new Date(now + offset).toUTCString();
 const seconds = (offset: number) => String((now + offset) / 1_000);
-const twice: Ask = async (client) => {
-  await read(client);
-  return read(client);
+const askTwice: Ask = async (client) => {
+  await readRun(client);
+  return readRun(client);
 };
 
 describe('Retry-After', () => {
@@ -26,7 +26,7 @@ describe('Retry-After', () => {
       [0, 2_000],
       [1, 2_200],
     ] as const) {
-      expect(await outcomeOf(read, [unavailable({ 'retry-after': '2' }), fine], { random: () => random })).toMatchObject({
+      expect(await outcomeOf(readRun, [unavailableAnswer({ 'retry-after': '2' }), success], { random: () => random })).toMatchObject({
         exit: 0,
         attempts: 2,
         waits: [wait],
@@ -35,21 +35,21 @@ describe('Retry-After', () => {
   });
 
   it.each([-3_600_000, 0, 3_600_000])('429 with an HTTP date in Retry-After, local clock off by %i ms', async (skew) => {
-    const step = limited({ 'retry-after': date(skew + 10_000), date: date(skew) });
-    expect(await outcomeOf(change, [step, created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [10_500] });
+    const step = rateLimitAnswer({ 'retry-after': date(skew + 10_000), date: date(skew) });
+    expect(await outcomeOf(change, [step, creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [10_500] });
   });
 
   it.each([
     ['RFC 850', 'Saturday, 18-Jul-26 09:00:10 GMT'],
     ['asctime', 'Sat Jul 18 09:00:10 2026'],
   ])('the obsolete format %s', async (_, value) => {
-    expect(await outcomeOf(read, [limited({ 'retry-after': value, date: date() }), fine])).toMatchObject({ waits: [10_500] });
+    expect(await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': value, date: date() }), success])).toMatchObject({ waits: [10_500] });
   });
 
   it.each(['garbage', 'later 1', '-5', '1e20', '99999999999', '', ' ', '0x10', 'NaN', 'Infinity', date(-60_000), '2026-07-18'])(
     'Retry-After: %j is a back-off of our own',
     async (value) => {
-      const result = await outcomeOf(read, [limited({ 'retry-after': value, date: date() }), fine]);
+      const result = await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': value, date: date() }), success]);
       expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [525] });
     },
   );
@@ -59,12 +59,12 @@ describe('Retry-After', () => {
     ['duplicated', { 'retry-after': ['4', '60'] }, 4_200],
     ['duplicated in one line', { 'retry-after': '4, 60' }, 4_200],
   ])('Retry-After: %s', async (_, headers, wait) => {
-    expect(await outcomeOf(read, [limited(headers), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [wait] });
+    expect(await outcomeOf(readRun, [rateLimitAnswer(headers), success])).toMatchObject({ exit: 0, attempts: 2, waits: [wait] });
   });
 
   it('Retry-After: 3600 does not sleep, and never retries early', async () => {
-    for (const ask of [read, change]) {
-      const result = await outcomeOf(ask, [limited({ 'retry-after': '3600' })]);
+    for (const ask of [readRun, change]) {
+      const result = await outcomeOf(ask, [rateLimitAnswer({ 'retry-after': '3600' })]);
       expect(result).toMatchObject({
         exit: 7,
         attempts: 1,
@@ -73,11 +73,11 @@ describe('Retry-After', () => {
       });
       expect(result.hint).toContain('--max-wait 3601s');
     }
-    expect(await outcomeOf(read, [unavailable({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waits: [] });
+    expect(await outcomeOf(readRun, [unavailableAnswer({ 'retry-after': '3600' })])).toMatchObject({ exit: 8, attempts: 1, waits: [] });
   });
 
   it('Retry-After beyond the deadline fails immediately, and reports the wait', async () => {
-    const result = await outcomeOf(read, [limited({ 'retry-after': '30' })], { deadline: now + 10_000 });
+    const result = await outcomeOf(readRun, [rateLimitAnswer({ 'retry-after': '30' })], { deadline: now + 10_000 });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [], error: { code: 'timeout', details: { retry_after_seconds: 32 } } });
     expect(result.message).toBe(
       'The command cannot finish in time: the rate limit is used up. The next attempt would be in 31s, but --timeout leaves only 10s.',
@@ -85,17 +85,17 @@ describe('Retry-After', () => {
   });
 
   it('429 without headers backs off and ends', async () => {
-    const result = await outcomeOf(change, (await scripted()).always(limited()));
+    const result = await outcomeOf(change, (await scripted()).always(rateLimitAnswer()));
     expect(result).toMatchObject({ exit: 7, message: 'Slow down.', attempts: 4, distinctKeys: 1, waits: [525, 1050, 2100] });
   });
 });
 
 describe('the gate', () => {
-  const usedUp = (skew = 0, more: Headers = {}) =>
-    good({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(skew + 5_000), date: date(skew), ...more });
+  const usedUp = (skew = 0, extraHeaders: Headers = {}) =>
+    successWith({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(skew + 5_000), date: date(skew), ...extraHeaders });
 
   it('Remaining: 0 on a 200 delays the next request, although nothing failed', async () => {
-    const result = await outcomeOf(twice, [usedUp(), fine]);
+    const result = await outcomeOf(askTwice, [usedUp(), success]);
     expect(result).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
     expect(result.events.filter(({ type }) => type.startsWith('rate_limit'))).toEqual([
       { type: 'rate_limit.waiting', waitMilliseconds: 6_300 },
@@ -104,22 +104,22 @@ describe('the gate', () => {
   });
 
   it.each([-600_000, 600_000])('the same with the local clock off by %i ms', async (skew) => {
-    expect(await outcomeOf(twice, [usedUp(skew), fine])).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
+    expect(await outcomeOf(askTwice, [usedUp(skew), success])).toMatchObject({ exit: 0, attempts: 2, waits: [6_300] });
   });
 
   it('without Date the local clock is used, plus one second', async () => {
-    const step = good({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(5_000) });
-    expect(await outcomeOf(twice, [step, fine])).toMatchObject({ waits: [7_350] });
+    const step = successWith({ 'ratelimit-remaining': '0', 'ratelimit-reset': seconds(5_000) });
+    expect(await outcomeOf(askTwice, [step, success])).toMatchObject({ waits: [7_350] });
   });
 
   it('setting the clock during a wait changes nothing', async () => {
-    const server = await scripted(usedUp(), fine);
+    const server = await scripted(usedUp(), success);
     const { client, clock } = newClient(server.url, { hold: true });
     let set = 0;
     const wall = clock.now.bind(clock);
     Object.assign(clock, { steady: wall, now: () => wall() + set });
-    await read(client);
-    const second = read(client);
+    await readRun(client);
+    const second = readRun(client);
     await new Promise((resolve) => setImmediate(resolve));
     set = 7_200_000;
     clock.advance(6_000);
@@ -142,19 +142,19 @@ describe('the gate', () => {
     ['right, but Remaining is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-remaining': '-1' }, []],
     ['right, but Limit is not', { 'ratelimit-reset': seconds(5_000), 'ratelimit-limit': 'many' }, []],
   ])('Reset %s', async (_, headers, waits) => {
-    const step = good({ 'ratelimit-remaining': '0', 'ratelimit-limit': '100', date: date(), ...headers });
-    expect(await outcomeOf(twice, [step, fine])).toMatchObject({ exit: 0, attempts: 2, waits });
+    const step = successWith({ 'ratelimit-remaining': '0', 'ratelimit-limit': '100', date: date(), ...headers });
+    expect(await outcomeOf(askTwice, [step, success])).toMatchObject({ exit: 0, attempts: 2, waits });
   });
 
   it('a 429 although Remaining is positive closes the gate for all requests', async () => {
     const server = await scripted(
-      limited({ 'retry-after': '3', 'ratelimit-remaining': '7', 'ratelimit-reset': seconds(60_000), date: date() }),
+      rateLimitAnswer({ 'retry-after': '3', 'ratelimit-remaining': '7', 'ratelimit-reset': seconds(60_000), date: date() }),
     );
-    server.always(fine);
+    server.always(success);
     const { client, clock, events } = newClient(server.url, { hold: true });
-    const first = read(client);
+    const first = readRun(client);
     await eventually('the client waits', () => events.some(({ type }) => type === 'rate_limit.waiting'));
-    const second = read(client);
+    const second = readRun(client);
     clock.advance(2_999);
     await new Promise((resolve) => setImmediate(resolve));
     expect(server.requests).toHaveLength(1);
@@ -164,7 +164,7 @@ describe('the gate', () => {
   });
 
   it('answers out of order at the end of a window', async () => {
-    const late = { resetAt: now + 5_000, sentAt: now, remaining: 0 };
+    const lateLimit = { resetAt: now + 5_000, sentAt: now, remaining: 0 };
     const { RateGate } = await import('../../src/client/limits/rate-gate.ts');
     const { ManualClock } = await import('../service/helpers/clock.ts');
     const clock = new ManualClock(now);
@@ -175,31 +175,31 @@ describe('the gate', () => {
         sentAt,
         clock.now(),
       );
-    observe(1, late.resetAt, now);
+    observe(1, lateLimit.resetAt, now);
     // Newer answers may arrive first: the smallest number is the newest.
-    observe(3, late.resetAt, now);
+    observe(3, lateLimit.resetAt, now);
     expect([gate.enter().next, gate.enter().next]).toEqual(['go', 'busy']);
     gate.leave();
-    observe(0, late.resetAt, now);
+    observe(0, lateLimit.resetAt, now);
     expect(gate.enter()).toEqual({ next: 'hold', milliseconds: 6_000, requestedMilliseconds: 6_000 });
     clock.advance(6_000);
     // The window has ended: one request goes ahead. An answer of the old window that arrives now does not open the gate.
     expect(gate.enter().next).toBe('go');
-    observe(4, late.resetAt, now + 4_000);
+    observe(4, lateLimit.resetAt, now + 4_000);
     expect(gate.enter().next).toBe('busy');
     observe(2, now + 65_000, now + 6_000);
     gate.leave();
     expect([gate.enter().next, gate.enter().next, gate.enter().next]).toEqual(['go', 'go', 'busy']);
     // Nor does an answer of an older window close it again, or delay it.
-    observe(0, late.resetAt, now);
+    observe(0, lateLimit.resetAt, now);
     gate.leave();
     expect(gate.enter().next).toBe('go');
   });
 
   /** A service with a fixed window: a number of requests per ten seconds. */
-  function windowed(server: RawServer, clock: () => WaitClock, limit: number): { refused: () => number; windows: Map<string, number> } {
+  function serveWindow(server: RawServer, clock: () => WaitClock, limit: number): { refused: () => number; windows: Map<string, number> } {
     const windows = new Map<string, number>();
-    let refused = 0;
+    let refusals = 0;
     server.always(
       reply(({ headers }) => {
         const time = clock().now();
@@ -213,19 +213,19 @@ describe('the gate', () => {
           'ratelimit-reset': String((window + 1) * 10),
           date: new Date(time).toUTCString(),
         };
-        if (count <= limit) return good(limitHeaders);
-        refused += 1;
-        return limited({ ...limitHeaders, 'retry-after': '10' });
+        if (count <= limit) return successWith(limitHeaders);
+        refusals += 1;
+        return rateLimitAnswer({ ...limitHeaders, 'retry-after': '10' });
       }),
     );
-    return { refused: () => refused, windows };
+    return { refused: () => refusals, windows };
   }
 
   it('20 concurrent requests, limit 5: never more than 5 in a window, and no 429', async () => {
     const server = await scripted();
     const { client, clock, events } = newClient(server.url);
-    const { refused, windows } = windowed(server, () => clock, 5);
-    await Promise.all(Array.from({ length: 20 }, () => read(client)));
+    const { refused, windows } = serveWindow(server, () => clock, 5);
+    await Promise.all(Array.from({ length: 20 }, () => readRun(client)));
     expect(refused()).toBe(0);
     expect([...windows.values()]).toEqual([5, 5, 5, 5]);
     // Reported once for each wait, not once for each request.
@@ -234,10 +234,10 @@ describe('the gate', () => {
   });
 
   it('after a 429 one request goes ahead before the others', async () => {
-    const server = await scripted(limited({ 'retry-after': '1' }), limited({ 'retry-after': '1' }));
-    server.always(fine);
+    const server = await scripted(rateLimitAnswer({ 'retry-after': '1' }), rateLimitAnswer({ 'retry-after': '1' }));
+    server.always(success);
     const { client, clock } = newClient(server.url);
-    await Promise.all(Array.from({ length: 10 }, () => read(client)));
+    await Promise.all(Array.from({ length: 10 }, () => readRun(client)));
     // If all of them had been sent at the same time, the second 429 would have affected nine more.
     expect(clock.waits).toHaveLength(2);
     expect(server.requests).toHaveLength(12);
@@ -245,14 +245,14 @@ describe('the gate', () => {
 
   it('two credentials in parallel: a limited one does not delay the other', async () => {
     const server = await scripted();
-    const one = newClient(server.url, { credential: bearerCredential('one'), hold: true });
-    windowed(server, () => one.clock, 1);
+    const firstClient = newClient(server.url, { credential: bearerCredential('one'), hold: true });
+    serveWindow(server, () => firstClient.clock, 1);
     const otherHarness = newClient(server.url, { credential: bearerCredential('other') });
-    await read(one.client);
-    const held = read(one.client);
-    expect(await read(otherHarness.client)).toMatchObject({ run });
+    await readRun(firstClient.client);
+    const heldRead = readRun(firstClient.client);
+    expect(await readRun(otherHarness.client)).toMatchObject({ run });
     expect(server.requests).toHaveLength(2);
-    one.clock.advance(12_000);
-    await held;
+    firstClient.clock.advance(12_000);
+    await heldRead;
   });
 });

@@ -9,12 +9,12 @@ import { newClient, scripted } from '../client/harness.ts';
 import { closedPort } from '../support/ports.ts';
 import { afterTest } from '../support/temporary.ts';
 import { type CertificateName, startHttps } from '../support/tls.ts';
-import { change, connectedBy, created, fine, outcomeAt, outcomeOf, read, replayed, run } from './cases.ts';
-import { answer, json, nothing, partial, RawServer, raw, type Step } from './raw-server.ts';
+import { change, connectedBy, creation, outcomeAt, outcomeOf, readRun, replay, run, success } from './cases.ts';
+import { answer, json, noAnswer, partial, RawServer, raw, type Step } from './raw-server.ts';
 
-const busy = json(500, { error: 'internal', message: 'Sorry.' });
-const unavailable = json(503, { error: 'unavailable' });
-const unknown = { exit: 13, message: expect.stringContaining('The outcome is unknown') };
+const busyAnswer = json(500, { error: 'internal', message: 'Sorry.' });
+const unavailableAnswer = json(503, { error: 'unavailable' });
+const unknownOutcome = { exit: 13, message: expect.stringContaining('The outcome is unknown') };
 const jsonType = { 'content-type': 'application/json' };
 
 /** A dispatcher whose name lookups fail with this error. */
@@ -22,8 +22,8 @@ const lookupFails = (code: string) =>
   connectedBy(
     new Agent({
       connect: {
-        lookup: (host, _options, done) =>
-          done(Object.assign(new Error(`getaddrinfo ${code} ${host}`), { code, syscall: 'getaddrinfo', hostname: host }), ''),
+        lookup: (host, _options, callback) =>
+          callback(Object.assign(new Error(`getaddrinfo ${code} ${host}`), { code, syscall: 'getaddrinfo', hostname: host }), ''),
       },
     }),
   );
@@ -32,8 +32,8 @@ const lookupFails = (code: string) =>
 const neverConnects = (code?: string) =>
   connectedBy(
     new Agent({
-      connect: (_: unknown, done: (error: Error, socket: null) => void) => {
-        if (code !== undefined) setImmediate(() => done(Object.assign(new Error('Connect Timeout Error'), { code }), null));
+      connect: (_: unknown, callback: (error: Error, socket: null) => void) => {
+        if (code !== undefined) setImmediate(() => callback(Object.assign(new Error('Connect Timeout Error'), { code }), null));
       },
     }),
   );
@@ -45,7 +45,7 @@ describe('connecting', () => {
     let server: RawServer | undefined;
     const authorization = async (): Promise<string> => {
       requests += 1;
-      if (requests === 3) server = await RawServer.startAt(port, created);
+      if (requests === 3) server = await RawServer.startAt(port, creation);
       return 'Bearer secret-token';
     };
     const result = await outcomeAt(change, `http://127.0.0.1:${port}`, undefined, { credential: { authorization } });
@@ -56,7 +56,7 @@ describe('connecting', () => {
 
   it('always refused', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
-    for (const ask of [read, change]) {
+    for (const ask of [readRun, change]) {
       const result = await outcomeAt(ask, url, undefined);
       expect(result).toMatchObject({ exit: 8, waits: [250, 500, 1000], message: `Could not reach ${url}: the connection was refused.` });
     }
@@ -65,7 +65,7 @@ describe('connecting', () => {
   it('always refused, with a deadline before the end of the next wait', async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const deadline = Date.parse('2026-07-18T09:00:01.000Z');
-    const result = await outcomeAt(read, url, undefined, { deadline });
+    const result = await outcomeAt(readRun, url, undefined, { deadline });
     expect(result).toMatchObject({
       exit: 9,
       waits: [250, 500],
@@ -95,14 +95,14 @@ describe('connecting', () => {
 
   it('a connection that is never established ends with the attempt, and the outcome is certain', async () => {
     const { client, clock, events } = newClient('http://192.0.2.1', { hold: true }, neverConnects());
-    const failed = change(client).catch((error: AopsError) => error);
+    const pendingFailure = change(client).catch((error: AopsError) => error);
     for (let attempt = 0; attempt < 4; attempt += 1) {
       await new Promise((resolve) => setImmediate(resolve));
       clock.advance(30_000);
       await new Promise((resolve) => setImmediate(resolve));
       clock.advance(8_000);
     }
-    expect(await failed).toMatchObject({ exit: 8 });
+    expect(await pendingFailure).toMatchObject({ exit: 8 });
     expect(events.filter(({ type }) => type === 'retry')).toHaveLength(3);
   });
 
@@ -115,8 +115,8 @@ describe('connecting', () => {
     async (name, reason) => {
       const server = await startHttps(name, (_, response) => response.end());
       afterTest(server.close);
-      const trusting = { certificates: { authorities: (await import('../support/tls.ts')).authority } };
-      const result = await outcomeAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trusting });
+      const trustingNetwork = { certificates: { authorities: (await import('../support/tls.ts')).authority } };
+      const result = await outcomeAt(change, `https://127.0.0.1:${server.port}`, undefined, { network: trustingNetwork });
       expect(result).toMatchObject({
         exit: 8,
         waits: [],
@@ -139,22 +139,22 @@ describe('connecting', () => {
   it('TLS: plain HTTP to a service that uses TLS', async () => {
     const server = await startHttps('server', (_, response) => response.end());
     afterTest(server.close);
-    const result = await outcomeAt(read, `http://127.0.0.1:${server.port}`, undefined);
+    const result = await outcomeAt(readRun, `http://127.0.0.1:${server.port}`, undefined);
     expect(result).toMatchObject({ exit: 8, hint: expect.stringContaining('starts with https://') });
   });
 
   it('the connection closes before the response headers of a keyed write', async () => {
-    expect(await outcomeOf(change, [nothing('close'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
+    expect(await outcomeOf(change, [noAnswer('close'), creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1, waits: [250] });
   });
 
   it('the connection closes as soon as the headers of a keyed write were read', async () => {
-    expect(await outcomeOf(change, [nothing('close', 'head'), created])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
+    expect(await outcomeOf(change, [noAnswer('close', 'head'), creation])).toMatchObject({ exit: 0, attempts: 2, distinctKeys: 1 });
   });
 
   it('a used connection that turns out closed gets one more attempt immediately, in addition to the retries', async () => {
-    const server = await scripted(fine, nothing('close'), nothing('close'), nothing('close'), nothing('close'), created);
+    const server = await scripted(success, noAnswer('close'), noAnswer('close'), noAnswer('close'), noAnswer('close'), creation);
     const ask = async (client: Client): Promise<unknown> => {
-      await read(client);
+      await readRun(client);
       // The connection can be reused a moment after the answer.
       await new Promise((resolve) => setImmediate(resolve));
       return change(client);
@@ -166,36 +166,36 @@ describe('connecting', () => {
   });
 
   it('a new connection gets no extra attempt', async () => {
-    const server = (await scripted()).always(nothing('close'));
-    expect(await outcomeOf(change, server)).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
+    const server = (await scripted()).always(noAnswer('close'));
+    expect(await outcomeOf(change, server)).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000] });
   });
 
   it('a reset after the complete request, which the service had carried out already', async () => {
-    const result = await outcomeOf(change, [nothing('reset'), replayed]);
+    const result = await outcomeOf(change, [noAnswer('reset'), replay]);
     expect(result).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1, waits: [250] });
     expect(result.events.some(({ type }) => type === 'replayed')).toBe(false);
   });
 
   it('endless resets leave the outcome unknown', async () => {
-    const result = await outcomeOf(change, (await scripted()).always(nothing('reset')));
-    expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, hint: expect.stringContaining('--idempotency-key') });
+    const result = await outcomeOf(change, (await scripted()).always(noAnswer('reset')));
+    expect(result).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, hint: expect.stringContaining('--idempotency-key') });
     expect(result.hint).toContain(result.keys[0]);
   });
 });
 
 describe('an answer that does not arrive', () => {
-  const slow: [string, Step, ((tick: number) => string) | undefined][] = [
-    ['headers never arrive', nothing('stall'), undefined],
+  const slowSteps: [string, Step, ((tick: number) => string) | undefined][] = [
+    ['headers never arrive', noAnswer('stall'), undefined],
     ['headers drip one byte a second', raw('HTTP/1.1 200 OK\r\nx-long: ', 'stall'), () => 'x'],
     ['body stalls mid-way', partial(200, 100, '{"run":', 'stall'), undefined],
     ['body drips for ever', partial(200, 1_000_000, '{"run":"', 'stall'), () => 'x'],
   ];
-  it.each(slow)('%s', async (_, step, drip) => {
-    for (const ask of [read, change]) {
-      const server = await scripted(step, ask === read ? fine : created);
+  it.each(slowSteps)('%s', async (_, step, drip) => {
+    for (const ask of [readRun, change]) {
+      const server = await scripted(step, ask === readRun ? success : creation);
       let socket: { write(text: string): unknown } | undefined;
-      server.onConnection = (opened) => {
-        socket ??= opened;
+      server.onConnection = (connection) => {
+        socket ??= connection;
       };
       const { client, clock, events } = newClient(server.url);
       const result = ask(client);
@@ -223,7 +223,7 @@ describe('an answer that does not arrive', () => {
 
 describe('an incomplete answer', () => {
   const chunked = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
-  const cut: [string, Step][] = [
+  const cutSteps: [string, Step][] = [
     ['Content-Length 100, 40 sent, FIN', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'close')],
     ['Content-Length 100, 40 sent, reset', partial(200, 100, JSON.stringify({ run, more: 'x' }), 'reset')],
     ['chunked, no final chunk', raw(`${chunked}8\r\n{"run":1\r\n`, 'close')],
@@ -231,29 +231,29 @@ describe('an incomplete answer', () => {
     ['close-delimited truncated JSON, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"run":', 'close')],
     ['nothing at all after the head, 200', raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n', 'close')],
   ];
-  it.each(cut)('%s', async (_, step) => {
-    expect(await outcomeOf(read, [step, fine])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
+  it.each(cutSteps)('%s', async (_, step) => {
+    expect(await outcomeOf(readRun, [step, success])).toMatchObject({ exit: 0, value: { run }, attempts: 2, waits: [250] });
     // For a change, the replayed answer counts.
-    expect(await outcomeOf(change, [step, replayed])).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1 });
-    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+    expect(await outcomeOf(change, [step, replay])).toMatchObject({ exit: 0, value: { run }, attempts: 2, distinctKeys: 1 });
+    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1 });
   });
 
   it('truncated, and the replay is a refusal', async () => {
-    const refused = json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' });
-    const result = await outcomeOf(change, [answer(201, '{"run"', jsonType), refused]);
+    const refusal = json(404, { error: 'agent_not_found', message: 'No such agent.' }, { 'idempotency-replayed': 'true' });
+    const result = await outcomeOf(change, [answer(201, '{"run"', jsonType), refusal]);
     expect(result).toMatchObject({ exit: 3, message: 'No such agent.', attempts: 2, distinctKeys: 1 });
   });
 });
 
 describe('an answer of another kind', () => {
   it.each(['[]', 'null', '"ok"', '7', '{}', '{"data":[]}'])('valid JSON, wrong shape: %s', async (body) => {
-    const result = await outcomeOf(read, [answer(200, body, jsonType)]);
+    const result = await outcomeOf(readRun, [answer(200, body, jsonType)]);
     expect(result).toMatchObject({ exit: 1, attempts: 1, error: { code: 'unusable_answer' } });
     expect(result.message).not.toContain(body);
   });
 
   it('a response without the requested run', async () => {
-    expect(await outcomeOf(read, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
+    expect(await outcomeOf(readRun, [answer(200, '{"run":null,"pending_human_request":null}', jsonType)])).toMatchObject({
       exit: 3,
       attempts: 1,
       error: { code: 'run_not_shown' },
@@ -269,13 +269,13 @@ describe('an answer of another kind', () => {
     ['bytes that are no UTF-8', answer(200, Buffer.from('{"run":"\xff"}', 'latin1'), jsonType), 'the answer was not UTF-8'],
     ['UTF-16', answer(200, Buffer.from('\ufeff{"run":{}}', 'utf16le'), jsonType), 'the answer was not UTF-8'],
   ])('misencoded: %s', async (_, step, reason) => {
-    expect(await outcomeOf(read, [step, fine])).toMatchObject({ exit: 0, attempts: 2 });
-    expect(await outcomeOf(read, (await scripted()).always(step))).toMatchObject({
+    expect(await outcomeOf(readRun, [step, success])).toMatchObject({ exit: 0, attempts: 2 });
+    expect(await outcomeOf(readRun, (await scripted()).always(step))).toMatchObject({
       exit: 8,
       attempts: 4,
       message: expect.stringContaining(reason),
     });
-    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1 });
+    expect(await outcomeOf(change, (await scripted()).always(step))).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1 });
   });
 
   it.each<[string, Step, string]>([
@@ -283,29 +283,29 @@ describe('an answer of another kind', () => {
     ['a text', answer(201, 'OK', { 'content-type': 'text/plain' }), 'the answer was text/plain, not JSON'],
     ['no type', answer(200, '{}'), 'the answer was of an unknown type, not JSON'],
   ])('of another type is final, because another program answers: %s', async (_, step, reason) => {
-    expect(await outcomeOf(read, [step, fine])).toMatchObject({
+    expect(await outcomeOf(readRun, [step, success])).toMatchObject({
       exit: 8,
       attempts: 1,
       message: expect.stringMatching(new RegExp(`^Something other than the service answers at http://127\\.0\\.0\\.1:\\d+: ${reason}\\.$`)),
       error: { code: 'service_unavailable', hint: expect.stringContaining('aops config explain') },
     });
-    expect(await outcomeOf(change, [step, replayed])).toMatchObject({ ...unknown, attempts: 1, distinctKeys: 1 });
+    expect(await outcomeOf(change, [step, replay])).toMatchObject({ ...unknownOutcome, attempts: 1, distinctKeys: 1 });
   });
 
   it('501 is final, and nothing was done', async () => {
     const step = json(501, { error: 'not_implemented', message: 'Not here.' });
-    for (const ask of [read, change])
-      expect(await outcomeOf(ask, [step, fine])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
+    for (const ask of [readRun, change])
+      expect(await outcomeOf(ask, [step, success])).toMatchObject({ exit: 8, attempts: 1, message: 'Not here.' });
   });
 
   it('a byte order mark is not part of the JSON, and identity is not an encoding', async () => {
     const step = answer(200, `\ufeff${JSON.stringify({ run })}`, { ...jsonType, 'content-encoding': 'identity' });
-    expect(await outcomeOf(read, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
+    expect(await outcomeOf(readRun, [step])).toMatchObject({ exit: 0, value: { run }, attempts: 1 });
   });
 
   it('no encoding is requested', async () => {
-    const server = await scripted(fine);
-    await outcomeOf(read, server);
+    const server = await scripted(success);
+    await outcomeOf(readRun, server);
     expect(server.header('accept-encoding')).toEqual(['identity']);
   });
 
@@ -324,30 +324,38 @@ describe('an answer of another kind', () => {
 
   it('10 GB on a JSON route, declared: rejected before it is read', async () => {
     const server = await scripted(partial(200, 1e10, '{', 'stall'));
-    expect(await outcomeOf(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
+    expect(await outcomeOf(readRun, server)).toMatchObject({
+      exit: 1,
+      attempts: 1,
+      message: expect.stringContaining('larger than 32 MiB'),
+    });
     await server.until(({ open }) => open === 0);
   });
 
   it('10 GB on a JSON route, in chunks: cut at the limit', async () => {
     const piece = Buffer.alloc(1024 * 1024, ' ');
     const server = await scripted(raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', 'stall'));
-    let written = 0;
+    let writtenCount = 0;
     server.onConnection = (socket) => {
-      const more = (): void => {
-        while (!socket.destroyed && written < 10_000) {
-          written += 1;
+      const writeMore = (): void => {
+        while (!socket.destroyed && writtenCount < 10_000) {
+          writtenCount += 1;
           if (!socket.write(Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')]))) return;
         }
       };
-      socket.on('drain', more);
-      socket.once('data', () => setImmediate(more));
+      socket.on('drain', writeMore);
+      socket.once('data', () => setImmediate(writeMore));
     };
-    expect(await outcomeOf(read, server)).toMatchObject({ exit: 1, attempts: 1, message: expect.stringContaining('larger than 32 MiB') });
-    expect(written).toBeLessThan(60);
+    expect(await outcomeOf(readRun, server)).toMatchObject({
+      exit: 1,
+      attempts: 1,
+      message: expect.stringContaining('larger than 32 MiB'),
+    });
+    expect(writtenCount).toBeLessThan(60);
   });
 
   it('an answer that is not HTTP', async () => {
-    expect(await outcomeOf(read, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
+    expect(await outcomeOf(readRun, [raw('SSH-2.0-OpenSSH_9.6\r\n', 'close')])).toMatchObject({
       exit: 8,
       attempts: 1,
       message: expect.stringContaining('not valid HTTP'),
@@ -361,20 +369,20 @@ describe('an answer of another kind', () => {
     ['an error that is no word', '{"error":123}'],
     ['5 MB', JSON.stringify({ error: 'big', message: 'x'.repeat(5_000_000) })],
   ])('error body is %s', async (_, body) => {
-    const result = await outcomeOf(read, [answer(404, body)]);
+    const result = await outcomeOf(readRun, [answer(404, body)]);
     expect(result).toMatchObject({ exit: 3, attempts: 1, error: { code: 'http_404', details: { status: 404 } } });
     expect(result.message.length).toBeLessThan(200);
   });
 
   it('an endless error body still reports the status', async () => {
     const server = await scripted(partial(404, 1e10, ' '.repeat(2_000_000), 'stall'));
-    expect(await outcomeOf(read, server)).toMatchObject({ exit: 3, attempts: 1 });
+    expect(await outcomeOf(readRun, server)).toMatchObject({ exit: 3, attempts: 1 });
   });
 });
 
 describe('an error status', () => {
   it('500, 503, 200 on GET', async () => {
-    expect(await outcomeOf(read, [busy, unavailable, fine])).toMatchObject({
+    expect(await outcomeOf(readRun, [busyAnswer, unavailableAnswer, success])).toMatchObject({
       exit: 0,
       attempts: 3,
       waits: [250, 500],
@@ -387,31 +395,31 @@ describe('an error status', () => {
       [0, [25, 25, 25]],
       [0.999, [500, 999, 1998]],
     ] as const) {
-      const result = await outcomeOf(read, (await scripted()).always(busy), { random: () => random });
+      const result = await outcomeOf(readRun, (await scripted()).always(busyAnswer), { random: () => random });
       expect(result).toMatchObject({ exit: 8, message: 'Sorry.', attempts: 4, waits });
     }
   });
 
   it('always 500 for a keyed write', async () => {
-    const result = await outcomeOf(change, (await scripted()).always(busy));
-    expect(result).toMatchObject({ ...unknown, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000], elapsed: 1750 });
+    const result = await outcomeOf(change, (await scripted()).always(busyAnswer));
+    expect(result).toMatchObject({ ...unknownOutcome, attempts: 4, distinctKeys: 1, waits: [250, 500, 1000], elapsed: 1750 });
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
     expect(result.error?.details).toMatchObject({ idempotency_key: result.keys[0] });
   });
 
   it('500 on a keyed write, and a deadline before the next attempt', async () => {
     const deadline = Date.parse('2026-07-18T09:00:00.200Z');
-    const result = await outcomeOf(change, [busy], { deadline });
+    const result = await outcomeOf(change, [busyAnswer], { deadline });
     expect(result).toMatchObject({ exit: 9, attempts: 1, waits: [] });
     expect(result.message).toContain('The change may have been carried out.');
     expect(result.hint).toContain(`--idempotency-key ${result.keys[0]}`);
   });
 
   it('the budget of the process limits the retries of all requests', async () => {
-    const server = (await scripted()).always(busy);
+    const server = (await scripted()).always(busyAnswer);
     const retryBudget = new RetryBudget();
     const ask = async (client: Client) => {
-      for (let page = 0; page < 60; page += 1) await read(client).catch(() => undefined);
+      for (let page = 0; page < 60; page += 1) await readRun(client).catch(() => undefined);
       return change(client);
     };
     const result = await outcomeOf(ask, server, { retryBudget });
@@ -421,8 +429,8 @@ describe('an error status', () => {
       attempts: 161,
       message: expect.stringContaining('this command has no retries left'),
     });
-    expect(await outcomeOf(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 8, attempts: 1 });
-    for (let count = 0; count < 5; count += 1) expect(await outcomeOf(read, [fine], { retryBudget })).toMatchObject({ exit: 0 });
-    expect(await outcomeOf(read, [busy, fine], { retryBudget })).toMatchObject({ exit: 0, attempts: 2 });
+    expect(await outcomeOf(readRun, [busyAnswer, success], { retryBudget })).toMatchObject({ exit: 8, attempts: 1 });
+    for (let count = 0; count < 5; count += 1) expect(await outcomeOf(readRun, [success], { retryBudget })).toMatchObject({ exit: 0 });
+    expect(await outcomeOf(readRun, [busyAnswer, success], { retryBudget })).toMatchObject({ exit: 0, attempts: 2 });
   });
 });

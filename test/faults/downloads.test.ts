@@ -12,7 +12,7 @@ import { answer, json, partial, type RawServer, reply, type Step } from './raw-s
 
 const run = '00000000-0000-4000-8000-000000000001';
 const secret = 'aops-test-key-7c1f';
-const tagged = { etag: '"v1"' };
+const tagHeaders = { etag: '"v1"' };
 
 interface Entry {
   path: string;
@@ -70,7 +70,11 @@ interface Pulled extends CliResult {
 /** Pulls everything into `out`, next to a folder `outside`, and returns what is there. */
 async function pull(
   service: RawServer,
-  { prepare, argv = [], ...options }: CliOptions & { prepare?: (out: string, outside: string) => Promise<unknown>; argv?: string[] } = {},
+  {
+    prepare,
+    argv = [],
+    ...options
+  }: CliOptions & { prepare?: (out: string, outsideFolder: string) => Promise<unknown>; argv?: string[] } = {},
 ): Promise<Pulled> {
   const folder = await temporaryFolder();
   const [out, outside] = [path.join(folder, 'out'), path.join(folder, 'outside')];
@@ -84,41 +88,42 @@ async function pull(
   expect(await readdir(outside)).toEqual(['victim']);
   expect(await readFile(path.join(outside, 'victim'), 'utf8')).toBe('safe');
   expect((await readdir(folder)).filter((name) => !['cache', 'config', 'data', 'home'].includes(name)).sort()).toEqual(['out', 'outside']);
-  const files = await written(out);
+  const files = await readWritten(out);
   expect(Object.keys(files).filter((name) => name.endsWith('.part'))).toEqual([]);
   expect(result.stdout + result.stderr).not.toMatch(new RegExp(`${secret}|s3cr3t`));
   return { ...result, files };
 }
 
 /** The contents of a folder: the texts of files, and arrows for links, which a recursive listing in Node 26 would follow. */
-async function written(folder: string, prefix = ''): Promise<Record<string, string>> {
+async function readWritten(folder: string, prefix = ''): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const file = path.join(folder, entry.name);
-    if (entry.isDirectory()) Object.assign(files, await written(file, `${prefix}${entry.name}/`));
+    if (entry.isDirectory()) Object.assign(files, await readWritten(file, `${prefix}${entry.name}/`));
     else files[`${prefix}${entry.name}`] = entry.isSymbolicLink() ? '->' : await readFile(file, 'utf8');
   }
   return files;
 }
 
 describe('a download', () => {
-  const half = (headers: Record<string, string> = tagged) => partial(200, 10, '01234', 'reset', headers);
-  const rest = (headers: Record<string, string> = {}) => answer(206, '56789', { ...tagged, 'content-range': 'bytes 5-9/10', ...headers });
-  const all = (headers: Record<string, string> = tagged) => answer(200, '0123456789', headers);
+  const firstHalf = (headers: Record<string, string> = tagHeaders) => partial(200, 10, '01234', 'reset', headers);
+  const secondHalf = (headers: Record<string, string> = {}) =>
+    answer(206, '56789', { ...tagHeaders, 'content-range': 'bytes 5-9/10', ...headers });
+  const wholeAnswer = (headers: Record<string, string> = tagHeaders) => answer(200, '0123456789', headers);
 
   it.each<[string, Step[], (string | undefined)[]]>([
-    ['reset at 50 %, with a strong tag, is resumed', [half(), rest()], [undefined, 'bytes=5-']],
-    ['reset at 50 %, with a weak tag, begins again', [half({ etag: 'W/"v1"' }), all()], [undefined, undefined]],
-    ['reset at 50 %, without a tag, begins again', [half({}), all()], [undefined, undefined]],
-    ['answered with 200 instead of 206 begins again', [half(), all()], [undefined, 'bytes=5-']],
+    ['reset at 50 %, with a strong tag, is resumed', [firstHalf(), secondHalf()], [undefined, 'bytes=5-']],
+    ['reset at 50 %, with a weak tag, begins again', [firstHalf({ etag: 'W/"v1"' }), wholeAnswer()], [undefined, undefined]],
+    ['reset at 50 %, without a tag, begins again', [firstHalf({}), wholeAnswer()], [undefined, undefined]],
+    ['answered with 200 instead of 206 begins again', [firstHalf(), wholeAnswer()], [undefined, 'bytes=5-']],
     [
       'whose tag changes between attempts begins again',
-      [half(), rest({ etag: '"v2"' }), all({ etag: '"v2"' })],
+      [firstHalf(), secondHalf({ etag: '"v2"' }), wholeAnswer({ etag: '"v2"' })],
       [undefined, 'bytes=5-', undefined],
     ],
     [
       'answered with another part begins again',
-      [half(), rest({ 'content-range': 'bytes 0-4/10' }), all()],
+      [firstHalf(), secondHalf({ 'content-range': 'bytes 0-4/10' }), wholeAnswer()],
       [undefined, 'bytes=5-', undefined],
     ],
   ])('%s', async (_, steps, ranges) => {
@@ -130,8 +135,12 @@ describe('a download', () => {
   });
 
   it.each<[string, Step, string]>([
-    ['of another length', answer(200, '012345678', tagged), 'file_changed'],
-    ['of another hash', all({ 'repr-digest': `sha-256=:${createHash('sha256').update('x').digest('base64')}:` }), 'service_unavailable'],
+    ['of another length', answer(200, '012345678', tagHeaders), 'file_changed'],
+    [
+      'of another hash',
+      wholeAnswer({ 'repr-digest': `sha-256=:${createHash('sha256').update('x').digest('base64')}:` }),
+      'service_unavailable',
+    ],
     ['that is redirected', answer(302, '', { location: 'http://127.0.0.1:1/' }), 'download_failed'],
     ['that is forbidden', answer(403, '<Error>s3cr3t</Error>'), 'download_failed'],
   ])('%s is an error', async (_, step, code) => {
@@ -149,7 +158,7 @@ describe('a download', () => {
   });
 
   it('is interrupted by Ctrl-C', async () => {
-    const storage = await scripted(partial(200, 10, '01234', 'stall', tagged));
+    const storage = await scripted(partial(200, 10, '01234', 'stall', tagHeaders));
     const service = await oneFile(storage);
     let took = (): number => Number.NaN;
     const pullResult = await pull(service, {
@@ -175,7 +184,7 @@ describe('a download', () => {
 });
 
 describe('a tree', () => {
-  const fine = { path: '/workspace/fine', size: 3 };
+  const validFile = { path: '/workspace/fine', size: 3 };
   const text = { text: 'abc' };
 
   it.each<[string, string[]]>([
@@ -194,7 +203,7 @@ describe('a tree', () => {
     ['a file and a folder of one name', ['/workspace/a', '/workspace/A/b']],
   ])('with %s is rejected completely', async (_, paths) => {
     const service = await fakeService(
-      { '/workspace': [fine, ...paths.map((file) => ({ path: file, size: 3 }))] },
+      { '/workspace': [validFile, ...paths.map((file) => ({ path: file, size: 3 }))] },
       { '/workspace/fine': text },
     );
     const pullResult = await pull(service);
@@ -206,7 +215,7 @@ describe('a tree', () => {
   });
 
   it('with folders that contain themselves ends', async () => {
-    const service = await fakeService({ '/workspace': [{ path: '/workspace/a' }], '/workspace/a': [{ path: '/workspace' }, fine] });
+    const service = await fakeService({ '/workspace': [{ path: '/workspace/a' }], '/workspace/a': [{ path: '/workspace' }, validFile] });
     expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('contain one another') });
     expect(service.requests.length).toBeLessThan(5);
   });
@@ -220,38 +229,38 @@ describe('a tree', () => {
   });
 
   it('with too many files ends', async () => {
-    const many = Array.from({ length: 100_001 }, (_, index) => ({ path: `/workspace/${index}`, size: 1 }));
-    const service = await fakeService({ '/workspace': many });
+    const manyFiles = Array.from({ length: 100_001 }, (_, index) => ({ path: `/workspace/${index}`, size: 1 }));
+    const service = await fakeService({ '/workspace': manyFiles });
     expect(await pull(service)).toMatchObject({ code: 1, files: {}, stderr: expect.stringContaining('more than 100,000') });
     expect(service.requests).toHaveLength(1);
   });
 
-  it.each<[string, (out: string, outside: string) => Promise<unknown>, Record<string, string>]>([
-    ['a folder is a link', (out, outside) => symlink(outside, path.join(out, 'sub')), { sub: '->' }],
+  it.each<[string, (out: string, outsideFolder: string) => Promise<unknown>, Record<string, string>]>([
+    ['a folder is a link', (out, outsideFolder) => symlink(outsideFolder, path.join(out, 'sub')), { sub: '->' }],
     ['a folder is a file', (out) => put(path.join(out, 'sub'), 'mine'), { sub: 'mine' }],
     [
       'a file is a link',
-      async (out, outside) => {
+      async (out, outsideFolder) => {
         await mkdir(path.join(out, 'sub'));
-        await symlink(path.join(outside, 'victim'), path.join(out, 'sub/b'));
+        await symlink(path.join(outsideFolder, 'victim'), path.join(out, 'sub/b'));
       },
       { 'sub/b': '->' },
     ],
-  ])('where %s is not written, even with --force', async (_, prepare, left) => {
+  ])('where %s is not written, even with --force', async (_, prepare, remainingFiles) => {
     const service = await fakeService(
-      { '/workspace': [fine, { path: '/workspace/sub' }], '/workspace/sub': [{ path: '/workspace/sub/b', size: 3 }] },
+      { '/workspace': [validFile, { path: '/workspace/sub' }], '/workspace/sub': [{ path: '/workspace/sub/b', size: 3 }] },
       { '/workspace/fine': text, '/workspace/sub/b': text },
     );
     for (const argv of [[], ['--force']]) {
       const pullResult = await pull(service, { prepare, argv });
-      expect(pullResult).toMatchObject({ code: 2, stdout: '', files: left });
-      expect(Object.keys(pullResult.files)).toEqual(Object.keys(left));
+      expect(pullResult).toMatchObject({ code: 2, stdout: '', files: remainingFiles });
+      expect(Object.keys(pullResult.files)).toEqual(Object.keys(remainingFiles));
     }
   });
 
   it('keeps an existing file, and writes no others', async () => {
     const service = await fakeService(
-      { '/workspace': [fine, { path: '/workspace/b', size: 3 }] },
+      { '/workspace': [validFile, { path: '/workspace/b', size: 3 }] },
       { '/workspace/fine': text, '/workspace/b': text },
     );
     const prepare = (out: string): Promise<unknown> => put(path.join(out, 'b'), 'mine');

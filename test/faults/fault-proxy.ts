@@ -120,9 +120,9 @@ export class FaultProxy {
         await this.#forward(request);
         return plan?.losePatience();
       case 'overtaken': {
-        const done = this.#forward(request);
+        const pendingForward = this.#forward(request);
         plan?.losePatience();
-        return void (await done);
+        return void (await pendingForward);
       }
       case 'twice': {
         const answers = await Promise.all([this.#forward(request), this.#forward(request)]);
@@ -140,23 +140,23 @@ export class FaultProxy {
 
   /** Gets the service's answer, and the bytes to forward. */
   #forward(request: RecordedRequest): Promise<{ bytes: Buffer }> {
-    const done = this.#ask(request);
-    this.#forwards.add(done);
-    return done.finally(() => this.#forwards.delete(done));
+    const pendingAnswer = this.#ask(request);
+    this.#forwards.add(pendingAnswer);
+    return pendingAnswer.finally(() => this.#forwards.delete(pendingAnswer));
   }
 
   #ask({ method, path, headers, body }: RecordedRequest): Promise<{ bytes: Buffer }> {
     return new Promise((resolve, reject) => {
-      const forwarded = { ...headers, host: this.#target.host, connection: 'keep-alive' };
-      const options = { host: this.#target.hostname, port: this.#target.port, method, path, headers: forwarded, agent: this.#agent };
+      const forwardedHeaders = { ...headers, host: this.#target.host, connection: 'keep-alive' };
+      const options = { host: this.#target.hostname, port: this.#target.port, method, path, headers: forwardedHeaders, agent: this.#agent };
       const request = http.request(options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
           const content = Buffer.concat(chunks);
-          const replayed = response.headers['idempotency-replayed'] === 'true';
-          this.#record(headers['user-agent'] ?? '', { status: response.statusCode ?? 0, replayed, body: content.toString() });
+          const isReplayed = response.headers['idempotency-replayed'] === 'true';
+          this.#record(headers['user-agent'] ?? '', { status: response.statusCode ?? 0, replayed: isReplayed, body: content.toString() });
           const lines = Object.entries(response.headers)
             .filter(([name]) => !['transfer-encoding', 'connection', 'keep-alive', 'content-length'].includes(name))
             .map(([name, value]) => `${name}: ${String(value)}\r\n`);

@@ -157,17 +157,17 @@ describe('a thousand interleavings of faults', () => {
       const { change, name, id, error } = report;
       const answers = proxy.truthOf(name);
       const executions = answers.filter(({ status, replayed }) => status < 300 && !replayed);
-      const where = JSON.stringify({ ...report, error: error?.message, answers });
-      expect(executions.length, where).toBeLessThanOrEqual(1);
-      expect(made.get(name) ?? executions.length, where).toBe(executions.length);
+      const details = JSON.stringify({ ...report, error: error?.message, answers });
+      expect(executions.length, details).toBeLessThanOrEqual(1);
+      expect(made.get(name) ?? executions.length, details).toBe(executions.length);
       if (error instanceof OutcomeUnknownError) tally.unknown += 1;
       else if (error instanceof AopsError) {
         tally.refused += 1;
-        expect(executions.length, where).toBe(0);
+        expect(executions.length, details).toBe(0);
       } else {
         tally.done += 1;
-        expect(executions.length, where).toBe(1);
-        expect(id, where).toBe(idIn(change, executions[0]?.body ?? ''));
+        expect(executions.length, details).toBe(1);
+        expect(id, details).toBe(idIn(change, executions[0]?.body ?? ''));
       }
     }
     // Otherwise the test would prove little.

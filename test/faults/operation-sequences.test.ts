@@ -9,7 +9,7 @@ import type { OperationId } from '../../src/interface/operations.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { crashImage } from '../service/helpers/crash.ts';
 import type { Behaviour } from '../service/helpers/runtime.ts';
-import { type Answer, type Api, type CallInput, config, started } from '../service/helpers/service.ts';
+import { type Answer, type Api, type CallInput, config, startApi } from '../service/helpers/service.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -22,9 +22,9 @@ function random(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+    let hash = Math.imul(state ^ (state >>> 15), 1 | state);
+    hash = (hash + Math.imul(hash ^ (hash >>> 7), 61 | hash)) ^ hash;
+    return ((hash ^ (hash >>> 14)) >>> 0) / 4_294_967_296;
   };
 }
 
@@ -110,14 +110,14 @@ const withBody =
     ...place(player),
     body: body(player),
   });
-const nothing = (): CallInput => ({});
+const emptyInput = (): CallInput => ({});
 
 const moves: Move[] = [
   [
     4,
     call(
       'createAgent',
-      withBody(nothing, (p) => ({ name: p.name(), build: { name: 'b', config: config(p.one(words)) } })),
+      withBody(emptyInput, (p) => ({ name: p.name(), build: { name: 'b', config: config(p.one(words)) } })),
       (p, { agent, build }: { agent: { id: string }; build: { id: string } }) => {
         p.note('agent', agent.id);
         p.note('build', build.id);
@@ -144,7 +144,11 @@ const moves: Move[] = [
     8,
     call(
       'startRun',
-      withBody(nothing, (p) => ({ agent_id: p.id('agent'), message: 'go', ...(p.below(4) === 0 ? { sandbox_id: p.id('sandbox') } : {}) })),
+      withBody(emptyInput, (p) => ({
+        agent_id: p.id('agent'),
+        message: 'go',
+        ...(p.below(4) === 0 ? { sandbox_id: p.id('sandbox') } : {}),
+      })),
       (p, { run }: { run: { id: string; sandbox_id: string } }) => {
         p.note('run', run.id);
         p.note('sandbox', run.sandbox_id);
@@ -193,12 +197,15 @@ const moves: Move[] = [
         p.note('url', data.toolExecutions[0]?.afterScreenshot?.signedUrl),
     ),
   ],
-  [2, async (p, api) => (p.known.url === undefined ? call('listRuns', nothing)(p, api) : api.send('GET', new URL(p.id('url')).pathname))],
+  [
+    2,
+    async (p, api) => (p.known.url === undefined ? call('listRuns', emptyInput)(p, api) : api.send('GET', new URL(p.id('url')).pathname)),
+  ],
   [
     2,
     call(
       'createQueue',
-      withBody(nothing, (p) => ({ name: p.name() })),
+      withBody(emptyInput, (p) => ({ name: p.name() })),
       (p, { queue }: { queue: { id: string } }) => p.note('queue', queue.id),
     ),
   ],
@@ -318,7 +325,7 @@ const moves: Move[] = [
     1,
     call(
       'createConnection',
-      withBody(nothing, (p) => ({ name: p.name(), provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/' })),
+      withBody(emptyInput, (p) => ({ name: p.name(), provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/' })),
       (p, { id }: { id: string }) => p.note('connection', id),
     ),
   ],
@@ -328,7 +335,7 @@ const moves: Move[] = [
     2,
     call(
       'createArtifact',
-      withBody(nothing, (p) => ({
+      withBody(emptyInput, (p) => ({
         message: 'title "Page"; runs by status',
         ...(p.below(3) === 0 && p.known.connection ? { connection_ids: [p.id('connection')] } : {}),
       })),
@@ -358,17 +365,19 @@ const moves: Move[] = [
     1,
     call(
       'createTeamWebhook',
-      withBody(nothing, () => ({ url: 'http://127.0.0.1:9/' })),
+      withBody(emptyInput, () => ({ url: 'http://127.0.0.1:9/' })),
       (p, { webhook }: { webhook: { id: string } }) => p.note('webhook', webhook.id),
     ),
   ],
   [2, call('deleteTeamWebhook', at('webhook', 'subscriptionId'))],
   [
     1,
-    call('listWebhookDeliveries', nothing, (p, { deliveries }: { deliveries: { id: string }[] }) => p.note('delivery', deliveries[0]?.id)),
+    call('listWebhookDeliveries', emptyInput, (p, { deliveries }: { deliveries: { id: string }[] }) =>
+      p.note('delivery', deliveries[0]?.id),
+    ),
   ],
   [1, call('resendWebhookDelivery', at('delivery', 'deliveryId'))],
-  [1, call('createSandbox', nothing, (p, { sandbox_id }: { sandbox_id: string }) => p.note('sandbox', sandbox_id))],
+  [1, call('createSandbox', emptyInput, (p, { sandbox_id }: { sandbox_id: string }) => p.note('sandbox', sandbox_id))],
   [
     1,
     call(
@@ -376,30 +385,30 @@ const moves: Move[] = [
       withBody(at('sandbox'), () => ({ path: 'in.txt' })),
     ),
   ],
-  [1, call('getTeamUsage', nothing)],
+  [1, call('getTeamUsage', emptyInput)],
   [
     2,
     call('listRuns', (p) => ({ query: p.one([{}, { status: 'waiting' }, { search: 'name' }, { sort_order: 'asc', limit: 3 }]) as never })),
   ],
-  [1, call('listAgents', nothing)],
-  [1, call('listQueues', nothing)],
+  [1, call('listAgents', emptyInput)],
+  [1, call('listQueues', emptyInput)],
 ];
 const total = moves.reduce((sum, [weight]) => sum + weight, 0);
 
 function nextMove(player: Player): Step {
-  let at = player.below(total);
+  let offset = player.below(total);
   for (const [weight, step] of moves) {
-    if (at < weight) return step;
-    at -= weight;
+    if (offset < weight) return step;
+    offset -= weight;
   }
   return moves[0]?.[1] as Step;
 }
 
 /** Several at a time until the round ends. A failure shows what was done before. */
 async function play(player: Player, api: Api, clock: ManualClock): Promise<void> {
-  let left = stepsInRound;
+  let remainingSteps = stepsInRound;
   const work = async (): Promise<void> => {
-    while (left-- > 0) {
+    while (remainingSteps-- > 0) {
       if (player.below(25) === 0) clock.advance(player.one([minute, 6 * minute, 70 * minute, day, -20 * minute]));
       const answer = await nextMove(player)(player, api);
       expect(answer.status, `${answer.text}\n${player.trail.slice(-30).join('\n')}`).toBeLessThan(500);
@@ -422,14 +431,14 @@ async function settle(api: Api, clock: ManualClock): Promise<void> {
   }
 }
 
-async function pages<Row>(read: (query: { limit: number; offset: number }) => Promise<{ rows: Row[]; total: number }>): Promise<Row[]> {
-  const all: Row[] = [];
+async function pages<Row>(readPage: (query: { limit: number; offset: number }) => Promise<{ rows: Row[]; total: number }>): Promise<Row[]> {
+  const allRows: Row[] = [];
   for (;;) {
-    const { rows, total: count } = await read({ limit: 50, offset: all.length });
-    all.push(...rows);
+    const { rows, total: count } = await readPage({ limit: 50, offset: allRows.length });
+    allRows.push(...rows);
     if (rows.length === 0) {
-      expect(all.length).toBe(count);
-      return all;
+      expect(allRows.length).toBe(count);
+      return allRows;
     }
   }
 }
@@ -438,21 +447,21 @@ async function pages<Row>(read: (query: { limit: number; offset: number }) => Pr
 async function check(api: Api): Promise<void> {
   for (;;) {
     const before = await snapshot(api);
-    const failed = await consistent(api).then(
+    const failure = await consistent(api).then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
     if ((await snapshot(api)) !== before) continue;
-    if (failed === undefined) return;
-    throw failed.error;
+    if (failure === undefined) return;
+    throw failure.error;
   }
 }
 
 /** Changes without requests: of runs, and of their cases. */
 async function snapshot(api: Api): Promise<string> {
   const { data, total: runs } = await api.ok('listRuns', { query: { limit: 100 } });
-  const { deliveries, total: sent } = await api.ok('listWebhookDeliveries');
-  return JSON.stringify([runs, sent, deliveries, data.map(({ id, status, updated_at }) => [id, status, updated_at])]);
+  const { deliveries, total: deliveryTotal } = await api.ok('listWebhookDeliveries');
+  return JSON.stringify([runs, deliveryTotal, deliveries, data.map(({ id, status, updated_at }) => [id, status, updated_at])]);
 }
 
 async function consistent(api: Api): Promise<void> {
@@ -472,8 +481,8 @@ async function consistent(api: Api): Promise<void> {
     return { rows, total: count };
   });
   for (const { id } of agents) {
-    for (const read of ['listAgentSchedules', 'listAgentMemoryFiles', 'getAgent', 'listAgentRevisions'] as const)
-      expect((await api.call(read, { params: { agent_id: id } })).status).toBe(200);
+    for (const readId of ['listAgentSchedules', 'listAgentMemoryFiles', 'getAgent', 'listAgentRevisions'] as const)
+      expect((await api.call(readId, { params: { agent_id: id } })).status).toBe(200);
   }
   const queues = await pages(async (query) => {
     const { queues: rows, total: count } = await api.ok('listQueues', { query });
@@ -485,8 +494,8 @@ async function consistent(api: Api): Promise<void> {
       return { rows, total: count };
     });
     for (const status of ['pending', 'claimed', 'needs_input', 'postponed', 'completed', 'failed']) {
-      const { cases: some, total: count } = await api.ok('listCases', { params: { queue_id }, query: { status, limit: 100 } });
-      expect(some.length).toBe(Math.min(100, count));
+      const { cases: casePage, total: count } = await api.ok('listCases', { params: { queue_id }, query: { status, limit: 100 } });
+      expect(casePage.length).toBe(Math.min(100, count));
     }
     const sums = await Promise.all(
       ['pending', 'claimed', 'needs_input', 'postponed', 'completed', 'failed'].map(
@@ -495,16 +504,16 @@ async function consistent(api: Api): Promise<void> {
     );
     expect(sums.reduce((sum, count) => sum + count, 0)).toBe(cases.length);
     const { labels } = await api.ok('listQueueLabels', { params: { queue_id } });
-    for (const label of labels) expect(label.case_count).toBe(cases.filter((one) => one.labels.some(({ id }) => id === label.id)).length);
-    for (const one of cases) {
-      const { runs: worked } = await api.ok('listCaseRuns', { params: { case_id: one.id } });
+    for (const label of labels) expect(label.case_count).toBe(cases.filter((row) => row.labels.some(({ id }) => id === label.id)).length);
+    for (const row of cases) {
+      const { runs: caseRuns } = await api.ok('listCaseRuns', { params: { case_id: row.id } });
       // Never two at a time: the previous run of the case has ended, or lost it.
-      const holding = worked.filter(
-        ({ id, status }) => id === one.claimed_by_run_id && ['pending', 'starting', 'running', 'waiting'].includes(status),
+      const holding = caseRuns.filter(
+        ({ id, status }) => id === row.claimed_by_run_id && ['pending', 'starting', 'running', 'waiting'].includes(status),
       );
-      expect(holding.length).toBe(one.status === 'pending' && one.claimed_by_run_id !== null ? 1 : holding.length);
+      expect(holding.length).toBe(row.status === 'pending' && row.claimed_by_run_id !== null ? 1 : holding.length);
       expect(
-        worked.filter(({ id, status }) => id !== one.claimed_by_run_id && ['pending', 'starting', 'running'].includes(status)),
+        caseRuns.filter(({ id, status }) => id !== row.claimed_by_run_id && ['pending', 'starting', 'running'].includes(status)),
       ).toEqual([]);
     }
   }
@@ -532,11 +541,11 @@ function checkFile(directory: string): void {
     dispatch_cases: 'queues',
   };
   for (const [kind, table] of Object.entries(kinds)) {
-    const left = rows(
+    const remainingRows = rows(
       `select subject_id from jobs where kind = '${kind}' and status in ('queued', 'running') and subject_id not in (select id from ${table})`,
     );
     // A queue's job ends by itself when it finds no work, at any time.
-    if (left.length > 0 && kind !== 'dispatch_cases') orphans.push(`${kind}: ${left.length}`);
+    if (remainingRows.length > 0 && kind !== 'dispatch_cases') orphans.push(`${kind}: ${remainingRows.length}`);
   }
   for (const table of ['messages', 'journal', 'human_requests', 'evaluations', 'run_files', 'tool_executions'])
     if (rows(`select run_id from ${table} where run_id not in (select id from runs)`).length > 0) orphans.push(table);
@@ -556,7 +565,7 @@ describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed)
       httpLimits: { keepAliveMilliseconds: 300_000 },
     };
     const player = new Player(seed);
-    let api = await started(options);
+    let api = await startApi(options);
     for (let round = 1; round <= rounds; round++) {
       await play(player, api, clock);
       if (round % 2 === 0) {
@@ -568,7 +577,7 @@ describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed)
       await api.service.close();
       // A copy, because a reader keeps the database open for a while.
       checkFile(await crashImage({ dataDirectory: image }));
-      api = await started({ ...options, dataDirectory: image });
+      api = await startApi({ ...options, dataDirectory: image });
     }
     await settle(api, clock);
     await check(api);

@@ -35,7 +35,7 @@ const words: Record<number, string> = {
 };
 
 const head = (status: number, headers: Record<string, string | readonly string[]>): string => {
-  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`));
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((item) => `${name}: ${item}`));
   return `HTTP/1.1 ${status} ${words[status] ?? 'Status'}\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`;
 };
 
@@ -74,7 +74,7 @@ export const reply = (choose: (request: RecordedRequest) => Step): Step => ({
 });
 
 /** No answer; the connection ends or stays silent. `after: 'head'` acts before the body is read. */
-export const nothing = (ending: Exclude<Ending, 'keep'>, after: Step['after'] = 'request'): Step => ({ after, bytes: () => '', ending });
+export const noAnswer = (ending: Exclude<Ending, 'keep'>, after: Step['after'] = 'request'): Step => ({ after, bytes: () => '', ending });
 
 export class RawServer {
   readonly requests: RecordedRequest[] = [];
@@ -210,35 +210,35 @@ export class RequestReader {
       }
       const length = Number(this.#current.headers['content-length'] ?? 0);
       if (this.#size < length) return;
-      const all = this.#join();
-      const request = { ...this.#current, body: all.subarray(0, length) };
-      this.#keep(all.subarray(length));
+      const bytes = this.#join();
+      const request = { ...this.#current, body: bytes.subarray(0, length) };
+      this.#keep(bytes.subarray(length));
       this.#current = undefined;
       yield { kind: 'request', request };
     }
   }
 
   #takeHead(): RecordedRequest | undefined {
-    const all = this.#join();
-    const end = all.indexOf('\r\n\r\n');
+    const bytes = this.#join();
+    const end = bytes.indexOf('\r\n\r\n');
     if (end < 0) return undefined;
-    const [first = '', ...lines] = all.subarray(0, end).toString('latin1').split('\r\n');
+    const [first = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
     const [method = '', path = ''] = first.split(' ');
     const headers = Object.fromEntries(
       lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
     );
-    this.#keep(all.subarray(end + 4));
+    this.#keep(bytes.subarray(end + 4));
     return { method, path, headers, body: Buffer.alloc(0), connection: this.#connection };
   }
 
   #join(): Buffer {
-    const all = this.#pending.length === 1 ? (this.#pending[0] as Buffer) : Buffer.concat(this.#pending);
-    this.#pending = [all];
-    return all;
+    const bytes = this.#pending.length === 1 ? (this.#pending[0] as Buffer) : Buffer.concat(this.#pending);
+    this.#pending = [bytes];
+    return bytes;
   }
 
-  #keep(rest: Buffer): void {
-    this.#pending = [rest];
-    this.#size = rest.length;
+  #keep(remainder: Buffer): void {
+    this.#pending = [remainder];
+    this.#size = remainder.length;
   }
 }

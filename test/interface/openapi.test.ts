@@ -31,14 +31,14 @@ const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.examp
   paths: Record<string, Record<string, Described>>;
 };
 
-const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+const describedOperations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, description]) => ({ path, method, description })),
 );
 
-function* everything(value: unknown, at = '#'): Generator<[string, Json]> {
+function* walk(value: unknown, pointer = '#'): Generator<[string, Json]> {
   if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) yield [at, value as Json];
-  for (const [name, part] of Object.entries(value)) yield* everything(part, `${at}/${name}`);
+  if (!Array.isArray(value)) yield [pointer, value as Json];
+  for (const [name, part] of Object.entries(value)) yield* walk(part, `${pointer}/${name}`);
 }
 
 const resolve = (reference: string): unknown =>
@@ -57,8 +57,8 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every operation once, at its path', () => {
-    expect(described.map(({ description }) => description.operationId).sort()).toEqual([...operationIds].sort());
-    for (const { path, method, description } of described) {
+    expect(describedOperations.map(({ description }) => description.operationId).sort()).toEqual([...operationIds].sort());
+    for (const { path, method, description } of describedOperations) {
       const row = operation(description.operationId as (typeof operationIds)[number]);
       expect([path, method.toUpperCase(), description.summary]).toEqual([row.path, row.method, row.summary]);
       expect(Object.keys(description.responses)).toContain(String(row.success));
@@ -66,15 +66,15 @@ describe('the OpenAPI document', () => {
   });
 
   it('has only references that resolve', () => {
-    const references = [...everything(document)].filter(([, part]) => typeof part.$ref === 'string');
+    const references = [...walk(document)].filter(([, part]) => typeof part.$ref === 'string');
     expect(references.length).toBeGreaterThan(0);
-    for (const [at, { $ref }] of references) expect(resolve($ref as string), `${at} -> ${$ref}`).toBeTypeOf('object');
+    for (const [pointer, { $ref }] of references) expect(resolve($ref as string), `${pointer} -> ${$ref}`).toBeTypeOf('object');
   });
 
   it('declares every parameter of a path exactly once, and no others', () => {
-    for (const { path, description } of described) {
+    for (const { path, description } of describedOperations) {
       const parameters = (description.parameters ?? []).filter((parameter) => 'name' in parameter);
-      const names = (where: string) => parameters.filter((parameter) => parameter.in === where).map(({ name }) => name);
+      const names = (location: string) => parameters.filter((parameter) => parameter.in === location).map(({ name }) => name);
       expect(names('path')).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
       expect(parameters.filter((parameter) => parameter.in === 'path').every(({ required }) => required)).toBe(true);
       const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`);
@@ -83,7 +83,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('accepts an idempotency key exactly for operations that change something', () => {
-    for (const { method, description } of described) {
+    for (const { method, description } of describedOperations) {
       const takesKey = (description.parameters ?? []).some(
         (parameter) => '$ref' in parameter && parameter.$ref.endsWith('/IdempotencyKey'),
       );
@@ -95,24 +95,26 @@ describe('the OpenAPI document', () => {
   });
 
   it('has rate-limit headers for every response, and all errors for every operation', () => {
-    for (const { description } of described) {
+    for (const { description } of describedOperations) {
       for (const [status, answer] of Object.entries(description.responses)) {
-        const whole = (typeof answer.$ref === 'string' ? resolve(answer.$ref) : answer) as {
+        const resolvedAnswer = (typeof answer.$ref === 'string' ? resolve(answer.$ref) : answer) as {
           headers: Json;
           content: Json;
           description: string;
         };
-        expect(Object.keys(whole.headers)).toEqual(expect.arrayContaining(['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']));
+        expect(Object.keys(resolvedAnswer.headers)).toEqual(
+          expect.arrayContaining(['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']),
+        );
         const { produces = 'application/json' } = operation(description.operationId as (typeof operationIds)[number]);
-        expect(Object.keys(whole.content)).toEqual([status < '300' ? produces : 'application/json']);
-        expect(whole.description, status).toBeTruthy();
+        expect(Object.keys(resolvedAnswer.content)).toEqual([status < '300' ? produces : 'application/json']);
+        expect(resolvedAnswer.description, status).toBeTruthy();
       }
       expect(Object.keys(description.responses)).toEqual(expect.arrayContaining(['400', '401', '403', '404', '409', '429', '500']));
     }
   });
 
   it('has no body for operations without one, and says when a body is required', () => {
-    for (const { method, description } of described) {
+    for (const { method, description } of describedOperations) {
       const { body, optionalBody } = schemasOf(description.operationId as (typeof operationIds)[number]);
       expect(description.requestBody === undefined).toBe(body === undefined);
       if (method === 'get') expect(description.requestBody).toBeUndefined();
@@ -123,7 +125,7 @@ describe('the OpenAPI document', () => {
   it('uses only declared tags', () => {
     const tags = document.tags.map(({ name }) => name);
     expect(tags).toEqual(Object.keys(operationGroups));
-    for (const { description } of described) expect(tags).toEqual(expect.arrayContaining(description.tags));
+    for (const { description } of describedOperations) expect(tags).toEqual(expect.arrayContaining(description.tags));
   });
 
   it('is always the same, and contains nothing about a team', () => {
@@ -152,9 +154,9 @@ describe('the OpenAPI document', () => {
         'Webhook',
       ]),
     );
-    const references = new Set([...everything(document)].map(([, { $ref }]) => $ref));
+    const references = new Set([...walk(document)].map(([, { $ref }]) => $ref));
     for (const name of named) expect(references, name).toContain(`#/components/schemas/${name}`);
-    const { getRun, listRuns } = Object.fromEntries(described.map(({ description }) => [description.operationId, description]));
+    const { getRun, listRuns } = Object.fromEntries(describedOperations.map(({ description }) => [description.operationId, description]));
     expect(getRun?.responses['200']).toMatchObject({
       content: { 'application/json': { schema: { properties: { run: { $ref: '#/components/schemas/Run' } } } } },
     });
@@ -163,19 +165,20 @@ describe('the OpenAPI document', () => {
   });
 
   it('does not describe an object with three or more fields twice', () => {
-    const seen = new Map<string, string>();
-    for (const [at, part] of everything(document)) {
+    const seenOperations = new Map<string, string>();
+    for (const [pointer, part] of walk(document)) {
       if (part.type !== 'object' || Object.keys((part.properties ?? {}) as Json).length < 3) continue;
       const text = JSON.stringify(part);
-      expect(seen.get(text), `${at} is the same as another`).toBeUndefined();
-      seen.set(text, at);
+      expect(seenOperations.get(text), `${pointer} is the same as another`).toBeUndefined();
+      seenOperations.set(text, pointer);
     }
   });
 
   it('contains the default values', () => {
     const defaultOf = (id: string, parameter: string): unknown => {
-      const found = described.find(({ description }) => description.operationId === id)?.description.parameters ?? [];
-      return (found.find((one) => 'name' in one && one.name === parameter) as { schema: Json } | undefined)?.schema.default;
+      const foundParameters = describedOperations.find(({ description }) => description.operationId === id)?.description.parameters ?? [];
+      return (foundParameters.find((candidate) => 'name' in candidate && candidate.name === parameter) as { schema: Json } | undefined)
+        ?.schema.default;
     };
     expect(defaultOf('listRuns', 'sort_order')).toBe('desc');
     expect(defaultOf('listCases', 'sort_by')).toBe('created_at');
@@ -185,9 +188,9 @@ describe('the OpenAPI document', () => {
   });
 
   it('contains no internals of the schema library, and only registered formats', () => {
-    for (const [at, part] of everything(document)) {
-      expect(Object.keys(part), at).not.toContain('$id');
-      if (typeof part.format === 'string') expect(['uuid', 'date-time', 'uri'], at).toContain(part.format);
+    for (const [pointer, part] of walk(document)) {
+      expect(Object.keys(part), pointer).not.toContain('$id');
+      if (typeof part.format === 'string') expect(['uuid', 'date-time', 'uri'], pointer).toContain(part.format);
     }
   });
 
@@ -199,9 +202,9 @@ describe('the OpenAPI document', () => {
   });
 
   it('has schemas whose required properties exist', () => {
-    for (const [at, part] of everything(document)) {
+    for (const [pointer, part] of walk(document)) {
       if (part.type !== 'object' || !Array.isArray(part.required)) continue;
-      expect(Object.keys((part.properties ?? {}) as Json), at).toEqual(expect.arrayContaining(part.required as string[]));
+      expect(Object.keys((part.properties ?? {}) as Json), pointer).toEqual(expect.arrayContaining(part.required as string[]));
     }
   });
 });

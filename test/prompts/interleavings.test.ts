@@ -14,7 +14,7 @@ import { startTestService, type TestService } from '../support/service.ts';
 /** The clock that measures waits and grace periods runs this many times faster. */
 const factor = 20;
 const interleavings = 200;
-const atOnce = 25;
+const concurrency = 25;
 
 const titles = ['Publish the first?', 'Delete the second?'];
 
@@ -35,39 +35,39 @@ async function interleave(seed: number): Promise<FakeTty> {
   const tty = new FakeTty(clock);
   const client = new Client({ baseUrl: service.service.url, credential: bearerCredential(service.service.token), userAgent: 'test' });
   const run = await service.start(agent);
-  const over = new AbortController();
-  const context = watchingContext(tty, clock, client, over.signal);
+  const controller = new AbortController();
+  const context = watchingContext(tty, clock, client, controller.signal);
   const person = async (): Promise<void> => {
     const keys = ['\r', '\r', '\r', '\u001b[B', '\u001b[B\r', '\u001b[A', 'y', ' ', '\n'];
-    while (!over.signal.aborted) {
+    while (!controller.signal.aborted) {
       // Bursts, as from a person who types without looking, and pauses of about the length of the grace period.
-      await clock.sleep(random() < 0.5 ? graceMs * (0.5 + random()) : random() * 250, over.signal);
+      await clock.sleep(random() < 0.5 ? graceMs * (0.5 + random()) : random() * 250, controller.signal);
       tty.press(keys[Math.floor(random() * keys.length)] as string);
     }
   };
   const somebodyElse = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      await clock.sleep(random() * 8_000, over.signal);
+    while (!controller.signal.aborted) {
+      await clock.sleep(random() * 8_000, controller.signal);
       const { request } = await service.get(run);
       if (request)
         await service.api('POST', `/runs/${run}/human-requests/${request.id}/respond`, { approved: false }).catch(() => undefined);
     }
   };
-  const others = [person(), somebodyElse()].map((one) => one.catch(() => undefined));
+  const otherDecisions = [person(), somebodyElse()].map((decision) => decision.catch(() => undefined));
   await followRun(context, { id: run }, { onRequest: 'prompt', answers: undefined }).catch((error: unknown) => {
     // The request may have been left pending.
     if ((error as { code?: string }).code !== 'run_waiting') throw error;
   });
-  over.abort(new Error('over'));
-  await Promise.all(others);
+  controller.abort(new Error('over'));
+  await Promise.all(otherDecisions);
   await client.close();
   return tty;
 }
 
-it.each(Array.from({ length: interleavings / atOnce }, (_, batch) => batch * atOnce + 1))(
+it.each(Array.from({ length: interleavings / concurrency }, (_, batch) => batch * concurrency + 1))(
   'keeps every decision behind the grace period (seeds from %i)',
   async (first) => {
-    const ttys = await Promise.all(Array.from({ length: atOnce }, (_, index) => interleave(first + index)));
+    const ttys = await Promise.all(Array.from({ length: concurrency }, (_, index) => interleave(first + index)));
     for (const [index, tty] of ttys.entries()) {
       for (const title of titles) {
         const decided = tty.drawn.find(({ text }) => text.includes(`✓ ${title}`));

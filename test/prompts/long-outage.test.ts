@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 /** A run that waits for an approval, watched through a proxy. The clock runs 50 times faster than the real one. */
-async function watching(onRequest: 'prompt' | 'wait') {
+async function startWatching(onRequest: 'prompt' | 'wait') {
   const clock = fastClock(50);
   const tty = new FakeTty(clock);
   const proxy = await Forwarder.to(service.service.url);
@@ -24,13 +24,13 @@ async function watching(onRequest: 'prompt' | 'wait') {
   afterTest(() => client.close());
   const run = await service.waiting('- approve: { id: pay, title: "Pay?" }');
   const context = watchingContext(tty, clock, client, new AbortController().signal);
-  const watched = followRun(context, { id: run }, { onRequest, answers: undefined });
+  const watch = followRun(context, { id: run }, { onRequest, answers: undefined });
   await tty.shows('? Pay?');
-  return { clock, tty, proxy, run, watched };
+  return { clock, tty, proxy, run, watched: watch };
 }
 
 it('does not end watching while a prompt is open', async () => {
-  const { clock, tty, proxy, run, watched } = await watching('prompt');
+  const { clock, tty, proxy, run, watched } = await startWatching('prompt');
   proxy.goDown();
   await Promise.race([clock.sleep(2 * maxOutageMilliseconds), watched]);
   expect(proxy.refused).toBeGreaterThan(1);
@@ -43,7 +43,7 @@ it('does not end watching while a prompt is open', async () => {
 });
 
 it('otherwise ends watching, with its reason on the screen once', async () => {
-  const { tty, proxy, watched } = await watching('wait');
+  const { tty, proxy, watched } = await startWatching('wait');
   proxy.goDown();
   await expect(watched).rejects.toMatchObject({ exit: 8, message: expect.stringMatching(/^The service has not answered for 1m/) });
   expect(tty.drawn.filter(({ text }) => text.includes('Could not reach'))).toHaveLength(1);

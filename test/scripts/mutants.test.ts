@@ -69,8 +69,8 @@ describe('an instrumented source', () => {
 
   it('leaves an else with the if that it belongs to', () => {
     const source = 'if (a) result = 1; else result = 2;';
-    const removed = mutantsOf(source).findIndex(({ original, replacement }) => original === 'result = 1;' && replacement === '');
-    expect(run(source, removed, { a: true })).toBeUndefined();
+    const mutantIndex = mutantsOf(source).findIndex(({ original, replacement }) => original === 'result = 1;' && replacement === '');
+    expect(run(source, mutantIndex, { a: true })).toBeUndefined();
     expect(run(source, -1, { a: false })).toBe(2);
   });
 });

@@ -7,7 +7,7 @@ import { RenderPool } from '../../src/service/runtimes/script/rendering/pool.ts'
 import { createScriptRuntime } from '../../src/service/runtimes/script/script-runtime.ts';
 import { afterTest, temporaryDirectory } from '../support/temporary.ts';
 import { fileHandles } from './helpers/disk.ts';
-import { config, started } from './helpers/service.ts';
+import { config, startApi } from './helpers/service.ts';
 
 const systemError = (code: string, syscall = 'write') => Object.assign(new Error(`${code}: something, ${syscall}`), { code, syscall });
 
@@ -70,13 +70,13 @@ describe('a problem of the host', () => {
   });
 
   it.each(['ENOSPC', 'EMFILE', 'EIO'])('delays a run whose step it interrupts, and does not fail the run (%s)', async (code) => {
-    const logged: LogEntry[] = [];
+    const logEntries: LogEntry[] = [];
     // The test polls for the end of the run without pauses, which would exceed the default rate limit.
     const rateLimit = { limit: 1_000_000, windowSeconds: 60 };
-    const api = await started({
+    const api = await startApi({
       rateLimit,
       runtimes: [createScriptRuntime({ pool: new RenderPool() })],
-      log: (entry) => logged.push(entry),
+      log: (entry) => logEntries.push(entry),
     });
     const handles = await fileHandles();
     const spy = vi.spyOn(handles, 'writeFile').mockRejectedValueOnce(systemError(code)).mockRejectedValueOnce(systemError(code));
@@ -86,9 +86,9 @@ describe('a problem of the host', () => {
       body: { name: 'Writes', build: { name: 'first', config: config(procedure, 'script') } },
     });
     const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: 'hello' } });
-    const ended = await api.until(run.id, 'completed', 'failed');
-    expect([ended.status, ended.error]).toEqual(['completed', null]);
+    const endedRun = await api.until(run.id, 'completed', 'failed');
+    expect([endedRun.status, endedRun.error]).toEqual(['completed', null]);
     expect(spy.mock.calls.length).toBeGreaterThanOrEqual(3);
-    expect(logged.filter(({ message }) => message === 'a job failed and will be retried')).toHaveLength(1);
+    expect(logEntries.filter(({ message }) => message === 'a job failed and will be retried')).toHaveLength(1);
   });
 });

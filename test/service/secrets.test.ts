@@ -25,16 +25,16 @@ describe('a box for secrets', () => {
   it('does not open what belongs to another owner or box, was changed, or has another form', async () => {
     const box = await SecretBox.open(await keyFile());
     const sealed = box.seal('secret', 'connection 1');
-    const refused = (text: string, owner = 'connection 1', from = box) =>
-      expect(() => from.open(text, owner), text).toThrow(
+    const expectRefusal = (text: string, owner = 'connection 1', secretBox = box) =>
+      expect(() => secretBox.open(text, owner), text).toThrow(
         expect.objectContaining({ name: 'UnreadableSecretError', message: 'the stored secret was encrypted with another key' }),
       );
-    refused(sealed, 'connection 2');
-    refused(sealed, 'connection 1', await SecretBox.open(await keyFile()));
+    expectRefusal(sealed, 'connection 2');
+    expectRefusal(sealed, 'connection 1', await SecretBox.open(await keyFile()));
     for (let index = 3; index < sealed.length - 1; index += 5)
-      refused(`${sealed.slice(0, index)}${sealed[index] === 'A' ? 'B' : 'A'}${sealed.slice(index + 1)}`);
-    refused(`v2.${sealed.slice(3)}`);
-    for (const text of ['', 'v1.', 'secret', sealed.slice(0, -4), `v1.${Buffer.alloc(27).toString('base64url')}`]) refused(text);
+      expectRefusal(`${sealed.slice(0, index)}${sealed[index] === 'A' ? 'B' : 'A'}${sealed.slice(index + 1)}`);
+    expectRefusal(`v2.${sealed.slice(3)}`);
+    for (const text of ['', 'v1.', 'secret', sealed.slice(0, -4), `v1.${Buffer.alloc(27).toString('base64url')}`]) expectRefusal(text);
     expect(new UnreadableSecretError()).toBeInstanceOf(Error);
   });
 
@@ -62,12 +62,16 @@ describe('a box for secrets', () => {
 
 describe('a secret that the service issues', () => {
   it('is random, has a prefix, and is compared by its hash', () => {
-    const [one, other] = [newSecret('token'), newSecret('token')];
-    expect([one, other]).toEqual([expect.stringMatching(/^aops_token_[\w-]{43}$/), expect.stringMatching(/^aops_token_[\w-]{43}$/)]);
-    expect(one).not.toBe(other);
-    expect(isSameHash(secretHash(one), secretHash(one))).toBe(true);
-    expect(isSameHash(secretHash(one), secretHash(other))).toBe(false);
-    for (const hash of ['', secretHash(one).slice(1), `${secretHash(one)}0`]) expect(isSameHash(hash, secretHash(one)), hash).toBe(false);
+    const [firstToken, otherToken] = [newSecret('token'), newSecret('token')];
+    expect([firstToken, otherToken]).toEqual([
+      expect.stringMatching(/^aops_token_[\w-]{43}$/),
+      expect.stringMatching(/^aops_token_[\w-]{43}$/),
+    ]);
+    expect(firstToken).not.toBe(otherToken);
+    expect(isSameHash(secretHash(firstToken), secretHash(firstToken))).toBe(true);
+    expect(isSameHash(secretHash(firstToken), secretHash(otherToken))).toBe(false);
+    for (const hash of ['', secretHash(firstToken).slice(1), `${secretHash(firstToken)}0`])
+      expect(isSameHash(hash, secretHash(firstToken)), hash).toBe(false);
   });
 });
 
@@ -75,18 +79,18 @@ describe('a signed URL', () => {
   const signer = new UrlSigner(Buffer.alloc(32, 1).toString('base64url'));
   const grant: Grant = { kind: 'upload', sandboxId: 's', path: 'a.txt' };
   const { token, expiresAt } = signer.sign(grant, 1_000);
-  const refused = (text: string, error: string, from = signer, now = 1_000) =>
-    expect(() => from.verify(text, now), text).toThrow(expect.objectContaining({ status: 403, error }));
+  const expectRefusal = (text: string, error: string, tokenSigner = signer, now = 1_000) =>
+    expect(() => tokenSigner.verify(text, now), text).toThrow(expect.objectContaining({ status: 403, error }));
 
   it('allows exactly what was signed until it expires', () => {
     expect(expiresAt).toBe(901_000);
     expect(signer.verify(token, 900_999)).toEqual(grant);
-    refused(token, 'url_expired', signer, 901_000);
+    expectRefusal(token, 'url_expired', signer, 901_000);
   });
 
   it('allows nothing if it was changed or signed with another key', () => {
     const [payload = '', signature = ''] = token.split('.');
-    const other = Buffer.from(JSON.stringify({ ...grant, path: 'b.txt', expiresAt })).toString('base64url');
+    const otherPayload = Buffer.from(JSON.stringify({ ...grant, path: 'b.txt', expiresAt })).toString('base64url');
     for (const text of [
       '',
       '.',
@@ -95,11 +99,11 @@ describe('a signed URL', () => {
       `.${signature}`,
       `${token}.`,
       `${token}.more`,
-      `${other}.${signature}`,
+      `${otherPayload}.${signature}`,
       `${payload}.${signature.slice(1)}`,
       `${payload}.${'A'.repeat(signature.length)}`,
     ])
-      refused(text, 'invalid_signature');
-    refused(token, 'invalid_signature', new UrlSigner(Buffer.alloc(32, 2).toString('base64url')));
+      expectRefusal(text, 'invalid_signature');
+    expectRefusal(token, 'invalid_signature', new UrlSigner(Buffer.alloc(32, 2).toString('base64url')));
   });
 });

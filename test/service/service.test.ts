@@ -3,15 +3,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../src/service/service.ts';
-import { promptly } from '../support/promptly.ts';
+import { runPromptly } from '../support/promptly.ts';
 import { afterTest, temporaryDirectory } from '../support/temporary.ts';
 import { Gate } from './helpers/runtime.ts';
-import { Api, config, started } from './helpers/service.ts';
+import { Api, config, startApi } from './helpers/service.ts';
 
 describe('the first start', () => {
   it('creates a team, and a token file that only its owner can read', async () => {
     const dataDirectory = join(await temporaryDirectory(), 'deep', 'data');
-    const { service } = await started({ dataDirectory });
+    const { service } = await startApi({ dataDirectory });
     expect(service.token).toMatch(/^aops_local_[\w-]{43}$/);
     expect(await readFile(join(dataDirectory, 'token'), 'utf8')).toBe(`${service.token}\n`);
     for (const name of ['token', 'aops.db', 'aops.db-wal']) expect((await stat(join(dataDirectory, name))).mode & 0o777).toBe(0o600);
@@ -23,16 +23,16 @@ describe('the first start', () => {
 describe('a later start', () => {
   it('keeps the team, token, and data; a lost or foreign token is replaced and revoked', async () => {
     const dataDirectory = await temporaryDirectory();
-    const first = await started({ dataDirectory });
+    const first = await startApi({ dataDirectory });
     await first.agent();
     await first.service.close();
-    const second = await started({ dataDirectory });
+    const second = await startApi({ dataDirectory });
     expect([second.service.token, second.service.teamId]).toEqual([first.service.token, first.service.teamId]);
     expect(second.service.instanceId).not.toBe(first.service.instanceId);
     expect((await second.ok('listAgents')).total).toBe(1);
     await second.service.close();
     await writeFile(join(dataDirectory, 'token'), 'something else');
-    const third = await started({ dataDirectory });
+    const third = await startApi({ dataDirectory });
     expect(third.service.token).not.toBe(first.service.token);
     expect(third.service.teamId).toBe(first.service.teamId);
     expect(
@@ -44,7 +44,7 @@ describe('a later start', () => {
 describe('a token file that cannot be read', () => {
   it('is not a lost one: the service does not start, and the token still works afterwards', async () => {
     const dataDirectory = await temporaryDirectory();
-    const first = await started({ dataDirectory });
+    const first = await startApi({ dataDirectory });
     await first.service.close();
     const file = join(dataDirectory, 'token');
     await rename(file, `${file}.aside`);
@@ -56,14 +56,14 @@ describe('a token file that cannot be read', () => {
     });
     await rm(file);
     await rename(`${file}.aside`, file);
-    const second = await started({ dataDirectory });
+    const second = await startApi({ dataDirectory });
     expect(second.service.token).toBe(first.service.token);
   });
 });
 
 describe('starting and closing', () => {
   it('a second service cannot use the directory, and learns which process owns it', async () => {
-    const { dataDirectory } = await started();
+    const { dataDirectory } = await startApi();
     await expect(startService({ dataDirectory, exec: 'off' })).rejects.toMatchObject({
       code: 'data_directory_in_use',
       exit: 6,
@@ -84,12 +84,12 @@ describe('starting and closing', () => {
       exit: 2,
       hint: expect.stringContaining('--port'),
     });
-    await started({ dataDirectory });
+    await startApi({ dataDirectory });
   });
 
   it('closing finishes requests, ends in time although a run does not, and can be repeated', async () => {
     const arrival = new Gate();
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         endless: async () => {
           arrival.open();
@@ -101,7 +101,7 @@ describe('starting and closing', () => {
     await arrival.opened;
     const request = api.ok('getRun', { params: { run_id: run.id } });
     await request;
-    await promptly(() => Promise.all([api.service.close(), api.service.close()]), 4_000);
+    await runPromptly(() => Promise.all([api.service.close(), api.service.close()]), 4_000);
     await expect(api.send('GET', '/healthz')).rejects.toThrow();
   });
 });
@@ -122,8 +122,8 @@ it('executes scripts by default', async () => {
   const { run } = await api.ok('startRun', { body: { agent_id: agent.id } });
   await api.until(run.id, 'completed');
   expect(await api.texts(run.id)).toEqual(['hello Clerk', 'bye']);
-  const broken = await api.call('createAgent', {
+  const refusal = await api.call('createAgent', {
     body: { name: 'B', build: { name: 'b', config: config('version: 1\nsteps:\n  - dance: x\n', 'script') } },
   });
-  expect(broken).toMatchObject({ status: 400, body: { error: 'invalid_procedure', details: [{ line: 3 }] } });
+  expect(refusal).toMatchObject({ status: 400, body: { error: 'invalid_procedure', details: [{ line: 3 }] } });
 });

@@ -101,23 +101,23 @@ export class AuthorizationServer {
   /** Approves the request on behalf of the person, or denies it if the request was changed to ask for that. */
   #authorize(query: URLSearchParams, response: http.ServerResponse): void {
     const redirect = query.get('redirect_uri') as string;
-    const known = this.clients.find(({ client_id }) => client_id === query.get('client_id'));
+    const knownClient = this.clients.find(({ client_id }) => client_id === query.get('client_id'));
     const wrong =
       query.get('response_type') !== 'code' ||
       query.get('code_challenge_method') !== 'S256' ||
-      !(known?.redirect_uris as string[] | undefined)?.includes(redirect);
+      !(knownClient?.redirect_uris as string[] | undefined)?.includes(redirect);
     if (wrong) return void response.writeHead(400).end();
-    const back = new URL(redirect);
-    back.searchParams.set('state', query.get('state') as string);
-    back.searchParams.set('iss', this.url);
-    if (query.has('deny')) back.searchParams.set('error', 'access_denied');
+    const returnUrl = new URL(redirect);
+    returnUrl.searchParams.set('state', query.get('state') as string);
+    returnUrl.searchParams.set('iss', this.url);
+    if (query.has('deny')) returnUrl.searchParams.set('error', 'access_denied');
     else {
       const code = randomBytes(16).toString('hex');
       const [client, challenge] = [query.get('client_id') as string, query.get('code_challenge') as string];
       this.#codes.set(code, { client, challenge, redirect, resource: query.get('resource'), scope: query.get('scope') ?? '' });
-      back.searchParams.set('code', code);
+      returnUrl.searchParams.set('code', code);
     }
-    response.writeHead(302, { location: back.href }).end();
+    response.writeHead(302, { location: returnUrl.href }).end();
   }
 
   #token(form: Record<string, string>, response: http.ServerResponse): void {

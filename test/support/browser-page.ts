@@ -7,14 +7,14 @@ let browser: Promise<Browser> | undefined;
 
 async function start(): Promise<Browser> {
   // Also if it does not start, so that the next file tries again.
-  let started: Browser | undefined;
+  let sharedBrowser: Browser | undefined;
   whenDone(() => {
     browser = undefined;
-    return started?.close();
+    return sharedBrowser?.close();
   });
   const { chromium: driver } = await import('playwright-core');
-  started = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }) });
-  return started;
+  sharedBrowser = await driver.launch({ ...(chromium === undefined ? {} : { executablePath: chromium }) });
+  return sharedBrowser;
 }
 
 /** A page with a separate profile, and everything that went wrong on it so far: errors, policy violations, dialogs. */

@@ -59,10 +59,10 @@ export class ConnectProxy {
   }
 
   #tunnel(options: ProxyOptions, request: http.IncomingMessage, socket: Duplex): void {
-    const refused = this.#refuses(options, request);
+    const refusal = this.#refuses(options, request);
     socket.on('error', () => undefined);
     if (options.hangsUp) return void socket.destroy();
-    if (refused !== undefined) return void socket.end(`HTTP/1.1 ${refused} Refused\r\ncontent-length: 0\r\n\r\n`);
+    if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal} Refused\r\ncontent-length: 0\r\n\r\n`);
     const upstream = net.connect(options.port, '127.0.0.1', () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       upstream.pipe(socket).pipe(upstream);
@@ -72,8 +72,8 @@ export class ConnectProxy {
   }
 
   #forward(options: ProxyOptions, request: http.IncomingMessage, response: http.ServerResponse): void {
-    const refused = this.#refuses(options, request);
-    if (refused !== undefined) return void response.writeHead(refused).end();
+    const refusal = this.#refuses(options, request);
+    if (refusal !== undefined) return void response.writeHead(refusal).end();
     const { pathname } = new URL(String(request.url));
     const upstream = http.request(
       { port: options.port, host: '127.0.0.1', path: pathname, method: request.method, headers: request.headers },

@@ -15,10 +15,10 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
   const { load, path } = follow(commandTree, argv.slice(0, flags));
   if (!load) return;
   const command = (await load()).default;
-  const declared = resultFields(command);
-  if (!declared || command.output?.kind === 'raw') return;
-  const printed = JSON.parse(stdout) as Record<string, unknown>;
-  const rows = declared.list ? printed.data : [printed];
+  const declaredFields = resultFields(command);
+  if (!declaredFields || command.output?.kind === 'raw') return;
+  const output = JSON.parse(stdout) as Record<string, unknown>;
+  const rows = declaredFields.list ? output.data : [output];
   // Some flags select a different result: `--count`.
   if (!Array.isArray(rows)) return;
   const { contract, fields = {} } = command.result as ResultShape;
@@ -28,11 +28,11 @@ export async function checkDeclaredResult(argv: readonly string[], { code, stdou
   ];
   for (const row of rows as object[]) {
     // Fields that a service adds to the contract are passed on.
-    const undeclared = Object.keys(row).filter((name) => contract === undefined && !Object.hasOwn(declared.fields, name));
-    const missing = expected.filter((name) => !Object.hasOwn(row, name));
-    if (undeclared.length + missing.length > 0) {
+    const undeclared = Object.keys(row).filter((name) => contract === undefined && !Object.hasOwn(declaredFields.fields, name));
+    const missingNames = expected.filter((name) => !Object.hasOwn(row, name));
+    if (undeclared.length + missingNames.length > 0) {
       throw new Error(
-        `aops ${path.join(' ')} prints [${undeclared}] without declaring it, and declares [${missing}] without printing it: see its \`result\``,
+        `aops ${path.join(' ')} prints [${undeclared}] without declaring it, and declares [${missingNames}] without printing it: see its \`result\``,
       );
     }
   }

@@ -3,11 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /**
  * The first result that is neither undefined nor false.
- * @param what the condition, for the message if it never becomes true
+ * @param description the condition, for the message if it never becomes true
  * @param limit milliseconds
  */
 export async function eventually<Value>(
-  what: string,
+  description: string,
   ask: () => Promise<Value | undefined | false> | Value | undefined | false,
   limit = 30_000,
 ): Promise<Value> {
@@ -15,7 +15,7 @@ export async function eventually<Value>(
   for (;;) {
     const value = await ask();
     if (value !== undefined && value !== false) return value;
-    if (Date.now() > deadline) throw new Error(`Not within ${limit} ms: ${what}`);
+    if (Date.now() > deadline) throw new Error(`Not within ${limit} ms: ${description}`);
     await pause(10);
   }
 }

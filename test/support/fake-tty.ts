@@ -10,8 +10,8 @@ import { type OutputStream, Terminal } from '../../src/terminal/streams.ts';
 
 /** A clock that runs this many times faster than the real one. */
 export function fastClock(factor: number): Clock {
-  const begun = performance.now();
-  const now = (): number => (performance.now() - begun) * factor;
+  const startedAt = performance.now();
+  const now = (): number => (performance.now() - startedAt) * factor;
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -47,10 +47,10 @@ export class FakeTty {
     const side = (): OutputStream =>
       Object.assign(
         new Writable({
-          write: (chunk, _encoding, done) => {
+          write: (chunk, _encoding, callback) => {
             this.drawn.push({ at: steadyTime(clock), text: stripVTControlCharacters(String(chunk)) });
             for (const check of [...this.#waiting]) check();
-            done();
+            callback();
           },
         }),
         { isTTY: true, columns: 80, rows: 40, cursorTo: () => true, moveCursor: () => true, clearLine: () => true },
@@ -66,7 +66,7 @@ export class FakeTty {
 
   /** When this was first drawn; undefined until then. */
   drawnAt(text: string): number | undefined {
-    return this.drawn.find((one) => one.text.includes(text))?.at;
+    return this.drawn.find((entry) => entry.text.includes(text))?.at;
   }
 
   /** Resolves when this has been drawn. */

@@ -50,7 +50,7 @@ export const asHtml: UnknownRoute = () => ({
 /** Maps `GET /v2/runs/:id` to an answer with its status, or to the body of a 200. `:name` stands for any segment. */
 export type ForeignRoutes = Record<string, (request: ForeignRequest, ...segments: string[]) => unknown>;
 
-export const answering = (status: number, body: unknown, type?: string): ForeignAnswer => ({ status, body, ...(type ? { type } : {}) });
+export const answerWith = (status: number, body: unknown, type?: string): ForeignAnswer => ({ status, body, ...(type ? { type } : {}) });
 
 const isAnswer = (value: unknown): value is ForeignAnswer =>
   typeof value === 'object' && value !== null && 'status' in value && typeof value.status === 'number' && 'body' in value;
@@ -60,7 +60,7 @@ export class ForeignService {
   readonly routes: ForeignRoutes;
   readonly #server: http.Server;
 
-  private constructor(routes: ForeignRoutes, unknown: UnknownRoute) {
+  private constructor(routes: ForeignRoutes, unknownRoute: UnknownRoute) {
     this.routes = routes;
     this.#server = http.createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -68,23 +68,23 @@ export class ForeignService {
       request.on('end', async () => {
         const { pathname, searchParams } = new URL(request.url ?? '', 'http://foreign');
         const text = Buffer.concat(chunks).toString();
-        const seen: ForeignRequest = {
+        const recordedRequest: ForeignRequest = {
           method: request.method ?? '',
           path: pathname,
           query: searchParams,
           headers: request.headers,
           body: text === '' ? undefined : JSON.parse(text),
         };
-        this.requests.push(seen);
-        const answer = (await this.#answer(seen)) ?? unknown(seen);
+        this.requests.push(recordedRequest);
+        const answer = (await this.#answer(recordedRequest)) ?? unknownRoute(recordedRequest);
         const body = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
         response.writeHead(answer.status, { 'content-type': answer.type ?? 'application/json' }).end(answer.status === 204 ? '' : body);
       });
     });
   }
 
-  static async start(routes: ForeignRoutes, unknown: UnknownRoute = asFastify): Promise<ForeignService> {
-    const service = new ForeignService(routes, unknown);
+  static async start(routes: ForeignRoutes, unknownRoute: UnknownRoute = asFastify): Promise<ForeignService> {
+    const service = new ForeignService(routes, unknownRoute);
     await new Promise<void>((resolve) => service.#server.listen(0, '127.0.0.1', resolve));
     whenDone(() => service.close());
     return service;
@@ -92,9 +92,9 @@ export class ForeignService {
 
   async #answer(request: ForeignRequest): Promise<ForeignAnswer | undefined> {
     for (const [pattern, answer] of Object.entries(this.routes)) {
-      const found = new RegExp(`^${pattern.replace(/:\w+/g, '([^/]+)')}$`).exec(`${request.method} ${request.path}`);
-      if (!found) continue;
-      const value = await answer(request, ...found.slice(1));
+      const match = new RegExp(`^${pattern.replace(/:\w+/g, '([^/]+)')}$`).exec(`${request.method} ${request.path}`);
+      if (!match) continue;
+      const value = await answer(request, ...match.slice(1));
       return isAnswer(value) ? value : { status: 200, body: value };
     }
     return undefined;

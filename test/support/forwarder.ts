@@ -70,11 +70,11 @@ export class Forwarder {
     onward.once('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       response.flushHeaders();
-      let left = this.eventsPerStream;
+      let remaining = this.eventsPerStream;
       answer.on('data', (chunk: Buffer) => {
         const events = isStream ? chunk.toString().split('\nevent: ').length - 1 : 0;
-        left -= events;
-        if (left >= 0) response.write(chunk);
+        remaining -= events;
+        if (remaining >= 0) response.write(chunk);
         else {
           // Half of the event is forwarded.
           response.write(chunk.subarray(0, chunk.length / 2));

@@ -24,7 +24,7 @@ export function makeHostile(sample: unknown): unknown {
 }
 
 /** What aops itself sends to a terminal: its styles, its links, and what draws prompts and status lines. */
-const own =
+const ownSequences =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
   /\u001b\[(?:0|1|2|22|31|32|33|36|39)m|\u001b\]8;;https?:[!-~]*\u001b\\|\u001b\]8;;\u001b\\|\u001b\[\d*[ABCDEFGK]|\u001b\[J|\u001b\[\?(?:25|2004|2026)[hl]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not pass
@@ -34,9 +34,9 @@ const dangerous = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2
 export function expectHarmless(output: string, label?: string): void {
   expect(output, label).not.toContain('evil.example/\u001b');
   // Prompts and status lines return to the start of their line.
-  const rest = output.replaceAll(own, '').replaceAll(/\r(?!h)/g, '');
-  const found = dangerous.exec(rest);
-  expect(found && JSON.stringify(rest.slice(Math.max(0, found.index - 60), found.index + 20)), label).toBeNull();
+  const remainder = output.replaceAll(ownSequences, '').replaceAll(/\r(?!h)/g, '');
+  const match = dangerous.exec(remainder);
+  expect(match && JSON.stringify(remainder.slice(Math.max(0, match.index - 60), match.index + 20)), label).toBeNull();
 }
 
 /** Checks further that no line of the output begins with the hint that the text fakes. */

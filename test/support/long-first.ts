@@ -20,10 +20,10 @@ export const longFiles = [
 /** The files in the order in which they start: the long ones, then the others in the order of Vitest. */
 export function longFirst<File extends { moduleId: string }>(files: readonly File[]): File[] {
   const rank = ({ moduleId }: File): number => {
-    const at = longFiles.findIndex((name) => moduleId.endsWith(`/${name}`));
-    return at < 0 ? longFiles.length : at;
+    const index = longFiles.findIndex((name) => moduleId.endsWith(`/${name}`));
+    return index < 0 ? longFiles.length : index;
   };
-  return [...files].sort((one, other) => rank(one) - rank(other));
+  return [...files].sort((first, second) => rank(first) - rank(second));
 }
 
 export default class LongFirst extends BaseSequencer {

@@ -101,11 +101,11 @@ export class Machine {
         resolve({ code, ...output });
       });
     });
-    const says = async (text: string): Promise<void> => {
+    const expectOutput = async (text: string): Promise<void> => {
       await eventually(`${program} says ${text}`, () => output.stdout.includes(text) || child.exitCode !== null);
       if (!output.stdout.includes(text)) throw new Error(`ended without printing ${text}:\n${output.stdout}\n${output.stderr}`);
     };
-    return { child, finished, says };
+    return { child, finished, says: expectOutput };
   }
 
   /** Runs `aops` on a pseudo-terminal. */

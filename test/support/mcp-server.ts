@@ -44,11 +44,11 @@ export class McpServer {
 
   private constructor(era: 'both' | 'legacy') {
     this.#legacy = era === 'legacy';
-    const modern = toNodeHandler(createMcpHandler(() => this.#server()));
+    const modernHandler = toNodeHandler(createMcpHandler(() => this.#server()));
     this.#http = http.createServer((request, response) => {
       this.methods.push(request.method ?? '');
       if (this.guard(request, response)) return;
-      void (this.#legacy ? this.#answerLegacy(request, response) : modern(request, response));
+      void (this.#legacy ? this.#answerLegacy(request, response) : modernHandler(request, response));
     });
   }
 
@@ -114,9 +114,9 @@ export class McpServer {
     let transport = id === undefined ? undefined : this.sessions.get(id);
     if (id !== undefined && transport === undefined) return void response.writeHead(404).end();
     if (transport === undefined) {
-      const opened = new StreamableHTTPServerTransport({
+      const openedTransport = new StreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
-        onsessioninitialized: (session) => void this.sessions.set(session, opened),
+        onsessioninitialized: (session) => void this.sessions.set(session, openedTransport),
         onsessionclosed: (session) => {
           this.sessions.delete(session);
           this.ended += 1;
@@ -125,8 +125,8 @@ export class McpServer {
       const server = new LegacyServer({ name: 'tickets', version: '1' }, { capabilities: { tools: {} } });
       server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
       server.setRequestHandler(CallToolRequestSchema, ({ params }) => this.#call(params as Call));
-      await server.connect(opened as Transport);
-      transport = opened;
+      await server.connect(openedTransport as Transport);
+      transport = openedTransport;
     }
     await transport.handleRequest(request, response);
   }

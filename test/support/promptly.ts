@@ -10,7 +10,7 @@ const patience = 15_000;
  * The result of the work. Fails the test if the work took so long that it must have waited for something.
  * @param limit milliseconds, if a limit is promised
  */
-export async function promptly<Value>(work: () => Promise<Value> | Value, limit = patience): Promise<Value> {
+export async function runPromptly<Value>(work: () => Promise<Value> | Value, limit = patience): Promise<Value> {
   const took = stopwatch();
   const value = await work();
   expect(took()).toBeLessThan(limit);
@@ -22,10 +22,10 @@ export async function promptly<Value>(work: () => Promise<Value> | Value, limit 
  * processes used the processors. Only the thread that waited longest counts, because several may wait at the same time.
  */
 export function stopwatch(): () => number {
-  const [begun, before] = [performance.now(), keptWaiting()];
+  const [startedAt, before] = [performance.now(), keptWaiting()];
   return () => {
     const waits = [...keptWaiting()].map(([thread, milliseconds]) => milliseconds - (before.get(thread) ?? 0));
-    return performance.now() - begun - Math.max(0, ...waits);
+    return performance.now() - startedAt - Math.max(0, ...waits);
   };
 }
 

@@ -42,9 +42,9 @@ class Sink extends Writable {
   readonly #written: () => void;
   broken = false;
 
-  constructor(written: () => void) {
+  constructor(onWrite: () => void) {
     super();
-    this.#written = written;
+    this.#written = onWrite;
   }
 
   // Other functions of a terminal. Nothing that was written can be erased here.
@@ -52,21 +52,21 @@ class Sink extends Writable {
   moveCursor = (): boolean => true;
   clearLine = (): boolean => true;
 
-  override _write(chunk: Buffer | string, _encoding: string, done: (error?: Error) => void): void {
+  override _write(chunk: Buffer | string, _encoding: string, callback: (error?: Error) => void): void {
     if (this.broken) {
-      done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+      callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
       return;
     }
     this.text += chunk.toString();
     this.#written();
-    done();
+    callback();
   }
 }
 
 export async function runCli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const written = (): void => options.onOutput?.(stdout.text, stderr.text);
-  const stdout: Sink = new Sink(written);
-  const stderr: Sink = new Sink(written);
+  const onWrite = (): void => options.onOutput?.(stdout.text, stderr.text);
+  const stdout: Sink = new Sink(onWrite);
+  const stderr: Sink = new Sink(onWrite);
   stdout.broken = options.brokenPipe === true;
   if (options.tty) {
     for (const stream of [stdout, stderr]) {

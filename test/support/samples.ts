@@ -53,7 +53,7 @@ function fromSchema(schema: Schema, name: string, way: Way): unknown {
   const { anyOf, items, type, format } = schema;
   if (schema.const !== undefined) return schema.const;
   if (anyOf) {
-    const nullable = anyOf.some((one) => one.type === 'null');
+    const nullable = anyOf.some((variant) => variant.type === 'null');
     if (nullable && way.kind === 'bare') return null;
     if (nullable) return fromSchema(withoutNull(schema), name, way);
     return fromSchema(anyOf[(way.seed - 1) % anyOf.length] as Schema, name, way);
@@ -61,8 +61,8 @@ function fromSchema(schema: Schema, name: string, way: Way): unknown {
   if (type === 'array') return way.kind === 'bare' || !items ? [] : [fromSchema(items, name, way)];
   if (type === 'object' || schema.allOf || schema.properties) {
     const required = requiredOf(schema);
-    const known = Object.entries(propertiesOf(schema)).filter(([key]) => way.kind !== 'bare' || required.includes(key));
-    return Object.fromEntries(known.map(([key, one]) => [key, fromSchema(one, key, way)]));
+    const knownProperties = Object.entries(propertiesOf(schema)).filter(([key]) => way.kind !== 'bare' || required.includes(key));
+    return Object.fromEntries(knownProperties.map(([key, property]) => [key, fromSchema(property, key, way)]));
   }
   if (type === 'string') return word(format ?? 'string', name, way);
   return word(type ?? 'any', name, way);
@@ -81,10 +81,10 @@ function fromShape(shape: FieldShape, name: string, way: Way): unknown {
     return Array.isArray(shape) ? [fromShapes(shape[0] as FieldShapes, way)] : fromShapes(shape as FieldShapes, way);
   const words = shape.replace('?', '').split('|');
   if (words.includes('null') && way.kind === 'bare') return null;
-  const types = words.filter((one) => one !== 'null');
-  const chosen = types[(way.seed - 1) % types.length] as string;
-  if (chosen.endsWith('[]')) return way.kind === 'bare' ? [] : [word(chosen.slice(0, -2), name, way)];
-  return word(chosen, name, way);
+  const types = words.filter((word) => word !== 'null');
+  const chosenType = types[(way.seed - 1) % types.length] as string;
+  if (chosenType.endsWith('[]')) return way.kind === 'bare' ? [] : [word(chosenType.slice(0, -2), name, way)];
+  return word(chosenType, name, way);
 }
 
 /** A value of a type that is described by a word. */

@@ -81,14 +81,15 @@ export class Screen {
   async shows(pattern: string | RegExp): Promise<void> {
     const deadline = Date.now() + patience;
     for (;;) {
-      const rest = this.text.slice(this.#seen);
-      const at = typeof pattern === 'string' ? { index: rest.indexOf(pattern), length: pattern.length } : matchOf(pattern, rest);
-      if (at.index >= 0) {
-        this.#seen += at.index + at.length;
+      const unreadText = this.text.slice(this.#seen);
+      const match =
+        typeof pattern === 'string' ? { index: unreadText.indexOf(pattern), length: pattern.length } : matchOf(pattern, unreadText);
+      if (match.index >= 0) {
+        this.#seen += match.index + match.length;
         return;
       }
       if (this.#ended || Date.now() > deadline)
-        throw new Error(`${this.#ended ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${rest}`);
+        throw new Error(`${this.#ended ? 'It ended' : 'It continued'} without showing ${pattern} in:\n${unreadText}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, deadline - Date.now() + 1);
         this.#changed = () => {

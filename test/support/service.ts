@@ -139,8 +139,8 @@ export class TestService {
   /** Resolves to the run once it has one of these statuses. */
   until(runId: string, ...statuses: Run['status'][]): Promise<SeenRun> {
     return eventually(`run ${runId} is ${statuses.join(' or ')}`, async () => {
-      const seen = await this.get(runId);
-      return statuses.includes(seen.run.status) && seen;
+      const runDetail = await this.get(runId);
+      return statuses.includes(runDetail.run.status) && runDetail;
     });
   }
 

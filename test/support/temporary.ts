@@ -15,9 +15,9 @@ export const afterTest = (cleanUp: CleanUp): void => void cleanUps.test.push(cle
 export const whenDone = (cleanUp: CleanUp): void => void cleanUps.file.push(cleanUp);
 
 /** Cleans up after a test or a file, in reverse order. A failure does not prevent the other steps. */
-export async function undo(what: 'test' | 'file'): Promise<void> {
+export async function undo(scope: 'test' | 'file'): Promise<void> {
   const failures: unknown[] = [];
-  for (const cleanUp of cleanUps[what].splice(0).reverse()) {
+  for (const cleanUp of cleanUps[scope].splice(0).reverse()) {
     try {
       await cleanUp();
     } catch (error) {

@@ -30,8 +30,8 @@ export async function startHttps(
   answer: RequestListener,
   client: 'ignored' | 'requested' = 'ignored',
 ): Promise<HttpsServer> {
-  const asking = client === 'ignored' ? {} : { requestCert: true, rejectUnauthorized: false, ca: authority };
-  const server = https.createServer({ ...certificate(name), ...asking }, answer);
+  const tlsOptions = client === 'ignored' ? {} : { requestCert: true, rejectUnauthorized: false, ca: authority };
+  const server = https.createServer({ ...certificate(name), ...tlsOptions }, answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as net.AddressInfo).port,

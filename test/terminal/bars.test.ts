@@ -3,7 +3,7 @@ import { type Bar, renderBars, usedShare } from '../../src/terminal/bars.ts';
 import type { View } from '../../src/terminal/cell.ts';
 import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 
-const view = (width: number, more: Partial<View> = {}): View => ({ tty: true, width, now: 0, ...more });
+const view = (width: number, overrides: Partial<View> = {}): View => ({ tty: true, width, now: 0, ...overrides });
 const bars: Bar[] = [
   { label: 'Agent runs', used: 37, limit: 100 },
   { label: 'Assignments', used: 3, limit: undefined },
@@ -38,16 +38,17 @@ Assignments
   });
 
   it.each([40, 59, 60, 80, 120, 200])('fit %i columns', async (width) => {
-    const long = [...bars, { label: 'Clarity interviews', used: 999_999, limit: 1_000_000 }];
-    for (const line of (await renderBars(long, view(width))).trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(width);
+    const longBars = [...bars, { label: 'Clarity interviews', used: 999_999, limit: 1_000_000 }];
+    for (const line of (await renderBars(longBars, view(width))).trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(width);
   });
 
   it('show any usage, and are full only when nothing remains', async () => {
-    const drawn = async (used: number, limit: number) => (await renderBars([{ label: 'x', used, limit }], view(80))).match(/\[(#*)(\.*)\]/);
-    expect((await drawn(1, 1_000))?.[1]).toHaveLength(1);
-    expect((await drawn(999, 1_000))?.[2]).toHaveLength(1);
-    expect((await drawn(0, 0))?.[1]).toBe('');
-    expect((await drawn(7, 5))?.[2]).toBe('');
+    const drawBar = async (used: number, limit: number) =>
+      (await renderBars([{ label: 'x', used, limit }], view(80))).match(/\[(#*)(\.*)\]/);
+    expect((await drawBar(1, 1_000))?.[1]).toHaveLength(1);
+    expect((await drawBar(999, 1_000))?.[2]).toHaveLength(1);
+    expect((await drawBar(0, 0))?.[1]).toBe('');
+    expect((await drawBar(7, 5))?.[2]).toBe('');
   });
 
   it('are coloured by the share of the limit that is used', async () => {

@@ -4,8 +4,8 @@ import { renderRecord } from '../../src/terminal/record.ts';
 import { linkMarkup, loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 
 const styles = await loadStyles(true);
-const piped: View = { tty: false, width: 80, now: Date.parse('2026-07-18T09:00:00.000Z') };
-const onTerminal: View = { ...piped, tty: true, styles };
+const pipedView: View = { tty: false, width: 80, now: Date.parse('2026-07-18T09:00:00.000Z') };
+const onTerminal: View = { ...pipedView, tty: true, styles };
 
 describe('a value', () => {
   test.each<[unknown, string, string]>([
@@ -22,13 +22,13 @@ describe('a value', () => {
     [{ a: [1] }, '{"a":[1]}', '{"a":[1]}'],
     [new Date('2026-07-18T08:57:00.000Z'), '3m ago', '2026-07-18T08:57:00.000Z'],
     ['a\tb\nc\u001b[8m', 'a\\tb\\nc^[[8m', 'a\\tb\\nc^[[8m'],
-  ])('%j is shown on one line', (value, shown, text) => {
-    expect([cellText(value, onTerminal), cellText(value, piped)]).toEqual([shown, text]);
+  ])('%j is shown on one line', (value, display, text) => {
+    expect([cellText(value, onTerminal), cellText(value, pipedView)]).toEqual([display, text]);
   });
 
   test('that is a time is relative on a terminal', () => {
     const time = '2026-07-18T08:57:00.000Z';
-    expect([cellText(time, onTerminal, true), cellText(time, onTerminal), cellText(time, piped, true)]).toEqual(['3m ago', time, time]);
+    expect([cellText(time, onTerminal, true), cellText(time, onTerminal), cellText(time, pipedView, true)]).toEqual(['3m ago', time, time]);
     expect(blockText(time, onTerminal, true)).toBe('3m ago');
   });
 
@@ -41,7 +41,7 @@ describe('a style', () => {
   test('is applied to text, but not to blanks or without a style', () => {
     expect(resolveMarkup(paint('text', 'bold', onTerminal))).toBe('\u001b[1mtext\u001b[22m');
     expect(resolveMarkup(paint('failed', 'status', onTerminal))).toBe('\u001b[31mfailed\u001b[39m');
-    expect([paint('text', undefined, onTerminal), paint('  ', 'bold', onTerminal), paint('text', 'bold', piped)]).toEqual([
+    expect([paint('text', undefined, onTerminal), paint('  ', 'bold', onTerminal), paint('text', 'bold', pipedView)]).toEqual([
       'text',
       '  ',
       'text',

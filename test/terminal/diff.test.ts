@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderDiff } from '../../src/terminal/diff.ts';
 import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
-import { hostile } from './fake-streams.ts';
+import { hostileInput } from './fake-streams.ts';
 
 const names = { beforeName: 'a/procedure.yaml', afterName: 'b/procedure.yaml' };
 const diff = (before: string, after: string): Promise<string> => renderDiff({ ...names, before, after }, {});
@@ -58,7 +58,7 @@ describe('a unified diff', () => {
   });
 
   test('cannot steer a terminal', async () => {
-    const text = await renderDiff({ before: '', after: `${hostile}\t\r\n`, beforeName: hostile, afterName: 'b\n+c' }, {});
+    const text = await renderDiff({ before: '', after: `${hostileInput}\t\r\n`, beforeName: hostileInput, afterName: 'b\n+c' }, {});
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about control characters
     expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
     expect(text).toContain('\t');
@@ -70,19 +70,19 @@ describe('a unified diff', () => {
       .array(fc.constantFrom('a', 'b', '', ' - say: x', '\\', '+', '---'), { maxLength: 12 })
       .chain((lines) => fc.constantFrom(lines.join('\n'), `${lines.join('\n')}\n`));
     await fc.assert(
-      fc.asyncProperty(text, text, async (one, other) => {
-        const patch = await diff(one, other);
-        if (one === other) expect(patch).toBe('');
-        else expect(applyPatch(one, patch)).toBe(other);
+      fc.asyncProperty(text, text, async (before, after) => {
+        const patch = await diff(before, after);
+        if (before === after) expect(patch).toBe('');
+        else expect(applyPatch(before, patch)).toBe(after);
       }),
     );
   });
 
   test('replaces everything if the texts have too little in common', async () => {
     const lines = (word: string, end: string): string => Array.from({ length: 3_000 }, (_, index) => `${word} ${index}`).join('\n') + end;
-    const [one, other] = [lines('a', '\n'), lines('b', '')];
-    const patch = await diff(one, other);
+    const [before, after] = [lines('a', '\n'), lines('b', '')];
+    const patch = await diff(before, after);
     expect(patch).toContain('@@ -1,3000 +1,3000 @@\n-a 0\n');
-    expect(applyPatch(one, patch)).toBe(other);
+    expect(applyPatch(before, patch)).toBe(after);
   });
 });

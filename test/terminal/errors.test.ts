@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { AopsError, UsageError } from '../../src/base/errors.ts';
 import { exitCodeOf, renderError } from '../../src/terminal/errors.ts';
-import { hostile, hostileShown } from './fake-streams.ts';
+import { hostileInput, hostileShown } from './fake-streams.ts';
 
 const conflict = new AopsError('The run has ended already.', {
   code: 'run_ended',
@@ -23,14 +23,14 @@ describe('lines', () => {
   });
 
   test('do not let an untrusted message fake a hint or steer the terminal', () => {
-    const text = renderError(new Error(`${hostile}\nhint: run evil`), { json: false });
+    const text = renderError(new Error(`${hostileInput}\nhint: run evil`), { json: false });
     expect(text).toBe(`error: ${hostileShown}\n  hint: run evil`);
   });
 
   test('do not let an untrusted hint, request, or stack trace steer the terminal', () => {
-    const details = { status: 409, method: hostile, path: hostile, request_id: hostile, idempotency_key: hostile };
-    const error = new AopsError('x', { code: 'x', exit: 6, hint: `${hostile}\nhint: run evil`, details });
-    error.stack = hostile;
+    const details = { status: 409, method: hostileInput, path: hostileInput, request_id: hostileInput, idempotency_key: hostileInput };
+    const error = new AopsError('x', { code: 'x', exit: 6, hint: `${hostileInput}\nhint: run evil`, details });
+    error.stack = hostileInput;
     expect(renderError(error, { json: false, debug: true }).split('\n')).toEqual([
       'error: x',
       `  ${hostileShown} ${hostileShown} -> 409, request ${hostileShown}, idempotency key ${hostileShown}`,
@@ -65,9 +65,9 @@ describe('lines', () => {
     const error = new Error('round');
     error.cause = error;
     expect(renderError(error, { json: false, debug: true }).match(/caused by/g)).toHaveLength(4);
-    const bare = new Error('no stack');
-    delete bare.stack;
-    expect(renderError(bare, { json: false, debug: true })).toBe('error: no stack\nno stack');
+    const bareError = new Error('no stack');
+    delete bareError.stack;
+    expect(renderError(bareError, { json: false, debug: true })).toBe('error: no stack\nno stack');
   });
 
   test('include stack traces and causes only with debug', () => {
@@ -78,8 +78,8 @@ describe('lines', () => {
     );
   });
 
-  test.each([[undefined], [null], [''], [{}]])('show a message even for %j', (thrown) => {
-    expect(renderError(thrown, { json: false })).toBe('error: An unknown error occurred.');
+  test.each([[undefined], [null], [''], [{}]])('show a message even for %j', (thrownValue) => {
+    expect(renderError(thrownValue, { json: false })).toBe('error: An unknown error occurred.');
   });
 });
 
@@ -107,8 +107,12 @@ describe('JSON', () => {
     expect(JSON.parse(renderError(unreadable, { json: true }))).toEqual({
       error: { code: 'unexpected', message: 'No such file.', exit: 1 },
     });
-    const limited = new AopsError('Slow down.', { code: 'rate_limited', exit: 7, details: { status: 429, retry_after_seconds: 90 } });
-    expect(JSON.parse(renderError(limited, { json: true })).error).toMatchObject({ status: 429, retry_after_seconds: 90 });
+    const rateLimitError = new AopsError('Slow down.', {
+      code: 'rate_limited',
+      exit: 7,
+      details: { status: 429, retry_after_seconds: 90 },
+    });
+    expect(JSON.parse(renderError(rateLimitError, { json: true })).error).toMatchObject({ status: 429, retry_after_seconds: 90 });
   });
 
   test('cannot steer a terminal', () => {

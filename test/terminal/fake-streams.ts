@@ -17,8 +17,8 @@ interface FakeOptions extends TerminalOptions {
 }
 
 /** A terminal on in-memory streams. */
-export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ...options }: FakeOptions = {}): FakeTerminal {
-  const is = typeof tty === 'boolean' ? { stdin: tty, stdout: tty, stderr: tty } : tty;
+export function fakeTerminal({ tty = false, columns, env = {}, stdout: customStdout, ...options }: FakeOptions = {}): FakeTerminal {
+  const ttyFlags = typeof tty === 'boolean' ? { stdin: tty, stdout: tty, stderr: tty } : tty;
   const texts = { stdout: '', stderr: '' };
   const output = (name: 'stdout' | 'stderr'): OutputStream => {
     const stream = new Writable({
@@ -27,14 +27,14 @@ export function fakeTerminal({ tty = false, columns, env = {}, stdout: given, ..
         callback();
       },
     });
-    const functions = is[name] ? { cursorTo: () => true, moveCursor: () => true, clearLine: () => true } : {};
-    return Object.assign(stream, functions, { isTTY: is[name] === true, ...(columns === undefined ? {} : { columns }) });
+    const functions = ttyFlags[name] ? { cursorTo: () => true, moveCursor: () => true, clearLine: () => true } : {};
+    return Object.assign(stream, functions, { isTTY: ttyFlags[name] === true, ...(columns === undefined ? {} : { columns }) });
   };
-  const stdin = Object.assign(new PassThrough() as Readable, { isTTY: is.stdin === true });
-  const streams = { stdin, stdout: given ?? output('stdout'), stderr: output('stderr'), env };
+  const stdin = Object.assign(new PassThrough() as Readable, { isTTY: ttyFlags.stdin === true });
+  const streams = { stdin, stdout: customStdout ?? output('stdout'), stderr: output('stderr'), env };
   return { terminal: new Terminal(streams, options), stdout: () => texts.stdout, stderr: () => texts.stderr };
 }
 
 /** Text with every kind of hostile sequence: colours, titles, clipboard, C1, bidi, carriage return. */
-export const hostile = 'a\u001b[31mb\u001b]52;c;ZXZpbA==\u0007c\u009b2Jd\u202ee\rf\u007fg\u0000';
+export const hostileInput = 'a\u001b[31mb\u001b]52;c;ZXZpbA==\u0007c\u009b2Jd\u202ee\rf\u007fg\u0000';
 export const hostileShown = 'a^[[31mb^[]52;c;ZXZpbA==^Gc\\u{9b}2Jd\\u{202e}e^Mf^?g^@';

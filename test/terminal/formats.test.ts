@@ -5,10 +5,10 @@ import { toCsv } from '../../src/terminal/csv.ts';
 import { selectFields } from '../../src/terminal/fields.ts';
 import { type RenderOptions, renderData } from '../../src/terminal/formats.ts';
 import { sanitize } from '../../src/terminal/sanitize.ts';
-import { hostile } from './fake-streams.ts';
+import { hostileInput } from './fake-streams.ts';
 
-const piped: View = { tty: false, width: 80, now: 0 };
-const onTerminal: View = { ...piped, tty: true };
+const pipedView: View = { tty: false, width: 80, now: 0 };
+const onTerminal: View = { ...pipedView, tty: true };
 const list = {
   data: [
     { id: 'run_1', status: 'completed', agent: { id: 'a_1', name: 'Ana, "the" agent' }, questions: [{ question: 'q1', multi: true }] },
@@ -19,7 +19,7 @@ const list = {
   offset: 0,
 };
 const render = (data: unknown, options: Partial<RenderOptions> & Pick<RenderOptions, 'format'>) =>
-  renderData(data, { view: piped, ...options });
+  renderData(data, { view: pipedView, ...options });
 
 describe('json and ndjson', () => {
   test('are compact when piped, indented on a terminal, and always the same value', async () => {
@@ -35,9 +35,9 @@ describe('json and ndjson', () => {
   });
 
   test('are escaped on a terminal and exact in a pipe', async () => {
-    const text = await render({ text: hostile }, { format: 'json', view: onTerminal });
+    const text = await render({ text: hostileInput }, { format: 'json', view: onTerminal });
     expect(text).not.toMatch(/[\u0080-\u009f\u202e\u007f]/);
-    expect(JSON.parse(text)).toEqual({ text: hostile });
+    expect(JSON.parse(text)).toEqual({ text: hostileInput });
     expect(await render({ text: '\u202e' }, { format: 'json' })).toBe('{"text":"\u202e"}\n');
   });
 });
@@ -45,7 +45,7 @@ describe('json and ndjson', () => {
 describe('yaml, csv and id', () => {
   test('yaml', async () => {
     expect(parse(await render(list, { format: 'yaml' }))).toEqual(list);
-    const output = await render({ a: hostile }, { format: 'yaml', view: onTerminal });
+    const output = await render({ a: hostileInput }, { format: 'yaml', view: onTerminal });
     expect(sanitize(output)).toBe(output);
   });
 
@@ -200,7 +200,7 @@ describe('--jq', () => {
   });
 
   test('is fast for large results', async () => {
-    const large = { data: Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })) };
-    expect(await render(large, { format: 'json', jq: '.data | length' })).toBe('20000\n');
+    const largeResult = { data: Array.from({ length: 20_000 }, (_, id) => ({ id, text: 'x'.repeat(50) })) };
+    expect(await render(largeResult, { format: 'json', jq: '.data | length' })).toBe('20000\n');
   }, 5_000);
 });

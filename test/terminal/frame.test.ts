@@ -4,12 +4,12 @@ import { PromptFrame } from '../../src/terminal/prompting/frame.ts';
 import { OutputSide, type OutputStream } from '../../src/terminal/streams.ts';
 
 /** A frame on a terminal with this many columns, and what reaches the terminal. */
-function framed(columns: number) {
-  const written: string[] = [];
+function openFrame(columns: number) {
+  const writes: string[] = [];
   const stream: OutputStream = Object.assign(
     new Writable({
       write: (chunk, _encoding, callback) => {
-        written.push(String(chunk));
+        writes.push(String(chunk));
         callback();
       },
     }),
@@ -17,8 +17,8 @@ function framed(columns: number) {
   );
   const frame = new PromptFrame(new OutputSide(stream, {}), (text) => text.length);
   /** What was written since the last call. */
-  const news = (): string => written.splice(0).join('');
-  return { frame, stream, news };
+  const takeOutput = (): string => writes.splice(0).join('');
+  return { frame, stream, news: takeOutput };
 }
 
 // As @inquirer/core writes pictures: first the sequence that erases the previous one, last the position of the cursor.
@@ -27,7 +27,7 @@ const second = '? Which?\n  One\n  Two\n\u001b[3G';
 const erased = '\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K\u001b[G';
 
 it('holds the first picture back until it is to be shown, and then shows the latest one', () => {
-  const { frame, news } = framed(80);
+  const { frame, news } = openFrame(80);
   frame.write('older\u001b[1G');
   frame.write(`\u001b[2K\u001b[G${first}`);
   frame.write('\u001b[5G');
@@ -37,7 +37,7 @@ it('holds the first picture back until it is to be shown, and then shows the lat
 });
 
 it('erases as many rows as the picture has after the terminal became narrower', () => {
-  const { frame, stream, news } = framed(80);
+  const { frame, stream, news } = openFrame(80);
   frame.write(first);
   frame.show();
   news();
@@ -51,7 +51,7 @@ it('erases as many rows as the picture has after the terminal became narrower', 
 });
 
 it('counts rows from the cursor, which may be above the last line', () => {
-  const { frame, news } = framed(10);
+  const { frame, news } = openFrame(10);
   frame.write('? 0123456789abc\nkeys\u001b[1A\u001b[4G');
   frame.show();
   news();
@@ -60,7 +60,7 @@ it('counts rows from the cursor, which may be above the last line', () => {
 });
 
 it('shows the last picture again in its place, with the cursor where it was', () => {
-  const { frame, stream, news } = framed(80);
+  const { frame, stream, news } = openFrame(80);
   frame.write('? Delete "everything"? (y/N) \u001b[30G');
   frame.show();
   frame.write('\u001b[31G');
@@ -75,7 +75,7 @@ it('shows the last picture again in its place, with the cursor where it was', ()
 });
 
 it('shows the last picture again below the output written since it was left', () => {
-  const { frame, news } = framed(80);
+  const { frame, news } = openFrame(80);
   frame.write('? Name\nkeys\u001b[1A\u001b[7G');
   frame.show();
   frame.leave();
@@ -85,7 +85,7 @@ it('shows the last picture again below the output written since it was left', ()
 });
 
 it('leaves the picture behind below its last line', () => {
-  const { frame, news } = framed(80);
+  const { frame, news } = openFrame(80);
   frame.write('? Name\nkeys\u001b[1A\u001b[7G');
   frame.show();
   news();

@@ -24,7 +24,7 @@ class HandClock implements Clock {
       const sleeper = { until: this.#now + ms, wake };
       this.#sleeping.push(sleeper);
       signal?.addEventListener('abort', () => {
-        this.#sleeping = this.#sleeping.filter((other) => other !== sleeper);
+        this.#sleeping = this.#sleeping.filter((candidate) => candidate !== sleeper);
         reject(signal.reason);
       });
     });
@@ -32,9 +32,9 @@ class HandClock implements Clock {
 
   async pass(ms: number): Promise<void> {
     this.#now += ms;
-    const due = this.#sleeping.filter(({ until }) => until <= this.#now);
+    const dueSleepers = this.#sleeping.filter(({ until }) => until <= this.#now);
     this.#sleeping = this.#sleeping.filter(({ until }) => until > this.#now);
-    for (const { wake } of due) wake();
+    for (const { wake } of dueSleepers) wake();
     await turns();
   }
 }
@@ -47,19 +47,19 @@ async function turns(): Promise<void> {
 function keyboard() {
   const clock = new HandClock();
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
-  const heard: string[] = [];
+  const receivedKeys: string[] = [];
   const events: string[] = [];
   const keys = new Keyboard(stdin, clock, {
     cancelled: () => events.push('cancelled'),
     suspended: () => events.push('suspended'),
     changed: () => events.push('changed'),
   });
-  keys.input.on('data', (chunk) => heard.push(String(chunk)));
+  keys.input.on('data', (chunk) => receivedKeys.push(String(chunk)));
   const type = async (text: string): Promise<void> => {
     stdin.write(text);
     await turns();
   };
-  return { clock, stdin, keys, heard, events, type };
+  return { clock, stdin, keys, heard: receivedKeys, events, type };
 }
 
 describe('the keyboard of a prompt', () => {
@@ -201,10 +201,10 @@ describe('control keys', () => {
 
   it('are not looked for in pasted text', async () => {
     const { keys, events, heard, type } = await listening();
-    const pasted: string[] = [];
-    keys.onPaste = (text) => pasted.push(text);
+    const pastedTexts: string[] = [];
+    keys.onPaste = (text) => pastedTexts.push(text);
     await type('\u001b[200~a\u0003b\u001a\u0004\u001b[201~');
-    expect([events, heard, pasted]).toEqual([[], [], ['ab']]);
+    expect([events, heard, pastedTexts]).toEqual([[], [], ['ab']]);
   });
 });
 
@@ -229,22 +229,22 @@ describe('the grace period', () => {
 
   it('ignores pasted text', async () => {
     const { clock, keys, heard, type } = await listening(true);
-    const pasted: string[] = [];
-    keys.onPaste = (text) => pasted.push(text);
+    const pastedTexts: string[] = [];
+    keys.onPaste = (text) => pastedTexts.push(text);
     await type('\u001b[200~yes\u001b[201~');
     await type('yes\rno\r');
     await clock.pass(graceMs);
-    expect([heard, pasted]).toEqual([[], []]);
+    expect([heard, pastedTexts]).toEqual([[], []]);
     await type('\u001b[200~now\u001b[201~');
-    expect(pasted).toEqual(['now']);
+    expect(pastedTexts).toEqual(['now']);
   });
 
   it('counts keys that this process could not read while it was delayed', async () => {
     const { clock, stdin, keys, heard, type } = await listening(true);
     // The period ends before the keys that arrived during it are read.
-    const passed = clock.pass(graceMs);
+    const gracePeriod = clock.pass(graceMs);
     setImmediate(() => stdin.write('y\r'));
-    await passed;
+    await gracePeriod;
     expect(keys.listening).toBe(false);
     await clock.pass(300);
     expect(keys.listening).toBe(true);
@@ -267,7 +267,7 @@ describe('the terminal of a prompt', () => {
     const { stdin, keys, heard, events, type } = keyboard();
     const endListeners = stdin.listenerCount('end');
     const modes: boolean[] = [];
-    Object.assign(stdin, { setRawMode: (on: boolean) => modes.push(on) });
+    Object.assign(stdin, { setRawMode: (isRaw: boolean) => modes.push(isRaw) });
     keys.open();
     keys.listen(false);
     expect(modes).toEqual([true]);
@@ -333,12 +333,12 @@ describe('the terminal of a prompt', () => {
 describe('pasted text', () => {
   it('is recognised wherever its marks are split', () => {
     const text = 'a\u001b[200~two\rlines\u001b[201~b';
-    for (let at = 0; at <= text.length; at += 1) {
+    for (let index = 0; index <= text.length; index += 1) {
       const reader = new PasteReader();
-      const found = [...reader.read(text.slice(0, at)), ...reader.read(text.slice(at))];
+      const parts = [...reader.read(text.slice(0, index)), ...reader.read(text.slice(index))];
       // The first two characters of a mark are also a key, so they cannot be held back.
-      if (at === 2 || at === 3) continue;
-      expect(found.map((one) => ('keys' in one ? one.keys : `<${one.pasted}>`)).join('')).toBe('a<two\nlines>b');
+      if (index === 2 || index === 3) continue;
+      expect(parts.map((part) => ('keys' in part ? part.keys : `<${part.pasted}>`)).join('')).toBe('a<two\nlines>b');
     }
   });
 

@@ -12,9 +12,9 @@ describe('a link', () => {
     );
     expect(resolveMarkup(`${esc}]8;;https://evil.test${end}x`)).not.toContain(esc);
     // A URL that tries to end the sequence early is serialised like any other.
-    const hostile = resolveMarkup(hyperlink('x', `https://e.test/${esc}\\${esc}[2J\u0007`));
-    expect(hostile.split(esc)).toHaveLength(5);
-    expect(hostile).not.toContain('\u0007');
+    const hostileLink = resolveMarkup(hyperlink('x', `https://e.test/${esc}\\${esc}[2J\u0007`));
+    expect(hostileLink.split(esc)).toHaveLength(5);
+    expect(hostileLink).not.toContain('\u0007');
   });
 
   it.each(['javascript:alert(1)', 'file:///etc/passwd', 'no url', null, 7])('is not created for %j', (url) => {

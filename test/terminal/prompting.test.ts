@@ -11,19 +11,19 @@ import { createPrompter, type Prompter } from '../../src/terminal/prompts.ts';
 import { failureOf } from '../client/harness.ts';
 import { fakeTerminal } from './fake-streams.ts';
 
-const [up, down, home, end] = ['\u001b[A', '\u001b[B', '\u001b[H', '\u001b[F'] as const;
+const [upKey, downKey, home, end] = ['\u001b[A', '\u001b[B', '\u001b[H', '\u001b[F'] as const;
 const [pageUp, pageDown] = ['\u001b[5~', '\u001b[6~'] as const;
 const enter = '\r';
 
 /** A prompt that is on the screen. */
-async function open<Answer>(show: (prompter: Prompter) => Promise<Answer>, seen: string) {
+async function open<Answer>(show: (prompter: Prompter) => Promise<Answer>, expectedText: string) {
   const fake = fakeTerminal({ tty: true, columns: 80, env: { TERM: 'xterm', NO_COLOR: '1' } });
   const answer = show(createPrompter(fake.terminal, { clock: systemClock, drafts: new Drafts('/nonexistent', systemClock) }));
   answer.catch(() => undefined);
   const screen = (): string => stripVTControlCharacters(fake.stderr());
-  const shows = (text: string): Promise<void> =>
+  const expectShown = (text: string): Promise<void> =>
     expect.poll(screen, { interval: 1, timeout: 20_000 }).toContain(text) as unknown as Promise<void>;
-  await shows(seen);
+  await expectShown(expectedText);
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -37,11 +37,11 @@ async function open<Answer>(show: (prompter: Prompter) => Promise<Answer>, seen:
     }
     return screen().slice(before);
   };
-  return { answer, press, shows, screen };
+  return { answer, press, shows: expectShown, screen };
 }
 
 const choices = ['Alpha', 'Beta', 'Gamma'].map((name, index) => ({ value: index + 1, name, description: `About ${name}` }));
-const many = Array.from({ length: 25 }, (_, index) => ({ value: index + 1, name: `Row ${index + 1}` }));
+const manyChoices = Array.from({ length: 25 }, (_, index) => ({ value: index + 1, name: `Row ${index + 1}` }));
 
 describe('what a word means as a confirmation', () => {
   it.each<[string, boolean | undefined]>([
@@ -154,11 +154,11 @@ describe('a list to choose from', () => {
     );
     expect(screen()).not.toContain('❯');
     expect(await press(enter)).toContain('Choose with the arrow keys first.');
-    const moved = await press(down);
-    expect(moved).toContain('❯ Alpha');
-    expect(moved).toContain('About Alpha');
-    expect(moved).not.toContain('Choose with the arrow keys first.');
-    expect(await press(up, end)).toContain('❯ Gamma');
+    const screenAfterMove = await press(downKey);
+    expect(screenAfterMove).toContain('❯ Alpha');
+    expect(screenAfterMove).toContain('About Alpha');
+    expect(screenAfterMove).not.toContain('Choose with the arrow keys first.');
+    expect(await press(upKey, end)).toContain('❯ Gamma');
     await press(enter);
     expect(await answer).toBe(3);
     expect(screen()).toContain('✓ Which? Gamma');
@@ -166,7 +166,7 @@ describe('a list to choose from', () => {
 
   it('ignores letters, and Escape where it does nothing', async () => {
     const { answer, press, screen } = await open((prompter) => prompter.select({ message: 'Which?', choices }), 'confirm');
-    await press('g', 'y', '\u001b', down);
+    await press('g', 'y', '\u001b', downKey);
     expect(screen()).not.toContain('esc');
     await press(enter);
     expect(await answer).toBe(2);
@@ -186,23 +186,26 @@ describe('a list to choose from', () => {
   });
 
   it('moves by pages and to its ends', async () => {
-    const { answer, press } = await open((prompter) => prompter.select({ message: 'Which?', choices: many }), 'confirm');
+    const { answer, press } = await open((prompter) => prompter.select({ message: 'Which?', choices: manyChoices }), 'confirm');
     expect(await press(pageDown)).toContain('❯ Row 10');
     expect(await press(end, pageUp)).toContain('❯ Row 16');
-    expect(await press(home, down)).toContain('❯ Row 2');
+    expect(await press(home, downKey)).toContain('❯ Row 2');
     await press(enter);
     expect(await answer).toBe(2);
   });
 
   it('is filtered by the typed text where it can be searched', async () => {
-    const { answer, press, screen } = await open((prompter) => prompter.search({ message: 'Which?', choices: many }), 'type to search');
+    const { answer, press, screen } = await open(
+      (prompter) => prompter.search({ message: 'Which?', choices: manyChoices }),
+      'type to search',
+    );
     expect(screen()).toContain('❯ Row 1');
     expect(await press('x')).toContain('Nothing matches.');
     expect(await press(enter)).toContain('> Nothing matches.');
     await press('\u007f');
-    const found = await press('ROW 2');
-    expect(found).toContain('❯ Row 2');
-    await press(down, enter);
+    const searchScreen = await press('ROW 2');
+    expect(searchScreen).toContain('❯ Row 2');
+    await press(downKey, enter);
     expect(await answer).toBe(20);
     expect(screen()).toContain('✓ Which? Row 20');
   });
@@ -214,27 +217,27 @@ describe('a list to choose several from', () => {
     const { answer, press, screen } = await open((prompter) => prompter.checkbox({ message: 'Which?', choices: rows }), 'confirm');
     expect(screen()).toMatch(/◯ Alpha\n.*◉ Beta\n.*◯ Gamma/);
     expect(await press(end, ' ')).toContain('❯◉ Gamma');
-    await press(home, ' ', down, ' ', enter);
+    await press(home, ' ', downKey, ' ', enter);
     expect(await answer).toEqual([1, 3]);
     expect(screen()).toContain('✓ Which? Alpha, Gamma');
   });
 
   it('chooses all or none with a', async () => {
     const show = (prompter: Prompter) => prompter.checkbox({ message: 'Which?', choices });
-    const all = await open(show, 'confirm');
-    await all.press(' ', 'a', enter);
-    expect(await all.answer).toEqual([1, 2, 3]);
-    const none = await open(show, 'confirm');
-    await none.press('a', 'a', enter);
-    expect(await none.answer).toEqual([]);
+    const prompt = await open(show, 'confirm');
+    await prompt.press(' ', 'a', enter);
+    expect(await prompt.answer).toEqual([1, 2, 3]);
+    const secondPrompt = await open(show, 'confirm');
+    await secondPrompt.press('a', 'a', enter);
+    expect(await secondPrompt.answer).toEqual([]);
   });
 
   it('can require one', async () => {
     const { answer, press } = await open((prompter) => prompter.checkbox({ message: 'Which?', choices, required: true }), 'confirm');
     expect(await press(enter)).toContain('Choose at least one option with the space bar.');
-    const moved = await press(down);
-    expect(moved).toContain('About Beta');
-    expect(moved).not.toContain('Choose at least one');
+    const screenAfterMove = await press(downKey);
+    expect(screenAfterMove).toContain('About Beta');
+    expect(screenAfterMove).not.toContain('Choose at least one');
     await press(' ', enter);
     expect(await answer).toEqual([2]);
   });

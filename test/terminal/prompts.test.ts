@@ -37,12 +37,12 @@ async function drive(
     env: { ...cleanEnvironment(), TERM: 'xterm', NO_COLOR: '1', ...env },
   });
   let output = '';
-  let from = 0;
+  let offset = 0;
   const pending = [...steps];
   pty.onData((text) => {
     output += text;
-    for (let step = pending[0]; step && stripVTControlCharacters(output).indexOf(step[0], from) >= 0; step = pending[0]) {
-      from = stripVTControlCharacters(output).indexOf(step[0], from) + step[0].length;
+    for (let step = pending[0]; step && stripVTControlCharacters(output).indexOf(step[0], offset) >= 0; step = pending[0]) {
+      offset = stripVTControlCharacters(output).indexOf(step[0], offset) + step[0].length;
       pending.shift();
       const [, act] = step;
       if (typeof act === 'string') pty.write(act);
@@ -54,7 +54,7 @@ async function drive(
   return output;
 }
 
-const down = '\u001b[B';
+const downKey = '\u001b[B';
 const withdraw = (pty: IPty): void => pty.kill('SIGUSR2');
 
 describe('in a terminal', () => {
@@ -76,7 +76,7 @@ describe('in a terminal', () => {
     [
       'select',
       [
-        ['confirm', down],
+        ['confirm', downKey],
         ['the second', '\r'],
       ],
       'ANSWER 2',
@@ -135,8 +135,8 @@ describe('in a terminal', () => {
     ['select', '⏎'],
     ['checkbox', '⏎'],
     ['input', '⏎'],
-  ])('%s disappears without a trace when it is withdrawn', async (show, seen) => {
-    const output = await drive(show, [[seen, withdraw]]);
+  ])('%s disappears without a trace when it is withdrawn', async (show, expectedText) => {
+    const output = await drive(show, [[expectedText, withdraw]]);
     expect(output).toContain('REJECTED Error: withdrawn');
     // It is erased from its first line on, the cursor is shown again, and bracketed paste is switched off.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about escape sequences
@@ -145,7 +145,7 @@ describe('in a terminal', () => {
 
   test('a message too tall for the terminal is printed once, above the prompt', async () => {
     const output = await drive('tall', [
-      ['confirm', down],
+      ['confirm', downKey],
       ['the second', '\r'],
     ]);
     expect(output).toContain('ANSWER 2');
@@ -155,10 +155,10 @@ describe('in a terminal', () => {
   });
 
   test('notes written meanwhile appear after the prompt', async () => {
-    const again = '\u007f\u007f\u007fgood\r';
+    const correction = '\u007f\u007f\u007fgood\r';
     const output = await drive('told', [
       ['confirm', 'bad\r'],
-      ['Not that one.', again],
+      ['Not that one.', correction],
     ]);
     expect(output).toMatch(/received bad\r\nreceived good\r\nANSWER "good"\r\n$/);
     expect(output.match(/received/g)).toHaveLength(2);

@@ -23,7 +23,7 @@ test.each([
   [null, '', ''],
   [undefined, '', ''],
   ['not a date', 'not a date', 'not a date'],
-])('formatTime(%j)', (value, onTerminal, elsewhere) => {
+])('formatTime(%j)', (value, onTerminal, inPipe) => {
   expect(formatTime(value, { now, tty: true })).toBe(onTerminal);
-  expect(formatTime(value, { now, tty: false })).toBe(elsewhere);
+  expect(formatTime(value, { now, tty: false })).toBe(inPipe);
 });

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { escapeJson, sanitize, sanitizeLine } from '../../src/terminal/sanitize.ts';
-import { hostile, hostileShown } from './fake-streams.ts';
+import { hostileInput, hostileShown } from './fake-streams.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not pass
 const dangerous = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 describe('sanitize', () => {
   test('makes characters visible that would steer a terminal', () => {
-    expect(sanitize(hostile)).toBe(hostileShown);
+    expect(sanitize(hostileInput)).toBe(hostileShown);
   });
 
   test('leaves text in all scripts, emoji sequences, line feeds and tabs unchanged', () => {
@@ -30,9 +30,9 @@ describe('sanitize', () => {
     });
     fc.assert(
       fc.property(text, (input) => {
-        const once = sanitize(input);
-        expect(once).not.toMatch(dangerous);
-        expect(sanitize(once)).toBe(once);
+        const sanitized = sanitize(input);
+        expect(sanitized).not.toMatch(dangerous);
+        expect(sanitize(sanitized)).toBe(sanitized);
         expect(sanitizeLine(input)).not.toMatch(/[\n\t]/);
       }),
     );
@@ -44,7 +44,7 @@ test('sanitizeLine keeps everything on one line', () => {
 });
 
 test('escapeJson does not change the value of the JSON', () => {
-  const value = { text: `${hostile}\u0085`, list: ['\u2066'] };
+  const value = { text: `${hostileInput}\u0085`, list: ['\u2066'] };
   const escaped = escapeJson(JSON.stringify(value, undefined, 2));
   expect(escaped).not.toMatch(dangerous);
   expect(escaped).toContain('\\u009b');

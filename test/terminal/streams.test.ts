@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type ColorMode, wantsColor } from '../../src/terminal/capabilities.ts';
 import type { OutputStream } from '../../src/terminal/streams.ts';
-import { fakeTerminal, hostile, hostileShown } from './fake-streams.ts';
+import { fakeTerminal, hostileInput, hostileShown } from './fake-streams.ts';
 
 describe('colour', () => {
   test.each<[ColorMode, boolean, Record<string, string>, boolean]>([
@@ -38,7 +38,7 @@ describe('markup', () => {
   test('turns styles into colours, but not sequences in data', async () => {
     const fake = fakeTerminal({ tty: true });
     const { bold, error, status } = await fake.terminal.out.styles();
-    await fake.terminal.line(`${bold(`x ${error('y')} z`)} ${status('completed')} ${status('odd')} ${hostile}`);
+    await fake.terminal.line(`${bold(`x ${error('y')} z`)} ${status('completed')} ${status('odd')} ${hostileInput}`);
     expect(fake.stdout()).toBe(`\u001b[1mx \u001b[31my\u001b[39m z\u001b[22m \u001b[32mcompleted\u001b[39m odd ${hostileShown}\n`);
   });
 
@@ -75,17 +75,17 @@ describe('writing', () => {
 
   test('sanitises notes', () => {
     const fake = fakeTerminal({ tty: true });
-    fake.terminal.note(hostile);
+    fake.terminal.note(hostileInput);
     expect(fake.stderr()).toBe(`${hostileShown}\n`);
   });
 
   test('leaves data exact for programs and makes it harmless on a terminal', async () => {
     const [pipe, tty] = [fakeTerminal(), fakeTerminal({ tty: true })];
     for (const { terminal } of [pipe, tty]) {
-      await terminal.data(`${hostile}\n`);
+      await terminal.data(`${hostileInput}\n`);
       await terminal.json({ text: '\u009b' });
     }
-    expect(pipe.stdout()).toBe(`${hostile}\n{"text":"\u009b"}\n`);
+    expect(pipe.stdout()).toBe(`${hostileInput}\n{"text":"\u009b"}\n`);
     expect(tty.stdout()).toBe(`${hostileShown}\n{"text":"\\u009b"}\n`);
   });
 
@@ -100,25 +100,28 @@ describe('writing', () => {
 
   test('waits until a slow reader has read what was written', async () => {
     const releases: (() => void)[] = [];
-    const slow: OutputStream = new Writable({ highWaterMark: 4, write: (_chunk, _encoding, callback) => void releases.push(callback) });
-    const { terminal } = fakeTerminal({ stdout: slow });
-    let written = false;
+    const slowStream: OutputStream = new Writable({
+      highWaterMark: 4,
+      write: (_chunk, _encoding, callback) => void releases.push(callback),
+    });
+    const { terminal } = fakeTerminal({ stdout: slowStream });
+    let isWritten = false;
     const writing = terminal.write('more than four').then(() => {
-      written = true;
+      isWritten = true;
     });
     await new Promise(setImmediate);
-    expect(written).toBe(false);
+    expect(isWritten).toBe(false);
     releases[0]?.();
     await writing;
-    expect(written).toBe(true);
+    expect(isWritten).toBe(true);
   });
 
   test('ends the output silently when the reader has closed the pipe', async () => {
-    const gone: OutputStream = new Writable({
+    const closedStream: OutputStream = new Writable({
       highWaterMark: 1,
       write: (_chunk, _encoding, callback) => callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
     });
-    const fake = fakeTerminal({ stdout: gone });
+    const fake = fakeTerminal({ stdout: closedStream });
     await fake.terminal.line('first');
     await new Promise(setImmediate);
     expect(fake.terminal.brokenPipe.aborted).toBe(true);
@@ -128,11 +131,11 @@ describe('writing', () => {
   });
 
   test('reports a full disk as an error', async () => {
-    const full: OutputStream = new Writable({
+    const fullStream: OutputStream = new Writable({
       highWaterMark: 1,
       write: (_chunk, _encoding, callback) => callback(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),
     });
-    const { terminal } = fakeTerminal({ stdout: full });
+    const { terminal } = fakeTerminal({ stdout: fullStream });
     await expect(terminal.line('first')).rejects.toMatchObject({ code: 'output_failed', exit: 1 });
     expect(terminal.brokenPipe.aborted).toBe(false);
   });

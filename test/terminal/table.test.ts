@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import type { View } from '../../src/terminal/cell.ts';
 import { renderRecord } from '../../src/terminal/record.ts';
 import { type Column, renderTable } from '../../src/terminal/table.ts';
-import { hostile, hostileShown } from './fake-streams.ts';
+import { hostileInput, hostileShown } from './fake-streams.ts';
 
 const now = Date.parse('2026-07-18T12:00:00Z');
 const view = (width: number): View => ({ tty: true, width, now });
-const piped: View = { tty: false, width: 80, now };
+const pipedView: View = { tty: false, width: 80, now };
 
 interface Row {
   id: string;
@@ -88,7 +88,7 @@ describe('table', () => {
   });
 
   test('is tab-separated, exact and without a header when piped', async () => {
-    expect(await renderTable(rows, columns, piped)).toBe(
+    expect(await renderTable(rows, columns, pipedView)).toBe(
       [
         'run_1\tcompleted\tCheck the invoices of July\t12\t2026-07-18T11:57:00Z\n',
         'run_2\twaiting\t請求書を確認する 👩‍👩‍👧 🫠\t3\t2026-07-18T09:00:00Z\n',
@@ -102,7 +102,7 @@ describe('table', () => {
   });
 
   test('sanitises hostile cells', async () => {
-    const text = await renderTable([{ ...(rows[0] as Row), title: hostile }], columns, view(200));
+    const text = await renderTable([{ ...(rows[0] as Row), title: hostileInput }], columns, view(200));
     expect(text).toContain(hostileShown);
   });
 
@@ -120,8 +120,8 @@ describe('table', () => {
           ];
           const lines = (await renderTable(data, table, view(width))).trimEnd().split('\n');
           for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(width);
-          const ends = new Set(lines.slice(1).map((line) => stringWidth(line)));
-          expect(ends.size).toBe(1);
+          const lineWidths = new Set(lines.slice(1).map((line) => stringWidth(line)));
+          expect(lineWidths.size).toBe(1);
         },
       ),
     );
@@ -155,7 +155,7 @@ describe('record', () => {
   });
 
   test('is tab-separated when piped', async () => {
-    expect(await renderRecord(fields, piped)).toMatchInlineSnapshot(`
+    expect(await renderRecord(fields, pipedView)).toMatchInlineSnapshot(`
       "ID	run_1
       Status	waiting
       Started	2026-07-18T11:59:00Z
@@ -169,19 +169,19 @@ describe('record', () => {
 });
 
 describe('long values of a record', () => {
-  const at = (width: number, value: string): Promise<string> => renderRecord([{ label: 'A', value }], { tty: true, width, now: 0 });
+  const renderAt = (width: number, value: string): Promise<string> => renderRecord([{ label: 'A', value }], { tty: true, width, now: 0 });
 
   test('are wrapped between words and indented below the first line', async () => {
-    expect(await at(20, 'one two three four five six')).toBe('A: one two three\n   four five six\n');
-    expect(await at(20, '  - a list item that is long')).toBe('A:   - a list item\n     that is long\n');
+    expect(await renderAt(20, 'one two three four five six')).toBe('A: one two three\n   four five six\n');
+    expect(await renderAt(20, '  - a list item that is long')).toBe('A:   - a list item\n     that is long\n');
   });
 
   test('keep words whole that are meant to be copied, and break scripts without spaces', async () => {
-    expect(await at(20, 'see https://agents.example.com/hook now')).toBe('A: see\n   https://agents.example.com/hook\n   now\n');
-    expect(await at(20, '請求書を三件支払いますか')).toBe('A: 請求書を三件支払\n   いますか\n');
+    expect(await renderAt(20, 'see https://agents.example.com/hook now')).toBe('A: see\n   https://agents.example.com/hook\n   now\n');
+    expect(await renderAt(20, '請求書を三件支払いますか')).toBe('A: 請求書を三件支払\n   いますか\n');
   });
 
   test('are not wrapped for a terminal that is too narrow', async () => {
-    expect(await at(5, 'one two three')).toBe('A: one two\n   three\n');
+    expect(await renderAt(5, 'one two three')).toBe('A: one two\n   three\n');
   });
 });

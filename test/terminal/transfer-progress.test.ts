@@ -18,8 +18,8 @@ describe('the progress line of a transfer', () => {
   ])('fits into %i columns', (columns, text) => expect(progressText('Downloading', state, 10_000, columns)).toBe(text));
 
   it('shows what is known', () => {
-    const unknown: TransferCounts = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
-    expect(progressText('Downloading', unknown, 0, 80)).toBe('Downloading: listing the files');
+    const unknownCounts: TransferCounts = { files: 0, totalFiles: undefined, bytes: 0, totalBytes: 0 };
+    expect(progressText('Downloading', unknownCounts, 0, 80)).toBe('Downloading: listing the files');
     expect(progressText('Uploading', { files: 0, totalFiles: 1, bytes: 5, totalBytes: 10 }, 100, 80)).toBe(
       'Uploading  [==========          ]  50 %  5 B of 10 B',
     );
@@ -47,27 +47,27 @@ describe('the progress of a transfer', () => {
 
 it('a status line hides an earlier one until it is stopped', async () => {
   const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
-  const done = (): boolean => true;
-  Object.assign(terminal.err.stream, { cursorTo: done, moveCursor: done, clearLine: done });
+  const isDone = (): boolean => true;
+  Object.assign(terminal.err.stream, { cursorTo: isDone, moveCursor: isDone, clearLine: isDone });
   const [lower, upper] = [await statusLine(terminal), await statusLine(terminal)];
-  const added = (act: () => void): string => {
+  const outputOf = (act: () => void): string => {
     const before = stderr().length;
     act();
     return stderr().slice(before);
   };
   lower?.start(() => 'transfer');
-  expect(added(() => upper?.start(() => 'countdown'))).toMatch(/countdown/);
-  expect(added(() => lower?.show())).toBe('');
-  expect(added(() => upper?.stop())).toContain('transfer');
-  expect(added(() => upper?.start(() => 'countdown'))).not.toContain('transfer');
+  expect(outputOf(() => upper?.start(() => 'countdown'))).toMatch(/countdown/);
+  expect(outputOf(() => lower?.show())).toBe('');
+  expect(outputOf(() => upper?.stop())).toContain('transfer');
+  expect(outputOf(() => upper?.start(() => 'countdown'))).not.toContain('transfer');
   lower?.stop();
-  expect(added(() => upper?.stop())).not.toContain('transfer');
+  expect(outputOf(() => upper?.stop())).not.toContain('transfer');
 });
 
 it('the progress of a transfer appears when it takes longer than a moment, and disappears at the end', async () => {
   const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
-  const done = (): boolean => true;
-  Object.assign(terminal.err.stream, { cursorTo: done, moveCursor: done, clearLine: done });
+  const isDone = (): boolean => true;
+  Object.assign(terminal.err.stream, { cursorTo: isDone, moveCursor: isDone, clearLine: isDone });
   const clock = new ManualClock();
   const progress = startTransferProgress(terminal, 'Downloading', clock);
   Object.assign(progress.state, { totalFiles: 2, totalBytes: 100, bytes: 50 });

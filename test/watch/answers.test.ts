@@ -7,7 +7,7 @@ import { question as approval } from './fake-run.ts';
 
 const free: HumanQuestion = { question: 'Why?' };
 const colour: HumanQuestion = { question: 'Which colour?', header: 'Colour', options: [{ label: 'Red' }, { label: 'Blue' }] };
-const several: HumanQuestion = {
+const multipleChoice: HumanQuestion = {
   question: 'Which ones?',
   multi_select: true,
   options: [{ label: 'Alpha' }, { label: 'Beta' }, { label: 'Gamma' }],
@@ -18,7 +18,7 @@ const withCommas: HumanQuestion = {
   options: [{ label: 'Bonn, Germany' }, { label: 'Paris' }, { label: 'Bonn' }],
 };
 
-const asking = (...questions: HumanQuestion[]): HumanRequest => ({ ...approval('q'), type: 'question', questions });
+const requestWith = (...questions: HumanQuestion[]): HumanRequest => ({ ...approval('q'), type: 'question', questions });
 
 describe('an answer to a question', () => {
   it('without options is the trimmed input', () => {
@@ -31,20 +31,24 @@ describe('an answer to a question', () => {
     ['', free],
     ['   ', free],
     ['', colour],
-    ['', several],
+    ['', multipleChoice],
   ])('must not be empty: %j', (input, question) => {
     expect(() => fittingAnswer(question, input)).toThrow(`"${question.question}" needs an answer that is not empty.`);
   });
 
   it('must not be an empty list or contain empty values', () => {
-    expect(() => fittingAnswer(several, [])).toThrow('not empty');
+    expect(() => fittingAnswer(multipleChoice, [])).toThrow('not empty');
     expect(() => fittingAnswer(free, ['a', ''])).toThrow('not empty');
   });
 
   it('with options is one of them, in the spelling of the service', () => {
     expect(fittingAnswer(colour, ' red ')).toBe('Red');
-    const twins: HumanQuestion = { question: 'Which?', options: [{ label: 'US' }, { label: 'us' }] };
-    expect([fittingAnswer(twins, 'us'), fittingAnswer(twins, 'US'), fittingAnswer(twins, 'Us')]).toEqual(['us', 'US', 'US']);
+    const twinQuestion: HumanQuestion = { question: 'Which?', options: [{ label: 'US' }, { label: 'us' }] };
+    expect([fittingAnswer(twinQuestion, 'us'), fittingAnswer(twinQuestion, 'US'), fittingAnswer(twinQuestion, 'Us')]).toEqual([
+      'us',
+      'US',
+      'US',
+    ]);
   });
 
   it('that is not an option is rejected, naming all options', () => {
@@ -59,12 +63,12 @@ describe('an answer to a question', () => {
   });
 
   it('to a question for several options can be a list or one text, and contains each option once, in order', () => {
-    expect(fittingAnswer(several, ['gamma', 'Alpha'])).toBe('Gamma, Alpha');
-    expect(fittingAnswer(several, 'beta,alpha')).toBe('Beta, Alpha');
-    expect(fittingAnswer(several, ['Beta', 'alpha, beta'])).toBe('Beta, Alpha');
-    expect(fittingAnswer(several, 'Beta')).toBe('Beta');
-    expect(() => fittingAnswer(several, 'Beta, Delta')).toThrow('"Beta, Delta" is not an option');
-    expect(() => fittingAnswer(several, ['Beta', 'Delta'])).toThrow('"Delta" is not an option');
+    expect(fittingAnswer(multipleChoice, ['gamma', 'Alpha'])).toBe('Gamma, Alpha');
+    expect(fittingAnswer(multipleChoice, 'beta,alpha')).toBe('Beta, Alpha');
+    expect(fittingAnswer(multipleChoice, ['Beta', 'alpha, beta'])).toBe('Beta, Alpha');
+    expect(fittingAnswer(multipleChoice, 'Beta')).toBe('Beta');
+    expect(() => fittingAnswer(multipleChoice, 'Beta, Delta')).toThrow('"Beta, Delta" is not an option');
+    expect(() => fittingAnswer(multipleChoice, ['Beta', 'Delta'])).toThrow('"Delta" is not an option');
   });
 
   it('does not split labels that contain commas', () => {
@@ -88,49 +92,49 @@ describe('an answer to a question', () => {
 
 describe('answers by flags', () => {
   it('name the question or its header, or nothing if there is only one', () => {
-    expect(answerFromFlags(asking(free), ['because'])).toEqual({ answers: { 'Why?': 'because' } });
-    expect(answerFromFlags(asking(free, colour), ['why?=a=b', 'colour=RED'])).toEqual({
+    expect(answerFromFlags(requestWith(free), ['because'])).toEqual({ answers: { 'Why?': 'because' } });
+    expect(answerFromFlags(requestWith(free, colour), ['why?=a=b', 'colour=RED'])).toEqual({
       answers: { 'Why?': 'a=b', 'Which colour?': 'Red' },
     });
-    expect(answerFromFlags(asking(several), ['Which ones?=alpha', 'Which ones?=beta'])).toEqual({
+    expect(answerFromFlags(requestWith(multipleChoice), ['Which ones?=alpha', 'Which ones?=beta'])).toEqual({
       answers: { 'Which ones?': 'Alpha, Beta' },
     });
   });
 
   it('with an equals sign name their question, even if there is only one', () => {
-    expect(answerFromFlags(asking(free), ['Why?=x=1'])).toEqual({ answers: { 'Why?': 'x=1' } });
-    expect(() => answerFromFlags(asking(free), ['x=1'])).toThrow(
+    expect(answerFromFlags(requestWith(free), ['Why?=x=1'])).toEqual({ answers: { 'Why?': 'x=1' } });
+    expect(() => answerFromFlags(requestWith(free), ['x=1'])).toThrow(
       expect.objectContaining({ hint: expect.stringContaining("--answer 'QUESTION=ANSWER'") }),
     );
   });
 
   it('cannot answer a request that has no questions', () => {
-    for (const request of [asking(), approval('q')]) {
+    for (const request of [requestWith(), approval('q')]) {
       expect(answerFromFlags(request, [])).toEqual({ answers: {} });
       expect(() => answerFromFlags(request, ['x'])).toThrow('"x" does not name a question of this request.');
     }
   });
 
   it('have an example of an answer in the hint about a missing one', () => {
-    expect(() => answerFromFlags(asking(free), [])).toThrow(
+    expect(() => answerFromFlags(requestWith(free), [])).toThrow(
       expect.objectContaining({ message: 'An answer is missing for "Why?".', hint: "Add --answer 'Why?=ANSWER'." }),
     );
   });
 
   it('that match no question, or leave one out, are rejected with an example', () => {
-    expect(() => answerFromFlags(asking(free, colour), ['blue'])).toThrow(
+    expect(() => answerFromFlags(requestWith(free, colour), ['blue'])).toThrow(
       expect.objectContaining({
         message: '"blue" does not name a question of this request.',
         hint: expect.stringContaining('"Why?", "Which colour?"'),
       }),
     );
-    expect(() => answerFromFlags(asking(free, colour), ['Why?=x'])).toThrow(
+    expect(() => answerFromFlags(requestWith(free, colour), ['Why?=x'])).toThrow(
       expect.objectContaining({
         message: 'An answer is missing for "Which colour?".',
         hint: "Add --answer 'Which colour?=Red'. The options are: Red | Blue",
       }),
     );
-    expect(() => answerFromFlags(asking(free, colour), [])).toThrow('"Why?", "Which colour?"');
+    expect(() => answerFromFlags(requestWith(free, colour), [])).toThrow('"Why?", "Which colour?"');
   });
 });
 
@@ -200,8 +204,8 @@ describe('an answers file', () => {
 
   it('treats names of prototype members like any other', async () => {
     const file = await parse('approvals:\n  "*": true\nanswers:\n  __proto__: x\n  constructor: y\n');
-    expect(answerFromFile(file, asking({ question: 'constructor' }))).toEqual({ answers: { constructor: 'y' } });
-    expect(answerFromFile(file, asking({ question: 'toString' }))).toBeUndefined();
+    expect(answerFromFile(file, requestWith({ question: 'constructor' }))).toEqual({ answers: { constructor: 'y' } });
+    expect(answerFromFile(file, requestWith({ question: 'toString' }))).toBeUndefined();
     expect(answerFromFile(file, approval('q', 'toString'))).toEqual({ approved: true });
   });
 
@@ -221,14 +225,16 @@ describe('the answer from a file', () => {
     expect(answerFromFile(file, approval('q', 'Pay 10'))).toEqual({ approved: true });
     expect(answerFromFile(file, approval('q', 'Pay all'))).toEqual({ approved: false });
     expect(answerFromFile(file, approval('q', 'Pay 1\n0'))).toEqual({ approved: true });
-    expect(answerFromFile(file, asking(colour))).toEqual({ answers: { 'Which colour?': 'Blue' } });
-    expect(answerFromFile(file, asking(several, free))).toEqual({ answers: { 'Which ones?': 'Alpha, Beta', 'Why?': 'because' } });
+    expect(answerFromFile(file, requestWith(colour))).toEqual({ answers: { 'Which colour?': 'Blue' } });
+    expect(answerFromFile(file, requestWith(multipleChoice, free))).toEqual({
+      answers: { 'Which ones?': 'Alpha, Beta', 'Why?': 'because' },
+    });
   });
 
   it('is missing when the request, or one of its questions, is not in the file', () => {
     expect(answerFromFile(file, approval('q', 'Prepay 10'))).toBeUndefined();
     expect(answerFromFile(file, approval('q', 'abc'))).toBeUndefined();
-    expect(answerFromFile(file, asking(free, { question: 'When?' }))).toBeUndefined();
+    expect(answerFromFile(file, requestWith(free, { question: 'When?' }))).toBeUndefined();
   });
 
   it('is empty for a request without questions', () => {
@@ -236,17 +242,17 @@ describe('the answer from a file', () => {
   });
 
   it('is an error if it is not an option', () => {
-    expect(() => answerFromFile({ approvals: {}, answers: { '*': 'Green' } }, asking(colour))).toThrow(
+    expect(() => answerFromFile({ approvals: {}, answers: { '*': 'Green' } }, requestWith(colour))).toThrow(
       '"Green" is not an option of "Which colour?".',
     );
   });
 
   it('matches every character except the asterisk literally', () => {
     fc.assert(
-      fc.property(fc.string(), fc.string(), fc.string(), (before, between, after) => {
+      fc.property(fc.string(), fc.string(), fc.string(), (before, middle, after) => {
         fc.pre(![before, after].some((text) => text.includes('*')));
         expect(
-          answerFromFile({ approvals: { [`${before}*${after}`]: true }, answers: {} }, approval('q', before + between + after)),
+          answerFromFile({ approvals: { [`${before}*${after}`]: true }, answers: {} }, approval('q', before + middle + after)),
         ).toEqual({ approved: true });
       }),
       { seed: 3, numRuns: 300 },

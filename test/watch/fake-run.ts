@@ -4,7 +4,7 @@ import { AnswerTooLargeError } from '../../src/client/errors.ts';
 import { NoStreamError } from '../../src/client/event-streams.ts';
 import type { HumanRequest, RunMessage } from '../../src/interface/types.ts';
 
-export interface Told {
+export interface ReportedState {
   status: string;
   /** Texts of the messages, or complete messages. */
   messages: (string | Partial<RunMessage>)[];
@@ -21,17 +21,17 @@ export const question = (id: string, title = `Question ${id}`): HumanRequest => 
 
 export class FakeRun {
   /** The current state. */
-  told: Told = { status: 'running', messages: [], request: null };
+  reported: ReportedState = { status: 'running', messages: [], request: null };
   /** The requested pages. */
   readonly pages: { limit: number; offset: number }[] = [];
   /** Called before each read of the run, and before each page of messages. */
-  beforeLook: (poll: number, told: Told) => void = () => undefined;
-  beforePage: (page: number, told: Told) => void = () => undefined;
+  beforePoll: (poll: number, state: ReportedState) => void = () => undefined;
+  beforePage: (page: number, state: ReportedState) => void = () => undefined;
   /** The largest page that is returned, whatever the limit. */
   largestPage = 50;
   /** Pages with a higher limit are too large for the client. */
   mostReadable = 50;
-  #looks = 0;
+  #polls = 0;
 
   /** Reports that the rate limit delays the next poll by this long. */
   hold: (milliseconds: number) => void = () => undefined;
@@ -49,19 +49,19 @@ export class FakeRun {
   async #call(id: string, { params, query }: { params: { run_id: string }; query?: { limit: number; offset: number } }): Promise<unknown> {
     if (params.run_id !== 'r1') throw new Error(`another run: ${params.run_id}`);
     if (id === 'getRun') {
-      this.beforeLook(this.#looks++, this.told);
-      const { status, request } = this.told;
+      this.beforePoll(this.#polls++, this.reported);
+      const { status, request } = this.reported;
       return { run: { id: 'r1', status, pending_human_request: request }, pending_human_request: request };
     }
     if (id !== 'listRunMessages' || query === undefined) throw new Error(`not for watching: ${id}`);
-    this.beforePage(this.pages.length, this.told);
+    this.beforePage(this.pages.length, this.reported);
     this.pages.push(query);
     const { limit, offset } = query;
     if (limit > this.mostReadable) throw new AnswerTooLargeError('the answer is larger than 32 MiB', {}, undefined);
-    const messages = this.told.messages
+    const messages = this.reported.messages
       .slice(offset, offset + Math.min(limit, this.largestPage))
       .map((message) => (typeof message === 'string' ? { id: message, text_content: message } : message));
-    return { messages: messages as RunMessage[], total: this.told.messages.length, limit, offset };
+    return { messages: messages as RunMessage[], total: this.reported.messages.length, limit, offset };
   }
 }
 

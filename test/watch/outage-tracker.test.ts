@@ -15,88 +15,88 @@ class TwoTimes implements Clock {
   sleep = () => Promise.reject(new Error('Nothing waits here.'));
 }
 
-const away = new UnavailableError('The service cannot be reached.', { method: 'GET' }, undefined, 'Check the network.');
+const unreachableError = new UnavailableError('The service cannot be reached.', { method: 'GET' }, undefined, 'Check the network.');
 
 describe('an outage of the service', () => {
   it('is still short when the system clock is set forward', () => {
     const clock = new TwoTimes();
     const outages = new OutageTracker(clock);
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     clock.timeOfDay += 10 * maxOutageMilliseconds;
     clock.passed += 1_000;
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
   });
 
   it('still ends watching when the system clock is set back', () => {
     const clock = new TwoTimes();
     const outages = new OutageTracker(clock);
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     clock.timeOfDay -= 10 * maxOutageMilliseconds;
     clock.passed += maxOutageMilliseconds + 1;
-    expect(outages.tolerates(away)).toBe(false);
+    expect(outages.tolerates(unreachableError)).toBe(false);
   });
 
   it('may last exactly a minute', () => {
     const clock = new TwoTimes();
     const outages = new OutageTracker(clock);
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     clock.passed = maxOutageMilliseconds;
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     clock.passed += 1;
-    expect(outages.tolerates(away)).toBe(false);
+    expect(outages.tolerates(unreachableError)).toBe(false);
   });
 
   it('is measured again after the service has answered', () => {
     const clock = new TwoTimes();
     const outages = new OutageTracker(clock);
     for (let count = 0; count < 3; count++) {
-      expect(outages.tolerates(away)).toBe(true);
+      expect(outages.tolerates(unreachableError)).toBe(true);
       clock.passed += maxOutageMilliseconds;
       outages.answered();
     }
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
   });
 
   it('is reported at the second failure in a row only', () => {
     const reports: (Outage | undefined)[] = [];
     const outages = new OutageTracker(new TwoTimes(), (outage) => reports.push(outage));
     for (let count = 0; count < 3; count++) {
-      outages.tolerates(away);
+      outages.tolerates(unreachableError);
       outages.answered();
     }
     expect(reports).toEqual([]);
   });
 
   it('includes any response that says so, except that an operation is not implemented', () => {
-    const answered = (status: number) => new ServiceAnswerError(status, { error: 'unavailable' }, {});
+    const answerError = (status: number) => new ServiceAnswerError(status, { error: 'unavailable' }, {});
     const tolerates = (error: unknown) => new OutageTracker(new TwoTimes()).tolerates(error);
-    expect([500, 502, 503, 501].map((status) => tolerates(answered(status)))).toEqual([true, true, true, false]);
+    expect([500, 502, 503, 501].map((status) => tolerates(answerError(status)))).toEqual([true, true, true, false]);
     const outages = new OutageTracker(new TwoTimes());
     outages.answered();
-    expect([503, 501].map((status) => outages.tolerates(answered(status)))).toEqual([true, false]);
-    const broken = Object.assign(new Error('broken'), { exit: away.exit });
-    expect([answered(404), answered(401), broken, 'broken', null].map(tolerates)).toEqual([false, false, false, false, false]);
+    expect([503, 501].map((status) => outages.tolerates(answerError(status)))).toEqual([true, false]);
+    const broken = Object.assign(new Error('broken'), { exit: unreachableError.exit });
+    expect([answerError(404), answerError(401), broken, 'broken', null].map(tolerates)).toEqual([false, false, false, false, false]);
   });
 
   it('includes an untrusted certificate only after the service has answered', () => {
-    const untrusted = Object.assign(new UnavailableError('The certificate is not trusted.', {}), { final: true });
+    const untrustedError = Object.assign(new UnavailableError('The certificate is not trusted.', {}), { final: true });
     const outages = new OutageTracker(new TwoTimes());
-    expect(outages.tolerates(untrusted)).toBe(false);
-    expect(outages.tolerates(away)).toBe(true);
-    expect(outages.tolerates(untrusted)).toBe(false);
+    expect(outages.tolerates(untrustedError)).toBe(false);
+    expect(outages.tolerates(unreachableError)).toBe(true);
+    expect(outages.tolerates(untrustedError)).toBe(false);
     outages.answered();
-    expect(outages.tolerates(untrusted)).toBe(true);
+    expect(outages.tolerates(untrustedError)).toBe(true);
   });
 
   it('can last for any time while somebody is writing an answer', () => {
     const clock = new TwoTimes();
     let writes = true;
     const outages = new OutageTracker(clock, undefined, () => writes);
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     clock.passed += 10 * maxOutageMilliseconds;
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     writes = false;
-    expect(outages.tolerates(away)).toBe(false);
+    expect(outages.tolerates(unreachableError)).toBe(false);
   });
 
   it('is reported once with the time of day at which it started, and so is its end', () => {
@@ -105,7 +105,7 @@ describe('an outage of the service', () => {
     const outages = new OutageTracker(clock, (outage) => reports.push(outage));
     const since = clock.timeOfDay;
     for (let failure = 0; failure < 3; failure++) {
-      outages.tolerates(away);
+      outages.tolerates(unreachableError);
       clock.timeOfDay += 1_000;
     }
     expect(outages.answered()).toBe(true);
@@ -116,46 +116,57 @@ describe('an outage of the service', () => {
 
 describe('the error that ends watching', () => {
   /** The message of the error after an outage that was reported as these options say, and what was printed before. */
-  function ended(format: 'table' | 'json', quiet: boolean) {
+  function describeEnd(format: 'table' | 'json', isQuiet: boolean) {
     const clock = new TwoTimes();
     clock.passed = 5_000;
-    const { terminal, stderr } = fakeTerminal({ tty: true, quiet });
+    const { terminal, stderr } = fakeTerminal({ tty: true, quiet: isQuiet });
     const outages = new OutageTracker(clock, outageNotes({ terminal, clock, format }));
-    outages.tolerates(away);
-    outages.tolerates(away);
+    outages.tolerates(unreachableError);
+    outages.tolerates(unreachableError);
     clock.passed += maxOutageMilliseconds + 1_000;
-    expect(outages.tolerates(away)).toBe(false);
-    return { error: outages.ending(away) as UnavailableError, printed: stderr(), outages, clock };
+    expect(outages.tolerates(unreachableError)).toBe(false);
+    return { error: outages.ending(unreachableError) as UnavailableError, printed: stderr(), outages, clock };
   }
 
   it('does not repeat the reason that is on the screen', () => {
-    const { error, printed } = ended('table', false);
+    const { error, printed } = describeEnd('table', false);
     expect(printed).toContain('The service cannot be reached.\n');
     expect(error.message).toBe('The service has not answered for 1m 1s.');
-    expect(error).toMatchObject({ code: away.code, exit: away.exit, hint: away.hint, details: away.details, cause: away });
+    expect(error).toMatchObject({
+      code: unreachableError.code,
+      exit: unreachableError.exit,
+      hint: unreachableError.hint,
+      details: unreachableError.details,
+      cause: unreachableError,
+    });
   });
 
   it('contains the reason if it was not shown, or only to a program', () => {
-    expect(ended('table', true)).toMatchObject({ error: away, printed: '' });
-    expect(ended('json', false)).toMatchObject({
-      error: away,
+    expect(describeEnd('table', true)).toMatchObject({ error: unreachableError, printed: '' });
+    expect(describeEnd('json', false)).toMatchObject({
+      error: unreachableError,
       printed: expect.stringContaining('"reason":"The service cannot be reached."'),
     });
     const outages = new OutageTracker(new TwoTimes());
-    for (let failure = 0; failure < 3; failure++) outages.tolerates(away);
-    expect(outages.ending(away)).toBe(away);
+    for (let failure = 0; failure < 3; failure++) outages.tolerates(unreachableError);
+    expect(outages.ending(unreachableError)).toBe(unreachableError);
   });
 
   it('is unchanged if it has another reason, or the outage is over', () => {
-    const { outages, clock } = ended('table', false);
-    for (const other of [new UnavailableError('The certificate has expired.', {}), new Error(away.message), away.message, null])
-      expect(outages.ending(other)).toBe(other);
+    const { outages, clock } = describeEnd('table', false);
+    for (const otherError of [
+      new UnavailableError('The certificate has expired.', {}),
+      new Error(unreachableError.message),
+      unreachableError.message,
+      null,
+    ])
+      expect(outages.ending(otherError)).toBe(otherError);
     outages.answered();
-    expect(outages.ending(away)).toBe(away);
+    expect(outages.ending(unreachableError)).toBe(unreachableError);
     // The reason for the next outage is the same, but it has not been shown again.
-    expect(outages.tolerates(away)).toBe(true);
+    expect(outages.tolerates(unreachableError)).toBe(true);
     clock.passed += maxOutageMilliseconds + 1;
-    expect(outages.tolerates(away)).toBe(false);
-    expect(outages.ending(away)).toBe(away);
+    expect(outages.tolerates(unreachableError)).toBe(false);
+    expect(outages.ending(unreachableError)).toBe(unreachableError);
   });
 });

@@ -65,7 +65,7 @@ class Limit {
 }
 
 /** Watches a simulated run and returns when each request was made. */
-function watching(
+function startWatching(
   clock: SharedTime,
   limit: Limit,
   change: (run: FakeRun, request: number) => void = () => undefined,
@@ -100,13 +100,13 @@ function watching(
 
 /** The maximum number of requests in any minute. */
 const mostInAMinute = (times: readonly number[]): number =>
-  Math.max(...times.map((begin) => times.filter((time) => time >= begin && time < begin + 60_000).length));
+  Math.max(...times.map((start) => times.filter((time) => time >= start && time < start + 60_000).length));
 
 describe('polling', () => {
   it('makes at most 60 requests in any minute while a run says something all the time', async () => {
     const clock = new SharedTime();
     let count = 0;
-    const { requests, stop } = watching(clock, new Limit(clock, 100_000), (run) => run.told.messages.push(`m${count++}`));
+    const { requests, stop } = startWatching(clock, new Limit(clock, 100_000), (run) => run.reported.messages.push(`m${count++}`));
     await clock.goTo(clock.now() + 10 * 60_000);
     await stop();
     expect(mostInAMinute(requests)).toBeLessThanOrEqual(60);
@@ -116,45 +116,47 @@ describe('polling', () => {
   /** Milliseconds from the moment a message exists until it is read, for messages that come every 508 ms. */
   async function delays(messages: number): Promise<number[]> {
     const clock = new SharedTime();
-    const begin = clock.now();
-    const found: number[] = [];
-    const { run, stop } = watching(clock, new Limit(clock, 100_000), undefined, () => found.push(clock.now() - begin - found.length * 508));
+    const startTime = clock.now();
+    const measuredDelays: number[] = [];
+    const { run, stop } = startWatching(clock, new Limit(clock, 100_000), undefined, () =>
+      measuredDelays.push(clock.now() - startTime - measuredDelays.length * 508),
+    );
     for (let count = 0; count < messages; count += 1) {
-      await clock.goTo(begin + count * 508);
-      run.told.messages.push(`m${count}`);
+      await clock.goTo(startTime + count * 508);
+      run.reported.messages.push(`m${count}`);
     }
-    await clock.goTo(begin + messages * 508 + 20_000);
+    await clock.goTo(startTime + messages * 508 + 20_000);
     await stop();
-    expect(found).toHaveLength(messages);
-    return found.sort((a, b) => a - b);
+    expect(measuredDelays).toHaveLength(messages);
+    return measuredDelays.sort((a, b) => a - b);
   }
 
   it('finds half of the messages of a short run within 300 ms and all of them within a second', async () => {
-    const found = await delays(24);
-    expect(found[12]).toBeLessThanOrEqual(300);
-    expect(found.at(-1)).toBeLessThanOrEqual(1_000);
+    const measuredDelays = await delays(24);
+    expect(measuredDelays[12]).toBeLessThanOrEqual(300);
+    expect(measuredDelays.at(-1)).toBeLessThanOrEqual(1_000);
   });
 
   it('settles to a steady pace when a run never stops sending messages', async () => {
-    const found = await delays(1_200);
-    expect(found[600]).toBeLessThanOrEqual(1_300);
-    expect(found[1_080]).toBeLessThanOrEqual(2_500);
-    expect(found.at(-1)).toBeLessThanOrEqual(8_000);
+    const measuredDelays = await delays(1_200);
+    expect(measuredDelays[600]).toBeLessThanOrEqual(1_300);
+    expect(measuredDelays[1_080]).toBeLessThanOrEqual(2_500);
+    expect(measuredDelays.at(-1)).toBeLessThanOrEqual(8_000);
   });
 
   it('makes at most 30 requests in any minute while a run in progress says nothing', async () => {
     const clock = new SharedTime();
-    const { requests, stop } = watching(clock, new Limit(clock, 100_000));
-    const begin = clock.now();
-    await clock.goTo(begin + 6 * 60_000);
+    const { requests, stop } = startWatching(clock, new Limit(clock, 100_000));
+    const startTime = clock.now();
+    await clock.goTo(startTime + 6 * 60_000);
     await stop();
-    expect(mostInAMinute(requests.filter((time) => time > begin + 10_000))).toBeLessThanOrEqual(30);
+    expect(mostInAMinute(requests.filter((time) => time > startTime + 10_000))).toBeLessThanOrEqual(30);
   });
 
   it.each(['waiting', 'pending', 'not_started'])('makes at most 30 requests in any minute while a run is %s', async (status) => {
     const clock = new SharedTime();
-    const { run, requests, stop } = watching(clock, new Limit(clock, 100_000));
-    run.told.status = status;
+    const { run, requests, stop } = startWatching(clock, new Limit(clock, 100_000));
+    run.reported.status = status;
     await clock.goTo(clock.now() + 5 * 60_000);
     await stop();
     expect(mostInAMinute(requests)).toBeLessThanOrEqual(30);
@@ -167,9 +169,11 @@ describe('polling', () => {
       const clock = new SharedTime();
       const limit = new Limit(clock, 3_000);
       let count = 0;
-      const all = Array.from({ length: watchers }, () => watching(clock, limit, (run) => run.told.messages.push(`m${count++}`)));
+      const watches = Array.from({ length: watchers }, () =>
+        startWatching(clock, limit, (run) => run.reported.messages.push(`m${count++}`)),
+      );
       await clock.goTo(clock.now() + 3 * 60_000);
-      await Promise.all(all.map(({ stop }) => stop()));
+      await Promise.all(watches.map(({ stop }) => stop()));
       expect(limit.refused).toBe(0);
       // A part of the limit remains for requests other than polling.
       expect(limit.most).toBeLessThanOrEqual(3_000 * 0.97);
@@ -181,19 +185,19 @@ describe('polling', () => {
 
 describe('a pause', () => {
   const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
-  const half = (): number => 0.5;
+  const constantRandom = (): number => 0.5;
 
   it('becomes longer as the rate limit is used up, and lasts until the window ends when almost nothing remains', () => {
-    expect(stretchedPause(500, undefined, half)).toBe(500);
-    expect([1_000, 500, 499, 250, 249, 100].map((left) => stretchedPause(500, allowance(left), half))).toEqual([
+    expect(stretchedPause(500, undefined, constantRandom)).toBe(500);
+    expect([1_000, 500, 499, 250, 249, 100].map((remaining) => stretchedPause(500, allowance(remaining), constantRandom))).toEqual([
       500, 500, 1_000, 1_000, 2_000, 2_000,
     ]);
-    expect(stretchedPause(500, allowance(99), half)).toBe(42_000);
-    expect(stretchedPause(500, allowance(0), half)).toBe(42_000);
-    expect(stretchedPause(50_000, allowance(0), half)).toBe(50_000);
+    expect(stretchedPause(500, allowance(99), constantRandom)).toBe(42_000);
+    expect(stretchedPause(500, allowance(0), constantRandom)).toBe(42_000);
+    expect(stretchedPause(50_000, allowance(0), constantRandom)).toBe(50_000);
   });
 
   it('is reported as a wait for the rate limit only when it is one', () => {
-    expect([1_000, 100, 99, 1, 0].map((left) => isNearlyUsedUp(allowance(left)))).toEqual([false, false, true, true, true]);
+    expect([1_000, 100, 99, 1, 0].map((remaining) => isNearlyUsedUp(allowance(remaining)))).toEqual([false, false, true, true, true]);
   });
 });

@@ -4,10 +4,10 @@ import type { Clock } from '../../src/base/clock.ts';
 import { Pace, type PaceOptions } from '../../src/watch/pace.ts';
 import { failureOf } from '../client/harness.ts';
 
-const never = new AbortController().signal;
+const inertSignal = new AbortController().signal;
 
 /** A pace on a clock that the test sets: pauses are recorded, and take no time. */
-function paced(options?: PaceOptions) {
+function makePace(options?: PaceOptions) {
   let now = 0;
   const pauses: number[] = [];
   const clock: Clock = {
@@ -19,7 +19,7 @@ function paced(options?: PaceOptions) {
     },
   };
   const pace = new Pace(clock, options);
-  const at = (time: number): void => {
+  const setTime = (time: number): void => {
     now = time;
   };
   const spend = (count: number): void => {
@@ -27,24 +27,24 @@ function paced(options?: PaceOptions) {
   };
   /** The length of the next pause. */
   const pause = async (hasNews = true, allowance?: Parameters<Pace['pause']>[2]): Promise<number | undefined> => {
-    await pace.pause(hasNews, never, allowance);
+    await pace.pause(hasNews, inertSignal, allowance);
     return pauses.at(-1);
   };
-  return { pace, pauses, at, spend, pause };
+  return { pace, pauses, at: setTime, spend, pause };
 }
 
 describe('a pause', () => {
   it('starts at the minimum and grows to the maximum while there is no news', async () => {
-    const { pauses, pause } = paced();
+    const { pauses, pause } = makePace();
     for (const hasNews of [false, false, true, false]) await pause(hasNews);
     expect(pauses.map(Math.round)).toEqual([476, 666, 340, 476]);
-    const limited = paced({ minimum: 100, maximum: 150 });
-    for (const hasNews of [false, false, false, true]) await limited.pause(hasNews);
-    expect(limited.pauses.map(Math.round)).toEqual([140, 150, 150, 100]);
+    const limitedPace = makePace({ minimum: 100, maximum: 150 });
+    for (const hasNews of [false, false, false, true]) await limitedPace.pause(hasNews);
+    expect(limitedPace.pauses.map(Math.round)).toEqual([140, 150, 150, 100]);
   });
 
   it('is the minimum again after it was hurried', async () => {
-    const { pace, pauses, pause } = paced();
+    const { pace, pauses, pause } = makePace();
     for (let count = 0; count < 5; count += 1) await pause(false);
     pace.hurry();
     await pause(false);
@@ -54,20 +54,20 @@ describe('a pause', () => {
   });
 
   it('ends with the reason of its signal, even if it was hurried as well', async () => {
-    const { pace } = paced();
+    const { pace } = makePace();
     pace.hurry();
     const reason = new Error('enough');
     expect(await failureOf(pace.pause(true, AbortSignal.abort(reason)))).toBe(reason);
   });
 
   it('fails when the clock fails', async () => {
-    const broken = new Error('The clock is broken.');
-    const pace = new Pace({ now: () => 0, sleep: () => Promise.reject(broken) });
-    expect(await failureOf(pace.pause(true, never))).toBe(broken);
+    const clockError = new Error('The clock is broken.');
+    const pace = new Pace({ now: () => 0, sleep: () => Promise.reject(clockError) });
+    expect(await failureOf(pace.pause(true, inertSignal))).toBe(clockError);
   });
 
   it('is long while something else reports changes, however busy it was', async () => {
-    const { pace, spend, pause } = paced();
+    const { pace, spend, pause } = makePace();
     spend(57);
     pace.rest(true);
     expect(await pause()).toBe(30_000);
@@ -77,7 +77,7 @@ describe('a pause', () => {
   });
 
   it('becomes longer as the rate limit is used up, with jitter', async () => {
-    const { pause } = paced({ random: () => 0.5 });
+    const { pause } = makePace({ random: () => 0.5 });
     const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
     expect(await pause(true, allowance(500))).toBe(340);
     expect(await pause(true, allowance(499))).toBe(680);
@@ -89,20 +89,20 @@ describe('a pause', () => {
 
 describe('requests', () => {
   it('may follow one another quickly until nothing has happened for a second', async () => {
-    const { pace, pause } = paced();
-    const quick = [pace.isQuick];
+    const { pace, pause } = makePace();
+    const quickStates = [pace.isQuick];
     for (let count = 0; count < 4; count += 1) {
       await pause(false);
-      quick.push(pace.isQuick);
+      quickStates.push(pace.isQuick);
     }
     // 340, 476, 666, 933 and 1306 ms
-    expect(quick).toEqual([true, true, true, true, false]);
-    expect(paced({ minimum: 999 }).pace.isQuick).toBe(true);
-    expect(paced({ minimum: 1_000 }).pace.isQuick).toBe(false);
+    expect(quickStates).toEqual([true, true, true, true, false]);
+    expect(makePace({ minimum: 999 }).pace.isQuick).toBe(true);
+    expect(makePace({ minimum: 1_000 }).pace.isQuick).toBe(false);
   });
 
   it('are spread over the rest of the minute once 45 were made in it', async () => {
-    const { pace, at, spend, pause } = paced();
+    const { pace, at, spend, pause } = makePace();
     spend(44);
     expect(await pause()).toBe(340);
     expect(pace.isQuick).toBe(true);
@@ -116,7 +116,7 @@ describe('requests', () => {
   });
 
   it('wait until the oldest of 57 is a minute old', async () => {
-    const { at, spend, pause } = paced({ minimum: 1 });
+    const { at, spend, pause } = makePace({ minimum: 1 });
     for (let count = 0; count < 60; count += 1) {
       at(count * 100);
       spend(1);
@@ -131,14 +131,14 @@ describe('requests', () => {
   });
 
   it('are never closer together than an even distribution over a minute', async () => {
-    const { at, spend, pause } = paced();
+    const { at, spend, pause } = makePace();
     spend(45);
     at(59_990);
     expect(await pause()).toBeCloseTo(60_000 / 57, 5);
   });
 
   it('remain spread until fewer than 20 were made in the last minute', async () => {
-    const { pace, at, spend, pause } = paced();
+    const { pace, at, spend, pause } = makePace();
     spend(25);
     at(30_000);
     spend(20);

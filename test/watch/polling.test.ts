@@ -9,8 +9,8 @@ import { callAtPace, pollEvents, retryThroughOutages } from '../../src/watch/pol
 import { Streamed } from '../../src/watch/streamed.ts';
 import { failureOf } from '../client/harness.ts';
 
-const never = new AbortController().signal;
-const away = (): UnavailableError => new UnavailableError('The service cannot be reached.', {});
+const inertSignal = new AbortController().signal;
+const unreachableError = (): UnavailableError => new UnavailableError('The service cannot be reached.', {});
 
 /** A clock that advances only by sleeping. */
 function sleepingClock() {
@@ -33,7 +33,7 @@ type Body = { type: 'news' | 'end' };
 type Poll = Error | Body['type'][];
 
 /** The events and pauses of these polls, of which the last finds the end. */
-function polled(polls: readonly Poll[], allowances: readonly (object | undefined)[] = []) {
+function pollWith(polls: readonly Poll[], allowances: readonly (object | undefined)[] = []) {
   const clock = sleepingClock();
   const outages: (Outage | undefined)[] = [];
   let count = 0;
@@ -45,40 +45,48 @@ function polled(polls: readonly Poll[], allowances: readonly (object | undefined
     },
   } as unknown as Client;
   async function* poll(): AsyncGenerator<Body, void, undefined> {
-    const found = polls[count];
+    const currentPoll = polls[count];
     count += 1;
-    if (found instanceof Error) throw found;
-    for (const type of found ?? []) yield { type };
+    if (currentPoll instanceof Error) throw currentPoll;
+    for (const type of currentPoll ?? []) yield { type };
   }
   const events: unknown[] = [];
-  const all = async (): Promise<void> => {
+  const pollAll = async (): Promise<void> => {
     const onOutage = (outage: Outage | undefined): void => void outages.push(outage);
     for await (const body of pollEvents<Body>(
       client,
-      { clock, signal: never, pace: new Pace(clock, { random: () => 0.5 }), onOutage },
+      { clock, signal: inertSignal, pace: new Pace(clock, { random: () => 0.5 }), onOutage },
       poll,
     )) {
       events.push(body.type === 'rate_limit.waiting' ? body.data : body.type);
       if (body.type === 'end') return;
     }
   };
-  return { end: all(), clock, events, outages };
+  return { end: pollAll(), clock, events, outages };
 }
 
 describe('polling', () => {
   it('pauses longer after each poll without news', async () => {
-    const { end, clock, events } = polled([[], [], ['news', 'news'], [], ['end']]);
+    const { end, clock, events } = pollWith([[], [], ['news', 'news'], [], ['end']]);
     await end;
     expect(clock.pauses).toEqual([476, 666, 340, 476]);
     expect(events).toEqual(['news', 'news', 'end']);
   });
 
   it('continues through a short outage, whose start and end are reported', async () => {
-    const { end, clock, outages } = polled([[], away(), away(), away(), [], away(), ['end']]);
-    const since = clock.now();
+    const { end, clock, outages } = pollWith([
+      [],
+      unreachableError(),
+      unreachableError(),
+      unreachableError(),
+      [],
+      unreachableError(),
+      ['end'],
+    ]);
+    const startTime = clock.now();
     await end;
     expect(outages).toEqual([{ since: expect.any(Number), reason: 'The service cannot be reached.' }, undefined]);
-    expect(outages[0]?.since).toBeGreaterThan(since);
+    expect(outages[0]?.since).toBeGreaterThan(startTime);
   });
 
   it('regards events as an answer even if the poll fails later', async () => {
@@ -89,10 +97,10 @@ describe('polling', () => {
       count += 1;
       if (count === 4) yield { type: 'end' };
       if (count === 3) yield { type: 'news' };
-      throw away();
+      throw unreachableError();
     }
     const client = { onWaiting: () => () => undefined, call: async () => ({}) } as unknown as Client;
-    for await (const { type } of pollEvents<Body>(client, { clock, signal: never, onOutage: (outage) => outages.push(outage) }, poll))
+    for await (const { type } of pollEvents<Body>(client, { clock, signal: inertSignal, onOutage: (outage) => outages.push(outage) }, poll))
       if (type === 'end') break;
     expect(outages).toEqual([expect.objectContaining({ reason: 'The service cannot be reached.' }), undefined]);
     // The pause after the news is the shortest.
@@ -112,12 +120,12 @@ describe('polling', () => {
       count += 1;
       if (count === 4) return yield { type: 'end' };
       hold(1_000);
-      throw away();
+      throw unreachableError();
     }
     const types: string[] = [];
     for await (const { type } of pollEvents<Body>(
       { onWaiting, call: async () => ({}) } as unknown as Client,
-      { clock, signal: never, onOutage: (outage) => outages.push(outage) },
+      { clock, signal: inertSignal, onOutage: (outage) => outages.push(outage) },
       poll,
     )) {
       types.push(type);
@@ -139,18 +147,18 @@ describe('polling', () => {
     let count = 0;
     async function* poll(): AsyncGenerator<Body, void, undefined> {
       count += 1;
-      if (count === 1) throw away();
+      if (count === 1) throw unreachableError();
       if (count === 4) yield { type: 'end' };
     }
     const client = { onWaiting: () => () => undefined, call: async () => ({}) } as unknown as Client;
-    for await (const { type } of pollEvents<Body>(client, { clock, signal: never }, poll, stream)) if (type === 'end') break;
+    for await (const { type } of pollEvents<Body>(client, { clock, signal: inertSignal }, poll, stream)) if (type === 'end') break;
     // The first poll fails and the second one succeeds.
     expect(clock.pauses).toEqual([476, 666, 933]);
     expect(attempts).toEqual([0, 476 + 666]);
   });
 
   it('ends after an outage of a minute, measured from its first failure', async () => {
-    const { end, clock } = polled([[], ...Array.from({ length: 100 }, () => away())]);
+    const { end, clock } = pollWith([[], ...Array.from({ length: 100 }, () => unreachableError())]);
     const before = clock.passed;
     expect(await failureOf(end)).toMatchObject({ code: 'service_unavailable' });
     expect(clock.passed - before).toBeGreaterThan(maxOutageMilliseconds);
@@ -158,15 +166,15 @@ describe('polling', () => {
   });
 
   it('measures each outage from its own start', async () => {
-    const outage = Array.from({ length: 15 }, () => away());
-    const { end, clock } = polled([...outage, [], ...outage, ['news'], ...outage, ['end']]);
+    const outage = Array.from({ length: 15 }, () => unreachableError());
+    const { end, clock } = pollWith([...outage, [], ...outage, ['news'], ...outage, ['end']]);
     await end;
     expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds + 20_000);
   });
 
   it('reports a wait for the rate limit before the pause, and only when it is one', async () => {
     const allowance = (remaining: number) => ({ remaining, limit: 1_000, milliseconds: 40_000 });
-    const { end, clock, events } = polled([['news'], ['news'], [], ['end']], [undefined, allowance(100), allowance(99)]);
+    const { end, clock, events } = pollWith([['news'], ['news'], [], ['end']], [undefined, allowance(100), allowance(99)]);
     await end;
     expect(events).toEqual(['news', 'news', { wait_seconds: 40, until: '2026-07-18T09:00:41.700Z' }, 'end']);
     expect(clock.pauses).toEqual([340, 1_360, 42_000]);
@@ -182,7 +190,7 @@ describe('a call as part of polling', () => {
       requests += 1;
     };
     const pace = Object.assign(new Pace(clock), { spend });
-    const call = callAtPace({ call: async (...all: unknown[]) => void calls.push(all) } as never, pace, never);
+    const call = callAtPace({ call: async (...args: unknown[]) => void calls.push(args) } as never, pace, inertSignal);
     const input = { params: { run_id: 'r1' } };
     await call('getRun', input);
     expect(requests).toBe(1);
@@ -190,13 +198,13 @@ describe('a call as part of polling', () => {
     expect(requests).toBe(2);
     await call('getRun', input, { catchesUp: true });
     expect(requests).toBe(2);
-    expect(calls).toEqual(Array.from({ length: 3 }, () => ['getRun', input, { signal: never, once: true }]));
+    expect(calls).toEqual(Array.from({ length: 3 }, () => ['getRun', input, { signal: inertSignal, once: true }]));
   });
 });
 
 describe('a poll that is repeated through outages', () => {
   /** A poll with these outcomes, one for each attempt, and what was reported. */
-  function repeated(outcomes: readonly (Error | string)[]) {
+  function startRepeating(outcomes: readonly (Error | string)[]) {
     const clock = sleepingClock();
     const outages: (Outage | undefined)[] = [];
     let count = 0;
@@ -206,12 +214,12 @@ describe('a poll that is repeated through outages', () => {
       if (outcome instanceof Error) throw outcome;
       return outcome;
     };
-    const poll = retryThroughOutages(attempt, { clock, signal: never, onOutage: (outage) => outages.push(outage) });
+    const poll = retryThroughOutages(attempt, { clock, signal: inertSignal, onOutage: (outage) => outages.push(outage) });
     return { poll, clock, outages };
   }
 
   it('returns its result once the service answers', async () => {
-    const { poll, clock, outages } = repeated([away(), away(), away(), 'first', 'second']);
+    const { poll, clock, outages } = startRepeating([unreachableError(), unreachableError(), unreachableError(), 'first', 'second']);
     expect(await poll()).toBe('first');
     expect(await poll()).toBe('second');
     expect(outages).toEqual([expect.objectContaining({ since: Date.parse('2026-07-18T09:00:00.000Z') }), undefined]);
@@ -219,20 +227,20 @@ describe('a poll that is repeated through outages', () => {
   });
 
   it('measures each outage from its own start', async () => {
-    const outage = Array.from({ length: 15 }, () => away());
-    const { poll, clock, outages } = repeated([...outage, 'first', ...outage, 'second']);
+    const outage = Array.from({ length: 15 }, () => unreachableError());
+    const { poll, clock, outages } = startRepeating([...outage, 'first', ...outage, 'second']);
     expect([await poll(), await poll()]).toEqual(['first', 'second']);
     expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds);
     expect(outages).toHaveLength(4);
   });
 
   it('fails after a minute, and immediately with errors that will not pass', async () => {
-    const { poll, clock } = repeated(Array.from({ length: 100 }, () => away()));
+    const { poll, clock } = startRepeating(Array.from({ length: 100 }, () => unreachableError()));
     expect(await failureOf(poll())).toMatchObject({ code: 'service_unavailable' });
     expect(clock.passed).toBeGreaterThan(maxOutageMilliseconds);
-    const other = new Error('It does not exist.');
-    const immediate = repeated([other]);
-    expect(await failureOf(immediate.poll())).toBe(other);
-    expect(immediate.clock.pauses).toEqual([]);
+    const otherError = new Error('It does not exist.');
+    const immediateFailure = startRepeating([otherError]);
+    expect(await failureOf(immediateFailure.poll())).toBe(otherError);
+    expect(immediateFailure.clock.pauses).toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ function controlled() {
   };
 }
 
-const waiting = (wait_seconds: number) => ({
+const waitEvent = (wait_seconds: number) => ({
   type: 'rate_limit.waiting',
   data: { wait_seconds, until: expect.stringMatching(/^2026-07-18T09:00:\d\d/) },
 });
@@ -56,13 +56,13 @@ it('is reported before the event that it delays', async () => {
   const first = events.next();
   wait(1_000);
   wait(2_000);
-  expect(await first).toEqual({ value: waiting(1), done: false });
-  expect(await events.next()).toEqual({ value: waiting(2), done: false });
+  expect(await first).toEqual({ value: waitEvent(1), done: false });
+  expect(await events.next()).toEqual({ value: waitEvent(2), done: false });
   const second = events.next();
   send('news');
   expect(await second).toEqual({ value: 'news', done: false });
   wait(3_000);
-  expect(await events.next()).toEqual({ value: waiting(3), done: false });
+  expect(await events.next()).toEqual({ value: waitEvent(3), done: false });
   const end = events.next();
   send('end');
   expect(await end).toEqual({ value: undefined, done: true });
@@ -74,7 +74,7 @@ it('is reported even if the event arrives at the same moment', async () => {
   const first = events.next();
   send('news');
   wait(1_000);
-  expect(await first).toEqual({ value: waiting(1), done: false });
+  expect(await first).toEqual({ value: waitEvent(1), done: false });
   expect(await events.next()).toEqual({ value: 'news', done: false });
 });
 

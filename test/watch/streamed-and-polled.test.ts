@@ -8,14 +8,14 @@ import type { Outage } from '../../src/watch/outage-tracker.ts';
 import { watchRun } from '../../src/watch/watch-run.ts';
 import { failureOf } from '../client/harness.ts';
 import { type Behaviour, Gate } from '../service/helpers/runtime.ts';
-import { type Api, started } from '../service/helpers/service.ts';
+import { type Api, startApi } from '../service/helpers/service.ts';
 import { Forwarder } from '../support/forwarder.ts';
-import { promptly } from '../support/promptly.ts';
+import { runPromptly } from '../support/promptly.ts';
 import { afterTest } from '../support/temporary.ts';
 
 const textOf = (text: string) => ({ kind: 'text' as const, id: text, text });
 
-const asks: Behaviour = async (host) => {
+const askBehaviour: Behaviour = async (host) => {
   if (host.answer('ask') === undefined) {
     await host.emit([textOf('Before')]);
     return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
@@ -43,12 +43,12 @@ function watch(url: string, api: Api, runId: string): Watched {
   const stop = new AbortController();
   const watcher: Watched = { events: [], end: Promise.resolve([]), outages: [], stop };
   const onOutage = (outage: Outage | undefined): void => void watcher.outages.push(outage);
-  const all = async (): Promise<RunEvent[]> => {
+  const collectAll = async (): Promise<RunEvent[]> => {
     const client = clientOf(url, api.service.token);
     for await (const event of watchRun(client, runId, { clock: systemClock, signal: stop.signal, onOutage })) watcher.events.push(event);
     return watcher.events;
   };
-  watcher.end = all();
+  watcher.end = collectAll();
   watcher.end.catch(() => undefined);
   afterTest(() => stop.abort(new Error('The test is over.')));
   return watcher;
@@ -88,14 +88,14 @@ describe.each([
   { how: 'by polling', streams: false },
 ])('a run that is watched $how', ({ streams }) => {
   async function setUp(behaviours: Record<string, Behaviour>): Promise<{ api: Api; proxy: Forwarder }> {
-    const api = await started({ behaviours });
+    const api = await startApi({ behaviours });
     const proxy = await Forwarder.to(api.service.url);
     proxy.streams = streams;
     return { api, proxy };
   }
 
   it('is reported from its first message to its end', async () => {
-    const { api, proxy } = await setUp({ asks });
+    const { api, proxy } = await setUp({ asks: askBehaviour });
     const run = await api.run('asks', 'Go');
     const watcher = watch(proxy.url, api, run.id);
     await until(watcher, 'human_request.pending');
@@ -156,7 +156,7 @@ describe.each([
   }, 120_000);
 
   it('continues after an outage of the service, whose start and end are reported once', async () => {
-    const { api, proxy } = await setUp({ asks });
+    const { api, proxy } = await setUp({ asks: askBehaviour });
     const run = await api.run('asks', 'Go');
     const watcher = watch(proxy.url, api, run.id);
     await until(watcher, 'human_request.pending');
@@ -178,7 +178,7 @@ describe.each([
   });
 
   it('is waited for when the service is not running yet', async () => {
-    const { api, proxy } = await setUp({ asks });
+    const { api, proxy } = await setUp({ asks: askBehaviour });
     const run = await api.run('asks', 'Go');
     proxy.goDown();
     const watcher = watch(proxy.url, api, run.id);
@@ -189,22 +189,22 @@ describe.each([
   });
 
   it('is an immediate error if it does not exist or cannot be read', async () => {
-    const { api, proxy } = await setUp({ asks });
-    const unknown = watch(proxy.url, api, '00000000-0000-4000-8000-000000000000');
-    expect(await promptly(() => failureOf(unknown.end))).toMatchObject({ status: 404, exit: 3 });
+    const { api, proxy } = await setUp({ asks: askBehaviour });
+    const unknownWatcher = watch(proxy.url, api, '00000000-0000-4000-8000-000000000000');
+    expect(await runPromptly(() => failureOf(unknownWatcher.end))).toMatchObject({ status: 404, exit: 3 });
     const run = await api.run('asks', 'Go');
     const limitedApi = await api.withToken({ scopes: ['runs:write'] });
-    expect(await promptly(() => failureOf(watch(proxy.url, limitedApi, run.id).end))).toMatchObject({ status: 403, exit: 5 });
-    expect(await promptly(() => failureOf(watch(proxy.url, api.as('wrong'), run.id).end))).toMatchObject({ status: 401, exit: 4 });
+    expect(await runPromptly(() => failureOf(watch(proxy.url, limitedApi, run.id).end))).toMatchObject({ status: 403, exit: 5 });
+    expect(await runPromptly(() => failureOf(watch(proxy.url, api.as('wrong'), run.id).end))).toMatchObject({ status: 401, exit: 4 });
   });
 
   it('is reported to several watchers at the same time', async () => {
-    const { api, proxy } = await setUp({ asks });
+    const { api, proxy } = await setUp({ asks: askBehaviour });
     const run = await api.run('asks', 'Go');
-    const all = Array.from({ length: 5 }, () => watch(proxy.url, api, run.id));
-    for (const watcher of all) await until(watcher, 'human_request.pending');
+    const watchers = Array.from({ length: 5 }, () => watch(proxy.url, api, run.id));
+    for (const watcher of watchers) await until(watcher, 'human_request.pending');
     await approve(api, run.id);
-    for (const watcher of all) {
+    for (const watcher of watchers) {
       expect(lasting(await watcher.end).filter((event) => event !== 'answered: Really?')).toEqual([
         ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
       ]);
@@ -213,7 +213,7 @@ describe.each([
 });
 
 it('is polled while the service has too many streams open', async () => {
-  const api = await started({ behaviours: { asks }, httpLimits: { streamsPerCredential: 0 } });
+  const api = await startApi({ behaviours: { asks: askBehaviour }, httpLimits: { streamsPerCredential: 0 } });
   const run = await api.run('asks', 'Go');
   const watcher = watch(api.service.url, api, run.id);
   await until(watcher, 'human_request.pending');

@@ -12,7 +12,7 @@ import { Streamed } from '../../src/watch/streamed.ts';
 import { failureOf } from '../client/harness.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 
-const never = new AbortController().signal;
+const inertSignal = new AbortController().signal;
 
 /** One stream: the IDs of its events, how it ends, and when the service wants clients to reconnect. */
 interface Script {
@@ -22,9 +22,9 @@ interface Script {
 }
 
 /** Opens one scripted stream after the other; an error is thrown instead. */
-function opened(scripts: readonly (Script | Error)[]) {
+function openScripted(scripts: readonly (Script | Error)[]) {
   const lastEventIds: (string | undefined)[] = [];
-  const closed: unknown[] = [];
+  const closedStreams: unknown[] = [];
   const open = async (lastEventId: string | undefined): Promise<EventReader> => {
     const script = scripts[lastEventIds.length];
     lastEventIds.push(lastEventId);
@@ -39,19 +39,19 @@ function opened(scripts: readonly (Script | Error)[]) {
         if (event === undefined && end !== undefined) throw end;
         return event;
       },
-      close: (reason: unknown) => closed.push(reason),
+      close: (reason: unknown) => closedStreams.push(reason),
     } as unknown as EventReader;
   };
-  return { open, lastEventIds, closed };
+  return { open, lastEventIds, closed: closedStreams };
 }
 
 function streamed(scripts: readonly (Script | Error)[], random = 0) {
   let now = 0;
   const clock = { now: () => 0, steady: () => now } as unknown as Clock;
-  const { open, lastEventIds, closed } = opened(scripts);
+  const { open, lastEventIds, closed } = openScripted(scripts);
   const stream = new Streamed<string>({ clock, open, bodies: ({ data }) => [data], random: () => random });
   /** What one attempt reads. */
-  const read = async (signal = never): Promise<string[]> => {
+  const read = async (signal = inertSignal): Promise<string[]> => {
     const bodies: string[] = [];
     for await (const body of stream.read(signal, () => bodies.push('opened'))) bodies.push(body);
     return bodies;
@@ -73,8 +73,8 @@ describe('a stream', () => {
   });
 
   it('is reopened after longer and longer pauses until it contains an event', async () => {
-    const broken = new Error('The connection was reset.');
-    const scripts = [...Array.from({ length: 6 }, () => broken), { ids: ['1'] }, { ids: ['2'], end: broken }, broken];
+    const resetError = new Error('The connection was reset.');
+    const scripts = [...Array.from({ length: 6 }, () => resetError), { ids: ['1'] }, { ids: ['2'], end: resetError }, resetError];
     const { stream, read } = streamed(scripts);
     const waits: number[] = [];
     for (const _ of scripts) {
@@ -150,13 +150,13 @@ describe('the changes of a stream', () => {
 
   /** A stream whose events are sent by the test. */
   function controlled(failure: Error | undefined) {
-    const waiting: { resolve: (event: StreamEvent | undefined) => void; reject: (error: Error) => void }[] = [];
+    const waiters: { resolve: (event: StreamEvent | undefined) => void; reject: (error: Error) => void }[] = [];
     const openings: (string | undefined)[] = [];
     const open = async (lastEventId: string | undefined): Promise<EventReader> => {
       openings.push(lastEventId);
       if (failure !== undefined) throw failure;
       return {
-        next: () => new Promise((resolve, reject) => waiting.push({ resolve, reject })),
+        next: () => new Promise((resolve, reject) => waiters.push({ resolve, reject })),
         close: () => undefined,
       } as unknown as EventReader;
     };
@@ -168,11 +168,11 @@ describe('the changes of a stream', () => {
       openings,
       settle,
       send: async (id: string) => {
-        waiting.shift()?.resolve({ id, type: 'message', data: '{}' });
+        waiters.shift()?.resolve({ id, type: 'message', data: '{}' });
         await settle();
       },
       breakOff: async () => {
-        waiting.shift()?.reject(new Error('The connection was reset.'));
+        waiters.shift()?.reject(new Error('The connection was reset.'));
         await settle();
       },
     };
@@ -235,18 +235,18 @@ describe('the changes of a stream', () => {
   });
 
   it('are those of the team, or those of the run from now on', async () => {
-    const opened: unknown[] = [];
-    const openEvents = async (...all: unknown[]): Promise<never> => {
-      opened.push(all);
+    const openings: unknown[] = [];
+    const openEvents = async (...args: unknown[]): Promise<never> => {
+      openings.push(args);
       throw new NoStreamError('unknown', { final: true });
     };
-    const options = { clock: new ManualClock(), signal: never };
+    const options = { clock: new ManualClock(), signal: inertSignal };
     const client = { openEvents } as unknown as Client;
     teamChanges(client, 't1', options);
     runChanges(client, 'r1', options);
-    expect(opened).toEqual([
-      ['streamTeamEvents', { params: { teamId: 't1' } }, { lastEventId: undefined, signal: never }],
-      ['streamRunEvents', { params: { run_id: 'r1' }, query: { from: 'now' } }, { lastEventId: undefined, signal: never }],
+    expect(openings).toEqual([
+      ['streamTeamEvents', { params: { teamId: 't1' } }, { lastEventId: undefined, signal: inertSignal }],
+      ['streamRunEvents', { params: { run_id: 'r1' }, query: { from: 'now' } }, { lastEventId: undefined, signal: inertSignal }],
     ]);
   });
 });

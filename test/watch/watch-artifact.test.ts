@@ -12,7 +12,7 @@ const questionMessage = (id: string, toolCallId: unknown = `call-${id}`, questio
 /** What one poll reads. */
 type Poll = [status: string, messages: ArtifactMessage[]];
 
-async function watched(since: string | undefined, ...polls: Poll[]): Promise<ArtifactEvent[]> {
+async function watchPolls(since: string | undefined, ...polls: Poll[]): Promise<ArtifactEvent[]> {
   let poll = -1;
   const call = async (id: string, input: unknown): Promise<unknown> => {
     const params = { artifactId: 'a1' };
@@ -37,7 +37,7 @@ const inShort = ({ type, data }: ArtifactEvent): string => {
 
 describe('a generation', () => {
   it('is reported from its start to its end, each message once, in numbered events', async () => {
-    const events = await watched(
+    const events = await watchPolls(
       undefined,
       ['not_started', [textMessage('m1')]],
       ['pending', [textMessage('m1')]],
@@ -68,14 +68,14 @@ describe('a generation', () => {
 
   it('begins after the message that started it', async () => {
     const messages = ['m1', 'm2', 'm3', 'm4'].map(textMessage);
-    const eventsSince = async (since: string) => (await watched(since, ['failed', messages])).map(inShort);
+    const eventsSince = async (since: string) => (await watchPolls(since, ['failed', messages])).map(inShort);
     expect(await eventsSince('m2')).toEqual(['null>failed', 'm3', 'm4', 'artifact.finished']);
     expect(await eventsSince('m4')).toEqual(['null>failed', 'artifact.finished']);
     expect(await eventsSince('unknown')).toEqual(['null>failed', 'm1', 'm2', 'm3', 'm4', 'artifact.finished']);
   });
 
   it('reports each question once, and its answer', async () => {
-    const events = await watched(
+    const events = await watchPolls(
       undefined,
       ['running', [questionMessage('m1')]],
       ['running', [questionMessage('m1')]],

@@ -6,14 +6,14 @@ import { type BuilderRunEvent, questionsOf, watchBuilderRun } from '../../src/wa
 import { question } from './fake-run.ts';
 
 /** A builder run with one status in its progress, and another one when it is read a moment later. */
-function told(looks: readonly [status: string, whole: string][]): Client {
+function clientWith(polls: readonly [status: string, whole: string][]): Client {
   let poll = -1;
   const call = async (id: string): Promise<unknown> => {
     if (id === 'getBuilderRunStatus') poll += 1;
-    const [status, whole] = looks[poll] as [string, string];
+    const [status, whole] = polls[poll] as [string, string];
     if (id === 'getBuilderRunStatus') return { id: 'b1', status, phase: null };
-    const asks = { ...question('q1'), type: 'question', questions: [{ question: 'Which?' }] };
-    return { id: 'b1', status: whole, pending_user_questions: whole === 'waiting_for_input' ? asks : null };
+    const questionRequest = { ...question('q1'), type: 'question', questions: [{ question: 'Which?' }] };
+    return { id: 'b1', status: whole, pending_user_questions: whole === 'waiting_for_input' ? questionRequest : null };
   };
   return { call, onWaiting: () => () => undefined } as unknown as Client;
 }
@@ -31,17 +31,17 @@ async function typesOf(client: Client): Promise<string[]> {
 }
 
 it('uses the latest status when a builder run changes between two requests', async () => {
-  const discarded = told([
+  const discardedClient = clientWith([
     ['waiting_for_input', 'waiting_for_input'],
     ['waiting_for_input', 'cancelled'],
   ]);
-  expect(await typesOf(discarded)).toEqual(['> waiting_for_input', 'builder_run.asking', '> cancelled', 'builder_run.finished']);
-  const answered = told([
+  expect(await typesOf(discardedClient)).toEqual(['> waiting_for_input', 'builder_run.asking', '> cancelled', 'builder_run.finished']);
+  const answeredClient = clientWith([
     ['waiting_for_input', 'waiting_for_input'],
     ['waiting_for_input', 'running'],
     ['completed', 'completed'],
   ]);
-  expect(await typesOf(answered)).toEqual([
+  expect(await typesOf(answeredClient)).toEqual([
     '> waiting_for_input',
     'builder_run.asking',
     'builder_run.answered',
@@ -58,7 +58,7 @@ interface Poll {
 }
 
 /** The events of builder run `b1`, and the operations that were called. */
-async function watched(...polls: Poll[]): Promise<{ events: BuilderRunEvent[]; calls: string[] }> {
+async function collectEvents(...polls: Poll[]): Promise<{ events: BuilderRunEvent[]; calls: string[] }> {
   const calls: string[] = [];
   let poll = -1;
   const call = async (id: string, { params }: { params: Record<string, string> }): Promise<unknown> => {
@@ -83,14 +83,14 @@ const inShort = ({ type, data }: BuilderRunEvent): string => {
   return type === 'builder_run.answered' ? `!${data.request_id}` : type;
 };
 
-const asking = (id: string): Poll => ({
+const askingPoll = (id: string): Poll => ({
   progress: { status: 'waiting_for_input' },
   newest: { pending_user_questions: { ...question(id), questions: [{ question: 'Which?' }] } } as Partial<BuilderRun>,
 });
 
 describe('a builder run', () => {
   it('is reported with each phase and status once, in numbered events', async () => {
-    const { events, calls } = await watched(
+    const { events, calls } = await collectEvents(
       { progress: { status: 'running', phase: 'planning' } },
       { progress: { status: 'running', phase: 'planning' } },
       { progress: { status: 'running', phase: null } },
@@ -118,7 +118,7 @@ describe('a builder run', () => {
   });
 
   it('reports each request for input once, and its answer', async () => {
-    const { events } = await watched(asking('q1'), asking('q1'), asking('q2'), { progress: { status: 'completed' } });
+    const { events } = await collectEvents(askingPoll('q1'), askingPoll('q1'), askingPoll('q2'), { progress: { status: 'completed' } });
     expect(events.map(inShort)).toEqual([
       'null>waiting_for_input',
       '?q1',
@@ -131,23 +131,23 @@ describe('a builder run', () => {
   });
 
   it.each(['completed', 'failed', 'cancelled'] as const)('ends when it is %s', async (status) => {
-    const { events } = await watched({ progress: { status } });
+    const { events } = await collectEvents({ progress: { status } });
     expect(events.map(inShort)).toEqual([`null>${status}`, 'builder_run.finished']);
     expect(events.at(-1)?.data).toEqual({ builder_run: { id: 'b1', status, pending_user_questions: null } });
   });
 
   it('is not mistaken for the builder run that replaced it', async () => {
-    const other = { id: 'b2', status: 'waiting_for_approve', pending_user_questions: null } as Partial<BuilderRun>;
-    const { events } = await watched(
-      { progress: { status: 'waiting_for_input' }, newest: { ...asking('q9').newest, id: 'b2' } },
-      { progress: { status: 'cancelled' }, newest: other },
+    const otherRun = { id: 'b2', status: 'waiting_for_approve', pending_user_questions: null } as Partial<BuilderRun>;
+    const { events } = await collectEvents(
+      { progress: { status: 'waiting_for_input' }, newest: { ...askingPoll('q9').newest, id: 'b2' } },
+      { progress: { status: 'cancelled' }, newest: otherRun },
     );
     expect(events.map(inShort)).toEqual(['null>waiting_for_input', 'waiting_for_input>cancelled', 'builder_run.finished']);
     expect(events.at(-1)?.data).toEqual({ builder_run: { id: 'b1', status: 'cancelled', phase: null } });
   });
 
   it('ends when it has ended since its progress was read', async () => {
-    const { events } = await watched({ progress: { status: 'waiting_for_input' }, newest: { status: 'completed' } });
+    const { events } = await collectEvents({ progress: { status: 'waiting_for_input' }, newest: { status: 'completed' } });
     expect(events.map(inShort)).toEqual(['null>completed', 'builder_run.finished']);
   });
 });
@@ -168,8 +168,8 @@ describe('the questions of a builder run', () => {
       created_at: '2026-07-18T08:00:00.000Z',
       questions,
     });
-    const empty = { ...run('waiting_for_input', { questions: [] }), started_at: null };
-    expect(questionsOf(empty)).toMatchObject({ title: '', created_at: '', questions: [] });
+    const emptyPoll = { ...run('waiting_for_input', { questions: [] }), started_at: null };
+    expect(questionsOf(emptyPoll)).toMatchObject({ title: '', created_at: '', questions: [] });
   });
 
   it('are none without pending questions in a known form', () => {

@@ -11,20 +11,20 @@ import { FakeRun, question, texts } from './fake-run.ts';
 
 /** A clock that advances only by sleeping. */
 function sleepingClock(): Clock & { slept: number[] } {
-  const slept: number[] = [];
+  const sleeps: number[] = [];
   let now = Date.parse('2026-07-18T09:00:00.000Z');
   return {
-    slept,
+    slept: sleeps,
     now: () => now,
     async sleep(ms, signal) {
       signal?.throwIfAborted();
-      slept.push(ms);
+      sleeps.push(ms);
       now += ms;
     },
   };
 }
 
-async function watched(run: FakeRun, clock = sleepingClock()): Promise<RunEvent[]> {
+async function collectEvents(run: FakeRun, clock = sleepingClock()): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   for await (const event of watchRun(run.client, 'r1', { clock, signal: new AbortController().signal })) events.push(event);
   return events;
@@ -54,39 +54,39 @@ describe('watching', () => {
   it('continues after a message that is so large that a page ends with it', async () => {
     const run = new FakeRun();
     run.largestPage = 1;
-    run.beforeLook = (poll, told) => {
-      Object.assign(told, { messages: texts(0, poll === 0 ? 2 : 4), status: poll === 0 ? 'running' : 'completed' });
+    run.beforePoll = (poll, state) => {
+      Object.assign(state, { messages: texts(0, poll === 0 ? 2 : 4), status: poll === 0 ? 'running' : 'completed' });
     };
-    expect(inShort(await watched(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
+    expect(inShort(await collectEvents(run)).filter((event) => event.startsWith('m'))).toEqual(texts(0, 4));
     expect(run.pages.map(({ offset }) => offset)).toEqual([0, 0, 1, 1, 1, 1, 1, 2, 2, 3]);
   });
 
-  it.each([1, 3])('requests smaller pages when the client can only read %i messages at a time, and keeps their size', async (most) => {
+  it.each([1, 3])('requests smaller pages when the client can only read %i messages at a time, and keeps their size', async (maximum) => {
     const run = new FakeRun();
-    run.mostReadable = most;
-    run.told = { status: 'completed', messages: texts(0, 8), request: null };
-    expect(inShort(await watched(run))).toEqual([...texts(0, 8), 'null>completed', 'finished completed']);
+    run.mostReadable = maximum;
+    run.reported = { status: 'completed', messages: texts(0, 8), request: null };
+    expect(inShort(await collectEvents(run))).toEqual([...texts(0, 8), 'null>completed', 'finished completed']);
     const limits = run.pages.map(({ limit }) => limit);
     expect(limits).toEqual([...limits].sort((a, b) => b - a));
-    expect(limits.filter((limit) => limit > most)).toEqual([50, 25, 12, 6, 3].filter((limit) => limit > most));
+    expect(limits.filter((limit) => limit > maximum)).toEqual([50, 25, 12, 6, 3].filter((limit) => limit > maximum));
   });
 
   it('fails when a single message is too large for the client', async () => {
     const run = new FakeRun();
     run.mostReadable = 0;
-    run.told = { status: 'completed', messages: texts(0, 2), request: null };
-    await expect(watched(run)).rejects.toMatchObject({ code: 'answer_too_large' });
+    run.reported = { status: 'completed', messages: texts(0, 2), request: null };
+    await expect(collectEvents(run)).rejects.toMatchObject({ code: 'answer_too_large' });
   });
 
   it('reports waits for the rate limit as numbered events among the others', async () => {
     const run = new FakeRun();
-    run.beforeLook = (poll, told) => {
-      if (poll === 0) Object.assign(told, { messages: ['a'] });
+    run.beforePoll = (poll, state) => {
+      if (poll === 0) Object.assign(state, { messages: ['a'] });
       if (poll === 2) run.hold(2_400);
-      if (poll === 2) Object.assign(told, { messages: ['a', 'b'], status: 'completed' });
+      if (poll === 2) Object.assign(state, { messages: ['a', 'b'], status: 'completed' });
     };
-    run.beforePage = (_, told) => void (told.status === 'completed' && run.hold(9_000));
-    const events = await watched(run);
+    run.beforePage = (_, state) => void (state.status === 'completed' && run.hold(9_000));
+    const events = await collectEvents(run);
     expect(inShort(events)).toEqual(['a', 'null>running', 'wait 3', 'wait 9', 'b', 'running>completed', 'finished completed']);
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(events[2]?.data).toEqual({ wait_seconds: 3, until: expect.stringMatching(/^2026-07-18T09:00:\d\d/) });
@@ -94,11 +94,11 @@ describe('watching', () => {
 
   it('reports messages before the status that follows them, and the end last', async () => {
     const run = new FakeRun();
-    run.beforeLook = (poll, told) => {
-      if (poll === 0) Object.assign(told, { messages: ['a'] });
-      if (poll === 2) Object.assign(told, { messages: ['a', 'b', 'c'], status: 'completed' });
+    run.beforePoll = (poll, state) => {
+      if (poll === 0) Object.assign(state, { messages: ['a'] });
+      if (poll === 2) Object.assign(state, { messages: ['a', 'b', 'c'], status: 'completed' });
     };
-    const events = await watched(run);
+    const events = await collectEvents(run);
     expect(inShort(events)).toEqual(['a', 'null>running', 'b', 'c', 'running>completed', 'finished completed']);
     expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(events.every((event) => event.v === 1 && event.run_id === 'r1' && /^2026-07-18T09:00:0.*Z$/.test(event.ts))).toBe(true);
@@ -106,28 +106,28 @@ describe('watching', () => {
 
   it('reports a run that ended long ago completely', async () => {
     const run = new FakeRun();
-    run.told = { status: 'failed', messages: texts(0, 120), request: null };
-    expect(inShort(await watched(run))).toEqual([...texts(0, 120), 'null>failed', 'finished failed']);
+    run.reported = { status: 'failed', messages: texts(0, 120), request: null };
+    expect(inShort(await collectEvents(run))).toEqual([...texts(0, 120), 'null>failed', 'finished failed']);
     expect(run.pages.map(({ offset }) => offset)).toEqual([0, 49, 98]);
   });
 
   it('includes messages that were written while it read the last ones', async () => {
     const run = new FakeRun();
-    run.told = { status: 'running', messages: texts(0, 60), request: null };
-    run.beforePage = (page, told) => void (page === 1 && told.messages.push(...texts(60, 130)));
-    run.beforeLook = (poll, told) => {
-      if (poll === 1) told.status = 'completed';
+    run.reported = { status: 'running', messages: texts(0, 60), request: null };
+    run.beforePage = (page, state) => void (page === 1 && state.messages.push(...texts(60, 130)));
+    run.beforePoll = (poll, state) => {
+      if (poll === 1) state.status = 'completed';
     };
-    expect(inShort(await watched(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
+    expect(inShort(await collectEvents(run)).filter((text) => text.startsWith('m'))).toEqual(texts(0, 130));
   });
 
   it('continues through unknown statuses', async () => {
     const run = new FakeRun();
     const statuses = ['warming_up', 'running', 'hibernating', 'completed'];
-    run.beforeLook = (poll, told) => {
-      told.status = statuses[poll] as string;
+    run.beforePoll = (poll, state) => {
+      state.status = statuses[poll] as string;
     };
-    expect(inShort(await watched(run))).toEqual([
+    expect(inShort(await collectEvents(run))).toEqual([
       'null>warming_up',
       'warming_up>running',
       'running>hibernating',
@@ -139,8 +139,8 @@ describe('watching', () => {
   it('accepts pages that are smaller than requested', async () => {
     const run = new FakeRun();
     run.largestPage = 7;
-    run.told = { status: 'completed', messages: texts(0, 40), request: null };
-    expect(inShort(await watched(run)).slice(0, 40)).toEqual(texts(0, 40));
+    run.reported = { status: 'completed', messages: texts(0, 40), request: null };
+    expect(inShort(await collectEvents(run)).slice(0, 40)).toEqual(texts(0, 40));
   });
 });
 
@@ -155,29 +155,29 @@ describe('the requests of a watch', () => {
     { isQuick, milliseconds = 500, change = () => undefined }: { isQuick: boolean; milliseconds?: number; change?: Change },
   ): Promise<string[]> {
     const run = new FakeRun();
-    run.told = { status: 'running', messages: [], request: null };
+    run.reported = { status: 'running', messages: [], request: null };
     const all: string[][] = [[]];
-    let passed = 0;
-    const clock: Clock = { now: () => 0, steady: () => passed, sleep: async () => undefined };
+    let elapsed = 0;
+    const clock: Clock = { now: () => 0, steady: () => elapsed, sleep: async () => undefined };
     const stop = new AbortController();
     const pause = async (): Promise<void> => {
-      passed += milliseconds;
+      elapsed += milliseconds;
       if (all.length === polls) stop.abort(new Error('enough'));
       stop.signal.throwIfAborted();
-      change(run.told, all.length);
+      change(run.reported, all.length);
       all.push([]);
     };
     const pace = { isQuick, pause, spend: () => undefined } as unknown as Pace;
-    run.beforeLook = () => void all.at(-1)?.push('R');
-    const watching = async (): Promise<void> => {
+    run.beforePoll = () => void all.at(-1)?.push('R');
+    const watch = async (): Promise<void> => {
       for await (const _ of watchRun(run.client, 'r1', { clock, signal: stop.signal, pace }));
     };
     run.beforePage = () => void all.at(-1)?.push('M');
-    change(run.told, 0);
-    expect(await failureOf(watching())).toMatchObject({ message: 'enough' });
+    change(run.reported, 0);
+    expect(await failureOf(watch())).toMatchObject({ message: 'enough' });
     return all.map((poll) => poll.join(''));
   }
-  type Change = (told: FakeRun['told'], poll: number) => void;
+  type Change = (state: FakeRun['reported'], poll: number) => void;
   const grow: Change = ({ messages }, poll) => void messages.push(`m${poll}`);
 
   it('read the run and its messages in turn while nothing happens', async () => {
@@ -199,8 +199,8 @@ describe('the requests of a watch', () => {
     'read only the run while it is %s, but its messages at every tenth poll',
     async (status) => {
       for (const isQuick of [false, true]) {
-        const change: Change = (told) => {
-          told.status = status;
+        const change: Change = (state) => {
+          state.status = status;
         };
         const nine = Array.from({ length: 9 }, () => 'R');
         expect(await requests(22, { isQuick, change })).toEqual(['RM', ...nine, 'RM', ...nine, 'RM', 'R']);
@@ -209,68 +209,68 @@ describe('the requests of a watch', () => {
   );
 
   it('read messages as soon as a request or another status shows that something happened', async () => {
-    const change: Change = (told, poll) => {
-      told.status = poll === 2 || poll >= 5 ? 'running' : 'waiting';
-      told.request = poll >= 1 && poll <= 3 ? question(`q${poll}`) : null;
+    const change: Change = (state, poll) => {
+      state.status = poll === 2 || poll >= 5 ? 'running' : 'waiting';
+      state.request = poll >= 1 && poll <= 3 ? question(`q${poll}`) : null;
     };
     expect(await requests(7, { isQuick: false, change })).toEqual(['RM', 'RM', 'RM', 'M', 'RM', 'RM', 'M']);
   });
 
   it('read the run when its messages were rewritten', async () => {
-    const change: Change = (told, poll) => {
-      told.messages = poll < 2 ? ['a', 'b'] : ['x', 'y'];
+    const change: Change = (state, poll) => {
+      state.messages = poll < 2 ? ['a', 'b'] : ['x', 'y'];
     };
     expect(await requests(5, { isQuick: true, change })).toEqual(['RM', 'M', 'MM', 'RM', 'M']);
-    expect(await requests(6, { isQuick: false, change: (told, poll) => change(told, poll + 1) })).toEqual([
+    expect(await requests(6, { isQuick: false, change: (state, poll) => change(state, poll + 1) })).toEqual([
       ...['RM', 'MM', 'R', 'M', 'R', 'M'],
     ]);
   });
 
   it('count towards the pace unless they catch up with messages that exist already', async () => {
     const run = new FakeRun();
-    run.told = { status: 'completed', messages: texts(0, 120), request: null };
+    run.reported = { status: 'completed', messages: texts(0, 120), request: null };
     const clock = sleepingClock();
-    let spent = 0;
+    let spentMilliseconds = 0;
     const spend = (): void => {
-      spent += 1;
+      spentMilliseconds += 1;
     };
     const pace = Object.assign(new Pace(clock), { spend });
     for await (const _ of watchRun(run.client, 'r1', { clock, signal: new AbortController().signal, pace }));
     expect(run.pages).toHaveLength(3);
-    expect(spent).toBe(2);
+    expect(spentMilliseconds).toBe(2);
   });
 });
 
 describe('a list of messages that changes', () => {
   /** The reported messages when the list is replaced with another one, and then the run ends. */
-  async function told(...lists: string[][]): Promise<string[]> {
+  async function collectTexts(...lists: string[][]): Promise<string[]> {
     const run = new FakeRun();
-    run.beforeLook = (poll, now) =>
+    run.beforePoll = (poll, now) =>
       Object.assign(now, { messages: lists[poll], status: poll === lists.length - 1 ? 'completed' : 'running' });
-    return inShort(await watched(run)).filter((text) => !/[ >]/.test(text));
+    return inShort(await collectEvents(run)).filter((text) => !/[ >]/.test(text));
   }
 
   it('can shrink and grow again', async () => {
-    expect(await told(['a', 'b', 'c'], ['a'], ['a', 'd'])).toEqual(['a', 'b', 'c', 'd']);
-    expect(await told(['a', 'b', 'c'], [], ['d', 'e'])).toEqual(['a', 'b', 'c', 'd', 'e']);
+    expect(await collectTexts(['a', 'b', 'c'], ['a'], ['a', 'd'])).toEqual(['a', 'b', 'c', 'd']);
+    expect(await collectTexts(['a', 'b', 'c'], [], ['d', 'e'])).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
   it('can be replaced, even at the last poll', async () => {
-    expect(await told(['a', 'b', 'c'], ['x', 'y'])).toEqual(['a', 'b', 'c', 'x', 'y']);
-    expect(await told(['a', 'b', 'c'], ['x', 'y', 'z'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z']);
-    expect(await told(['a', 'b', 'c'], ['x', 'y', 'z', 'd'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z', 'd']);
+    expect(await collectTexts(['a', 'b', 'c'], ['x', 'y'])).toEqual(['a', 'b', 'c', 'x', 'y']);
+    expect(await collectTexts(['a', 'b', 'c'], ['x', 'y', 'z'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z']);
+    expect(await collectTexts(['a', 'b', 'c'], ['x', 'y', 'z', 'd'])).toEqual(['a', 'b', 'c', 'x', 'y', 'z', 'd']);
   });
 
   it('can have its last message replaced', async () => {
-    expect(await told(['a', 'b1'], ['a', 'b2', 'c'])).toEqual(['a', 'b1', 'b2', 'c']);
+    expect(await collectTexts(['a', 'b1'], ['a', 'b2', 'c'])).toEqual(['a', 'b1', 'b2', 'c']);
   });
 
   it('can be emptied between two pages and filled again', async () => {
     const run = new FakeRun();
     run.largestPage = 1;
-    run.told = { status: 'running', messages: texts(0, 20), request: null };
+    run.reported = { status: 'running', messages: texts(0, 20), request: null };
     let emptiedPage = Number.POSITIVE_INFINITY;
-    run.beforeLook = (poll, now) => {
+    run.beforePoll = (poll, now) => {
       if (poll === 1) {
         now.messages = texts(0, 22);
         // The page before it only repeats the last known message.
@@ -281,8 +281,8 @@ describe('a list of messages that changes', () => {
     run.beforePage = (page, now) => {
       if (page === emptiedPage) now.messages = [];
     };
-    const reported = inShort(await watched(run)).filter((text) => !/[ >]/.test(text));
-    expect(reported).toEqual([...texts(0, 20), 'x', 'y']);
+    const reportedTexts = inShort(await collectEvents(run)).filter((text) => !/[ >]/.test(text));
+    expect(reportedTexts).toEqual([...texts(0, 20), 'x', 'y']);
   });
 
   it('does not keep polling busy forever when it changes for every page', async () => {
@@ -291,7 +291,7 @@ describe('a list of messages that changes', () => {
       now.messages = texts(0, 120, `${page}-`);
       if (page >= 6) now.status = 'completed';
     };
-    await watched(run);
+    await collectEvents(run);
     expect(run.pages.length).toBeLessThan(20);
   });
 
@@ -300,22 +300,22 @@ describe('a list of messages that changes', () => {
       fc.asyncProperty(
         fc.array(fc.nat(120), { minLength: 1, maxLength: 8 }),
         fc.array(fc.nat(60), { maxLength: 8 }),
-        async (looks, pages) => {
+        async (messageCounts, pages) => {
           const run = new FakeRun();
           let count = 0;
           const grow = (by: number): void => {
-            run.told.messages.push(...texts(count, count + by));
+            run.reported.messages.push(...texts(count, count + by));
             count += by;
           };
-          run.beforeLook = (poll, now) => {
-            grow(looks[poll] ?? 0);
-            if (poll >= looks.length - 1) now.status = 'completed';
+          run.beforePoll = (poll, now) => {
+            grow(messageCounts[poll] ?? 0);
+            if (poll >= messageCounts.length - 1) now.status = 'completed';
           };
           run.beforePage = (page) => grow(pages[page] ?? 0);
-          const seen = inShort(await watched(run)).filter((text) => text.startsWith('m'));
-          expect(seen).toEqual(texts(0, seen.length));
+          const messageEvents = inShort(await collectEvents(run)).filter((text) => text.startsWith('m'));
+          expect(messageEvents).toEqual(texts(0, messageEvents.length));
           // Every message that existed when the end was read was reported.
-          expect(seen.length).toBeGreaterThanOrEqual(looks.reduce((sum, by) => sum + by, 0));
+          expect(messageEvents.length).toBeGreaterThanOrEqual(messageCounts.reduce((sum, count) => sum + count, 0));
         },
       ),
       { seed: 7, numRuns: 100 },
@@ -324,17 +324,17 @@ describe('a list of messages that changes', () => {
 });
 
 describe('human requests', () => {
-  async function told(...looks: [string, string | null][]): Promise<string[]> {
+  async function collectTexts(...polls: [string, string | null][]): Promise<string[]> {
     const run = new FakeRun();
-    run.beforeLook = (poll, now) => {
-      const [status, id] = looks[poll] as [string, string | null];
+    run.beforePoll = (poll, now) => {
+      const [status, id] = polls[poll] as [string, string | null];
       Object.assign(now, { status, request: id === null ? null : question(id) });
     };
-    return inShort(await watched(run));
+    return inShort(await collectEvents(run));
   }
 
   it('are reported once while they are pending, and once when they are answered', async () => {
-    expect(await told(['waiting', 'q1'], ['waiting', 'q1'], ['running', null], ['completed', null])).toEqual([
+    expect(await collectTexts(['waiting', 'q1'], ['waiting', 'q1'], ['running', null], ['completed', null])).toEqual([
       'null>waiting',
       '?q1',
       '!q1 answered',
@@ -345,7 +345,7 @@ describe('human requests', () => {
   });
 
   it('can follow one another without a poll in between', async () => {
-    expect(await told(['waiting', 'q1'], ['waiting', 'q2'], ['completed', null])).toEqual([
+    expect(await collectTexts(['waiting', 'q1'], ['waiting', 'q2'], ['completed', null])).toEqual([
       'null>waiting',
       '?q1',
       '!q1 answered',
@@ -357,7 +357,7 @@ describe('human requests', () => {
   });
 
   it.each(['failed', 'interrupted'])('are withdrawn when the run is %s without an answer', async (status) => {
-    expect(await told(['waiting', 'q1'], [status, null])).toEqual([
+    expect(await collectTexts(['waiting', 'q1'], [status, null])).toEqual([
       'null>waiting',
       '?q1',
       '!q1 withdrawn',
@@ -367,14 +367,19 @@ describe('human requests', () => {
   });
 
   it('are answered when a person answered them, even if the run then fails', async () => {
-    const response = (at: string, role = 'user') => ({ id: at, type: 'human_response', role, timestamp: `2026-07-18T${at}.000Z` });
+    const response = (timestamp: string, role = 'user') => ({
+      id: timestamp,
+      type: 'human_response',
+      role,
+      timestamp: `2026-07-18T${timestamp}.000Z`,
+    });
     const resolution = async (message: ReturnType<typeof response>): Promise<string | undefined> => {
       const run = new FakeRun();
-      run.beforeLook = (poll, now) => {
+      run.beforePoll = (poll, now) => {
         Object.assign(now, poll === 0 ? { status: 'waiting', request: question('q1') } : { status: 'failed', request: null });
         if (poll === 1) now.messages = [message];
       };
-      return inShort(await watched(run)).find((line) => line.startsWith('!'));
+      return inShort(await collectEvents(run)).find((line) => line.startsWith('!'));
     };
     // The question was asked at nine o'clock.
     expect(await resolution(response('09:00:01'))).toBe('!q1 answered');
@@ -411,20 +416,20 @@ describe('a failure of the service', () => {
 
   it('ends the stream with its error when it persists', async () => {
     const run = new FakeRun();
-    run.beforeLook = () => {
+    run.beforePoll = () => {
       throw new Error('gone');
     };
-    expect(await failureOf(watched(run))).toMatchObject({ message: 'gone' });
+    expect(await failureOf(collectEvents(run))).toMatchObject({ message: 'gone' });
   });
 
   it('is different from Ctrl-C, which ends the stream with its reason', async () => {
     const run = new FakeRun();
     const controller = new AbortController();
-    run.beforeLook = (poll) => void (poll === 2 && controller.abort(new Error('enough')));
-    const all = async () => {
+    run.beforePoll = (poll) => void (poll === 2 && controller.abort(new Error('enough')));
+    const watchAll = async () => {
       for await (const _ of watchRun(run.client, 'r1', { clock: sleepingClock(), signal: controller.signal }));
     };
-    expect(await failureOf(all())).toMatchObject({ message: 'enough' });
+    expect(await failureOf(watchAll())).toMatchObject({ message: 'enough' });
   });
 });
 
@@ -432,11 +437,11 @@ describe('the pace', () => {
   it('becomes slower while nothing happens and faster when something does', async () => {
     const clock = sleepingClock();
     const run = new FakeRun();
-    run.beforeLook = (poll, now) => {
+    run.beforePoll = (poll, now) => {
       if (poll === 12) now.messages = ['a'];
       if (poll === 14) now.status = 'completed';
     };
-    await watched(run, clock);
+    await collectEvents(run, clock);
     expect(clock.slept.map(Math.round)).toEqual([
       ...[340, 476, 666, 933, 1306, 1829, 2560],
       ...Array.from({ length: 20 }, () => 3_000),

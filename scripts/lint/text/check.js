@@ -10,32 +10,32 @@ import { findLongLines, maxColumns } from './long-lines.js';
 import { findPhrases } from './phrases.js';
 
 /** What is checked without arguments: what is written by hand. */
-const checked = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'examples', 'src', 'test', 'scripts', 'bench', 'bin'];
+const checkedPaths = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'docs', 'examples', 'src', 'test', 'scripts', 'bench', 'bin'];
 
 /** Generated from texts that are checked themselves. */
-const generated = ['docs/manual', 'docs/interface.md', 'dist'];
+const generatedPaths = ['docs/manual', 'docs/interface.md', 'dist'];
 
 const isText = (file) => /\.(?:ts|js|mjs|md|css|html|ya?ml|grit)$/.test(file);
 
 /** The files at or below a path, sorted. */
 function filesIn(place) {
-  if (generated.includes(place) || path.posix.basename(place) === 'node_modules') return [];
+  if (generatedPaths.includes(place) || path.posix.basename(place) === 'node_modules') return [];
   if (!statSync(place).isDirectory()) return [place];
   return readdirSync(place)
     .sort()
     .flatMap((name) => filesIn(path.posix.join(place, name)));
 }
 
-const places = process.argv.length > 2 ? process.argv.slice(2) : checked;
+const places = process.argv.length > 2 ? process.argv.slice(2) : checkedPaths;
 const problems = places
   .flatMap(filesIn)
   .filter(isText)
   .flatMap((file) => {
     const text = readFileSync(file, 'utf8');
-    const long = file.endsWith('.md') ? findLongLines(text) : [];
+    const longLines = file.endsWith('.md') ? findLongLines(text) : [];
     return [
       ...findPhrases(text).map(({ line, phrase, instead }) => `${file}:${line}: "${phrase}" is not plain English; write: ${instead}`),
-      ...long.map((line) => `${file}:${line}: more than ${maxColumns} columns; break the line`),
+      ...longLines.map((line) => `${file}:${line}: more than ${maxColumns} columns; break the line`),
     ];
   });
 for (const problem of problems) console.error(problem);

@@ -8,15 +8,15 @@ export const maxColumns = 120;
  * @returns {number[]}
  */
 export function findLongLines(markdown) {
-  const found = [];
+  const problems = [];
   let code = false;
   for (const [index, line] of markdown.split('\n').entries()) {
     const fence = /^\s*```/.test(line);
     if (fence) code = !code;
     if (fence || code || line.length <= maxColumns) continue;
-    if (!/^\s*[|#<]/.test(line) && breakable(line)) found.push(index + 1);
+    if (!/^\s*[|#<]/.test(line) && breakable(line)) problems.push(index + 1);
   }
-  return found;
+  return problems;
 }
 
 /** Whether a space outside of code, after the marker of a list, would make the line shorter. @param {string} line */

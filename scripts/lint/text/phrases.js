@@ -43,15 +43,15 @@ const quotation = /phrases-ignore/;
  * @returns {{ line: number, phrase: string, instead: string }[]}
  */
 export function findPhrases(text) {
-  const ignored = ignoredLines(text);
-  const found = compiled.flatMap(({ regex, instead }) =>
+  const skippedLines = ignoredLines(text);
+  const problems = compiled.flatMap(({ regex, instead }) =>
     [...text.matchAll(regex)].map((match) => ({
       line: lineAt(text, match.index),
       phrase: match[0].replaceAll(/\s+(?:(?:\*|\/\/|#|>)\s+)?/g, ' '),
       instead,
     })),
   );
-  return found.filter(({ line }) => !ignored.has(line)).sort((one, other) => one.line - other.line);
+  return problems.filter(({ line }) => !skippedLines.has(line)).sort((first, second) => first.line - second.line);
 }
 
 /** @param {string} text @param {number} index */
@@ -59,11 +59,11 @@ const lineAt = (text, index) => text.slice(0, index).split('\n').length;
 
 /** @param {string} text */
 function ignoredLines(text) {
-  const ignored = new Set();
+  const lineNumbers = new Set();
   let ignoring = false;
   for (const [index, line] of text.split('\n').entries()) {
     ignoring = quotation.test(line) || (ignoring && line.trim() !== '');
-    if (ignoring) ignored.add(index + 1);
+    if (ignoring) lineNumbers.add(index + 1);
   }
-  return ignored;
+  return lineNumbers;
 }

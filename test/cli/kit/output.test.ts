@@ -141,8 +141,8 @@ describe('errors', () => {
   it('are lines that say what failed, the facts, and what to do', async () => {
     const { stderr, stdout, code } = await service.cli(['runs', 'get', noRun]);
     expect({ stdout, code }).toEqual({ stdout: '', code: 3 });
-    const [what, facts] = stderr.split('\n');
-    expect(what).toMatch(/^error: /);
+    const [sentence, facts] = stderr.split('\n');
+    expect(sentence).toMatch(/^error: /);
     expect(facts).toMatch(new RegExp(`^ {2}GET /v2/runs/${noRun} -> 404, request [0-9a-f-]{36}$`));
   });
 
@@ -232,9 +232,9 @@ describe('colour', () => {
 
 describe('--fields of a list without rows', () => {
   it('still finds a name that no row could have', async () => {
-    const empty = ['runs', 'list', '--search', 'nothing is called that'];
-    expect((await service.cli([...empty, '--json', '--fields', 'id,status'])).json()).toMatchObject({ data: [] });
-    const refusal = await service.cli([...empty, '--fields', 'stats']);
+    const emptyQuery = ['runs', 'list', '--search', 'nothing is called that'];
+    expect((await service.cli([...emptyQuery, '--json', '--fields', 'id,status'])).json()).toMatchObject({ data: [] });
+    const refusal = await service.cli([...emptyQuery, '--fields', 'stats']);
     expect(refusal).toMatchObject({ code: 2, stdout: '' });
     expect(refusal.stderr).toContain('The result has no field "stats".');
     expect(refusal.stderr).toContain('status');

@@ -58,19 +58,19 @@ const commands = await loadAllCommands(commandTree);
 /** Every command that accepts a run, with valid values for its other required input. */
 const takers = commands.flatMap(({ path, command }) => {
   const positional = Object.entries((command.arguments ?? {}) as Record<string, Argument>);
-  const at = positional.findIndex(([name, { complete }]) => name === 'run' || complete === 'runs');
+  const index = positional.findIndex(([name, { complete }]) => name === 'run' || complete === 'runs');
   const option = Object.entries((command.options ?? {}) as Record<string, Option>).find(([, { complete }]) => complete === 'runs');
   const name = path.join(' ');
   // It looks for a local service first; local-open.test.ts tests it.
   if (name === 'local open') return [];
   const before = (last: number): string[] => positional.slice(0, last).map(([, { check }]) => (check ? uuid(1) : 'x'));
-  const after = positional.slice(at + 1).flatMap(([, { required, check }]) => (required ? [check ? uuid(1) : 'x'] : []));
-  if (at >= 0) return [{ name, argv: (run: string) => [...path, ...before(at), run, ...after] }];
+  const after = positional.slice(index + 1).flatMap(([, { required, check }]) => (required ? [check ? uuid(1) : 'x'] : []));
+  if (index >= 0) return [{ name, argv: (run: string) => [...path, ...before(index), run, ...after] }];
   return option === undefined ? [] : [{ name, argv: (run: string) => [...path, flagName(option[0]), run] }];
 });
 
 /** Further input that some of them require. */
-const also: Record<string, string[]> = {
+const extraArguments: Record<string, string[]> = {
   'runs respond': ['--approve'],
   'sandbox pull': ['--to', 'out'],
   'sandbox diff': [],
@@ -93,36 +93,36 @@ describe('every command that accepts a run', () => {
     expect(takers.map(({ name }) => name)).toEqual(expect.arrayContaining(['runs get', 'sandbox cat', 'cases messages'])));
 
   it.each(takers)('$name accepts a run by its number', async ({ name, argv }) => {
-    const failure = await service.cli([...argv('#4711'), ...(also[name] ?? [])]);
+    const failure = await service.cli([...argv('#4711'), ...(extraArguments[name] ?? [])]);
     expect(failure).toMatchObject({ code: 3, stdout: '' });
     expect(failure.stderr).toContain('There is no run #4711.');
   });
 });
 
 describe('a run', () => {
-  const found = async (name: string): Promise<string> => {
-    const got = await service.cli(['runs', 'get', name, '-o', 'id']);
-    expect(got).toMatchObject({ code: 0, stderr: '' });
-    return got.stdout.trim();
+  const findRun = async (name: string): Promise<string> => {
+    const getResult = await service.cli(['runs', 'get', name, '-o', 'id']);
+    expect(getResult).toMatchObject({ code: 0, stderr: '' });
+    return getResult.stdout.trim();
   };
 
   it('is found by its number in the team', async () => {
-    expect(await found('1')).toBe(first);
-    expect(await found('#2')).toBe(second);
-    expect(await found('leaver#2')).toBe(second);
+    expect(await findRun('1')).toBe(first);
+    expect(await findRun('#2')).toBe(second);
+    expect(await findRun('leaver#2')).toBe(second);
   });
 
   it('is found by the number of runs after it', async () => {
-    expect(await found('@latest')).toBe(second);
-    expect(await found('@latest~0')).toBe(second);
-    expect(await found('@latest~1')).toBe(first);
+    expect(await findRun('@latest')).toBe(second);
+    expect(await findRun('@latest~0')).toBe(second);
+    expect(await findRun('@latest~1')).toBe(first);
     const emptyResult = await service.cli(['runs', 'get', '@latest~2']);
     expect(emptyResult).toMatchObject({ code: 3 });
     expect(emptyResult.stderr).toContain('There is no run @latest~2: the team has 2 runs.');
   });
 
   it('is found by the beginning of its ID if it is unique', async () => {
-    expect(await found(first.slice(0, 30))).toBe(first);
+    expect(await findRun(first.slice(0, 30))).toBe(first);
     const refusal = await service.cli(['runs', 'get', 'ffffffff']);
     expect(refusal).toMatchObject({ code: 3 });
     expect(refusal.stderr).toContain('There is no run whose ID starts with "ffffffff".');
@@ -146,14 +146,14 @@ describe('a run', () => {
   });
 
   it('is named by its number in messages for people, and by its ID in messages for programs', async () => {
-    const failing = await service.run('- fail: broken');
-    await service.until(failing, 'failed');
-    const { run } = await service.get(failing);
-    const viewResult = await service.cli(['runs', 'watch', failing], { tty: true, env: { NO_COLOR: '1' } });
+    const failedRun = await service.run('- fail: broken');
+    await service.until(failedRun, 'failed');
+    const { run } = await service.get(failedRun);
+    const viewResult = await service.cli(['runs', 'watch', failedRun], { tty: true, env: { NO_COLOR: '1' } });
     expect(viewResult.stderr).toContain(`Run #${run.run_number} failed`);
     expect(viewResult.stderr).toContain(`\`aops runs messages ${run.run_number}\``);
-    const pipedResult = await service.cli(['runs', 'watch', failing]);
-    expect(pipedResult.stderr).toContain(`Run ${failing} failed`);
+    const pipedResult = await service.cli(['runs', 'watch', failedRun]);
+    expect(pipedResult.stderr).toContain(`Run ${failedRun} failed`);
   });
 });
 
@@ -164,7 +164,7 @@ interface Row {
 }
 
 /** A service with these runs, newest first, and the requests that it got. */
-async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches?: boolean; strict?: boolean } = {}) {
+async function startForeign(rows: readonly Row[], ways: { filters?: boolean; searches?: boolean; strict?: boolean } = {}) {
   const urls: URL[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://x');
@@ -176,13 +176,13 @@ async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches
     if (!url.pathname.endsWith('/runs')) return send(200, { success: true });
     if (ways.strict && query.has('run_number')) return send(400, { error: 'invalid_request', message: 'run_number is not supported' });
     const [limit, offset] = [Number(query.get('limit') ?? 20), Number(query.get('offset') ?? 0)];
-    const wanted = rows.filter(
+    const matches = rows.filter(
       ({ id, run_number }) =>
         (!ways.filters || !query.has('run_number') || run_number === Number(query.get('run_number'))) &&
         (!ways.searches || !query.has('search') || id.includes(query.get('search') as string)),
     );
-    const data = wanted.slice(offset, offset + limit).map((row) => ({ agent_name: 'a', title: 't', status: 'running', ...row }));
-    send(200, { data, total: wanted.length });
+    const data = matches.slice(offset, offset + limit).map((row) => ({ agent_name: 'a', title: 't', status: 'running', ...row }));
+    send(200, { data, total: matches.length });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   whenDone(() => void server.close());
@@ -192,19 +192,19 @@ async function foreign(rows: readonly Row[], ways: { filters?: boolean; searches
     /** Stops the run with this name. Returns the ID of the run that was stopped, or the error. */
     async stop(name: string): Promise<{ stopped: string | undefined; code: number; stderr: string }> {
       const { code, stderr } = await service.cli(['runs', 'stop', name], { env });
-      const stopped = urls.map(({ pathname }) => /runs\/([^/]+)\/stop$/.exec(pathname)?.[1]).find((id) => id !== undefined);
-      return { stopped, code, stderr };
+      const stoppedId = urls.map(({ pathname }) => /runs\/([^/]+)\/stop$/.exec(pathname)?.[1]).find((id) => id !== undefined);
+      return { stopped: stoppedId, code, stderr };
     },
   };
 }
 
 /** This many runs with descending numbers. */
-const counted = (count: number): Row[] =>
+const makeRows = (count: number): Row[] =>
   Array.from({ length: count }, (_, index) => ({ id: uuid(count - index), run_number: count - index }));
 
 describe('looking up a run by number', () => {
   it('needs one request if the service can filter', async () => {
-    const { urls, stop } = await foreign(counted(500), { filters: true });
+    const { urls, stop } = await startForeign(makeRows(500), { filters: true });
     expect(await stop('17')).toMatchObject({ stopped: uuid(17), code: 0 });
     expect(urls).toHaveLength(2);
   });
@@ -213,18 +213,18 @@ describe('looking up a run by number', () => {
     ['ignores the filter', {}],
     ['rejects the filter', { strict: true }],
   ])('reads the list if the service %s', async (_, ways) => {
-    const { stop } = await foreign(counted(500), ways);
+    const { stop } = await startForeign(makeRows(500), ways);
     expect(await stop('17')).toMatchObject({ stopped: uuid(17), code: 0 });
   });
 
   it('stops reading when the remaining numbers are lower', async () => {
-    const { urls, stop } = await foreign(counted(500).filter(({ run_number }) => run_number !== 450));
+    const { urls, stop } = await startForeign(makeRows(500).filter(({ run_number }) => run_number !== 450));
     expect(await stop('450')).toMatchObject({ stopped: undefined, code: 3 });
     expect(urls).toHaveLength(1);
   });
 
   it('never confuses the newest run with the requested one', async () => {
-    const { stop } = await foreign([{ id: uuid(9), run_number: 9 }]);
+    const { stop } = await startForeign([{ id: uuid(9), run_number: 9 }]);
     expect(await stop('17')).toMatchObject({ stopped: undefined, code: 3 });
   });
 
@@ -233,7 +233,7 @@ describe('looking up a run by number', () => {
       { id: uuid(1), run_number: 3, agent_name: 'pay' },
       { id: uuid(2), run_number: 3, agent_name: 'ship' },
     ];
-    const { stop } = await foreign(rows);
+    const { stop } = await startForeign(rows);
     const { stopped, code, stderr } = await stop('3');
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
     expect(stderr).toContain(`"#3" matches 2 runs.`);
@@ -242,8 +242,8 @@ describe('looking up a run by number', () => {
   });
 
   it('does not guess if the list is too long to read', async () => {
-    const rows = counted(2_200).map(({ id, run_number }) => ({ id, run_number: run_number % 2 === 0 ? 8_000 + run_number : run_number }));
-    const { urls, stop } = await foreign(rows);
+    const rows = makeRows(2_200).map(({ id, run_number }) => ({ id, run_number: run_number % 2 === 0 ? 8_000 + run_number : run_number }));
+    const { urls, stop } = await startForeign(rows);
     const { stopped, code, stderr } = await stop('9999');
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
     expect(stderr).toContain('cannot look up "#9999"');
@@ -262,12 +262,12 @@ describe('looking up a run by the beginning of its ID', () => {
     ['searches', { searches: true }],
     ['does not search', {}],
   ])('finds a run if the service %s', async (_, ways) => {
-    const { stop } = await foreign(rows, ways);
+    const { stop } = await startForeign(rows, ways);
     expect(await stop('BBBBBBBB')).toMatchObject({ stopped: uuid(3, 'bbbbbbbb'), code: 0 });
   });
 
   it('lists the candidates if several IDs match', async () => {
-    const { stop } = await foreign(rows, { searches: true });
+    const { stop } = await startForeign(rows, { searches: true });
     const { stopped, code, stderr } = await stop('aaaaaaaa');
     expect({ stopped, code }).toEqual({ stopped: undefined, code: 2 });
     expect(stderr).toContain(`${uuid(1, 'aaaaaaaa')} (a: t), ${uuid(2, 'aaaaaaaa')} (a: t)`);

@@ -15,7 +15,7 @@ interface Shown {
 }
 
 /** A context in which a person picks a row of each list by its position, or else the first one. */
-function picking(answers: Record<string, unknown>, positions: number[] = [], { columns = 80, profiles = [] as object[] } = {}) {
+function pickWith(answers: Record<string, unknown>, positions: number[] = [], { columns = 80, profiles = [] as object[] } = {}) {
   const calls: [operation: string, input: Record<string, unknown>][] = [];
   const outputs: Shown[] = [];
   const signal = new AbortController().signal;
@@ -45,7 +45,7 @@ function picking(answers: Record<string, unknown>, positions: number[] = [], { c
   return { context, calls, shown: outputs };
 }
 
-const harmless = {} as AnyCommand;
+const harmlessCommand = {} as AnyCommand;
 const destructive = { destructive: true } as AnyCommand;
 const agents = {
   agents: [
@@ -56,7 +56,7 @@ const agents = {
 
 describe('picking', () => {
   it('is offered only on an interactive terminal, to people, and for values that can be listed', () => {
-    const { context } = picking({});
+    const { context } = pickWith({});
     expect((['runs', 'agents', 'labels', 'profiles', 'cases'] as const).map((source) => canPick(context, source))).toEqual(
       Array.from({ length: 5 }, () => true),
     );
@@ -67,8 +67,8 @@ describe('picking', () => {
   });
 
   it('returns the value of the row', async () => {
-    const { context, shown, calls } = picking({ listAgents: agents }, [1]);
-    expect(await pick(context, harmless, { complete: 'agents' }, undefined)).toBe('support');
+    const { context, shown, calls } = pickWith({ listAgents: agents }, [1]);
+    expect(await pick(context, harmlessCommand, { complete: 'agents' }, undefined)).toBe('support');
     expect(shown).toEqual([
       {
         message: 'Which agent?',
@@ -83,29 +83,29 @@ describe('picking', () => {
 
   it.each<[string, AnyCommand, object]>([
     ['a destructive command', destructive, {}],
-    ['an argument that needs care', harmless, { careful: true }],
+    ['an argument that needs care', harmlessCommand, { careful: true }],
   ])('of %s highlights a row that picks nothing', async (_, command, extras) => {
-    const { context, shown } = picking({ listAgents: agents });
+    const { context, shown } = pickWith({ listAgents: agents });
     const failure = await failureOf(pick(context, command, { complete: 'agents', pick: extras }, undefined));
     expect(failure).toMatchObject({ code: 'not_confirmed', exit: 2, message: 'Nothing was changed, because no agent was picked.' });
     expect(shown[0]?.choices.map(({ name }) => name)).toEqual(['None of these', 'invoices', 'support']);
-    const second = picking({ listAgents: agents }, [1]);
+    const second = pickWith({ listAgents: agents }, [1]);
     expect(await pick(second.context, command, { complete: 'agents', pick: extras }, undefined)).toBe('invoices');
   });
 
   it('says what to do when there is nothing to pick', async () => {
-    const { context, shown } = picking({ listAgents: { agents: [] }, listRuns: { data: [] } });
+    const { context, shown } = pickWith({ listAgents: { agents: [] }, listRuns: { data: [] } });
     expect(await failureOf(pick(context, destructive, { complete: 'agents' }, undefined))).toMatchObject({
       code: 'nothing_to_pick',
       exit: 3,
       message: 'There are no agents to pick from.',
       hint: 'Create one with `aops agents create NAME --procedure FILE`.',
     });
-    expect(await failureOf(pick(context, harmless, { complete: 'runs' }, undefined))).toMatchObject({
+    expect(await failureOf(pick(context, harmlessCommand, { complete: 'runs' }, undefined))).toMatchObject({
       message: 'There are no runs to pick from.',
       hint: 'Start one with `aops runs start`.',
     });
-    expect(await failureOf(pick(context, harmless, { complete: 'runs', pick: { runs: 'waiting' } }, undefined))).toMatchObject({
+    expect(await failureOf(pick(context, harmlessCommand, { complete: 'runs', pick: { runs: 'waiting' } }, undefined))).toMatchObject({
       message: 'There are no waiting runs to pick from.',
       hint: 'See all runs with `aops runs list`.',
     });
@@ -118,8 +118,8 @@ describe('picking', () => {
       { id: uuidOf(3), name: 'invoices', description: null },
       { id: uuidOf(4), name: 'support', description: 'Questions' },
     ];
-    const { context, shown, calls } = picking({ listQueues: { queues, total: 2 }, listCases: { cases } }, [1]);
-    expect(await pick(context, harmless, { complete: 'cases' }, undefined)).toBe(uuidOf(5));
+    const { context, shown, calls } = pickWith({ listQueues: { queues, total: 2 }, listCases: { cases } }, [1]);
+    expect(await pick(context, harmlessCommand, { complete: 'cases' }, undefined)).toBe(uuidOf(5));
     expect(shown.map(({ message, choices }) => [message, choices.map(({ name }) => name)])).toEqual([
       ['Which queue?', ['invoices', 'support  Questions']],
       ['Which case?', ['failed  Invoice 5']],
@@ -129,11 +129,11 @@ describe('picking', () => {
 
   it('shows an ID after its description, and a profile with its address', async () => {
     const artifacts = [{ id: uuidOf(7), status: 'completed', title: 'Week' }];
-    const { context, shown } = picking({ listArtifacts: { artifacts } }, [], {
+    const { context, shown } = pickWith({ listArtifacts: { artifacts } }, [], {
       profiles: [{ name: 'work', base_url: 'https://x.example' }],
     });
-    expect(await pick(context, harmless, { complete: 'artifacts' }, undefined)).toBe(uuidOf(7));
-    expect(await pick(context, harmless, { complete: 'profiles' }, undefined)).toBe('work');
+    expect(await pick(context, harmlessCommand, { complete: 'artifacts' }, undefined)).toBe(uuidOf(7));
+    expect(await pick(context, harmlessCommand, { complete: 'profiles' }, undefined)).toBe('work');
     expect(shown.map(({ choices }) => choices[0]?.name)).toEqual([`completed  Week  ${uuidOf(7)}`, 'work  https://x.example']);
   });
 
@@ -146,9 +146,9 @@ describe('picking', () => {
       }),
     };
     for (const owner of ['support', uuidOf(2)])
-      expect(await pick(picking(answers).context, harmless, { complete: 'memory' }, owner)).toBe('notes.md');
+      expect(await pick(pickWith(answers).context, harmlessCommand, { complete: 'memory' }, owner)).toBe('notes.md');
     for (const owner of ['invoices', 'unknown', undefined])
-      expect(await failureOf(pick(picking(answers).context, harmless, { complete: 'memory' }, owner))).toMatchObject({
+      expect(await failureOf(pick(pickWith(answers).context, harmlessCommand, { complete: 'memory' }, owner))).toMatchObject({
         code: 'nothing_to_pick',
       });
   });
@@ -167,14 +167,14 @@ describe('picking a run', () => {
   const listRuns = ({ query }: { query: { status?: string } }) => ({
     data: query.status === undefined ? runs : runs.filter(({ status }) => status === query.status),
   });
-  const picked = async (state: 'waiting' | 'active' | undefined, answer: unknown, columns = 80) => {
-    const { context, shown, calls } = picking({ listRuns: answer }, [], { columns });
-    await pick(context, harmless, { complete: 'runs', ...(state && { pick: { runs: state } }) }, undefined);
+  const runPick = async (state: 'waiting' | 'active' | undefined, answer: unknown, columns = 80) => {
+    const { context, shown, calls } = pickWith({ listRuns: answer }, [], { columns });
+    await pick(context, harmlessCommand, { complete: 'runs', ...(state && { pick: { runs: state } }) }, undefined);
     return { message: shown[0]?.message, choices: shown[0]?.choices ?? [], queries: calls.map(([, { query }]) => query) };
   };
 
   it('lists all runs in aligned columns that fit the terminal', async () => {
-    const { message, choices, queries } = await picked(undefined, listRuns);
+    const { message, choices, queries } = await runPick(undefined, listRuns);
     expect(message).toBe('Which run?');
     expect(queries).toEqual([{ limit: 100 }]);
     expect(choices.map(({ value }) => value)).toEqual(runs.map(({ id }) => id));
@@ -182,13 +182,13 @@ describe('picking a run', () => {
     expect(choices[1]?.name).toMatch(/^#20 {2}running {4}20m ago {2}invoices: /);
     expect(choices[4]?.name).toMatch(/^#5 {3}pending {13}invoices: /);
     for (const { name } of choices) expect(name.length).toBeLessThanOrEqual(77);
-    const narrow = await picked(undefined, listRuns, 20);
+    const narrow = await runPick(undefined, listRuns, 20);
     expect(narrow.choices[0]?.name).toBe('#1   waiting    30m ago  invoices:…');
   });
 
   it('lists waiting runs, even if the service ignores the filter', async () => {
     for (const answer of [listRuns, { data: runs }]) {
-      const { message, choices, queries } = await picked('waiting', answer);
+      const { message, choices, queries } = await runPick('waiting', answer);
       expect(message).toBe('Which waiting run?');
       expect(queries).toEqual([{ limit: 100, status: 'waiting' }]);
       expect(choices.map(({ value }) => value)).toEqual([uuidOf(4), uuidOf(1)]);
@@ -196,7 +196,7 @@ describe('picking a run', () => {
   });
 
   it('lists active runs, newest first', async () => {
-    const { message, choices } = await picked('active', listRuns);
+    const { message, choices } = await runPick('active', listRuns);
     expect(message).toBe('Which active run?');
     expect(choices.map(({ value }) => value)).toEqual([uuidOf(4), uuidOf(20), uuidOf(1), uuidOf(5)]);
   });

@@ -1,7 +1,7 @@
 /** Which token endpoint a service publishes. */
 import { describe, expect, it } from 'vitest';
 import { discoverTokenUrl } from '../../../src/client/access/discovery.ts';
-import { answer, json, nothing, type RawServer, reply, type Step } from '../../faults/raw-server.ts';
+import { answer, json, noAnswer, type RawServer, reply, type Step } from '../../faults/raw-server.ts';
 import { failureOf, scripted } from '../harness.ts';
 
 const discover = (server: RawServer, { path = '', signal = new AbortController().signal } = {}) =>
@@ -51,11 +51,11 @@ describe('the token endpoint of a service', () => {
   });
 
   it('is unknown if the service cannot be reached', async () => {
-    expect(await discover(await scripted(nothing('reset')))).toBeUndefined();
+    expect(await discover(await scripted(noAnswer('reset')))).toBeUndefined();
   });
 
   it('is no longer looked up after an abort', async () => {
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
     const failed = failureOf(discover(server, { signal: controller.signal }));
     await server.until(({ requests }) => requests.length === 1);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { clientCredential, type TokenOptions } from '../../../src/client/access/oauth.ts';
-import { answer, json, nothing, type RawServer, reply } from '../../faults/raw-server.ts';
+import { answer, json, noAnswer, type RawServer, reply } from '../../faults/raw-server.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { startHttps } from '../../support/tls.ts';
 import { failureOf, newClient, scripted, WaitClock } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
-const fine = json(200, { run: { id: 'r1' } });
-const refused = json(401, { error: 'unauthorized' });
+const success = json(200, { run: { id: 'r1' } });
+const refusal = json(401, { error: 'unauthorized' });
 
 const secret = 's/e c:r&é';
 const token = (access_token: string, expires_in?: unknown) => json(200, { access_token, token_type: 'Bearer', expires_in });
@@ -91,7 +91,7 @@ describe('client credentials', () => {
     ['a redirect', answer(302, '', { location: 'https://elsewhere.example/SECRET' }), { exit: 4 }],
     ['500', json(500, { error: 'SECRET' }), { exit: 8 }],
     ['429', json(429, { error: 'SECRET' }), { exit: 7 }],
-    ['a reset', nothing('reset'), { exit: 8 }],
+    ['a reset', noAnswer('reset'), { exit: 8 }],
   ])('answered with %s fail without revealing a secret', async (_, step, expected) => {
     const server = (await scripted()).always(step);
     const error = await failureOf(credentialOf(server).authorization());
@@ -102,7 +102,7 @@ describe('client credentials', () => {
   });
 
   it.each([
-    ['a reset', nothing('reset')],
+    ['a reset', noAnswer('reset')],
     ['500', json(500, {})],
     ['503', json(503, {}, { 'retry-after': '2' })],
     ['429', json(429, {}, { 'retry-after': '1' })],
@@ -145,7 +145,7 @@ describe('client credentials', () => {
   });
 
   it('report each attempt, without the query of the URL', async () => {
-    const server = await scripted(nothing('reset'), json(503, {}), token('t1', 3600));
+    const server = await scripted(noAnswer('reset'), json(503, {}), token('t1', 3600));
     const clock = new WaitClock();
     const events: unknown[] = [];
     const credential = credentialOf(server, clock, {
@@ -168,7 +168,7 @@ describe('client credentials', () => {
   });
 
   it('request a token again when no answer arrives within 30 s', async () => {
-    const server = await scripted(nothing('stall'), token('t1', 3600));
+    const server = await scripted(noAnswer('stall'), token('t1', 3600));
     const clock = new WaitClock();
     const result = credentialOf(server, clock).authorization();
     await server.until(({ requests }) => requests.length === 1);
@@ -181,15 +181,15 @@ describe('client credentials', () => {
   });
 
   it('say where to look when the endpoint cannot be reached', async () => {
-    const server = (await scripted()).always(nothing('reset'));
+    const server = (await scripted()).always(noAnswer('reset'));
     expect(await failureOf(credentialOf(server).authorization())).toMatchObject({
       message: `Could not get an access token from ${server.url}: the connection was reset.`,
       hint: expect.stringContaining('Check the network and the token URL'),
     });
-    const unsafe = await startHttps('self-signed', (_, response) => response.end());
-    afterTest(unsafe.close);
+    const unsafeServer = await startHttps('self-signed', (_, response) => response.end());
+    afterTest(unsafeServer.close);
     const clock = new WaitClock();
-    const client = { client_id: 'my id', client_secret: secret, token_url: `https://127.0.0.1:${unsafe.port}/token` };
+    const client = { client_id: 'my id', client_secret: secret, token_url: `https://127.0.0.1:${unsafeServer.port}/token` };
     const error = await failureOf(clientCredential(client, { clock }).authorization());
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('self-signed'), hint: expect.stringContaining('--ca-file') });
     expect(clock.waits).toEqual([]);
@@ -269,7 +269,7 @@ describe('client credentials', () => {
   });
 
   it('can be aborted while requesting a token', async () => {
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
     const failure = failureOf(credentialOf(server).authorization(controller.signal));
     await server.until(({ requests }) => requests.length === 1);
@@ -282,7 +282,7 @@ describe('a token that the service rejects', () => {
   it('is renewed once, and the change keeps its key', async () => {
     const tokens = await scripted(token('t1', 3600), token('t2', 3600));
     const server = await scripted();
-    server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? json(201, { run: {} }) : refused)));
+    server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? json(201, { run: {} }) : refusal)));
     const { client, clock } = newClient(server.url, { credential: credentialOf(tokens) });
     await client.call('startRun', start);
     expect(server.header('authorization')).toEqual(['Bearer t1', 'Bearer t2']);
@@ -297,7 +297,7 @@ describe('a token that the service rejects', () => {
 
   it('twice is an error, also for later requests', async () => {
     const tokens = await scripted(token('t1', 3600), token('t2', 3600), token('t3', 3600));
-    const server = (await scripted()).always(refused);
+    const server = (await scripted()).always(refusal);
     const clock = new WaitClock();
     const { client } = newClient(server.url, { credential: credentialOf(tokens, clock) });
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
@@ -312,7 +312,7 @@ describe('a token that the service rejects', () => {
 
   it('and that is issued again is not tried again', async () => {
     const tokens = (await scripted()).always(token('t1', 3600));
-    const server = (await scripted()).always(refused);
+    const server = (await scripted()).always(refusal);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
     for (const _ of [1, 2, 3]) expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
     expect([server.requests.length, tokens.requests.length]).toEqual([3, 2]);
@@ -321,21 +321,21 @@ describe('a token that the service rejects', () => {
   it('is renewed once for all requests that failed with it', async () => {
     const tokens = await scripted(token('t1', 3600), token('t2', 3600));
     const server = await scripted();
-    server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? fine : refused)));
+    server.always(reply(({ headers }) => (headers.authorization === 'Bearer t2' ? success : refusal)));
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
     await Promise.all(Array.from({ length: 5 }, () => client.call('getRun', getRun)));
     expect(tokens.requests).toHaveLength(2);
   });
 
   it('is an immediate error when it is a static key', async () => {
-    const server = await scripted(refused);
+    const server = await scripted(refusal);
     expect(await failureOf(newClient(server.url).client.call('getRun', getRun))).toMatchObject({ exit: 4 });
     expect(server.requests).toHaveLength(1);
   });
 
   it('after a lost answer leaves the outcome of the change unknown when it cannot be renewed', async () => {
     const tokens = await scripted(token('t1', 3600), json(500, {}), json(500, {}), json(500, {}), json(500, {}));
-    const server = await scripted(nothing('reset'), refused);
+    const server = await scripted(noAnswer('reset'), refusal);
     const { client } = newClient(server.url, { credential: credentialOf(tokens) });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13 });
   });

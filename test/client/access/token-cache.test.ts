@@ -5,7 +5,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { clientCredential } from '../../../src/client/access/oauth.ts';
 import { dropTokens, type Token, TokenCache } from '../../../src/client/access/token-cache.ts';
-import { json, nothing, type RawServer } from '../../faults/raw-server.ts';
+import { json, noAnswer, type RawServer } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf, scripted, WaitClock } from '../harness.ts';
 
@@ -17,12 +17,12 @@ const owner = {
   clientSecret: 'my-secret',
   scope: 'runs:read',
 };
-const token = (more: Partial<Token> = {}): Token => ({
+const token = (overrides: Partial<Token> = {}): Token => ({
   value: 't1',
   obtainedAt: start,
   staleAt: start + 3_240_000,
   expiresAt: start + 3_600_000,
-  ...more,
+  ...overrides,
 });
 
 let folder: string;
@@ -39,15 +39,15 @@ const fileOf = async (): Promise<string> => path.join(tokens, (await readdir(tok
 describe('a stored token', () => {
   it('is read again, and its file is private and does not contain the secret', async () => {
     cache.write(token({ scope: 'runs:read', replacement: true }));
-    const unused = (): number => {
+    const nextDescriptor = (): number => {
       const descriptor = openSync(folder, 'r');
       closeSync(descriptor);
       return descriptor;
     };
-    const before = unused();
+    const before = nextDescriptor();
     for (let count = 0; count < 50; count += 1) cache.read(start);
     // Nothing stays open.
-    expect(unused() - before).toBeLessThan(50);
+    expect(nextDescriptor() - before).toBeLessThan(50);
     expect(cache.read(start)).toEqual(token({ scope: 'runs:read', replacement: true }));
     expect(await readdir(tokens)).toHaveLength(1);
     expect((await stat(await fileOf())).mode & 0o777).toBe(0o600);
@@ -61,9 +61,9 @@ describe('a stored token', () => {
     ['secret', { clientSecret: 'other' }],
     ['scope', { scope: 'runs:write' }],
     ['lack of a scope', { scope: undefined }],
-  ])('is not used for another %s', (_, other) => {
+  ])('is not used for another %s', (_, otherOwner) => {
     cache.write(token());
-    expect(new TokenCache(folder, { ...owner, ...other }).read(start)).toBeUndefined();
+    expect(new TokenCache(folder, { ...owner, ...otherOwner }).read(start)).toBeUndefined();
   });
 
   it('is used until it expires, unless it is from the future', () => {
@@ -110,8 +110,8 @@ describe('a stored token', () => {
   });
 
   it('replaces tokens that have expired, of all clients', async () => {
-    const other = new TokenCache(folder, { ...owner, clientId: 'other' });
-    other.write(token({ value: 'old', expiresAt: start + 1_000 }));
+    const otherCache = new TokenCache(folder, { ...owner, clientId: 'other' });
+    otherCache.write(token({ value: 'old', expiresAt: start + 1_000 }));
     cache.write(token({ obtainedAt: start + 999 }));
     expect(await readdir(tokens)).toHaveLength(2);
     cache.write(token({ obtainedAt: start + 1_000 }));
@@ -137,16 +137,16 @@ describe('a stored token', () => {
 
   it('is removed together with all others of its service', async () => {
     cache.write(token());
-    const abandoned = await readFile(await fileOf());
+    const abandonedFile = await readFile(await fileOf());
     new TokenCache(folder, { ...owner, clientId: 'second' }).write(token());
-    const other = new TokenCache(folder, { ...owner, origin: 'https://elsewhere.example' });
-    other.write(token());
+    const otherCache = new TokenCache(folder, { ...owner, origin: 'https://elsewhere.example' });
+    otherCache.write(token());
     await writeFile(path.join(tokens, 'notes.txt'), 'mine', { mode: 0o600 });
     // Left behind by a process that was killed.
-    await writeFile(path.join(tokens, 'x.tmp'), abandoned, { mode: 0o600 });
+    await writeFile(path.join(tokens, 'x.tmp'), abandonedFile, { mode: 0o600 });
     expect(dropTokens(folder, owner.origin)).toBe(3);
     expect(cache.read(start)).toBeUndefined();
-    expect(other.read(start)).toEqual(token());
+    expect(otherCache.read(start)).toEqual(token());
     expect(dropTokens(folder, owner.origin)).toBe(0);
     expect(await readdir(tokens)).toContain('notes.txt');
     expect(dropTokens(path.join(folder, 'nowhere'), owner.origin)).toBe(0);
@@ -185,7 +185,7 @@ describe('the lock', () => {
 });
 
 describe('processes with the same client', () => {
-  const granted = (value: string, lifetime = 3_600) => json(200, { access_token: value, token_type: 'Bearer', expires_in: lifetime });
+  const grantAnswer = (value: string, lifetime = 3_600) => json(200, { access_token: value, token_type: 'Bearer', expires_in: lifetime });
   const processAt = (server: RawServer, clock = new WaitClock()) => {
     const tokenUrl = `${server.url}/token`;
     const credential = clientCredential(
@@ -201,7 +201,7 @@ describe('processes with the same client', () => {
   };
 
   it('fetch one token for all, also when they start at the same time', async () => {
-    const server = (await scripted()).always(granted('t1'));
+    const server = (await scripted()).always(grantAnswer('t1'));
     const values = await Promise.all([1, 2, 3, 4].map(() => processAt(server).credential.authorization()));
     expect(new Set(values)).toEqual(new Set(['Bearer t1']));
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
@@ -210,7 +210,7 @@ describe('processes with the same client', () => {
   });
 
   it('release the lock when the fetch fails', async () => {
-    const server = await scripted(json(400, { error: 'invalid_client' }), granted('t1'));
+    const server = await scripted(json(400, { error: 'invalid_client' }), grantAnswer('t1'));
     expect(await failureOf(processAt(server).credential.authorization())).toMatchObject({ exit: 4 });
     expect(await readdir(tokens)).toEqual([]);
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
@@ -219,45 +219,45 @@ describe('processes with the same client', () => {
   it('store the scope that was granted', async () => {
     const server = await scripted(
       json(200, { access_token: 't1', token_type: 'Bearer', expires_in: 3_600, scope: 'runs:read' }),
-      granted('t2'),
+      grantAnswer('t2'),
     );
     await processAt(server).credential.authorization();
-    const stored = async (): Promise<object> => (JSON.parse(await readFile(await fileOf(), 'utf8')) as { token: object }).token;
-    expect(await stored()).toEqual(token({ scope: 'runs:read', replacement: false }));
+    const readStored = async (): Promise<object> => (JSON.parse(await readFile(await fileOf(), 'utf8')) as { token: object }).token;
+    expect(await readStored()).toEqual(token({ scope: 'runs:read', replacement: false }));
     await rm(await fileOf());
     await processAt(server).credential.authorization();
-    expect(await stored()).toEqual(token({ value: 't2', replacement: false }));
+    expect(await readStored()).toEqual(token({ value: 't2', replacement: false }));
   });
 
   it('do not store a token that is used only once', async () => {
-    const server = await scripted(granted('t1', 20), granted('t2', 20));
+    const server = await scripted(grantAnswer('t1', 20), grantAnswer('t2', 20));
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
     expect(await readdir(tokens)).toEqual([]);
     expect(await processAt(server).credential.authorization()).toBe('Bearer t2');
   });
 
   it('use the replacement of a rejected token that one of them has fetched', async () => {
-    const server = await scripted(granted('t1'), granted('t2'), granted('t3'));
-    const [one, other] = [processAt(server), processAt(server)];
-    for (const { credential } of [one, other]) expect(await credential.authorization()).toBe('Bearer t1');
-    expect(await one.credential.refresh?.('Bearer t1')).toBe(true);
-    expect(await other.credential.refresh?.('Bearer t1')).toBe(true);
-    expect(await other.credential.authorization()).toBe('Bearer t2');
+    const server = await scripted(grantAnswer('t1'), grantAnswer('t2'), grantAnswer('t3'));
+    const [firstProcess, otherProcess] = [processAt(server), processAt(server)];
+    for (const { credential } of [firstProcess, otherProcess]) expect(await credential.authorization()).toBe('Bearer t1');
+    expect(await firstProcess.credential.refresh?.('Bearer t1')).toBe(true);
+    expect(await otherProcess.credential.refresh?.('Bearer t1')).toBe(true);
+    expect(await otherProcess.credential.authorization()).toBe('Bearer t2');
     expect(server.requests).toHaveLength(2);
     // A replacement that is rejected, too, is not replaced again for a minute, by any of them.
     const third = processAt(server);
     await third.credential.authorization();
-    for (const { credential } of [one, other, third]) expect(await credential.refresh?.('Bearer t2')).toBe(false);
-    other.clock.advance(59_999);
-    expect(await other.credential.refresh?.('Bearer t2')).toBe(false);
+    for (const { credential } of [firstProcess, otherProcess, third]) expect(await credential.refresh?.('Bearer t2')).toBe(false);
+    otherProcess.clock.advance(59_999);
+    expect(await otherProcess.credential.refresh?.('Bearer t2')).toBe(false);
     expect(server.requests).toHaveLength(2);
-    other.clock.advance(1);
-    expect(await other.credential.refresh?.('Bearer t2')).toBe(true);
-    expect(await other.credential.authorization()).toBe('Bearer t3');
+    otherProcess.clock.advance(1);
+    expect(await otherProcess.credential.refresh?.('Bearer t2')).toBe(true);
+    expect(await otherProcess.credential.authorization()).toBe('Bearer t3');
   });
 
   it('never use a rejected token again, even if the endpoint is unavailable', async () => {
-    const server = await scripted(granted('t1'));
+    const server = await scripted(grantAnswer('t1'));
     server.always(json(503, {}));
     const { credential } = processAt(server);
     await credential.authorization();
@@ -266,20 +266,20 @@ describe('processes with the same client', () => {
   });
 
   it('use the token of another one while the endpoint is unavailable, until it expires', async () => {
-    const server = await scripted(granted('t1'));
+    const server = await scripted(grantAnswer('t1'));
     server.always(json(503, {}));
     await processAt(server).credential.authorization();
-    const later = processAt(server);
-    later.clock.advance(3_240_000);
-    expect(await later.credential.authorization()).toBe('Bearer t1');
+    const laterProcess = processAt(server);
+    laterProcess.clock.advance(3_240_000);
+    expect(await laterProcess.credential.authorization()).toBe('Bearer t1');
     expect(server.requests.length).toBeGreaterThan(1);
-    const expired = processAt(server);
-    expired.clock.advance(3_600_000);
-    expect(await failureOf(expired.credential.authorization())).toMatchObject({ exit: 8 });
+    const expiredProcess = processAt(server);
+    expiredProcess.clock.advance(3_600_000);
+    expect(await failureOf(expiredProcess.credential.authorization())).toMatchObject({ exit: 8 });
   });
 
   it('do not use an old token when the client is refused', async () => {
-    const server = await scripted(granted('t1'), json(401, { error: 'invalid_client' }));
+    const server = await scripted(grantAnswer('t1'), json(401, { error: 'invalid_client' }));
     const { credential, clock } = processAt(server);
     await credential.authorization();
     clock.advance(3_240_000);
@@ -287,7 +287,7 @@ describe('processes with the same client', () => {
   });
 
   it('protect a token that was read from the disk', async () => {
-    const server = await scripted(granted('t1'));
+    const server = await scripted(grantAnswer('t1'));
     await processAt(server).credential.authorization();
     const secrets: string[] = [];
     const tokenUrl = `${server.url}/token`;
@@ -300,17 +300,17 @@ describe('processes with the same client', () => {
   });
 
   it('end a fetch when the command is interrupted, and release the lock', async () => {
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
     const events: unknown[] = [];
     const credential = clientCredential(
       { client_id: 'my-client', client_secret: 'my-secret', token_url: `${server.url}/token` },
       { cache, signal: controller.signal, clock: new WaitClock(), onEvent: (event) => events.push(event) },
     );
-    const failed = failureOf(credential.authorization());
+    const failure = failureOf(credential.authorization());
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(new Error('enough'));
-    expect(await failed).toMatchObject({ message: 'enough' });
+    expect(await failure).toMatchObject({ message: 'enough' });
     expect(await readdir(tokens)).toEqual([]);
     expect(events).toEqual([]);
   });

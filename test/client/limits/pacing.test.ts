@@ -41,12 +41,12 @@ describe('entering', () => {
   it('waits until another request has completed', async () => {
     const { pacer, gate, reports } = newPacer();
     await pacer.enter(signal, {});
-    let entered = false;
+    let hasEntered = false;
     const second = pacer.enter(signal, {}).then(() => {
-      entered = true;
+      hasEntered = true;
     });
     await turn();
-    expect(entered).toBe(false);
+    expect(hasEntered).toBe(false);
     gate.leave();
     await second;
     expect(reports).toEqual([]);
@@ -87,9 +87,9 @@ describe('entering', () => {
     const { pacer, gate, reports } = newPacer();
     gate.close(9_000);
     const controller = new AbortController();
-    const failed = failureOf(pacer.enter(controller.signal, {}));
+    const failure = failureOf(pacer.enter(controller.signal, {}));
     controller.abort(new Error('enough'));
-    expect(await failed).toMatchObject({ message: 'enough' });
+    expect(await failure).toMatchObject({ message: 'enough' });
     expect(reports).toEqual([9_000, 'resumed']);
     void pacer.enter(signal, {});
     expect(reports).toEqual([9_000, 'resumed', 9_000]);
@@ -113,9 +113,9 @@ describe('entering', () => {
   it.each([{ maxWait: 30_000 }, { deadline: start + 30_001 }])('waits as long as allowed (%j)', async (options) => {
     const { pacer, gate, clock, reports } = newPacer(options);
     gate.close(30_000);
-    const entered = pacer.enter(signal, {});
+    const entry = pacer.enter(signal, {});
     clock.advance(30_000);
-    await entered;
+    await entry;
     expect(reports).toEqual([30_000, 'resumed']);
   });
 });
@@ -137,9 +137,13 @@ describe('a pause', () => {
 
   it('that would end at the deadline is not started', async () => {
     const { pacer } = newPacer({ deadline: start + 500 });
-    const started: string[] = [];
-    const failed = failureOf(pacer.pause(500, 'the service answered 500', signal, { path: '/v2' }, () => started.push('started')));
-    expect(await failed).toMatchObject({ exit: 9, message: expect.stringContaining('the service answered 500'), details: { path: '/v2' } });
-    expect(started).toEqual([]);
+    const starts: string[] = [];
+    const failure = failureOf(pacer.pause(500, 'the service answered 500', signal, { path: '/v2' }, () => starts.push('started')));
+    expect(await failure).toMatchObject({
+      exit: 9,
+      message: expect.stringContaining('the service answered 500'),
+      details: { path: '/v2' },
+    });
+    expect(starts).toEqual([]);
   });
 });

@@ -28,48 +28,52 @@ function newGate({ random = () => 0, shared }: { random?: () => number; shared?:
   return { clock, gate, observe };
 }
 
-const hold = (milliseconds: number, requestedMilliseconds = milliseconds) => ({ next: 'hold', milliseconds, requestedMilliseconds });
-const go = { next: 'go' };
-const busy = { next: 'busy' };
+const holdDecision = (milliseconds: number, requestedMilliseconds = milliseconds) => ({
+  next: 'hold',
+  milliseconds,
+  requestedMilliseconds,
+});
+const goDecision = { next: 'go' };
+const busyDecision = { next: 'busy' };
 
 describe('the gate', () => {
   it('sends one request ahead to learn about the limit, and all requests if there is none', () => {
     const { gate, clock } = newGate();
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
     gate.leave();
-    expect(gate.enter()).toEqual(go);
+    expect(gate.enter()).toEqual(goDecision);
     gate.observe({}, clock.now(), clock.now());
-    expect([gate.enter(), gate.enter()]).toEqual([go, go]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, goDecision]);
   });
 
   it('admits as many requests as remain, and holds the others until the window ends', () => {
     const { gate, observe, clock } = newGate();
     observe(2, 30_000);
-    expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([go, go, busy]);
+    expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([goDecision, goDecision, busyDecision]);
     gate.leave();
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
     observe(0, 30_000);
     gate.leave();
-    expect(gate.enter()).toEqual(busy);
+    expect(gate.enter()).toEqual(busyDecision);
     gate.leave();
-    expect(gate.enter()).toEqual(hold(31_000));
+    expect(gate.enter()).toEqual(holdDecision(31_000));
     clock.advance(30_997);
-    expect(gate.enter()).toEqual(hold(3));
+    expect(gate.enter()).toEqual(holdDecision(3));
     // Timers may end this much early.
     clock.advance(1);
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
   });
 
   it('adds jitter to the wait, but not to what the service requests', () => {
     const { gate, observe } = newGate({ random: () => 1 });
     observe(0, 29_000);
-    expect(gate.enter()).toEqual(hold(33_000, 30_000));
+    expect(gate.enter()).toEqual(holdDecision(33_000, 30_000));
   });
 
   it('waits a second longer if it does not know the time of the service', () => {
     const { gate, clock } = newGate();
     gate.observe({ 'ratelimit-remaining': '0', 'ratelimit-reset': '5' }, clock.now(), clock.now());
-    expect(gate.enter()).toEqual(hold(7_000));
+    expect(gate.enter()).toEqual(holdDecision(7_000));
   });
 
   it.each([
@@ -81,11 +85,11 @@ describe('the gate', () => {
     const { gate, observe } = newGate();
     for (const [remaining, reset] of [first, second]) observe(remaining, reset, { limit: 100 });
     expect(gate.allowance).toEqual({ ...allowance, limit: 100 });
-    for (let count = 0; count < allowance.remaining; count += 1) expect(gate.enter()).toEqual(go);
-    expect(gate.enter()).toEqual(busy);
+    for (let count = 0; count < allowance.remaining; count += 1) expect(gate.enter()).toEqual(goDecision);
+    expect(gate.enter()).toEqual(busyDecision);
     for (let count = 0; count < allowance.remaining; count += 1) gate.leave();
     observe(0, Math.max(first[1], second[1]));
-    expect(gate.enter()).toEqual(hold(allowance.milliseconds));
+    expect(gate.enter()).toEqual(holdDecision(allowance.milliseconds));
   });
 
   it.each([
@@ -138,24 +142,24 @@ describe('the gate', () => {
   it('ignores a window that has ended, and means no limit if it ended before the request', () => {
     const { gate, clock, observe } = newGate();
     observe(0, -1_000);
-    expect([gate.enter(), gate.enter()]).toEqual([go, go]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, goDecision]);
     const exact = newGate();
     exact.observe(0, 0);
-    expect(exact.gate.enter()).toEqual(hold(1_000));
-    const late = newGate();
-    late.clock.advance(2_000);
+    expect(exact.gate.enter()).toEqual(holdDecision(1_000));
+    const lateGate = newGate();
+    lateGate.clock.advance(2_000);
     const headers = { 'ratelimit-remaining': '0', 'ratelimit-reset': String(start / 1_000), date: new Date(start + 1_000).toUTCString() };
-    late.gate.observe(headers, start, start + 2_000);
-    expect([late.gate.enter(), late.gate.enter()]).toEqual([go, busy]);
-    const slow = newGate();
-    slow.clock.advance(4_000);
+    lateGate.gate.observe(headers, start, start + 2_000);
+    expect([lateGate.gate.enter(), lateGate.gate.enter()]).toEqual([goDecision, busyDecision]);
+    const slowGate = newGate();
+    slowGate.clock.advance(4_000);
     // The window ended while the request was in flight, so the next one is sent ahead again.
-    slow.gate.observe(
+    slowGate.gate.observe(
       { 'ratelimit-remaining': '0', 'ratelimit-reset': String(start / 1_000 + 1), date: new Date(start + 2_000).toUTCString() },
-      slow.clock.now() - 4_000,
-      slow.clock.now(),
+      slowGate.clock.now() - 4_000,
+      slowGate.clock.now(),
     );
-    expect([slow.gate.enter(), slow.gate.enter()]).toEqual([go, busy]);
+    expect([slowGate.gate.enter(), slowGate.gate.enter()]).toEqual([goDecision, busyDecision]);
     expect(clock.now()).toBe(start);
   });
 
@@ -164,20 +168,20 @@ describe('the gate', () => {
     gate.observe({}, clock.now(), clock.now());
     observe(5, 1_000);
     clock.advance(2_000);
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
   });
 
   it('wakes waiting requests when one completes, and when a response arrives', async () => {
     const { gate, clock } = newGate();
     gate.enter();
-    const woken: string[] = [];
-    const waits = ['first', 'second'].map((name) => gate.change().then(() => woken.push(name)));
+    const wokenNames: string[] = [];
+    const waits = ['first', 'second'].map((name) => gate.change().then(() => wokenNames.push(name)));
     gate.observe({}, clock.now(), clock.now());
     await Promise.all(waits);
-    const third = gate.change().then(() => woken.push('third'));
+    const third = gate.change().then(() => wokenNames.push('third'));
     gate.leave();
     await third;
-    expect(woken).toEqual(['first', 'second', 'third']);
+    expect(wokenNames).toEqual(['first', 'second', 'third']);
   });
 });
 
@@ -186,73 +190,73 @@ describe('a 429', () => {
     const { gate, observe, clock } = newGate();
     observe(9, 60_000);
     gate.close(5_000);
-    expect(gate.enter()).toEqual(hold(5_000));
+    expect(gate.enter()).toEqual(holdDecision(5_000));
     clock.advance(4_997);
-    expect(gate.enter()).toEqual(hold(3));
+    expect(gate.enter()).toEqual(holdDecision(3));
     clock.advance(1);
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
     // What the service then reports applies again.
     observe(9, 90_000);
-    expect([gate.enter(), gate.enter()]).toEqual([go, go]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, goDecision]);
   });
 
   it('that requests a shorter pause does not shorten a longer one, and a longer one extends it', () => {
     const { gate } = newGate();
     gate.close(20_000);
     gate.close(5_000);
-    expect(gate.enter()).toEqual(hold(20_000));
+    expect(gate.enter()).toEqual(holdDecision(20_000));
     gate.close(30_000);
-    expect(gate.enter()).toEqual(hold(30_000));
+    expect(gate.enter()).toEqual(holdDecision(30_000));
   });
 
   it('holds requests even if the service reported no limit', () => {
     const { gate, clock } = newGate({ random: () => 1 });
     gate.observe({}, clock.now(), clock.now());
     gate.close(10_000);
-    expect(gate.enter()).toEqual(hold(11_000, 10_000));
+    expect(gate.enter()).toEqual(holdDecision(11_000, 10_000));
     clock.advance(10_500);
-    expect(gate.enter()).toEqual(hold(500, 0));
+    expect(gate.enter()).toEqual(holdDecision(500, 0));
     clock.advance(500);
-    expect([gate.enter(), gate.enter()]).toEqual([go, busy]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
   });
 });
 
 describe('what another process knows', () => {
-  const entry = (more: Partial<SharedEntry> = {}): SharedEntry => ({
+  const entry = (overrides: Partial<SharedEntry> = {}): SharedEntry => ({
     remaining: 0,
     resetAt: start + 10_000,
     ahead: 0,
     seenAt: start,
-    ...more,
+    ...overrides,
   });
   const sharing = async () => {
     const folder = await temporaryFolder();
-    const other = new SharedLimits(folder, ['x']);
-    return { other, ...newGate({ shared: new SharedLimits(folder, ['x']) }) };
+    const otherLimits = new SharedLimits(folder, ['x']);
+    return { other: otherLimits, ...newGate({ shared: new SharedLimits(folder, ['x']) }) };
   };
 
   it('is read at most once a second', async () => {
     const { other, gate, clock } = await sharing();
-    expect(gate.enter()).toEqual(go);
+    expect(gate.enter()).toEqual(goDecision);
     gate.leave();
     other.write(entry());
     clock.advance(999);
-    expect(gate.enter()).toEqual(go);
+    expect(gate.enter()).toEqual(goDecision);
     gate.leave();
     clock.advance(1);
-    expect(gate.enter()).toEqual(hold(10_000));
+    expect(gate.enter()).toEqual(holdDecision(10_000));
   });
 
   it('limits the requests of this one', async () => {
     const { other, gate } = await sharing();
     other.write(entry({ remaining: 2, ahead: 2_000 }));
-    expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([go, go, busy]);
+    expect([gate.enter(), gate.enter(), gate.enter()]).toEqual([goDecision, goDecision, busyDecision]);
     expect(gate.server.now()).toBe(start + 2_000);
   });
 
   it.each([
-    ['at most a day away', day, hold(day + 1_000)],
-    ['further away', day + 1, go],
+    ['at most a day away', day, holdDecision(day + 1_000)],
+    ['further away', day + 1, goDecision],
   ])('is used if the end of its window is %s', async (_, resetIn, expected) => {
     const { other, gate } = await sharing();
     other.write(entry({ resetAt: start + resetIn }));
@@ -263,14 +267,14 @@ describe('what another process knows', () => {
     const { other, gate, clock } = await sharing();
     other.write(entry({ remaining: 1, resetAt: start + 10_000 }));
     gate.observe({ date: new Date(start + 11_000).toUTCString() }, clock.now(), clock.now());
-    expect([gate.enter(), gate.enter()]).toEqual([go, go]);
+    expect([gate.enter(), gate.enter()]).toEqual([goDecision, goDecision]);
   });
 
   it('is used if the window ends in this moment by the time of the service', async () => {
     const { other, gate, clock } = await sharing();
     other.write(entry({ resetAt: start + 10_000 }));
     gate.observe({ date: new Date(start + 10_000).toUTCString() }, clock.now(), clock.now());
-    expect(gate.enter()).toEqual(hold(1_000));
+    expect(gate.enter()).toEqual(holdDecision(1_000));
   });
 
   it('does not replace what this process learns about a later window', async () => {
@@ -323,15 +327,15 @@ describe("the service's clock", () => {
   it.each([
     [0, false],
     [1, true],
-  ])('follows a slower response if no delay explains the difference (%i ms more)', (more, isAdopted) => {
+  ])('follows a slower response if no delay explains the difference (%i ms more)', (extraDelay, isAdopted) => {
     const server = new ServerClock(new ManualClock());
     server.observe(date(60_000), start - 400, start);
-    server.observe(date(62_000), start - 500 - more, start + 100 - more);
-    expect(server.timeAt(start)).toBe(start + (isAdopted ? 62_200 + more : 60_200));
-    const slowed = new ServerClock(new ManualClock());
-    slowed.observe(date(60_000), start - 400, start);
-    slowed.observe(date(58_000), start - 500 + more, start + 100 + more);
-    expect(slowed.timeAt(start)).toBe(start + (isAdopted ? 58_200 - more : 60_200));
+    server.observe(date(62_000), start - 500 - extraDelay, start + 100 - extraDelay);
+    expect(server.timeAt(start)).toBe(start + (isAdopted ? 62_200 + extraDelay : 60_200));
+    const slowedClock = new ServerClock(new ManualClock());
+    slowedClock.observe(date(60_000), start - 400, start);
+    slowedClock.observe(date(58_000), start - 500 + extraDelay, start + 100 + extraDelay);
+    expect(slowedClock.timeAt(start)).toBe(start + (isAdopted ? 58_200 - extraDelay : 60_200));
   });
 
   it('adopts the offset of another process until there is a response', () => {

@@ -5,9 +5,10 @@ import { failureOf, newClient, scripted } from '../harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
-const fine = (headers: Record<string, string | string[]> = {}) => json(200, { run: { id: 'r1' } }, headers);
-const limited = (headers: Record<string, string | string[]> = {}) => json(429, { error: 'rate_limited', message: 'Slow down.' }, headers);
-const busy = (headers: Record<string, string>) => json(503, { error: 'unavailable' }, headers);
+const success = (headers: Record<string, string | string[]> = {}) => json(200, { run: { id: 'r1' } }, headers);
+const rateLimitAnswer = (headers: Record<string, string | string[]> = {}) =>
+  json(429, { error: 'rate_limited', message: 'Slow down.' }, headers);
+const busyAnswer = (headers: Record<string, string>) => json(503, { error: 'unavailable' }, headers);
 
 /** The start time of the harness's clock. */
 const now = Date.parse('2026-07-18T09:00:00.000Z');
@@ -16,7 +17,7 @@ const seconds = (offset: number) => String((now + offset) / 1000);
 
 describe('Retry-After', () => {
   it('is honoured with a little jitter, so that not all clients return at once', async () => {
-    const server = await scripted(limited({ 'retry-after': '2' }), busy({ 'retry-after': '3' }), fine());
+    const server = await scripted(rateLimitAnswer({ 'retry-after': '2' }), busyAnswer({ 'retry-after': '3' }), success());
     const { client, clock, events } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([2100, 3150]);
@@ -28,7 +29,7 @@ describe('Retry-After', () => {
 
   it("as a date is interpreted by the service's clock, however wrong ours is", async () => {
     for (const skew of [-3_600_000, 0, 3_600_000]) {
-      const server = await scripted(limited({ 'retry-after': date(skew + 10_000), date: date(skew) }), fine());
+      const server = await scripted(rateLimitAnswer({ 'retry-after': date(skew + 10_000), date: date(skew) }), success());
       const { client, clock } = newClient(server.url);
       await client.call('getRun', getRun);
       expect(clock.waits).toEqual([10_500]);
@@ -36,21 +37,21 @@ describe('Retry-After', () => {
   });
 
   it.each(['soon', '-5', '', '1e20', ' ', '0', date(-60_000), 'NaN'])('%j means our own back-off', async (value) => {
-    const server = await scripted(limited({ 'retry-after': value, date: date() }), fine());
+    const server = await scripted(rateLimitAnswer({ 'retry-after': value, date: date() }), success());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([525]);
   });
 
   it('is understood with fractions, or when it is sent twice', async () => {
-    const server = await scripted(limited({ 'retry-after': '1.5' }), limited({ 'retry-after': ['4', '60'] }), fine());
+    const server = await scripted(rateLimitAnswer({ 'retry-after': '1.5' }), rateLimitAnswer({ 'retry-after': ['4', '60'] }), success());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([1575, 4200]);
   });
 
   it('above --max-wait fails immediately with exit code 7', async () => {
-    const server = await scripted(limited({ 'retry-after': '3600' }));
+    const server = await scripted(rateLimitAnswer({ 'retry-after': '3600' }));
     const { client, clock } = newClient(server.url);
     const error = await failureOf(client.call('startRun', start));
     expect(error).toMatchObject({ exit: 7, code: 'rate_limited', details: { retry_after_seconds: 3600 } });
@@ -60,14 +61,14 @@ describe('Retry-After', () => {
   });
 
   it('of a 503 above --max-wait is never shortened', async () => {
-    const server = await scripted(busy({ 'retry-after': '3600' }));
+    const server = await scripted(busyAnswer({ 'retry-after': '3600' }));
     const { client, clock } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 8, status: 503 });
     expect(clock.waits).toEqual([]);
   });
 
   it('is waited for as far as --max-wait allows', async () => {
-    const server = await scripted(limited({ 'retry-after': '3600' }), fine());
+    const server = await scripted(rateLimitAnswer({ 'retry-after': '3600' }), success());
     const { client, clock } = newClient(server.url, { maxWaitMilliseconds: 3_600_000 });
     await client.call('getRun', getRun);
     expect(clock.waits[0]).toBeGreaterThanOrEqual(3_600_000);
@@ -76,20 +77,20 @@ describe('Retry-After', () => {
 
 describe('a 429', () => {
   it('keeps the key of a change', async () => {
-    const server = await scripted(limited({ 'retry-after': '1' }), json(201, { run: {} }));
+    const server = await scripted(rateLimitAnswer({ 'retry-after': '1' }), json(201, { run: {} }));
     await newClient(server.url).client.call('startRun', start);
     expect(new Set(server.header('idempotency-key')).size).toBe(1);
   });
 
   it('with only RateLimit-Reset waits until then', async () => {
-    const server = await scripted(limited({ 'ratelimit-reset': seconds(7_000), date: date() }), fine());
+    const server = await scripted(rateLimitAnswer({ 'ratelimit-reset': seconds(7_000), date: date() }), success());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([7350]);
   });
 
   it('without any header backs off, and finally fails', async () => {
-    const server = (await scripted()).always(limited());
+    const server = (await scripted()).always(rateLimitAnswer());
     const { client, clock } = newClient(server.url);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 7, message: 'Slow down.' });
     expect(clock.waits).toEqual([525, 1050, 2100]);
@@ -97,11 +98,11 @@ describe('a 429', () => {
 });
 
 describe('the gate', () => {
-  const used = (reset: string, headers: Record<string, string> = {}) =>
-    fine({ 'ratelimit-remaining': '0', 'ratelimit-reset': reset, date: date(), ...headers });
+  const usedUpAnswer = (reset: string, headers: Record<string, string> = {}) =>
+    success({ 'ratelimit-remaining': '0', 'ratelimit-reset': reset, date: date(), ...headers });
 
   it('holds the next request while nothing remains', async () => {
-    const server = await scripted(used(seconds(5_000)), fine());
+    const server = await scripted(usedUpAnswer(seconds(5_000)), success());
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(clock.waits).toEqual([]);
@@ -111,7 +112,7 @@ describe('the gate', () => {
 
   it('works with a wrong local clock', async () => {
     for (const skew of [-600_000, 600_000]) {
-      const server = await scripted(used(seconds(skew + 5_000), { date: date(skew) }), fine());
+      const server = await scripted(usedUpAnswer(seconds(skew + 5_000), { date: date(skew) }), success());
       const { client, clock } = newClient(server.url);
       await client.call('getRun', getRun);
       await client.call('getRun', getRun);
@@ -120,7 +121,7 @@ describe('the gate', () => {
   });
 
   it('refuses to hold longer than --max-wait', async () => {
-    const server = await scripted(used(seconds(120_000)));
+    const server = await scripted(usedUpAnswer(seconds(120_000)));
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun);
     expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 7, details: { retry_after_seconds: 121 } });
@@ -136,21 +137,21 @@ describe('the gate', () => {
   });
 
   it('stays open when requests remain, and for nonsensical headers', async () => {
-    const odd: Record<string, string>[] = [
+    const oddHeaders: Record<string, string>[] = [
       { 'ratelimit-remaining': '1', 'ratelimit-reset': seconds(30_000) },
       { 'ratelimit-remaining': 'none', 'ratelimit-reset': seconds(30_000) },
       { 'ratelimit-remaining': '0', 'ratelimit-reset': 'later' },
       { 'ratelimit-remaining': '0', 'ratelimit-reset': '-4' },
       { 'ratelimit-remaining': '0' },
     ];
-    const server = await scripted(...odd.map((headers) => fine(headers)), fine());
+    const server = await scripted(...oddHeaders.map((headers) => success(headers)), success());
     const { client, clock } = newClient(server.url);
-    for (let count = 0; count <= odd.length; count += 1) await client.call('getRun', getRun);
+    for (let count = 0; count <= oddHeaders.length; count += 1) await client.call('getRun', getRun);
     expect(clock.waits).toEqual([]);
   });
 
   it('is interrupted by Ctrl-C', async () => {
-    const server = await scripted(used(seconds(5_000)));
+    const server = await scripted(usedUpAnswer(seconds(5_000)));
     const { client } = newClient(server.url, { hold: true });
     await client.call('getRun', getRun);
     const controller = new AbortController();

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { SharedLimits } from '../../../src/client/limits/shared-limits.ts';
 import { json, type RawServer, reply } from '../../faults/raw-server.ts';
+import { itNeeding, needsPosix } from '../../support/requirements.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { newClient, scripted } from '../harness.ts';
 
@@ -20,12 +21,12 @@ beforeEach(async () => {
   limits = new SharedLimits(folder, identity);
 });
 
-const entry = (more: Partial<Parameters<SharedLimits['write']>[0]> = {}) => ({
+const entry = (overrides: Partial<Parameters<SharedLimits['write']>[0]> = {}) => ({
   remaining: 3,
   resetAt: now + 30_000,
   ahead: 0,
   seenAt: now,
-  ...more,
+  ...overrides,
 });
 const file = async (): Promise<string> => path.join(folder, 'rate-limits', (await readdir(path.join(folder, 'rate-limits')))[0] as string);
 
@@ -108,17 +109,17 @@ describe('the shared file', () => {
     expect(limits.read(now)).toBeDefined();
     await writeFile(await file(), text.padEnd(1_025));
     expect(limits.read(now)).toBeUndefined();
-    const unused = (): number => {
+    const nextDescriptor = (): number => {
       const descriptor = openSync(folder, 'r');
       closeSync(descriptor);
       return descriptor;
     };
-    const before = unused();
+    const before = nextDescriptor();
     for (let count = 0; count < 50; count += 1) limits.read(now);
-    expect(unused() - before).toBeLessThan(50);
+    expect(nextDescriptor() - before).toBeLessThan(50);
   });
 
-  it.skipIf(process.platform === 'win32')('is ignored, without waiting, if it is a pipe', async () => {
+  itNeeding(needsPosix, 'is ignored, without waiting, if it is a pipe', async () => {
     limits.write(entry());
     const name = await file();
     await rm(name);
@@ -154,19 +155,21 @@ describe('the shared file', () => {
 
   it('is ignored when other users can write it, or when it is a link', async () => {
     limits.write(entry());
-    const written = await file();
-    await chmod(written, 0o622);
+    const limitsFile = await file();
+    await chmod(limitsFile, 0o622);
     expect(limits.read(now)).toBeUndefined();
-    const elsewhere = path.join(folder, 'elsewhere');
-    await writeFile(elsewhere, JSON.stringify({ v: 1, ...entry() }), { mode: 0o600 });
-    const other = new SharedLimits(folder, ['other']);
-    other.write(entry());
-    const name = (await readdir(path.dirname(written))).find((one) => path.join(path.dirname(written), one) !== written) as string;
-    const link = path.join(path.dirname(written), name);
+    const otherPath = path.join(folder, 'elsewhere');
+    await writeFile(otherPath, JSON.stringify({ v: 1, ...entry() }), { mode: 0o600 });
+    const otherLimits = new SharedLimits(folder, ['other']);
+    otherLimits.write(entry());
+    const name = (await readdir(path.dirname(limitsFile))).find(
+      (candidate) => path.join(path.dirname(limitsFile), candidate) !== limitsFile,
+    ) as string;
+    const link = path.join(path.dirname(limitsFile), name);
     await writeFile(link, '');
     await rm(link);
-    await symlink(elsewhere, link);
-    expect(other.read(now)).toBeUndefined();
+    await symlink(otherPath, link);
+    expect(otherLimits.read(now)).toBeUndefined();
   });
 
   it('may be impossible to write without an error', async () => {
@@ -180,7 +183,7 @@ describe('the shared file', () => {
 });
 
 describe('several processes', () => {
-  const used = (remaining: number) =>
+  const usedAnswer = (remaining: number) =>
     json(
       200,
       { run: { id: 'r1' } },
@@ -189,24 +192,24 @@ describe('several processes', () => {
   const processAt = (server: RawServer) => newClient(server.url, { sharedLimits: new SharedLimits(folder, identity) });
 
   it('wait for a limit that one of them has learned', async () => {
-    const server = await scripted(used(0), used(5));
-    const [one, otherHarness] = [processAt(server), processAt(server)];
-    await one.client.call('getRun', getRun);
+    const server = await scripted(usedAnswer(0), usedAnswer(5));
+    const [firstHarness, otherHarness] = [processAt(server), processAt(server)];
+    await firstHarness.client.call('getRun', getRun);
     await otherHarness.client.call('getRun', getRun);
     expect(otherHarness.clock.waits).toEqual([32_550]);
     expect(server.requests).toHaveLength(2);
   });
 
   it('learn of a 429, even while they run', async () => {
-    const server = await scripted(used(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), used(9));
+    const server = await scripted(usedAnswer(100), json(429, { error: 'rate_limited' }, { 'retry-after': '20' }), usedAnswer(9));
     const otherHarness = processAt(server);
     await otherHarness.client.call('getRun', getRun);
-    const one = newClient(server.url, {
+    const firstClient = newClient(server.url, {
       sharedLimits: new SharedLimits(folder, identity),
       maxWaitMilliseconds: 20_000,
       deadline: now + 20_000,
     });
-    await expect(one.client.call('getRun', getRun)).rejects.toThrow('cannot finish in time');
+    await expect(firstClient.client.call('getRun', getRun)).rejects.toThrow('cannot finish in time');
     otherHarness.clock.advance(1_000);
     await otherHarness.client.call('getRun', getRun);
     expect(otherHarness.clock.waits).toEqual([21_000]);
@@ -214,19 +217,19 @@ describe('several processes', () => {
   });
 
   it('write nothing as long as many requests remain', async () => {
-    const server = await scripted(used(500));
+    const server = await scripted(usedAnswer(500));
     await processAt(server).client.call('getRun', getRun);
     await expect(readdir(path.join(folder, 'rate-limits'))).rejects.toThrow('ENOENT');
   });
 
   it('share four requests of a window without a 429', async () => {
     let count = 0;
-    let refused = 0;
+    let refusals = 0;
     const server = (await scripted()).always(
       reply(() => {
         count += 1;
-        if (count > 4) refused += 1;
-        return used(Math.max(0, 4 - count));
+        if (count > 4) refusals += 1;
+        return usedAnswer(Math.max(0, 4 - count));
       }),
     );
     const processes = [processAt(server), processAt(server), processAt(server)];
@@ -237,6 +240,6 @@ describe('several processes', () => {
       await client.call('getRun', getRun);
       expect(clock.waits).toHaveLength(1);
     }
-    expect(refused).toBe(3);
+    expect(refusals).toBe(3);
   });
 });

@@ -30,7 +30,7 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
     await bridge.idle();
     return lines.map((line) => JSON.parse(line) as Line);
   };
-  return { bridge, lines, logged: logEntries, send, told: repliesTo };
+  return { bridge, lines, logged: logEntries, send, repliesTo };
 }
 
 const rpc = (method: string, id?: unknown, params?: unknown) => ({
@@ -43,16 +43,16 @@ const call = (id: unknown, name = 'do') => rpc('tools/call', id, { name });
 const messageOf = ({ body }: RecordedRequest) => JSON.parse(body.toString('utf8')) as { id: unknown; method: string };
 const result = (value: Record<string, unknown> = {}, headers: Record<string, string> = {}): Step =>
   reply((request) => json(200, { jsonrpc: '2.0', id: messageOf(request).id, result: value }, headers));
-const failed = (status: number, code: number): Step => json(status, { jsonrpc: '2.0', id: null, error: { code, message: 'no' } });
-const accepted = answer(202, '');
-const greeted = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's1' });
-const begin = [rpc('initialize', 0, { protocolVersion: '2025-11-25' }), rpc('notifications/initialized')];
+const failureAnswer = (status: number, code: number): Step => json(status, { jsonrpc: '2.0', id: null, error: { code, message: 'no' } });
+const acceptance = answer(202, '');
+const greeting = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's1' });
+const handshake = [rpc('initialize', 0, { protocolVersion: '2025-11-25' }), rpc('notifications/initialized')];
 
 describe('messages', () => {
   it('are answered with the ID they came with, whatever it is', async () => {
     const ids = [0, '0', -1, 1, '1', 'a b', 2 ** 53 - 1];
     const server = await scripted(...ids.map(() => result()));
-    const lines = await bridged(server).told(...ids.map((id) => call(id)));
+    const lines = await bridged(server).repliesTo(...ids.map((id) => call(id)));
     expect(lines).toHaveLength(ids.length);
     expect(new Set(lines.map(({ id }) => JSON.stringify(id)))).toEqual(new Set(ids.map((id) => JSON.stringify(id))));
   });
@@ -66,15 +66,15 @@ describe('messages', () => {
       ),
     );
     const text = '{ "jsonrpc":"2.0","id":1 ,"method":"tools/call","params":{"n":12345678901234567890} }';
-    const { lines, told } = bridged(server);
-    await told(text);
+    const { lines, repliesTo } = bridged(server);
+    await repliesTo(text);
     expect(server.requests[0]?.body.toString()).toBe(text);
     expect(lines).toEqual(['{"jsonrpc":"2.0","id":1,"result":{"a":"ü\\n"}}']);
   });
 
   it('that are invalid are answered without an ID, and the next one is handled', async () => {
     const server = await scripted(result());
-    const lines = await bridged(server).told('{', '[]', '7', '{"id":1}', call(1));
+    const lines = await bridged(server).repliesTo('{', '[]', '7', '{"id":1}', call(1));
     expect(lines.map(({ id, error }) => [id, error?.code ?? null])).toEqual([
       [null, -32_700],
       [null, -32_600],
@@ -85,11 +85,11 @@ describe('messages', () => {
   });
 
   it('without an ID get no answer in any case, and neither do answers', async () => {
-    const server = await scripted(accepted, json(500, {}), json(500, {}), json(500, {}), json(500, {}), accepted);
-    const { lines, logged, told } = bridged(server);
-    await told(rpc('notifications/initialized'));
-    await told(rpc('notifications/roots/list_changed'));
-    await told({ jsonrpc: '2.0', id: 9, result: { roots: [] } });
+    const server = await scripted(acceptance, json(500, {}), json(500, {}), json(500, {}), json(500, {}), acceptance);
+    const { lines, logged, repliesTo } = bridged(server);
+    await repliesTo(rpc('notifications/initialized'));
+    await repliesTo(rpc('notifications/roots/list_changed'));
+    await repliesTo({ jsonrpc: '2.0', id: 9, result: { roots: [] } });
     expect(lines).toEqual([]);
     expect(logged).toEqual([expect.stringContaining('notifications/roots/list_changed did not reach the service')]);
     expect(server.requests).toHaveLength(6);
@@ -97,7 +97,9 @@ describe('messages', () => {
 
   it('can belong to the modern era: the headers repeat their contents', async () => {
     const server = await scripted(result());
-    await bridged(server).told(rpc('tools/call', 1, { name: 'do', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }));
+    await bridged(server).repliesTo(
+      rpc('tools/call', 1, { name: 'do', _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }),
+    );
     expect(server.requests[0]?.headers).toMatchObject({
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': 'tools/call',
@@ -108,11 +110,11 @@ describe('messages', () => {
   it('carry a key each if they may change something, and none if the service declares them read-only', async () => {
     const tools = [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'do' }];
     const server = await scripted(result({ tools }), result(), result(), result());
-    const { told } = bridged(server);
-    await told(rpc('tools/list', 1));
-    await told(call(2, 'look'));
-    await told(call(3, 'do'));
-    await told(call(4, 'do'));
+    const { repliesTo } = bridged(server);
+    await repliesTo(rpc('tools/list', 1));
+    await repliesTo(call(2, 'look'));
+    await repliesTo(call(3, 'do'));
+    await repliesTo(call(4, 'do'));
     const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
     expect(keys.slice(0, 2)).toEqual([undefined, undefined]);
     expect(new Set(keys.slice(2)).size).toBe(2);
@@ -122,15 +124,15 @@ describe('messages', () => {
 describe('failures', () => {
   it("are one answer to the request: the service's own failures in its form, others in ours", async () => {
     const server = await scripted(
-      failed(404, -32_601),
+      failureAnswer(404, -32_601),
       json(403, { error: 'insufficient_scope', message: 'Not for you.' }),
       answer(200, 'nothing', { 'content-type': 'text/html' }),
       ...Array.from({ length: 3 }, () => partial(200, 100, '{"json', 'close')),
     );
-    const { told } = bridged(server);
-    await told(rpc('a', 1));
-    await told(call(2));
-    const lines = await told(call(3));
+    const { repliesTo } = bridged(server);
+    await repliesTo(rpc('a', 1));
+    await repliesTo(call(2));
+    const lines = await repliesTo(call(3));
     expect(lines.map(({ id }) => id)).toEqual([1, 2, 3]);
     expect(lines[0]?.error).toEqual({ code: -32_601, message: 'no' });
     expect(lines[1]?.error).toMatchObject({
@@ -143,7 +145,7 @@ describe('failures', () => {
 
   it('of the connection are retried, a change with the same key', async () => {
     const server = await scripted(partial(200, 100, '{"json', 'close'), json(503, {}), result({ ok: true }));
-    const lines = await bridged(server).told(call(1));
+    const lines = await bridged(server).repliesTo(call(1));
     expect(lines).toEqual([{ jsonrpc: '2.0', id: 1, result: { ok: true } }]);
     expect(new Set(server.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
   });
@@ -155,19 +157,19 @@ describe('failures', () => {
       json(401, { error: 'invalid_token' }),
       json(401, { error: 'invalid_token' }),
     );
-    let renewed = 0;
+    let renewals = 0;
     const credential = {
-      authorization: async () => `Bearer token-${renewed}`,
+      authorization: async () => `Bearer token-${renewals}`,
       refresh: async () => {
-        renewed += 1;
+        renewals += 1;
         return true;
       },
     };
-    const { told } = bridged(server, { credential });
-    await told(call(1));
-    expect(renewed).toBe(1);
-    const lines = await told(call(2));
-    expect([renewed, server.requests.length]).toEqual([2, 4]);
+    const { repliesTo } = bridged(server, { credential });
+    await repliesTo(call(1));
+    expect(renewals).toBe(1);
+    const lines = await repliesTo(call(2));
+    expect([renewals, server.requests.length]).toEqual([2, 4]);
     expect(lines.map(({ id, error }) => [id, error?.data?.status])).toEqual([
       [1, undefined],
       [2, 401],
@@ -178,9 +180,9 @@ describe('failures', () => {
 
 describe('sessions', () => {
   it('are named in every message after the first', async () => {
-    const server = await scripted(greeted, accepted, result(), answer(200, ''));
-    const { bridge, told } = bridged(server);
-    for (const message of [...begin, call(1)]) await told(message);
+    const server = await scripted(greeting, acceptance, result(), answer(200, ''));
+    const { bridge, repliesTo } = bridged(server);
+    for (const message of [...handshake, call(1)]) await repliesTo(message);
     await bridge.close();
     expect(server.requests.map(({ method, headers }) => [method, headers['mcp-session-id'], headers['mcp-protocol-version']])).toEqual([
       ['POST', undefined, undefined],
@@ -192,10 +194,10 @@ describe('sessions', () => {
 
   it('that the service has forgotten are restarted without the client noticing, and the request is sent once more', async () => {
     const repeatStep = result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
-    const server = await scripted(greeted, accepted, failed(404, -32_001), repeatStep, accepted, result({ ok: true }));
-    const { told, logged } = bridged(server);
-    for (const message of begin) await told(message);
-    const lines = await told(call('x'));
+    const server = await scripted(greeting, acceptance, failureAnswer(404, -32_001), repeatStep, acceptance, result({ ok: true }));
+    const { repliesTo, logged } = bridged(server);
+    for (const message of handshake) await repliesTo(message);
+    const lines = await repliesTo(call('x'));
     expect(lines.map(({ id }) => id)).toEqual([0, 'x']);
     expect(lines[1]?.result).toEqual({ ok: true });
     expect(server.requests.slice(3).map((request) => [messageOf(request).method, request.headers['mcp-session-id']])).toEqual([
@@ -208,10 +210,10 @@ describe('sessions', () => {
   });
 
   it('that are forgotten twice are an error', async () => {
-    const server = await scripted(greeted, accepted, failed(404, -32_001), greeted, accepted, failed(404, -32_001));
-    const { told } = bridged(server);
-    for (const message of begin) await told(message);
-    const lines = await told(call(1));
+    const server = await scripted(greeting, acceptance, failureAnswer(404, -32_001), greeting, acceptance, failureAnswer(404, -32_001));
+    const { repliesTo } = bridged(server);
+    for (const message of handshake) await repliesTo(message);
+    const lines = await repliesTo(call(1));
     expect(lines.map(({ id, error }) => [id, error?.code])).toEqual([
       [0, undefined],
       [1, -32_001],
@@ -220,7 +222,7 @@ describe('sessions', () => {
   });
 
   it('that are forgotten during many requests are restarted once', async () => {
-    const server = await scripted(greeted, accepted);
+    const server = await scripted(greeting, acceptance);
     let current = 's1';
     server.always(
       reply((request) => {
@@ -228,13 +230,13 @@ describe('sessions', () => {
           current = 's2';
           return result({ protocolVersion: '2025-11-25' }, { 'mcp-session-id': 's2' });
         }
-        if (request.headers['mcp-session-id'] !== 's2') return failed(404, -32_001);
-        return messageOf(request).method.startsWith('notifications/') ? accepted : result();
+        if (request.headers['mcp-session-id'] !== 's2') return failureAnswer(404, -32_001);
+        return messageOf(request).method.startsWith('notifications/') ? acceptance : result();
       }),
     );
-    const { told } = bridged(server);
-    for (const message of begin) await told(message);
-    const lines = await told(...Array.from({ length: 10 }, (_, index) => call(index + 1)));
+    const { repliesTo } = bridged(server);
+    for (const message of handshake) await repliesTo(message);
+    const lines = await repliesTo(...Array.from({ length: 10 }, (_, index) => call(index + 1)));
     expect(current).toBe('s2');
     expect(lines.filter(({ error }) => error !== undefined)).toEqual([]);
     expect(lines.map(({ id }) => id).sort((a, b) => Number(a) - Number(b))).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -247,36 +249,36 @@ describe('streams', () => {
     const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { message: 'grüße 😀' } };
     const text = `: hi\r\nretry: 5\r\n\r\ndata: ${JSON.stringify(progress)}\r\n\r\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} })}\r\n\r\n`;
     const server = await scripted(answer(200, text, { 'content-type': 'text/event-stream' }));
-    const { lines, told } = bridged(server);
-    await told(call(1));
+    const { lines, repliesTo } = bridged(server);
+    await repliesTo(call(1));
     expect(lines.map((line) => JSON.parse(line) as Line)).toEqual([progress, { jsonrpc: '2.0', id: 1, result: {} }]);
   });
 
   it('that stay open after the answer delay nothing', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
     const server = await scripted(raw(`${head}data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n`, 'stall'));
-    expect(await bridged(server).told(call(1))).toHaveLength(1);
+    expect(await bridged(server).repliesTo(call(1))).toHaveLength(1);
   });
 });
 
 describe('the end', () => {
   it('of a request that the client cancelled is not an answer', async () => {
-    const server = await scripted(raw('', 'stall'), accepted);
-    const { lines, send, told } = bridged(server);
+    const server = await scripted(raw('', 'stall'), acceptance);
+    const { lines, send, repliesTo } = bridged(server);
     send(rpc('tools/list', 'long'));
     await eventually('the request is there', () => server.requests.length === 1);
-    await told(rpc('notifications/cancelled', undefined, { requestId: 'long' }));
+    await repliesTo(rpc('notifications/cancelled', undefined, { requestId: 'long' }));
     expect(lines).toEqual([]);
     expect(server.requests).toHaveLength(2);
   });
 
   it('of the client leaves no request without an answer', async () => {
     const server = await scripted(raw('', 'stall'));
-    const { bridge, send, told } = bridged(server);
+    const { bridge, send, repliesTo } = bridged(server);
     send(rpc('tools/list', 1));
     await eventually('the request is there', () => server.requests.length === 1);
     bridge.abort(new Error('The client has closed its end.'));
-    expect(await told()).toMatchObject([{ id: 1, error: { message: 'The client has closed its end.' } }]);
+    expect(await repliesTo()).toMatchObject([{ id: 1, error: { message: 'The client has closed its end.' } }]);
   });
 });
 

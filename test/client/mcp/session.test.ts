@@ -11,13 +11,13 @@ import { RpcError } from '../../../src/client/mcp/errors.ts';
 import { McpSession } from '../../../src/client/mcp/session.ts';
 import { callTool, type ListedTool, listTools } from '../../../src/client/mcp/tools.ts';
 import { answer, json, partial, type RecordedRequest, raw, reply } from '../../faults/raw-server.ts';
-import { started } from '../../service/helpers/service.ts';
+import { startApi } from '../../service/helpers/service.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
 
 const identity = { name: 'test', version: '1' };
-const read = (method: string, params?: Record<string, unknown>) => ({ method, mutates: false, ...(params ? { params } : {}) });
-const change = (method: string, params?: Record<string, unknown>) => ({ ...read(method, params), mutates: true });
+const readRequest = (method: string, params?: Record<string, unknown>) => ({ method, mutates: false, ...(params ? { params } : {}) });
+const change = (method: string, params?: Record<string, unknown>) => ({ ...readRequest(method, params), mutates: true });
 
 const sessionAt = (url: string): McpSession => new McpSession(newClient(url).client, identity);
 
@@ -33,7 +33,7 @@ const events = (...chunks: string[]) => answer(200, chunks.join(''), { 'content-
 describe('the modern era', () => {
   it("needs one request, which contains the client's identity and the version", async () => {
     const server = await scripted(result({ tools: [] }));
-    expect(await sessionAt(server.url).request(read('tools/list'))).toEqual({ tools: [] });
+    expect(await sessionAt(server.url).request(readRequest('tools/list'))).toEqual({ tools: [] });
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests as [RecordedRequest];
     expect([request.method, request.path]).toEqual(['POST', '/v2/mcp']);
@@ -67,24 +67,24 @@ describe('the modern era', () => {
   it('reports failures with and without a status', async () => {
     const server = await scripted(result({}), rpcFailure(200, -32_602, 'wrong name'), rpcFailure(404, -32_601, 'Method not found'));
     const session = sessionAt(server.url);
-    await session.request(read('tools/list'));
-    const plain = await failureOf<RpcError>(session.request(read('tools/call')));
+    await session.request(readRequest('tools/list'));
+    const plain = await failureOf<RpcError>(session.request(readRequest('tools/call')));
     expect(plain).toBeInstanceOf(RpcError);
     expect(plain).toMatchObject({ message: 'wrong name', code: 'invalid_params', exit: 2 });
-    const unknown = await failureOf<ServiceAnswerError>(session.request(read('x')));
-    expect(unknown).toBeInstanceOf(ServiceAnswerError);
-    expect(unknown).toMatchObject({ message: 'Method not found', code: 'method_not_found', exit: 3, status: 404 });
+    const failure = await failureOf<ServiceAnswerError>(session.request(readRequest('x')));
+    expect(failure).toBeInstanceOf(ServiceAnswerError);
+    expect(failure).toMatchObject({ message: 'Method not found', code: 'method_not_found', exit: 3, status: 404 });
     expect(server.requests).toHaveLength(3);
   });
 
   it('is believed when it reports an invalid request', async () => {
     for (const code of [-32_020, -32_602, -32_021]) {
       const server = await scripted(rpcFailure(400, code));
-      expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ exit: 2 });
+      expect(await failureOf(sessionAt(server.url).request(readRequest('tools/list')))).toMatchObject({ exit: 2 });
       expect(server.requests).toHaveLength(1);
     }
     const server = await scripted(rpcFailure(400, -32_022, 'unsupported', { supported: ['2099-01-01'] }));
-    expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ code: 'unsupported_version' });
+    expect(await failureOf(sessionAt(server.url).request(readRequest('tools/list')))).toMatchObject({ code: 'unsupported_version' });
   });
 });
 
@@ -111,24 +111,24 @@ describe('a service of the legacy era', () => {
   });
 
   it('can forget the session: a new one is started once, and the request is sent again', async () => {
-    const greeted = result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' });
-    const accepted = answer(202, '');
+    const greeting = result({ protocolVersion: '2025-06-18' }, { 'mcp-session-id': 'one' });
+    const acceptance = answer(202, '');
     const server = await scripted(
       rpcFailure(400, -32_000, 'Server not initialized'),
-      greeted,
-      accepted,
+      greeting,
+      acceptance,
       result({ tools: [] }),
       rpcFailure(404, -32_001),
-      greeted,
-      accepted,
+      greeting,
+      acceptance,
       result({ ok: true }),
       rpcFailure(404, -32_001),
-      greeted,
-      accepted,
+      greeting,
+      acceptance,
       rpcFailure(404, -32_001),
     );
     const session = sessionAt(server.url);
-    await session.request(read('tools/list'));
+    await session.request(readRequest('tools/list'));
     expect(await session.request(change('tools/call'))).toEqual({ ok: true });
     expect(await failureOf(session.request(change('tools/call')))).toMatchObject({ status: 404 });
     const keys = server.requests.map(({ headers }) => headers['idempotency-key']).filter((key) => key !== undefined);
@@ -144,14 +144,14 @@ describe('a service of the legacy era', () => {
       answer(202, ''),
       result({ tools: [] }),
     );
-    expect(await sessionAt(server.url).request(read('tools/list'))).toEqual({ tools: [] });
+    expect(await sessionAt(server.url).request(readRequest('tools/list'))).toEqual({ tools: [] });
     expect(server.requests[3]?.headers['mcp-session-id']).toBeUndefined();
   });
 
   it('is not tried when the credential is rejected, or there is no service', async () => {
     for (const status of [401, 403, 404]) {
       const server = await scripted(json(status, { error: 'no', message: 'no' }));
-      expect(await failureOf(sessionAt(server.url).request(read('tools/list')))).toMatchObject({ status });
+      expect(await failureOf(sessionAt(server.url).request(readRequest('tools/list')))).toMatchObject({ status });
       expect(server.requests).toHaveLength(1);
     }
   });
@@ -160,14 +160,14 @@ describe('a service of the legacy era', () => {
 describe('a response that is an event stream', () => {
   const message = (body: unknown): string => `event: message\ndata: ${JSON.stringify(body)}\n\n`;
   const progress = message({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 1, progress: 1 } });
-  const done = message({ jsonrpc: '2.0', id: 'tools/call', result: { ok: true } });
+  const doneMessage = message({ jsonrpc: '2.0', id: 'tools/call', result: { ok: true } });
 
   it('ends with the response, whatever surrounds it', async () => {
     for (const chunks of [
-      [done],
-      [': hello\n\n', progress, 'event: ping\ndata: {}\n\n', done],
-      [done.replaceAll('\n', '\r\n')],
-      [done.trimEnd()],
+      [doneMessage],
+      [': hello\n\n', progress, 'event: ping\ndata: {}\n\n', doneMessage],
+      [doneMessage.replaceAll('\n', '\r\n')],
+      [doneMessage.trimEnd()],
     ]) {
       const server = await scripted(events(...chunks));
       expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
@@ -176,12 +176,12 @@ describe('a response that is an event stream', () => {
 
   it('is complete with the answer even if the stream stays open', async () => {
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n';
-    const server = await scripted(raw(`${head}${progress}${done}`, 'stall'));
+    const server = await scripted(raw(`${head}${progress}${doneMessage}`, 'stall'));
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
   });
 
   it('can contain the answer to another request', async () => {
-    const server = await scripted(events(message({ jsonrpc: '2.0', id: 'other', result: { not: 'mine' } }), done));
+    const server = await scripted(events(message({ jsonrpc: '2.0', id: 'other', result: { not: 'mine' } }), doneMessage));
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
   });
 
@@ -189,19 +189,19 @@ describe('a response that is an event stream', () => {
     const server = await scripted(
       events(progress),
       partial(200, 1_000, progress, 'close', { 'content-type': 'text/event-stream' }),
-      events(done),
+      events(doneMessage),
     );
     expect(await sessionAt(server.url).request(change('tools/call'))).toEqual({ ok: true });
     const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
     expect([keys.length, new Set(keys).size]).toEqual([3, 1]);
 
-    const never = await scripted(...Array.from({ length: 4 }, () => events(progress)));
-    expect(await failureOf(sessionAt(never.url).request(change('tools/call')))).toBeInstanceOf(OutcomeUnknownError);
+    const endlessServer = await scripted(...Array.from({ length: 4 }, () => events(progress)));
+    expect(await failureOf(sessionAt(endlessServer.url).request(change('tools/call')))).toBeInstanceOf(OutcomeUnknownError);
   });
 });
 
 it('works with the local service', async () => {
-  const api = await started();
+  const api = await startApi();
   const { client } = newClient(api.service.url, { credential: { authorization: async () => `Bearer ${api.service.token}` } });
   const session = new McpSession(client, identity);
   const tools = await listTools(session);
@@ -218,13 +218,13 @@ interface Seen {
 
 /** An official server of the legacy era, with sessions and streams. */
 async function legacyServer(): Promise<{ url: string; seen: Seen[] }> {
-  const seen: Seen[] = [];
+  const seenRequests: Seen[] = [];
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const server = createServer(async (request, response) => {
     const body = await bodyOf(request);
     const session = request.headers['mcp-session-id'] as string | undefined;
     const version = request.headers['mcp-protocol-version'] as string | undefined;
-    seen.push({ method: (body as { method?: string } | undefined)?.method ?? request.method ?? '', session, version });
+    seenRequests.push({ method: (body as { method?: string } | undefined)?.method ?? request.method ?? '', session, version });
     let transport = session === undefined ? undefined : transports.get(session);
     if (transport === undefined) {
       transport = new StreamableHTTPServerTransport({
@@ -247,7 +247,7 @@ async function legacyServer(): Promise<{ url: string; seen: Seen[] }> {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen: seenRequests };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {

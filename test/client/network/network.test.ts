@@ -14,31 +14,31 @@ import { failureOf, newClient } from '../harness.ts';
 const getRun = { params: { run_id: 'r1' } };
 const start = { params: { teamId: 't1' }, body: { agent_id: 'a1' } };
 const password = 'hunter2-hunter2';
-const trusting: Network = { certificates: { authorities: authority } };
+const trustingNetwork: Network = { certificates: { authorities: authority } };
 
 interface Seen {
   requests: { path: string | undefined; client: string | undefined; headers: http.IncomingHttpHeaders }[];
 }
 
 async function service(name: CertificateName = 'server', client: 'ignored' | 'requested' = 'ignored') {
-  const seen: Seen = { requests: [] };
+  const observation: Seen = { requests: [] };
   const answer: http.RequestListener = (request, response) => {
-    seen.requests.push({ path: request.url, client: clientNameOf(request), headers: request.headers });
+    observation.requests.push({ path: request.url, client: clientNameOf(request), headers: request.headers });
     response.setHeader('content-type', 'application/json').end('{"run":{}}');
   };
   const server = await startHttps(name, answer, client);
   afterTest(server.close);
-  return { ...seen, port: server.port, url: `https://127.0.0.1:${server.port}` };
+  return { ...observation, port: server.port, url: `https://127.0.0.1:${server.port}` };
 }
 
 async function proxy(options: ProxyOptions): Promise<ConnectProxy> {
-  const started = await ConnectProxy.start(options);
-  afterTest(() => started.close());
-  return started;
+  const connectProxy = await ConnectProxy.start(options);
+  afterTest(() => connectProxy.close());
+  return connectProxy;
 }
 
-const through = (value: string, more: Network = trusting): Network => ({
-  ...more,
+const networkThrough = (value: string, base: Network = trustingNetwork): Network => ({
+  ...base,
   proxyFor: proxiesOf({ HTTPS_PROXY: value, HTTP_PROXY: value }) as NonNullable<Network['proxyFor']>,
 });
 
@@ -49,7 +49,7 @@ describe('TLS', () => {
     ['wrong-name', 'is for another name than 127.0.0.1: other.test', '--ca-file does not change'],
   ] as const)('with a %s certificate fails once and says why', async (name, reason, hint) => {
     const { url, requests } = await service(name);
-    const { client, clock } = newClient(url, { network: trusting });
+    const { client, clock } = newClient(url, { network: trustingNetwork });
     const error = await failureOf<AopsError>(client.call('startRun', start));
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(reason), hint: expect.stringContaining(hint) });
     expect(clock.waits).toEqual([]);
@@ -63,7 +63,10 @@ describe('TLS', () => {
       message: expect.stringContaining('an authority that this machine does not trust'),
       hint: expect.stringContaining('--ca-file FILE'),
     });
-    expect(await newClient(url, { network: trusting }).client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
+    expect(await newClient(url, { network: trustingNetwork }).client.call('getRun', getRun)).toEqual({
+      run: {},
+      pending_human_request: null,
+    });
   });
 
   it('with a self-signed certificate is accepted when the certificate itself is trusted', async () => {
@@ -73,17 +76,20 @@ describe('TLS', () => {
   });
 
   it('presents the client certificate only to its origins', async () => {
-    const asking = await service('server', 'requested');
+    const askingService = await service('server', 'requested');
     const { cert, key } = certificate('client');
     const identity = (origin: string): Network => ({
       certificates: { authorities: authority, client: { certificate: cert, key, origins: [origin] } },
     });
-    await newClient(asking.url, { network: identity(asking.url) }).client.call('getRun', getRun);
-    await newClient(asking.url, { network: identity('https://elsewhere.test') }).client.call('getRun', getRun);
-    expect(asking.requests.map(({ client }) => client)).toEqual(['aops-client', undefined]);
-    const { host } = await proxy({ port: asking.port });
-    await newClient('https://agents.test', { network: through(host, identity('https://agents.test')) }).client.call('getRun', getRun);
-    expect(asking.requests.at(-1)?.client).toBe('aops-client');
+    await newClient(askingService.url, { network: identity(askingService.url) }).client.call('getRun', getRun);
+    await newClient(askingService.url, { network: identity('https://elsewhere.test') }).client.call('getRun', getRun);
+    expect(askingService.requests.map(({ client }) => client)).toEqual(['aops-client', undefined]);
+    const { host } = await proxy({ port: askingService.port });
+    await newClient('https://agents.test', { network: networkThrough(host, identity('https://agents.test')) }).client.call(
+      'getRun',
+      getRun,
+    );
+    expect(askingService.requests.at(-1)?.client).toBe('aops-client');
   });
 
   // Node's servers just hang up; others say why, even after the handshake, when no request was read yet.
@@ -94,9 +100,9 @@ describe('TLS', () => {
     ['CERT_REVOKED', 'was not accepted (CERT_REVOKED)', '--ca-file'],
     ['CERT_NOT_YET_VALID', 'is not valid yet', 'clock'],
   ])('that fails with %s is explained, and nothing was sent', (code, reason, hint) => {
-    const failed = failure(Object.assign(new Error('x'), { code }));
-    expect(failed).toMatchObject({ maybeSent: false, final: true, reason: expect.stringContaining(reason) });
-    expect(failed.hint ?? '').toContain(hint);
+    const networkFailure = failure(Object.assign(new Error('x'), { code }));
+    expect(networkFailure).toMatchObject({ maybeSent: false, final: true, reason: expect.stringContaining(reason) });
+    expect(networkFailure.hint ?? '').toContain(hint);
   });
 
   it('rejects a certificate that does not belong to the key', async () => {
@@ -114,17 +120,17 @@ describe('a proxy', () => {
   ])('%s tunnels to the service, which is verified as usual', async (_, write) => {
     const { port, requests } = await service();
     const tunnel = await proxy({ port });
-    const { client } = newClient('https://agents.test', { network: through(write(tunnel.host)) });
+    const { client } = newClient('https://agents.test', { network: networkThrough(write(tunnel.host)) });
     expect(await client.call('getRun', getRun)).toEqual({ run: {}, pending_human_request: null });
     expect(tunnel.requests).toEqual(['CONNECT agents.test:443']);
     expect(requests[0]?.headers.authorization).toBe('Bearer secret-token');
     expect(JSON.stringify(requests)).not.toContain('proxy-');
-    const otherHarness = newClient('https://agents.test', { network: through(tunnel.host, {}) });
+    const otherHarness = newClient('https://agents.test', { network: networkThrough(tunnel.host, {}) });
     expect(await failureOf(otherHarness.client.call('getRun', getRun))).toMatchObject({
       exit: 8,
       hint: expect.stringContaining('--ca-file FILE'),
     });
-    const misnamed = newClient('https://else.test', { network: through(tunnel.host) });
+    const misnamed = newClient('https://else.test', { network: networkThrough(tunnel.host) });
     expect(await failureOf(misnamed.client.call('getRun', getRun))).toMatchObject({
       message: expect.stringContaining('another name than else.test'),
     });
@@ -134,18 +140,18 @@ describe('a proxy', () => {
     const { port } = await service();
     const tunnel = await proxy({ port, tls: 'server' });
     const url = `https://localhost:${tunnel.host.split(':')[1]}`;
-    expect(await newClient('https://agents.test', { network: through(url) }).client.call('getRun', getRun)).toEqual({
+    expect(await newClient('https://agents.test', { network: networkThrough(url) }).client.call('getRun', getRun)).toEqual({
       run: {},
       pending_human_request: null,
     });
-    const distrusting = newClient('https://agents.test', { network: through(url, {}) });
+    const distrusting = newClient('https://agents.test', { network: networkThrough(url, {}) });
     expect(await failureOf(distrusting.client.call('getRun', getRun))).toMatchObject({
       exit: 8,
       message: expect.stringMatching(/the proxy localhost:\d+ \(HTTPS_PROXY\) failed: its TLS certificate/),
       hint: expect.stringContaining('--ca-file FILE'),
     });
-    const wrong = await proxy({ port, tls: 'wrong-name' });
-    const misnamed = newClient('https://agents.test', { network: through(`https://localhost:${wrong.host.split(':')[1]}`) });
+    const misnamedProxy = await proxy({ port, tls: 'wrong-name' });
+    const misnamed = newClient('https://agents.test', { network: networkThrough(`https://localhost:${misnamedProxy.host.split(':')[1]}`) });
     expect(await failureOf(misnamed.client.call('getRun', getRun))).toMatchObject({
       message: expect.stringContaining('is for another name'),
     });
@@ -154,7 +160,7 @@ describe('a proxy', () => {
   it('receives the user name and password', async () => {
     const { port } = await service();
     const tunnel = await proxy({ port, login: `us er:${password}` });
-    await newClient('https://agents.test', { network: through(`us%20er:${password}@${tunnel.host}`) }).client.call('getRun', getRun);
+    await newClient('https://agents.test', { network: networkThrough(`us%20er:${password}@${tunnel.host}`) }).client.call('getRun', getRun);
     expect(tunnel.authorizations).toEqual([`Basic ${Buffer.from(`us er:${password}`).toString('base64')}`]);
   });
 
@@ -164,7 +170,7 @@ describe('a proxy', () => {
   ])('that %s is reported once, without the credentials', async (_, login, message) => {
     const { port, requests } = await service();
     const tunnel = await proxy({ port, login: 'me:other' });
-    const { client, clock } = newClient('https://agents.test', { network: through(`${login}${tunnel.host}`) });
+    const { client, clock } = newClient('https://agents.test', { network: networkThrough(`${login}${tunnel.host}`) });
     const error = await failureOf<AopsError>(client.call('startRun', start));
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining(`the proxy ${tunnel.host} (HTTPS_PROXY) ${message}`) });
     expect(error.hint).toContain('USER:PASSWORD@');
@@ -177,7 +183,7 @@ describe('a proxy', () => {
     [503, 4],
   ])('that answers %i to CONNECT is tried %i times, and nothing is sent', async (status, times) => {
     const tunnel = await proxy({ port: 1, status });
-    const { client } = newClient('https://agents.test', { network: through(tunnel.host) });
+    const { client } = newClient('https://agents.test', { network: networkThrough(tunnel.host) });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({
       exit: 8,
       message: expect.stringContaining(`refused to connect: it answered ${status}`),
@@ -188,7 +194,7 @@ describe('a proxy', () => {
 
   it('that hangs up before the tunnel is established is retried a few times', async () => {
     const tunnel = await proxy({ port: 1, hangsUp: true });
-    const { client } = newClient('https://agents.test', { network: through(tunnel.host) });
+    const { client } = newClient('https://agents.test', { network: networkThrough(tunnel.host) });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({
       exit: 8,
       message: expect.stringContaining(`the proxy ${tunnel.host}`),
@@ -197,7 +203,7 @@ describe('a proxy', () => {
   });
 
   it('that cannot be reached is named', async () => {
-    const { client } = newClient('https://agents.test', { network: through('127.0.0.1:1') });
+    const { client } = newClient('https://agents.test', { network: networkThrough('127.0.0.1:1') });
     expect(await failureOf(client.call('startRun', start))).toMatchObject({
       exit: 8,
       message: expect.stringContaining('the proxy 127.0.0.1:1 (HTTPS_PROXY) failed: the connection was refused'),
@@ -207,7 +213,7 @@ describe('a proxy', () => {
   it('is not used for this machine', async () => {
     const { url } = await service();
     const tunnel = await proxy({ port: 1 });
-    await newClient(url, { network: through(tunnel.host) }).client.call('getRun', getRun);
+    await newClient(url, { network: networkThrough(tunnel.host) }).client.call('getRun', getRun);
     expect(tunnel.requests).toEqual([]);
   });
 
@@ -217,13 +223,13 @@ describe('a proxy', () => {
     afterTest(() => new Promise((resolve) => plain.close(resolve)));
     const { port } = plain.address() as net.AddressInfo;
     const tunnel = await proxy({ port });
-    expect(await newClient('http://store.test', { network: through(tunnel.host) }).client.call('getRun', getRun)).toEqual({
+    expect(await newClient('http://store.test', { network: networkThrough(tunnel.host) }).client.call('getRun', getRun)).toEqual({
       run: {},
       pending_human_request: null,
     });
     expect(tunnel.requests).toEqual(['GET http://store.test/v2/runs/r1']);
     const locked = await proxy({ port, login: 'me:other' });
-    const error = await failureOf(newClient('http://store.test', { network: through(locked.host) }).client.call('getRun', getRun));
+    const error = await failureOf(newClient('http://store.test', { network: networkThrough(locked.host) }).client.call('getRun', getRun));
     expect(error).toMatchObject({ message: expect.stringContaining('407') });
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type DownloadOptions, download } from '../../../src/client/transfers/download.ts';
 import { readDigest } from '../../../src/client/transfers/download-answer.ts';
 import { LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
-import { answer, nothing, partial, type RawServer, raw, type Step } from '../../faults/raw-server.ts';
+import { answer, noAnswer, partial, type RawServer, raw, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
 
@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64');
 
 /** Downloads `/files/1` of a server into a folder. */
-async function fetched(server: RawServer, options: Partial<DownloadOptions> = {}, url = '/files/1') {
+async function fetchFile(server: RawServer, options: Partial<DownloadOptions> = {}, url = '/files/1') {
   const folder = await temporaryFolder();
   const { client, clock } = newClient(server.url);
   let bytes = 0;
@@ -28,23 +28,23 @@ async function fetched(server: RawServer, options: Partial<DownloadOptions> = {}
     (failure: unknown) => failure as Record<string, unknown>,
   );
   const names = await readdir(folder);
-  const written = names.includes('file') ? await readFile(path.join(folder, 'file'), 'utf8') : undefined;
+  const writtenText = names.includes('file') ? await readFile(path.join(folder, 'file'), 'utf8') : undefined;
   // The reported number of received bytes is the size of the file, whatever happened in between.
-  expect(bytes).toBe(written?.length ?? 0);
-  expect(names).toEqual(written === undefined ? [] : ['file']);
-  return { error, content: written, waits: clock.waits };
+  expect(bytes).toBe(writtenText?.length ?? 0);
+  expect(names).toEqual(writtenText === undefined ? [] : ['file']);
+  return { error, content: writtenText, waits: clock.waits };
 }
 
-const tagged = { etag: '"v1"', 'content-type': 'text/plain' };
-const half = (headers: Record<string, string> = tagged): Step => partial(200, 10, '01234', 'reset', headers);
-const rest = (headers: Record<string, string> = {}): Step =>
-  answer(206, '56789', { ...tagged, 'content-range': 'bytes 5-9/10', ...headers });
-const all = (headers: Record<string, string> = tagged): Step => answer(200, '0123456789', headers);
+const tagHeaders = { etag: '"v1"', 'content-type': 'text/plain' };
+const firstHalf = (headers: Record<string, string> = tagHeaders): Step => partial(200, 10, '01234', 'reset', headers);
+const secondHalf = (headers: Record<string, string> = {}): Step =>
+  answer(206, '56789', { ...tagHeaders, 'content-range': 'bytes 5-9/10', ...headers });
+const wholeAnswer = (headers: Record<string, string> = tagHeaders): Step => answer(200, '0123456789', headers);
 
 describe('a download', () => {
   it('carries no credential, and streams the file', async () => {
     const server = await scripted(answer(200, 'content'));
-    const { content } = await fetched(server, { size: 7 }, '/files/1?signature=x%2By');
+    const { content } = await fetchFile(server, { size: 7 }, '/files/1?signature=x%2By');
     expect(content).toBe('content');
     expect(server.requests[0]).toMatchObject({ method: 'GET', path: '/files/1?signature=x%2By' });
     for (const name of ['authorization', 'cookie', 'idempotency-key']) expect(server.requests[0]?.headers).not.toHaveProperty(name);
@@ -53,7 +53,7 @@ describe('a download', () => {
   it('can be at another origin', async () => {
     const storage = await scripted(answer(200, 'content'));
     const server = await scripted();
-    expect((await fetched(server, {}, `${storage.url}/bucket/1`)).content).toBe('content');
+    expect((await fetchFile(server, {}, `${storage.url}/bucket/1`)).content).toBe('content');
     expect([server.connections, storage.header('authorization')]).toEqual([0, [undefined]]);
   });
 
@@ -65,14 +65,14 @@ describe('a download', () => {
     'data:,x',
     'http://[',
   ])('is never from %s', async (url) => {
-    const { error } = await fetched(await scripted(), {}, url);
+    const { error } = await fetchFile(await scripted(), {}, url);
     expect(error).toMatchObject({ code: 'unsafe_url' });
     expect(error?.message).not.toContain('secret');
   });
 
   it('does not reveal the signature in its URL', async () => {
     const token = 'x'.repeat(64);
-    const { error } = await fetched(await scripted(answer(404, '')), {}, `/files/${token}?signature=secret`);
+    const { error } = await fetchFile(await scripted(answer(404, '')), {}, `/files/${token}?signature=secret`);
     expect(error).toMatchObject({ details: { path: '/files/...' } });
     expect(String(error?.message)).not.toMatch(/xxx|secret/);
   });
@@ -80,8 +80,8 @@ describe('a download', () => {
 
 describe('a download that is cut off', () => {
   it.each(['close', 'reset'] as const)('(%s) is resumed', async (ending) => {
-    const server = await scripted(partial(200, 10, '01234', ending, tagged), rest());
-    const { content, waits } = await fetched(server, { size: 10 });
+    const server = await scripted(partial(200, 10, '01234', ending, tagHeaders), secondHalf());
+    const { content, waits } = await fetchFile(server, { size: 10 });
     expect(content).toBe('0123456789');
     expect(server.requests[1]?.headers).toMatchObject({ range: 'bytes=5-', 'if-range': '"v1"' });
     expect(waits).toEqual([250]);
@@ -89,35 +89,51 @@ describe('a download that is cut off', () => {
 
   it('continues as long as there is progress', async () => {
     const pieces = [...'0123456'].map((digit, index) =>
-      partial(index === 0 ? 200 : 206, 8 - index, digit, 'close', { ...tagged, 'content-range': `bytes ${index}-7/8` }),
+      partial(index === 0 ? 200 : 206, 8 - index, digit, 'close', { ...tagHeaders, 'content-range': `bytes ${index}-7/8` }),
     );
-    const server = await scripted(...pieces, answer(206, '7', { ...tagged, 'content-range': 'bytes 7-7/8' }));
-    expect((await fetched(server)).content).toBe('01234567');
+    const server = await scripted(...pieces, answer(206, '7', { ...tagHeaders, 'content-range': 'bytes 7-7/8' }));
+    expect((await fetchFile(server)).content).toBe('01234567');
   });
 
   it.each<[string, Step[], (string | undefined)[]]>([
-    ['there is no tag', [half({}), all()], [undefined, undefined]],
-    ['the tag is weak', [half({ etag: 'W/"v1"' }), all()], [undefined, undefined]],
-    ['the file changed and comes whole', [half(), all({ etag: '"v2"' })], [undefined, 'bytes=5-']],
-    ['ranges are ignored', [half(), all()], [undefined, 'bytes=5-']],
-    ['the part has another tag', [half(), rest({ etag: '"v2"' }), all()], [undefined, 'bytes=5-', undefined]],
-    ['the part has a weak tag', [half(), rest({ etag: 'W/"v1"' }), all()], [undefined, 'bytes=5-', undefined]],
-    ['the part has no range', [half(), answer(206, '56789', tagged), all()], [undefined, 'bytes=5-', undefined]],
-    ['the part begins elsewhere', [half(), rest({ 'content-range': 'bytes 4-9/10' }), all()], [undefined, 'bytes=5-', undefined]],
-    ['the part ends early', [half(), rest({ 'content-range': 'bytes 5-8/10' }), all()], [undefined, 'bytes=5-', undefined]],
-    ['the whole has another size', [half(), rest({ 'content-range': 'bytes 5-10/11' }), all()], [undefined, 'bytes=5-', undefined]],
-    ['the range is refused', [half(), answer(416, '', { 'content-range': 'bytes */3' }), all()], [undefined, 'bytes=5-', undefined]],
-    ['the tag does not match', [half(), answer(412, ''), all()], [undefined, 'bytes=5-', undefined]],
+    ['there is no tag', [firstHalf({}), wholeAnswer()], [undefined, undefined]],
+    ['the tag is weak', [firstHalf({ etag: 'W/"v1"' }), wholeAnswer()], [undefined, undefined]],
+    ['the file changed and comes whole', [firstHalf(), wholeAnswer({ etag: '"v2"' })], [undefined, 'bytes=5-']],
+    ['ranges are ignored', [firstHalf(), wholeAnswer()], [undefined, 'bytes=5-']],
+    ['the part has another tag', [firstHalf(), secondHalf({ etag: '"v2"' }), wholeAnswer()], [undefined, 'bytes=5-', undefined]],
+    ['the part has a weak tag', [firstHalf(), secondHalf({ etag: 'W/"v1"' }), wholeAnswer()], [undefined, 'bytes=5-', undefined]],
+    ['the part has no range', [firstHalf(), answer(206, '56789', tagHeaders), wholeAnswer()], [undefined, 'bytes=5-', undefined]],
+    [
+      'the part begins elsewhere',
+      [firstHalf(), secondHalf({ 'content-range': 'bytes 4-9/10' }), wholeAnswer()],
+      [undefined, 'bytes=5-', undefined],
+    ],
+    [
+      'the part ends early',
+      [firstHalf(), secondHalf({ 'content-range': 'bytes 5-8/10' }), wholeAnswer()],
+      [undefined, 'bytes=5-', undefined],
+    ],
+    [
+      'the whole has another size',
+      [firstHalf(), secondHalf({ 'content-range': 'bytes 5-10/11' }), wholeAnswer()],
+      [undefined, 'bytes=5-', undefined],
+    ],
+    [
+      'the range is refused',
+      [firstHalf(), answer(416, '', { 'content-range': 'bytes */3' }), wholeAnswer()],
+      [undefined, 'bytes=5-', undefined],
+    ],
+    ['the tag does not match', [firstHalf(), answer(412, ''), wholeAnswer()], [undefined, 'bytes=5-', undefined]],
   ])('starts again where %s', async (_, steps, ranges) => {
     const server = await scripted(...steps);
-    const { error, content } = await fetched(server);
+    const { error, content } = await fetchFile(server);
     expect(error).toBeUndefined();
     expect(content).toBe('0123456789');
     expect(server.header('range')).toEqual(ranges);
   });
 
   it('cannot start again when everything was already passed on', async () => {
-    for (const steps of [[half({})], [half(), all({ etag: '"v2"' })], [half(), answer(416, '')]]) {
+    for (const steps of [[firstHalf({})], [firstHalf(), wholeAnswer({ etag: '"v2"' })], [firstHalf(), answer(416, '')]]) {
       const { client } = newClient((await scripted(...steps)).url);
       const read = async (): Promise<void> => {
         for await (const _ of download(client, '/files/1', { signal }));
@@ -127,28 +143,28 @@ describe('a download that is cut off', () => {
   });
 
   it('repeatedly fails in the end', async () => {
-    const server = (await scripted()).always(half({}));
-    const { error, waits } = await fetched(server);
+    const server = (await scripted()).always(firstHalf({}));
+    const { error, waits } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
     expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
   });
 
   it('of a file that keeps changing fails in the end', async () => {
-    const server = await scripted(...[1, 2, 3, 4, 5, 6].map((version) => half({ etag: `"v${version}"` })));
-    expect((await fetched(server)).error).toMatchObject({ exit: 8 });
+    const server = await scripted(...[1, 2, 3, 4, 5, 6].map((version) => firstHalf({ etag: `"v${version}"` })));
+    expect((await fetchFile(server)).error).toMatchObject({ exit: 8 });
     expect(server.requests).toHaveLength(4);
   });
 
   it('before its first byte is requested again completely, even if nothing can be discarded', async () => {
-    const server = await scripted(partial(200, 10, '', 'reset', tagged), nothing('close'), all());
-    expect((await fetched(server, { restart: undefined })).content).toBe('0123456789');
+    const server = await scripted(partial(200, 10, '', 'reset', tagHeaders), noAnswer('close'), wholeAnswer());
+    expect((await fetchFile(server, { restart: undefined })).content).toBe('0123456789');
     expect(server.header('range')).toEqual([undefined, undefined, undefined]);
   });
 
   it('repeatedly without any progress fails in the end', async () => {
-    const server = await scripted(half());
-    server.always(partial(206, 5, '', 'close', { ...tagged, 'content-range': 'bytes 5-9/10' }));
-    const { error, waits } = await fetched(server);
+    const server = await scripted(firstHalf());
+    server.always(partial(206, 5, '', 'close', { ...tagHeaders, 'content-range': 'bytes 5-9/10' }));
+    const { error, waits } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 5 bytes') });
     expect([server.requests.length, waits]).toEqual([4, [250, 500, 1_000]]);
   });
@@ -158,8 +174,8 @@ describe('a download that is cut off', () => {
       raw(
         `HTTP/1.1 206 Partial Content\r\netag: "v1"\r\ncontent-range: bytes ${range}/10\r\ntransfer-encoding: chunked\r\n\r\n${body.length}\r\n${body}\r\n0\r\n\r\n`,
       );
-    const server = await scripted(half(), chunked('567', '5-9'), chunked('89', '8-9'));
-    expect((await fetched(server)).content).toBe('0123456789');
+    const server = await scripted(firstHalf(), chunked('567', '5-9'), chunked('89', '8-9'));
+    expect((await fetchFile(server)).content).toBe('0123456789');
     expect(server.header('range')).toEqual([undefined, 'bytes=5-', 'bytes=8-']);
   });
 
@@ -168,7 +184,7 @@ describe('a download that is cut off', () => {
     const restart = async (): Promise<void> => {
       throw reason;
     };
-    const { client } = newClient((await scripted(half({}), all())).url);
+    const { client } = newClient((await scripted(firstHalf({}), wholeAnswer())).url);
     const read = async (): Promise<void> => {
       for await (const _ of download(client, '/files/1', { signal, restart }));
     };
@@ -176,9 +192,9 @@ describe('a download that is cut off', () => {
   });
 
   it.each<[string, Step[], number]>([
-    ['is refused in another way', [half(), answer(404, '')], 0],
+    ['is refused in another way', [firstHalf(), answer(404, '')], 0],
     ['is refused at the start', [answer(403, '')], 0],
-    ['is refused again', [half(), answer(403, ''), answer(410, '')], 1],
+    ['is refused again', [firstHalf(), answer(403, ''), answer(410, '')], 1],
   ])('gets no other URL when its URL %s', async (_, steps, expected) => {
     let renewals = 0;
     const renew = async (): Promise<string> => {
@@ -186,13 +202,13 @@ describe('a download that is cut off', () => {
       return '/files/2';
     };
     const server = (await scripted(...steps)).always(answer(403, ''));
-    expect((await fetched(server, { renew })).error).toMatchObject({ code: 'download_failed' });
+    expect((await fetchFile(server, { renew })).error).toMatchObject({ code: 'download_failed' });
     expect([server.requests.length, renewals]).toEqual([steps.length, expected]);
   });
 
   it('gets another URL when its URL has expired', async () => {
-    const server = await scripted(half(), answer(403, ''), rest());
-    const { content } = await fetched(server, { renew: async () => '/files/2' });
+    const server = await scripted(firstHalf(), answer(403, ''), secondHalf());
+    const { content } = await fetchFile(server, { renew: async () => '/files/2' });
     expect(content).toBe('0123456789');
     expect(server.requests.map((request) => request.path)).toEqual(['/files/1', '/files/1', '/files/2']);
   });
@@ -200,8 +216,8 @@ describe('a download that is cut off', () => {
 
 describe('a download that fails', () => {
   it('never arrives', async () => {
-    const server = await scripted(nothing('close'), nothing('reset'), answer(503, ''), nothing('close'));
-    const { error } = await fetched(server);
+    const server = await scripted(noAnswer('close'), noAnswer('reset'), answer(503, ''), noAnswer('close'));
+    const { error } = await fetchFile(server);
     expect(error).toMatchObject({ exit: 8, message: expect.stringContaining('broke off after 0 bytes') });
     expect(server.requests).toHaveLength(4);
   });
@@ -209,13 +225,13 @@ describe('a download that fails', () => {
   it.each([302, 403, 404, 410, 412, 416])('with %i does so immediately', async (status) => {
     const otherServer = await scripted();
     const server = await scripted(answer(status, '<html>', { location: otherServer.url }));
-    expect((await fetched(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
+    expect((await fetchFile(server)).error).toMatchObject({ code: 'download_failed', details: { status, path: '/files/1' } });
     expect([server.requests.length, otherServer.connections]).toEqual([1, 0]);
   });
 
   it('because the answer is not HTTP is not repeated', async () => {
     const server = await scripted(raw('SSH-2.0-OpenSSH_9.6\r\n', 'close'));
-    expect((await fetched(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('was not valid HTTP') });
+    expect((await fetchFile(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('was not valid HTTP') });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -224,34 +240,37 @@ describe('a download that fails', () => {
     const closed = new Promise((resolve) => {
       server.onConnection = (socket) => void socket.once('close', resolve);
     });
-    expect((await fetched(server)).error).toMatchObject({ code: 'download_failed' });
+    expect((await fetchFile(server)).error).toMatchObject({ code: 'download_failed' });
     await closed;
   });
 
   it('waits as long as requested, or reports that it is too long', async () => {
-    const patient = await scripted(answer(429, '', { 'retry-after': '20' }), all());
-    const { content, waits: taken } = await fetched(patient);
+    const patientServer = await scripted(answer(429, '', { 'retry-after': '20' }), wholeAnswer());
+    const { content, waits: delays } = await fetchFile(patientServer);
     expect(content).toBe('0123456789');
-    expect(taken).toHaveLength(1);
-    expect(taken[0]).toBeGreaterThanOrEqual(20_000);
-    expect(taken[0]).toBeLessThanOrEqual(22_000);
-    const { error, waits } = await fetched(await scripted(answer(503, '', { 'retry-after': '3600' })));
+    expect(delays).toHaveLength(1);
+    expect(delays[0]).toBeGreaterThanOrEqual(20_000);
+    expect(delays[0]).toBeLessThanOrEqual(22_000);
+    const { error, waits } = await fetchFile(await scripted(answer(503, '', { 'retry-after': '3600' })));
     expect([error?.exit, waits]).toEqual([7, []]);
   });
 
   it('does not accept a part that was not requested', async () => {
-    expect((await fetched(await scripted(rest()))).error).toMatchObject({ exit: 8, message: expect.stringContaining('a different part') });
+    expect((await fetchFile(await scripted(secondHalf()))).error).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining('a different part'),
+    });
   });
 
   it('is not compressed', async () => {
-    expect((await fetched(await scripted(all({ 'content-encoding': 'gzip' })))).error).toMatchObject({
+    expect((await fetchFile(await scripted(wholeAnswer({ 'content-encoding': 'gzip' })))).error).toMatchObject({
       message: expect.stringContaining('compressed'),
     });
   });
 
   it('has a different length than reported before', async () => {
-    const server = await scripted(all());
-    expect((await fetched(server, { size: 11 })).error).toMatchObject({ code: 'file_changed', exit: 8 });
+    const server = await scripted(wholeAnswer());
+    expect((await fetchFile(server, { size: 11 })).error).toMatchObject({ code: 'file_changed', exit: 8 });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -262,18 +281,21 @@ describe('a download that fails', () => {
       ending: 'keep',
     };
     const server = (await scripted()).always(chunked);
-    expect((await fetched(server, { size })).error).toMatchObject({ exit: 8, message: expect.stringContaining(`of ${size} bytes`) });
+    expect((await fetchFile(server, { size })).error).toMatchObject({ exit: 8, message: expect.stringContaining(`of ${size} bytes`) });
     expect(server.requests).toHaveLength(4);
   });
 
   it('is not read beyond its size', async () => {
-    const endless: Step = {
+    const endlessAnswer: Step = {
       after: 'request',
       bytes: () => 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\n0123456789\r\n',
       ending: 'stall',
     };
-    const server = (await scripted()).always(endless);
-    expect((await fetched(server, { size: 9 })).error).toMatchObject({ exit: 8, message: expect.stringContaining('after 10 of 9 bytes') });
+    const server = (await scripted()).always(endlessAnswer);
+    expect((await fetchFile(server, { size: 9 })).error).toMatchObject({
+      exit: 8,
+      message: expect.stringContaining('after 10 of 9 bytes'),
+    });
     expect(server.requests).toHaveLength(4);
   });
 
@@ -282,8 +304,8 @@ describe('a download that fails', () => {
     ['content-digest', `md5=:AAAA:, sha-256=:${sha256('other')}:`],
     ['repr-digest', `sha-512=:${sha256('other')}:`],
   ])('has a different hash than its %s', async (name, digest) => {
-    const server = (await scripted()).always(all({ ...tagged, [name]: digest }));
-    expect((await fetched(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('damaged') });
+    const server = (await scripted()).always(wholeAnswer({ ...tagHeaders, [name]: digest }));
+    expect((await fetchFile(server)).error).toMatchObject({ exit: 8, message: expect.stringContaining('damaged') });
     expect(server.header('range')).toEqual([undefined, undefined, undefined, undefined]);
   });
 });
@@ -292,10 +314,14 @@ describe('the hash of a download', () => {
   const digest = { 'repr-digest': `sha-256=:${sha256('0123456789')}:` };
 
   it('covers all attempts together', async () => {
-    expect((await fetched(await scripted(half({ ...tagged, ...digest }), rest()))).content).toBe('0123456789');
-    const damaged = await scripted(partial(200, 10, '0x234', 'reset', { ...tagged, ...digest }), rest(), all({ ...tagged, ...digest }));
-    expect((await fetched(damaged)).content).toBe('0123456789');
-    expect(damaged.header('range')).toEqual([undefined, 'bytes=5-', undefined]);
+    expect((await fetchFile(await scripted(firstHalf({ ...tagHeaders, ...digest }), secondHalf()))).content).toBe('0123456789');
+    const damagedServer = await scripted(
+      partial(200, 10, '0x234', 'reset', { ...tagHeaders, ...digest }),
+      secondHalf(),
+      wholeAnswer({ ...tagHeaders, ...digest }),
+    );
+    expect((await fetchFile(damagedServer)).content).toBe('0123456789');
+    expect(damagedServer.header('range')).toEqual([undefined, 'bytes=5-', undefined]);
   });
 
   it.each([
@@ -310,7 +336,7 @@ describe('the hash of a download', () => {
 
 describe('aborting a download', () => {
   it.each(['head', 'body', 'pause'] as const)('in its %s leaves no file', async (phase) => {
-    const steps = { head: nothing('stall'), body: partial(200, 10, '01234', 'stall', tagged), pause: answer(503, '') };
+    const steps = { head: noAnswer('stall'), body: partial(200, 10, '01234', 'stall', tagHeaders), pause: answer(503, '') };
     const server = await scripted(steps[phase]);
     const folder = await temporaryFolder();
     await put(path.join(folder, 'other'), 'mine');

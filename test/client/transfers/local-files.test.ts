@@ -12,7 +12,7 @@ const bytes = (...pieces: string[]) =>
     for (const piece of pieces) yield Buffer.from(piece);
   };
 
-async function* broken(): AsyncGenerator<Uint8Array> {
+async function* failingChunks(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('half');
   throw new Error('broken off');
 }
@@ -25,14 +25,14 @@ const fullAfter =
   (room: number): OpenFile =>
   (file, mode) => {
     const disk = openDiskFile(file, mode);
-    let left = room;
+    let remaining = room;
     return {
       ...disk,
       write(data, position) {
-        if (left === 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
-        const taken = Math.min(left, data.length);
-        left -= taken;
-        return disk.write(data.subarray(0, taken), position);
+        if (remaining === 0) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
+        const writeLength = Math.min(remaining, data.length);
+        remaining -= writeLength;
+        return disk.write(data.subarray(0, writeLength), position);
       },
     };
   };
@@ -48,8 +48,8 @@ describe('the folders of a file', () => {
 
   it('are never links or files', async () => {
     const root = await temporaryFolder();
-    const outside = await temporaryFolder();
-    await symlink(outside, path.join(root, 'link'));
+    const outsideFolder = await temporaryFolder();
+    await symlink(outsideFolder, path.join(root, 'link'));
     await symlink('.', path.join(root, 'here'));
     await put(path.join(root, 'file'), '');
     for (const name of ['link/x', 'link/deep/x', 'file/x', 'here/x']) {
@@ -57,7 +57,7 @@ describe('the folders of a file', () => {
       expect(() => new LocalFolder(root).check(name, true)).toThrow(expect.objectContaining(expected));
       expect(await failureOf(write(root, name))).toMatchObject(expected);
     }
-    expect(await readdir(outside)).toEqual([]);
+    expect(await readdir(outsideFolder)).toEqual([]);
     expect(await readdir(root)).toEqual(['file', 'here', 'link']);
   });
 
@@ -78,24 +78,24 @@ describe('the folders of a file', () => {
 
   it('that become links while a file is written receive nothing', async () => {
     const root = await temporaryFolder();
-    const outside = await temporaryFolder();
+    const outsideFolder = await temporaryFolder();
     const swappedBefore: OpenFile = (file, mode) => {
       renameSync(path.join(root, 'a'), path.join(root, 'was-a'));
-      symlinkSync(outside, path.join(root, 'a'));
+      symlinkSync(outsideFolder, path.join(root, 'a'));
       return openDiskFile(file, mode);
     };
     const first = new LocalFolder(root).write('a/x', bytes('secret'), { replace: false, openFile: swappedBefore });
     expect(await failureOf(first)).toMatchObject({ exit: 2, message: expect.stringContaining('was replaced') });
-    expect(await readdir(outside)).toEqual([]);
+    expect(await readdir(outsideFolder)).toEqual([]);
 
-    const other = await temporaryFolder();
+    const otherFolder = await temporaryFolder();
     const swappedAfter = async function* (): AsyncGenerator<Uint8Array> {
       yield Buffer.from('secret');
-      await rename(path.join(other, 'a'), path.join(other, 'was-a'));
-      await symlink(outside, path.join(other, 'a'));
+      await rename(path.join(otherFolder, 'a'), path.join(otherFolder, 'was-a'));
+      await symlink(outsideFolder, path.join(otherFolder, 'a'));
     };
-    await failureOf(write(other, 'a/x', swappedAfter));
-    expect(await readdir(outside)).toEqual([]);
+    await failureOf(write(otherFolder, 'a/x', swappedAfter));
+    expect(await readdir(outsideFolder)).toEqual([]);
   });
 });
 
@@ -114,17 +114,17 @@ describe('writing', () => {
   it('writes everything or nothing with early syncs', async () => {
     const folder = await temporaryFolder();
     const piece = Buffer.alloc(1_048_576, 'content');
-    const many = async function* (): AsyncGenerator<Uint8Array> {
+    const manyChunks = async function* (): AsyncGenerator<Uint8Array> {
       for (let count = 0; count < 70; count += 1) yield piece;
     };
     const brokenLate = async function* (): AsyncGenerator<Uint8Array> {
-      yield* many();
+      yield* manyChunks();
       throw new Error('broken off');
     };
     const local = new LocalFolder(folder);
-    expect(await local.write('a', many, { replace: false })).toBe(70 * piece.length);
-    const found = await readFile(path.join(folder, 'a'));
-    expect(found.equals(Buffer.concat(Array.from({ length: 70 }, () => piece)))).toBe(true);
+    expect(await local.write('a', manyChunks, { replace: false })).toBe(70 * piece.length);
+    const content = await readFile(path.join(folder, 'a'));
+    expect(content.equals(Buffer.concat(Array.from({ length: 70 }, () => piece)))).toBe(true);
     // It is closed during a sync, which does not affect the next file.
     expect(await failureOf(local.write('b', brokenLate, { replace: false }))).toMatchObject({ message: 'broken off' });
     expect(await local.write('c', bytes('whole'), { replace: false })).toBe(5);
@@ -180,10 +180,10 @@ describe('writing', () => {
 
   it('that breaks off leaves the old file, and no part of the new one', async () => {
     const folder = await temporaryFolder();
-    expect(await failureOf(write(folder, 'a', broken))).toMatchObject({ message: 'broken off' });
+    expect(await failureOf(write(folder, 'a', failingChunks))).toMatchObject({ message: 'broken off' });
     expect(await readdir(folder)).toEqual([]);
     await put(path.join(folder, 'a'), 'mine');
-    await failureOf(write(folder, 'a', broken, true));
+    await failureOf(write(folder, 'a', failingChunks, true));
     expect(await readdir(folder)).toEqual(['a']);
     expect(await readFile(path.join(folder, 'a'), 'utf8')).toBe('mine');
   });
@@ -202,7 +202,7 @@ describe('writing', () => {
     ['EACCES', /permissions/],
     ['EPERM', /permissions/],
     ['EROFS', /read-only/],
-  ])('without permission (%s) says so, and leaves nothing', async (code, why) => {
+  ])('without permission (%s) says so, and leaves nothing', async (code, reason) => {
     const folder = await temporaryFolder();
     const openFile = () => {
       throw Object.assign(new Error(code), { code, syscall: 'open' });
@@ -210,7 +210,7 @@ describe('writing', () => {
     const writing = new LocalFolder(folder).write('a', bytes('x'), { replace: false, openFile });
     const failure = await failureOf<{ code: string; message: string; hint: string }>(writing);
     expect(failure.code).toBe('not_writable');
-    expect(`${failure.message} ${failure.hint}`).toMatch(why);
+    expect(`${failure.message} ${failure.hint}`).toMatch(reason);
     expect(await readdir(folder)).toEqual([]);
   });
 
@@ -224,9 +224,9 @@ describe('writing', () => {
 
   it('never follows a link, nor replaces a link or a folder', async () => {
     const folder = await temporaryFolder();
-    const outside = path.join(await temporaryFolder(), 'victim');
-    await put(outside, 'safe');
-    await symlink(outside, path.join(folder, 'link'));
+    const victimPath = path.join(await temporaryFolder(), 'victim');
+    await put(victimPath, 'safe');
+    await symlink(victimPath, path.join(folder, 'link'));
     await symlink(path.join(folder, 'nowhere'), path.join(folder, 'dangling'));
     await mkdir(path.join(folder, 'folder'));
     for (const name of ['link', 'dangling', 'folder']) {
@@ -234,7 +234,7 @@ describe('writing', () => {
       expect(() => new LocalFolder(folder).check(name, true)).toThrow(expect.objectContaining(expected));
       expect(await failureOf(write(folder, name, bytes('x'), true))).toMatchObject(expected);
     }
-    expect(await readFile(outside, 'utf8')).toBe('safe');
+    expect(await readFile(victimPath, 'utf8')).toBe('safe');
     expect((await lstat(path.join(folder, 'link'))).isSymbolicLink()).toBe(true);
     expect(await readdir(folder)).toEqual(['dangling', 'folder', 'link']);
   });

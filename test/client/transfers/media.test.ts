@@ -9,7 +9,7 @@ import { whenDone } from '../../support/temporary.ts';
 
 const params = { artifactId: '00000000-0000-4000-8000-000000000001' };
 
-async function serving(listener: RequestListener): Promise<Client> {
+async function startClient(listener: RequestListener): Promise<Client> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   whenDone(() => {
@@ -46,44 +46,44 @@ async function read(client: Client, signal = new AbortController().signal): Prom
   return { bytes: Buffer.concat(chunks), restarts };
 }
 
-const large = Buffer.alloc(40 * 1_048_576, 'abcdefg');
+const largeBuffer = Buffer.alloc(40 * 1_048_576, 'abcdefg');
 
 describe('a response that is not JSON', () => {
   it('can be larger than any JSON, and arrives unchanged', async () => {
     const seen: (string | undefined)[] = [];
-    const client = await serving((request, response) => {
+    const client = await startClient((request, response) => {
       seen.push(request.headers.accept, request.headers.authorization);
-      response.writeHead(200, { 'content-type': 'application/pdf', 'content-length': large.length }).end(large);
+      response.writeHead(200, { 'content-type': 'application/pdf', 'content-length': largeBuffer.length }).end(largeBuffer);
     });
     const { bytes, restarts } = await read(client);
-    expect(bytes.equals(large)).toBe(true);
+    expect(bytes.equals(largeBuffer)).toBe(true);
     expect(restarts).toBe(0);
     expect(seen).toEqual(['application/pdf', 'Bearer key']);
   });
 
   it('is not read faster than it is consumed', async () => {
-    let sent = 0;
-    const client = await serving((_, response) => {
+    let sentCount = 0;
+    const client = await startClient((_, response) => {
       response.writeHead(200, { 'content-type': 'application/pdf' });
-      const more = (): void => {
-        while (sent < large.length && response.write(large.subarray(sent, sent + 65_536))) sent += 65_536;
-        if (sent >= large.length) response.end();
+      const writeMore = (): void => {
+        while (sentCount < largeBuffer.length && response.write(largeBuffer.subarray(sentCount, sentCount + 65_536))) sentCount += 65_536;
+        if (sentCount >= largeBuffer.length) response.end();
       };
-      response.on('drain', more);
-      more();
+      response.on('drain', writeMore);
+      writeMore();
     });
     const content = mediaContent(client, 'exportArtifactPdf', { params }, new AbortController().signal)(async () => undefined);
     const first = await content[Symbol.asyncIterator]().next();
     expect(first.done).toBe(false);
     for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     // Only what fits into the buffers of both sockets was sent.
-    expect(sent).toBeLessThan(large.length);
+    expect(sentCount).toBeLessThan(largeBuffer.length);
     await content[Symbol.asyncIterator]().return?.(undefined);
   });
 
   it('is restarted when it breaks off', async () => {
     let requests = 0;
-    const client = await serving((_, response) => {
+    const client = await startClient((_, response) => {
       requests += 1;
       response.writeHead(200, { 'content-type': 'application/pdf', 'content-length': 11 });
       if (requests === 1) response.write('hello', () => response.destroy());
@@ -98,7 +98,7 @@ describe('a response that is not JSON', () => {
     ['of an unknown type', {}],
   ])('is rejected immediately when it is %s', async (type, headers) => {
     let requests = 0;
-    const client = await serving((_, response) => {
+    const client = await startClient((_, response) => {
       requests += 1;
       response.writeHead(200, headers).end('{}');
     });
@@ -107,7 +107,7 @@ describe('a response that is not JSON', () => {
   });
 
   it('fails like any other response', async () => {
-    const client = await serving((_, response) =>
+    const client = await startClient((_, response) =>
       response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"artifact_not_generated","message":"No page."}'),
     );
     await expect(read(client)).rejects.toMatchObject({ code: 'artifact_not_generated', exit: 3 });
@@ -115,7 +115,7 @@ describe('a response that is not JSON', () => {
 
   it('ends with the signal', async () => {
     const stop = new AbortController();
-    const client = await serving((_, response) => {
+    const client = await startClient((_, response) => {
       response.writeHead(200, { 'content-type': 'application/pdf' }).write('hello');
       stop.abort(new Error('enough'));
     });

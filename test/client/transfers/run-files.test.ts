@@ -8,7 +8,7 @@ import { type Pull, pullTree } from '../../../src/client/transfers/pull-tree.ts'
 import { listRunFolder, listRunTree, readRunFile, runFileBytes } from '../../../src/client/transfers/run-files.ts';
 import { walkRunTree } from '../../../src/client/transfers/walk.ts';
 import type { SandboxFileContent } from '../../../src/interface/types.ts';
-import { answer, json, nothing, partial, type RawServer, type RecordedRequest, reply, type Step } from '../../faults/raw-server.ts';
+import { answer, json, noAnswer, partial, type RawServer, type RecordedRequest, reply, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
 
@@ -177,7 +177,7 @@ describe('a listed tree', () => {
   });
 
   it('ends all its requests when one of them fails', async () => {
-    const server = await scripted(listing('/workspace', ['/workspace/a/', '/workspace/b/']), nothing('stall'), notFound);
+    const server = await scripted(listing('/workspace', ['/workspace/a/', '/workspace/b/']), noAnswer('stall'), notFound);
     const closures: Promise<unknown>[] = [];
     server.onConnection = (socket) => closures.push(new Promise((resolve) => socket.once('close', resolve)));
     const listed = listRunTree(newClient(server.url).client, run, '/workspace', signal);
@@ -351,7 +351,7 @@ describe('a tree that is pulled', () => {
 
   it('ends with the reason of its signal', async () => {
     const controller = new AbortController();
-    const server = await scripted(nothing('stall'));
+    const server = await scripted(noAnswer('stall'));
     const reason = new Error('enough');
     const ended = pulled(server, [fileOf('a'), fileOf('b')], { signal: controller.signal });
     await server.until(({ requests }) => requests.length === 1);

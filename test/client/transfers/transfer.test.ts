@@ -6,7 +6,7 @@ import { bearerCredential } from '../../../src/client/access/credential.ts';
 import type { Client } from '../../../src/client/client.ts';
 import { directUploadLimit, prepareUpload } from '../../../src/client/transfers/transfer.ts';
 import { type Service, startService } from '../../../src/service/service.ts';
-import { answer, json, nothing, raw, reply, type Step } from '../../faults/raw-server.ts';
+import { answer, json, noAnswer, raw, reply, type Step } from '../../faults/raw-server.ts';
 import { temporaryFolder, whenDone } from '../../support/temporary.ts';
 import { failureOf, newClient, scripted } from '../harness.ts';
 
@@ -48,15 +48,15 @@ describe('an upload', () => {
     expect((await client.call('listSandboxFiles', { params: { sandbox_id }, query: { path: '/workspace/in' } })).files).toMatchObject([
       { path: `/workspace/in/${size}.bin`, size_bytes: size },
     ]);
-    const stored = (await readdir(path.join(folder, 'service/sandboxes'), { recursive: true, withFileTypes: true })).find(
+    const storedEntry = (await readdir(path.join(folder, 'service/sandboxes'), { recursive: true, withFileTypes: true })).find(
       ({ name }) => name === `${size}.bin`,
     );
-    expect(digest(await readFile(path.join(stored?.parentPath as string, `${size}.bin`)))).toBe(digest(content));
+    expect(digest(await readFile(path.join(storedEntry?.parentPath as string, `${size}.bin`)))).toBe(digest(content));
   });
 
   it('of a small file is one change, with the same bytes and key in every attempt', async () => {
     const server = await scripted(
-      nothing('reset', 'head'),
+      noAnswer('reset', 'head'),
       json(500, { error: 'internal' }),
       json(201, { path: '/workspace/a', size_bytes: 3 }),
     );
@@ -74,7 +74,7 @@ describe('an upload', () => {
   });
 
   it('of a large file sends no credential to its URL, and is retried', async () => {
-    const storage = await scripted(nothing('reset', 'head'), answer(503, ''), answer(200, ''));
+    const storage = await scripted(noAnswer('reset', 'head'), answer(503, ''), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put?x=1`, path: '/workspace/a', expires_in_seconds: 60 }));
     const file = path.join(folder, 'long');
     const { client } = newClient(server.url);
@@ -139,7 +139,7 @@ describe('an upload', () => {
 
   it('of a large file fails if it cannot be sent', async () => {
     const { storage, client } = await withStorage();
-    storage.always(nothing('reset', 'head'));
+    storage.always(noAnswer('reset', 'head'));
     const failure = await failureOf(upload(client, 's1', large(), '/workspace/a'));
     expect(failure).toMatchObject({
       code: 'service_unavailable',
@@ -178,7 +178,7 @@ describe('an upload', () => {
   });
 
   it('of a large file ends with the reason of its signal', async () => {
-    const { storage, client } = await withStorage(nothing('stall'));
+    const { storage, client } = await withStorage(noAnswer('stall'));
     const controller = new AbortController();
     const run = prepareUpload(client, 's1', { file: large(), size: directUploadLimit + 1, target: '/workspace/a' });
     const failed = failureOf(run({ signal: controller.signal }));
@@ -200,8 +200,8 @@ describe('an upload', () => {
 
   it('of a large file requests another URL when the first expires between attempts', async () => {
     const storage = await scripted(answer(503, ''), answer(403, ''), answer(200, ''));
-    const granted = (name: string) => json(200, { upload_url: `${storage.url}/${name}`, path: '/workspace/a', expires_in_seconds: 60 });
-    const server = await scripted(granted('first'), granted('second'));
+    const grantAnswer = (name: string) => json(200, { upload_url: `${storage.url}/${name}`, path: '/workspace/a', expires_in_seconds: 60 });
+    const server = await scripted(grantAnswer('first'), grantAnswer('second'));
     await upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
     expect(storage.requests.map((request) => request.path)).toEqual(['/first', '/first', '/second']);
     expect(new Set(server.header('idempotency-key')).size).toBe(2);
@@ -216,7 +216,7 @@ describe('an upload', () => {
   });
 
   it('of a large file reports the bytes sent, and takes back those that have to be sent again', async () => {
-    const storage = await scripted(nothing('reset'), answer(503, '', { 'retry-after': '7' }), answer(200, ''));
+    const storage = await scripted(noAnswer('reset'), answer(503, '', { 'retry-after': '7' }), answer(200, ''));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
     const { client, clock } = newClient(server.url);
     const counts: number[] = [];
@@ -233,8 +233,11 @@ describe('an upload', () => {
     const otherServer = await scripted();
     const storage = await scripted(answer(307, '', { location: `${otherServer.url}/` }));
     const server = await scripted(json(200, { upload_url: `${storage.url}/put`, path: '/workspace/a', expires_in_seconds: 60 }));
-    const failed = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
-    expect(await failureOf(failed)).toMatchObject({ code: 'upload_failed', message: expect.stringContaining('does not follow redirects') });
+    const uploadFailure = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
+    expect(await failureOf(uploadFailure)).toMatchObject({
+      code: 'upload_failed',
+      message: expect.stringContaining('does not follow redirects'),
+    });
     expect(otherServer.connections).toBe(0);
   });
 
@@ -274,8 +277,8 @@ describe('an upload', () => {
     'http://[',
   ])('is not sent to %s', async (upload_url) => {
     const server = await scripted(json(200, { upload_url, path: '/workspace/a', expires_in_seconds: 60 }));
-    const failed = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
-    const error = await failureOf(failed);
+    const uploadFailure = upload(newClient(server.url).client, 's1', path.join(folder, 'long'), '/workspace/a');
+    const error = await failureOf(uploadFailure);
     expect(error).toMatchObject({ code: 'unsafe_url' });
     expect(error.message).not.toContain('secret');
   });

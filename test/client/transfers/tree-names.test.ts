@@ -63,10 +63,10 @@ describe('names side by side', () => {
     ['a folder of another size', 'Data/a', 'data/b'],
     ['a file and a folder', 'a', 'a/b'],
     ['a folder and a file', 'x/a/b', 'x/A'],
-  ])('clash: %s', (_, one, other) => {
+  ])('clash: %s', (_, firstName, otherName) => {
     for (const names of [
-      [one, other],
-      [other, one],
+      [firstName, otherName],
+      [otherName, firstName],
     ])
       expect(() => checkNames(names)).toThrow(expect.objectContaining({ code: 'clashing_names' }));
   });

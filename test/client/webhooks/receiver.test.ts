@@ -6,7 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { forwarder } from '../../../src/client/webhooks/forward.ts';
 import { type ReceivedDelivery, receiveWebhooks } from '../../../src/client/webhooks/receiver.ts';
-import { answer, nothing } from '../../faults/raw-server.ts';
+import { answer, noAnswer } from '../../faults/raw-server.ts';
 import { ManualClock } from '../../service/helpers/clock.ts';
 import { closedPort } from '../../support/ports.ts';
 import { afterTest } from '../../support/temporary.ts';
@@ -16,9 +16,9 @@ const key = randomBytes(32);
 const clock = new ManualClock();
 const mebibyte = 1024 * 1024;
 
-function signed(body: string, id = 'msg_1', by: Uint8Array = key): Record<string, string> {
+function signHeaders(body: string, id = 'msg_1', signingKey: Uint8Array = key): Record<string, string> {
   const time = new Date(clock.now());
-  const signature = new Webhook(Buffer.from(by).toString('base64')).sign(id, time, body);
+  const signature = new Webhook(Buffer.from(signingKey).toString('base64')).sign(id, time, body);
   return { 'webhook-id': id, 'webhook-timestamp': String(clock.now() / 1_000), 'webhook-signature': signature };
 }
 
@@ -50,7 +50,7 @@ const send = (url: string, headers: http.OutgoingHttpHeaders, body: string | Buf
 describe('a receiver', () => {
   it('passes on a genuine delivery as it was received, and answers with the status of its caller', async () => {
     const { receiver, deliveries } = await newReceiver();
-    const headers = { ...signed('{"a":"é"}'), 'X-Twice': ['1', '2'] };
+    const headers = { ...signHeaders('{"a":"é"}'), 'X-Twice': ['1', '2'] };
     const response = await send(receiver.url, headers, '{"a":"é"}');
     expect(response).toMatchObject({ status: 204, headers: { connection: 'close' } });
     expect(deliveries).toMatchObject([{ verdict: { valid: true, id: 'msg_1' }, duplicate: false }]);
@@ -63,8 +63,9 @@ describe('a receiver', () => {
 
   it('recognises a delivery that is repeated, but not by the ID of one that is not genuine', async () => {
     const { receiver, deliveries } = await newReceiver();
-    const forged = signed('x', 'msg_1', randomBytes(32));
-    for (const headers of [forged, signed('x'), signed('x'), signed('x', 'msg_2'), forged]) await send(receiver.url, headers, 'x');
+    const forgedHeaders = signHeaders('x', 'msg_1', randomBytes(32));
+    for (const headers of [forgedHeaders, signHeaders('x'), signHeaders('x'), signHeaders('x', 'msg_2'), forgedHeaders])
+      await send(receiver.url, headers, 'x');
     expect(deliveries.map(({ verdict, duplicate }) => [verdict.valid, duplicate])).toEqual([
       [false, false],
       [true, false],
@@ -76,13 +77,13 @@ describe('a receiver', () => {
 
   it('answers 400 to a delivery that is not genuine, whatever its caller says', async () => {
     const { receiver, deliveries } = await newReceiver();
-    expect(await send(receiver.url, signed('x'), 'y')).toMatchObject({ status: 400 });
+    expect(await send(receiver.url, signHeaders('x'), 'y')).toMatchObject({ status: 400 });
     expect(deliveries).toMatchObject([{ verdict: { valid: false, reason: 'no_match' } }]);
   });
 
   it('answers 500 if its caller fails', async () => {
     const { receiver } = await newReceiver(() => Promise.reject(new Error('no')));
-    expect(await send(receiver.url, signed('x'), 'x')).toMatchObject({ status: 500 });
+    expect(await send(receiver.url, signHeaders('x'), 'x')).toMatchObject({ status: 500 });
   });
 
   it('accepts only POST', async () => {
@@ -108,30 +109,34 @@ describe('a receiver', () => {
 
   it('answers deliveries in progress before it closes', async () => {
     let finish: (status: number) => void = () => undefined;
-    let received: () => void = () => undefined;
-    const arrived = new Promise<void>((resolve) => (received = resolve));
+    let onReceived: () => void = () => undefined;
+    const arrival = new Promise<void>((resolve) => (onReceived = resolve));
     const { receiver } = await newReceiver(() => {
-      received();
+      onReceived();
       return new Promise((resolve) => (finish = resolve));
     });
-    const response = send(receiver.url, signed('x'), 'x');
-    await arrived;
+    const response = send(receiver.url, signHeaders('x'), 'x');
+    await arrival;
     let isClosed = false;
-    const closed = receiver.close().then(() => {
+    const closing = receiver.close().then(() => {
       isClosed = true;
     });
     await new Promise((resolve) => setImmediate(resolve));
     expect(isClosed).toBe(false);
     finish(202);
     expect(await response).toMatchObject({ status: 202 });
-    await closed;
+    await closing;
   });
 
   it('reports a port that is in use', async () => {
     const { receiver } = await newReceiver();
     const port = Number(new URL(receiver.url).port);
-    const other = receiveWebhooks({ port, secrets: [key], clock, onDelivery: async () => 204 });
-    await expect(other).rejects.toMatchObject({ exit: 2, code: 'port_in_use', message: `Cannot listen on port ${port} (EADDRINUSE).` });
+    const otherReceiver = receiveWebhooks({ port, secrets: [key], clock, onDelivery: async () => 204 });
+    await expect(otherReceiver).rejects.toMatchObject({
+      exit: 2,
+      code: 'port_in_use',
+      message: `Cannot listen on port ${port} (EADDRINUSE).`,
+    });
   });
 });
 
@@ -171,9 +176,9 @@ describe('forwarding', () => {
   });
 
   it('reports why there is no response', async () => {
-    const refused = forwarderTo(`http://127.0.0.1:${await closedPort()}`);
-    expect(await refused.forward(delivery([]))).toEqual({ problem: 'the connection was refused' });
-    const lost = forwarderTo((await scripted(nothing('close'))).url);
-    expect(await lost.forward(delivery([]))).toEqual({ problem: expect.stringMatching(/closed/) });
+    const refusedForwarder = forwarderTo(`http://127.0.0.1:${await closedPort()}`);
+    expect(await refusedForwarder.forward(delivery([]))).toEqual({ problem: 'the connection was refused' });
+    const lossyForwarder = forwarderTo((await scripted(noAnswer('close'))).url);
+    expect(await lossyForwarder.forward(delivery([]))).toEqual({ problem: expect.stringMatching(/closed/) });
   });
 });

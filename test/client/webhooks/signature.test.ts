@@ -10,7 +10,7 @@ const now = Date.parse('2026-07-18T09:00:00.000Z');
 const seconds = now / 1_000;
 
 /** A delivery signed by the reference library. */
-function signed(body: string, { id = 'msg_1', at = seconds, by = secret } = {}): [string, string][] {
+function signHeaders(body: string, { id = 'msg_1', at = seconds, by = secret } = {}): [string, string][] {
   return [
     ['webhook-id', id],
     ['Webhook-Timestamp', String(at)],
@@ -21,14 +21,19 @@ function signed(body: string, { id = 'msg_1', at = seconds, by = secret } = {}):
 const verify = (headers: [string, string][], body: string | Buffer, tolerance?: number) =>
   verifyDelivery({ headers, body: Buffer.from(body) }, { secrets: [key], now, ...(tolerance === undefined ? {} : { tolerance }) });
 
-const replaced = (headers: [string, string][], name: string, value: string): [string, string][] =>
-  headers.map(([other, was]) => [other, other.toLowerCase() === name ? value : was]);
+const replaceHeader = (headers: [string, string][], name: string, value: string): [string, string][] =>
+  headers.map(([headerName, headerValue]) => [headerName, headerName.toLowerCase() === name ? value : headerValue]);
 
 describe('a genuine delivery', () => {
   it('is accepted, whatever its body', () => {
     fc.assert(
       fc.property(fc.oneof(fc.constant(''), fc.string({ unit: 'binary' }), fc.json()), (body) => {
-        expect(verify(signed(body), body)).toEqual({ valid: true, id: 'msg_1', timestamp: '2026-07-18T09:00:00.000Z', age_seconds: 0 });
+        expect(verify(signHeaders(body), body)).toEqual({
+          valid: true,
+          id: 'msg_1',
+          timestamp: '2026-07-18T09:00:00.000Z',
+          age_seconds: 0,
+        });
       }),
       { numRuns: 300 },
     );
@@ -48,45 +53,45 @@ describe('a genuine delivery', () => {
   });
 
   it('can have more signatures: with another secret, of another version, or nonsense', () => {
-    const [id, time, [name, own]] = signed('x') as [[string, string], [string, string], [string, string]];
-    const other = new Webhook(randomBytes(32).toString('base64')).sign('msg_1', new Date(now), 'x');
-    expect(verify([id, time, [name, `${other} v1a,abc nonsense ${own}`]], 'x').valid).toBe(true);
+    const [id, time, [name, ownSignature]] = signHeaders('x') as [[string, string], [string, string], [string, string]];
+    const otherSignature = new Webhook(randomBytes(32).toString('base64')).sign('msg_1', new Date(now), 'x');
+    expect(verify([id, time, [name, `${otherSignature} v1a,abc nonsense ${ownSignature}`]], 'x').valid).toBe(true);
   });
 
   it('is accepted with any of several secrets', () => {
-    const older = randomBytes(24);
-    const headers = signed('x', { by: older.toString('base64') });
-    expect(verifyDelivery({ headers, body: Buffer.from('x') }, { secrets: [key, older], now }).valid).toBe(true);
+    const olderSecret = randomBytes(24);
+    const headers = signHeaders('x', { by: olderSecret.toString('base64') });
+    expect(verifyDelivery({ headers, body: Buffer.from('x') }, { secrets: [key, olderSecret], now }).valid).toBe(true);
   });
 
   it('is recent within the tolerance, in both directions', () => {
-    const at = (offset: number) => verify(signed('x', { at: seconds + offset }), 'x');
-    expect([at(-300).valid, at(300).valid]).toEqual([true, true]);
-    expect([at(-9), at(9)]).toMatchObject([{ age_seconds: 9 }, { age_seconds: -9 }]);
-    const moment = verifyDelivery({ headers: signed('x'), body: Buffer.from('x') }, { secrets: [key], now: now + 1_999 });
+    const verifyAt = (offset: number) => verify(signHeaders('x', { at: seconds + offset }), 'x');
+    expect([verifyAt(-300).valid, verifyAt(300).valid]).toEqual([true, true]);
+    expect([verifyAt(-9), verifyAt(9)]).toMatchObject([{ age_seconds: 9 }, { age_seconds: -9 }]);
+    const moment = verifyDelivery({ headers: signHeaders('x'), body: Buffer.from('x') }, { secrets: [key], now: now + 1_999 });
     expect(moment).toMatchObject({ age_seconds: 1, timestamp: '2026-07-18T09:00:00.000Z' });
-    expect(at(-301)).toMatchObject({ valid: false, reason: 'too_old' });
-    expect(at(301)).toMatchObject({ valid: false, reason: 'too_new' });
-    expect(verify(signed('x', { at: seconds - 9 }), 'x', 8_000)).toMatchObject({
+    expect(verifyAt(-301)).toMatchObject({ valid: false, reason: 'too_old' });
+    expect(verifyAt(301)).toMatchObject({ valid: false, reason: 'too_new' });
+    expect(verify(signHeaders('x', { at: seconds - 9 }), 'x', 8_000)).toMatchObject({
       reason: 'too_old',
       message: expect.stringContaining('9s'),
     });
-    expect(verify(signed('x', { at: seconds - 9 }), 'x', 10_000).valid).toBe(true);
-    expect(verify(signed('x', { at: seconds + 9 }), 'x', 8_000)).toMatchObject({
+    expect(verify(signHeaders('x', { at: seconds - 9 }), 'x', 10_000).valid).toBe(true);
+    expect(verify(signHeaders('x', { at: seconds + 9 }), 'x', 8_000)).toMatchObject({
       reason: 'too_new',
       message: 'The signature is valid, but its time is 9s ahead; at most 8s are allowed.',
       hint: expect.stringContaining('clocks'),
     });
-    expect(at(-301)).toMatchObject({ hint: expect.stringContaining('may be replayed') });
+    expect(verifyAt(-301)).toMatchObject({ hint: expect.stringContaining('may be replayed') });
   });
 });
 
 describe('a header', () => {
   it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('%s must appear exactly once', (name) => {
-    const headers = signed('x');
-    const without = headers.filter(([other]) => other.toLowerCase() !== name);
-    expect(verify(without, 'x')).toMatchObject({ reason: 'missing_header', message: expect.stringContaining(name) });
-    expect(verify(replaced(headers, name, ''), 'x')).toMatchObject({ reason: 'missing_header' });
+    const headers = signHeaders('x');
+    const remainingHeaders = headers.filter(([headerName]) => headerName.toLowerCase() !== name);
+    expect(verify(remainingHeaders, 'x')).toMatchObject({ reason: 'missing_header', message: expect.stringContaining(name) });
+    expect(verify(replaceHeader(headers, name, ''), 'x')).toMatchObject({ reason: 'missing_header' });
     expect(verify([...headers, [name, 'y']], 'x')).toMatchObject({
       reason: 'malformed_header',
       message: expect.stringContaining('2 times'),
@@ -100,14 +105,14 @@ describe('a header', () => {
     ['0x10', 'number of seconds'],
     ['１７８４', 'number of seconds'],
   ])('webhook-timestamp cannot be %s', (value, word) => {
-    expect(verify(replaced(signed('x'), 'webhook-timestamp', value), 'x')).toMatchObject({
+    expect(verify(replaceHeader(signHeaders('x'), 'webhook-timestamp', value), 'x')).toMatchObject({
       reason: 'malformed_header',
       message: expect.stringContaining(word),
     });
   });
 
   it('webhook-timestamp in milliseconds is pointed out', () => {
-    expect(verify(replaced(signed('x'), 'webhook-timestamp', String(now)), 'x')).toMatchObject({
+    expect(verify(replaceHeader(signHeaders('x'), 'webhook-timestamp', String(now)), 'x')).toMatchObject({
       hint: expect.stringContaining('milliseconds'),
     });
   });
@@ -122,14 +127,14 @@ describe('a header', () => {
     [`sha256=${'ab'.repeat(32)}`, 'hexadecimal'],
     [`${Buffer.alloc(32).toString('base64')}`, 'version'],
   ])('webhook-signature cannot be %s', (value, word) => {
-    expect(verify(replaced(signed('x'), 'webhook-signature', value), 'x')).toMatchObject({
+    expect(verify(replaceHeader(signHeaders('x'), 'webhook-signature', value), 'x')).toMatchObject({
       reason: 'malformed_header',
       message: expect.stringContaining(word),
     });
   });
 
   it('can be surrounded by spaces', () => {
-    const headers = signed('x').map(([name, value]): [string, string] => [` ${name} `, ` ${value} `]);
+    const headers = signHeaders('x').map(([name, value]): [string, string] => [` ${name} `, ` ${value} `]);
     expect(verify(headers, 'x').valid).toBe(true);
   });
 
@@ -139,10 +144,10 @@ describe('a header', () => {
   });
 
   it('webhook-timestamp has at most 11 digits', () => {
-    const at = (value: string) => verify(replaced(signed('x'), 'webhook-timestamp', value), 'x');
-    expect(at('99999999999')).toMatchObject({ reason: 'no_match' });
-    expect(at('100000000000')).toMatchObject({ reason: 'malformed_header', hint: expect.stringContaining('milliseconds') });
-    expect(at('soon')).toMatchObject({ reason: 'malformed_header', hint: expect.stringContaining('digits only') });
+    const verifyTimestamp = (value: string) => verify(replaceHeader(signHeaders('x'), 'webhook-timestamp', value), 'x');
+    expect(verifyTimestamp('99999999999')).toMatchObject({ reason: 'no_match' });
+    expect(verifyTimestamp('100000000000')).toMatchObject({ reason: 'malformed_header', hint: expect.stringContaining('milliseconds') });
+    expect(verifyTimestamp('soon')).toMatchObject({ reason: 'malformed_header', hint: expect.stringContaining('digits only') });
   });
 
   it('of another scheme is named', () => {
@@ -183,8 +188,8 @@ describe('a body that was altered', () => {
     ['was compacted and lost its line feed', `${JSON.stringify(value, null, 2)}\n`, JSON.stringify(value), 'serialised again as JSON.'],
     ['had its keys sorted before', '{"a":1,"b":2,"c":3}', '{"b":2,"c":3,"a":1}', 'in another order'],
     ['had the keys in its lists sorted before', '[{"a":1,"b":2}]', '[{"b":2,"a":1}]', 'in another order'],
-  ])('because it %s is recognised', (_, original, altered, word) => {
-    expect(verify(signed(original), altered)).toMatchObject({
+  ])('because it %s is recognised', (_, original, alteredBody, word) => {
+    expect(verify(signHeaders(original), alteredBody)).toMatchObject({
       valid: false,
       reason: 'body_altered',
       message: expect.stringContaining(word),
@@ -193,10 +198,10 @@ describe('a body that was altered', () => {
 });
 
 describe('a signature that was computed incorrectly', () => {
-  const mac = (by: string | Uint8Array, content: string): [string, string][] => [
+  const mac = (signingKey: string | Uint8Array, content: string): [string, string][] => [
     ['webhook-id', 'm'],
     ['webhook-timestamp', String(seconds)],
-    ['webhook-signature', `v1,${createHmac('sha256', by).update(content).digest('base64')}`],
+    ['webhook-signature', `v1,${createHmac('sha256', signingKey).update(content).digest('base64')}`],
   ];
 
   it.each([
@@ -207,29 +212,29 @@ describe('a signature that was computed incorrectly', () => {
     ['no body', key, `m.${seconds}.`, 'as if the body were empty'],
     ['the secret as text', secret, `m.${seconds}.x`, 'secret as text'],
     ['the secret as text without its prefix', secret.slice(6), `m.${seconds}.x`, 'without whsec_'],
-  ])('from %s is explained', (_, by, content, word) => {
-    expect(verify(mac(by, content), 'x')).toMatchObject({ reason: 'wrong_signing', message: expect.stringContaining(word) });
+  ])('from %s is explained', (_, signingKey, content, word) => {
+    expect(verify(mac(signingKey, content), 'x')).toMatchObject({ reason: 'wrong_signing', message: expect.stringContaining(word) });
   });
 
   it('is explained with any of several secrets', () => {
-    const others = [randomBytes(32), randomBytes(32)];
-    const explained = (headers: [string, string][], body: string, secrets: Uint8Array[]) =>
+    const otherSecrets = [randomBytes(32), randomBytes(32)];
+    const explain = (headers: [string, string][], body: string, secrets: Uint8Array[]) =>
       verifyDelivery({ headers, body: Buffer.from(body) }, { secrets, now });
-    const [first = key, second = key] = others;
-    expect(explained(mac(secret, `m.${seconds}.x`), 'x', [first, key, second])).toMatchObject({
+    const [first = key, second = key] = otherSecrets;
+    expect(explain(mac(secret, `m.${seconds}.x`), 'x', [first, key, second])).toMatchObject({
       reason: 'wrong_signing',
       message: expect.stringContaining('secret as text, but'),
     });
-    expect(explained(signed('x'), 'x\n', [first, key])).toMatchObject({ reason: 'body_altered' });
-    expect(explained(mac(key, 'x'), 'x', [first, key])).toMatchObject({ reason: 'wrong_signing' });
-    expect(explained(signed('x'), 'x', others)).toMatchObject({ reason: 'no_match' });
+    expect(explain(signHeaders('x'), 'x\n', [first, key])).toMatchObject({ reason: 'body_altered' });
+    expect(explain(mac(key, 'x'), 'x', [first, key])).toMatchObject({ reason: 'wrong_signing' });
+    expect(explain(signHeaders('x'), 'x', otherSecrets)).toMatchObject({ reason: 'no_match' });
   });
 
   it('with another secret matches nothing', () => {
-    const headers = signed('{"a":1}', { by: randomBytes(32).toString('base64') });
+    const headers = signHeaders('{"a":1}', { by: randomBytes(32).toString('base64') });
     expect(verify(headers, '{"a":1}')).toMatchObject({ reason: 'no_match' });
     // An old delivery that does not match is not reported as old.
-    expect(verify(signed('x', { at: 5 }), 'y')).toMatchObject({ reason: 'no_match' });
+    expect(verify(signHeaders('x', { at: 5 }), 'y')).toMatchObject({ reason: 'no_match' });
   });
 });
 
@@ -239,8 +244,8 @@ describe('a secret', () => {
       try {
         secretKey(text, 'SECRET');
         return undefined;
-      } catch (thrown) {
-        return thrown as Error;
+      } catch (error) {
+        return error as Error;
       }
     })();
     expect(error?.message).toBe('SECRET is not a webhook secret.');

@@ -4,7 +4,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { scripted } from '../../client/harness.ts';
-import { json, nothing, type RawServer } from '../../faults/raw-server.ts';
+import { json, noAnswer, type RawServer } from '../../faults/raw-server.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { folderEnv } from '../../support/service.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary.ts';
 const secret = 'aops_key_of_nobody_0123456789';
 const run = randomUUID();
 const stop = ['runs', 'stop', run, '--idempotency-key', 'stop-it'];
-const stopped = json(200, { success: true });
+const stopAnswer = json(200, { success: true });
 
 let folder: string;
 let server: RawServer;
@@ -28,19 +28,21 @@ const journal = () => path.join(folder, 'data', 'journal');
 
 /** A change that is cut off by --timeout after it was sent. If the time is too short on a loaded machine, it is increased. */
 async function cutOff(milliseconds = 200): Promise<void> {
-  server.always(nothing('stall'));
-  const cut = await aops(...stop, '--timeout', `${milliseconds}ms`, '--json');
-  expect(cut).toMatchObject({ code: 9, stdout: '' });
+  server.always(noAnswer('stall'));
+  const timeoutResult = await aops(...stop, '--timeout', `${milliseconds}ms`, '--json');
+  expect(timeoutResult).toMatchObject({ code: 9, stdout: '' });
   // The whole request has been read.
   await server.until(({ open }) => open === 0);
   if (server.requests.length === 0) return cutOff(milliseconds * 4);
   expect(server.requests).toHaveLength(1);
-  expect(JSON.parse(cut.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({ error: { exit: 9, idempotency_key: 'stop-it' } });
+  expect(JSON.parse(timeoutResult.stderr.trimEnd().split('\n').at(-1) as string)).toMatchObject({
+    error: { exit: 9, idempotency_key: 'stop-it' },
+  });
 }
 
 describe('aops retry', () => {
   it('repeats a change without a response with its key, and removes it', async () => {
-    server.always(nothing('reset'));
+    server.always(noAnswer('reset'));
     const refusal = await aops(...stop);
     expect(refusal).toMatchObject({ code: 13, stdout: '' });
     expect(refusal.stderr).toContain('aops retry stop-it');
@@ -49,7 +51,7 @@ describe('aops retry', () => {
       { id: 'stop-it', method: 'POST', path: `/v2/runs/${run}/stop`, base_url: server.url },
     ]);
 
-    server.always(stopped);
+    server.always(stopAnswer);
     const settleResult = await aops('retry', 'stop-it');
     expect(settleResult).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
     expect(settleResult.stderr).toBe(
@@ -72,7 +74,7 @@ describe('aops retry', () => {
   });
 
   it('does not record a change with a response, even a rejection', async () => {
-    server.plan(stopped, json(409, { error: 'conflict' }));
+    server.plan(stopAnswer, json(409, { error: 'conflict' }));
     expect((await aops(...stop)).code).toBe(0);
     expect((await aops('runs', 'stop', run)).code).toBe(6);
     expect(await readdir(journal())).toEqual([]);
@@ -97,15 +99,15 @@ describe('aops retry', () => {
     for (const hidden of [secret, env.AOPS_API_KEY]) expect(otherResult.stderr).not.toContain(hidden);
     expect(server.requests).toHaveLength(1);
     env.AOPS_API_KEY = secret;
-    server.always(stopped);
+    server.always(stopAnswer);
     expect(await aops('retry', 'stop-it')).toMatchObject({ code: 0 });
   });
 
   it('keeps the same key separate for other services and credentials', async () => {
     await cutOff();
     const otherServer = await scripted();
-    otherServer.always(stopped);
-    server.always(stopped);
+    otherServer.always(stopAnswer);
+    server.always(stopAnswer);
     env.AOPS_BASE_URL = otherServer.url;
     expect((await aops(...stop)).code).toBe(0);
     env.AOPS_BASE_URL = server.url;
@@ -118,21 +120,21 @@ describe('aops retry', () => {
   });
 
   it('is suggested by a repeated command that finds the effects of its own change', async () => {
-    const again = ['agents', 'delete', run, '--yes', '--idempotency-key', 'delete-it', '--json'];
+    const deleteArgv = ['agents', 'delete', run, '--yes', '--idempotency-key', 'delete-it', '--json'];
     server.plan(json(200, { agent: { id: run, name: 'helper' } }));
-    server.always(nothing('reset'));
-    expect((await aops(...again)).code).toBe(13);
+    server.always(noAnswer('reset'));
+    expect((await aops(...deleteArgv)).code).toBe(13);
     server.always(json(404, { error: 'agent_not_found', message: 'There is no such agent.' }));
-    const repeated = await aops(...again);
-    expect(repeated).toMatchObject({ code: 13, stdout: '' });
-    expect(JSON.parse(repeated.stderr)).toMatchObject({
+    const repeatResult = await aops(...deleteArgv);
+    expect(repeatResult).toMatchObject({ code: 13, stdout: '' });
+    expect(JSON.parse(repeatResult.stderr)).toMatchObject({
       error: { code: 'outcome_unknown', hint: 'Settle it with `aops retry delete-it`.', idempotency_key: 'delete-it' },
     });
-    server.always(stopped);
+    server.always(stopAnswer);
     expect(await aops('retry', 'delete-it')).toMatchObject({ code: 0, stdout: '{"success":true}\n' });
     // The change is settled, so the command reports the current state.
     server.always(json(404, { error: 'agent_not_found' }));
-    expect((await aops(...again)).code).toBe(3);
+    expect((await aops(...deleteArgv)).code).toBe(3);
   });
 
   it('removes changes that are too old to be sent again', async () => {

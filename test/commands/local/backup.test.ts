@@ -13,18 +13,18 @@ import { temporaryDirectory, temporaryFolder } from '../../support/temporary.ts'
 
 let env: Record<string, string>;
 /** The data directory of a stopped service, with a file in the sandbox of no run. */
-let stopped: string;
+let stoppedDirectory: string;
 /** A backup of it. */
 let backup: string;
 beforeAll(async () => {
   const folder = await temporaryFolder();
   env = folderEnv(folder);
-  stopped = path.join(folder, 'stopped');
-  await putEmptyDatabase(stopped);
+  stoppedDirectory = path.join(folder, 'stopped');
+  await putEmptyDatabase(stoppedDirectory);
   for (const [name, content] of Object.entries({ token: 'token', 'secrets.key': 'key' }))
-    await writeFile(path.join(stopped, name), content, { mode: 0o600 });
+    await writeFile(path.join(stoppedDirectory, name), content, { mode: 0o600 });
   backup = path.join(folder, 'backup.tar.gz');
-  expect((await aops(['backup', backup, '--data-dir', stopped])).code).toBe(0);
+  expect((await aops(['backup', backup, '--data-dir', stoppedDirectory])).code).toBe(0);
 });
 
 const aops = (argv: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
@@ -35,14 +35,14 @@ const counts = { agents: 0, runs: 0, open_runs: 0, sandboxes: 0, files: 3 };
 describe('local backup', () => {
   it('writes a file that only its owner can read, and leaves nothing else', async () => {
     const folder = await temporaryDirectory();
-    const result = await aops(['backup', 'new.tar.gz', '--data-dir', stopped, '--json'], { cwd: folder });
+    const result = await aops(['backup', 'new.tar.gz', '--data-dir', stoppedDirectory, '--json'], { cwd: folder });
     expect([result.code, await readdir(folder)]).toEqual([0, ['new.tar.gz']]);
     const { size, mode } = await stat(path.join(folder, 'new.tar.gz'));
     expect(result.json()).toMatchObject({
       ...counts,
       file: path.join(folder, 'new.tar.gz'),
       bytes: size,
-      data_dir: stopped,
+      data_dir: stoppedDirectory,
       online: false,
       format: 1,
       problems: [],
@@ -52,7 +52,7 @@ describe('local backup', () => {
 
   it('prints the contents of the backup', async () => {
     const folder = await temporaryDirectory();
-    const { stdout, stderr } = await aops(['backup', 'new.tar.gz', '--data-dir', stopped], { cwd: folder });
+    const { stdout, stderr } = await aops(['backup', 'new.tar.gz', '--data-dir', stoppedDirectory], { cwd: folder });
     expect(stdout).toMatch(/Contents\s+0 agents, 0 runs, 0 sandboxes; 3 files, \d/);
     expect(stdout).not.toContain('Problems');
     expect(stderr).toBe('');
@@ -62,22 +62,22 @@ describe('local backup', () => {
     const folder = await temporaryDirectory();
     const file = path.join(folder, 'old.tar.gz');
     await writeFile(file, 'old');
-    const refusal = await aops(['backup', file, '--data-dir', stopped, '--json']);
+    const refusal = await aops(['backup', file, '--data-dir', stoppedDirectory, '--json']);
     expect([refusal.code, await readFile(file, 'utf8')]).toEqual([2, 'old']);
-    expect((await aops(['backup', file, '--data-dir', stopped, '--force'])).code).toBe(0);
+    expect((await aops(['backup', file, '--data-dir', stoppedDirectory, '--force'])).code).toBe(0);
     expect((await stat(file)).size).toBeGreaterThan(1_000);
     expect(await readdir(folder)).toEqual(['old.tar.gz']);
   });
 
   it('is not printed on a terminal', async () => {
-    const { code, stdout, stderr } = await aops(['backup', '-', '--data-dir', stopped], { tty: true });
+    const { code, stdout, stderr } = await aops(['backup', '-', '--data-dir', stoppedDirectory], { tty: true });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('A backup cannot be printed on a terminal.');
   });
 
   it('rejects a target in a directory that does not exist, and directories without data', async () => {
     const folder = await temporaryDirectory();
-    const refusal = await aops(['backup', path.join(folder, 'none/new.tar.gz'), '--data-dir', stopped, '--json']);
+    const refusal = await aops(['backup', path.join(folder, 'none/new.tar.gz'), '--data-dir', stoppedDirectory, '--json']);
     expect(errorOf(refusal)[0]).toBe(2);
     const emptyResult = await aops(['backup', path.join(folder, 'new.tar.gz'), '--data-dir', folder, '--json']);
     expect(errorOf(emptyResult)).toEqual([3, 'no_data']);
@@ -148,15 +148,15 @@ describe('local restore', () => {
     const folder = await temporaryDirectory();
     await writeFile(path.join(folder, 'other'), 'hello');
     const directory = path.join(folder, 'data');
-    const rejected = async (file: string) => aops(['restore', file, '--data-dir', directory, '--json'], { cwd: folder });
-    expect((await rejected('.')).stderr).toContain(`${folder} is a directory.`);
-    expect(errorOf(await rejected('missing'))).toEqual([2, 'file_not_readable']);
-    expect(errorOf(await rejected('other'))).toEqual([1, 'backup_damaged']);
+    const tryRestore = async (file: string) => aops(['restore', file, '--data-dir', directory, '--json'], { cwd: folder });
+    expect((await tryRestore('.')).stderr).toContain(`${folder} is a directory.`);
+    expect(errorOf(await tryRestore('missing'))).toEqual([2, 'file_not_readable']);
+    expect(errorOf(await tryRestore('other'))).toEqual([1, 'backup_damaged']);
     expect((await readdir(folder)).sort()).toEqual(['other']);
   });
 
   it('rejects a data directory that is not empty', async () => {
-    expect(errorOf(await aops(['restore', backup, '--data-dir', stopped, '--json']))).toEqual([6, 'data_directory_not_empty']);
+    expect(errorOf(await aops(['restore', backup, '--data-dir', stoppedDirectory, '--json']))).toEqual([6, 'data_directory_not_empty']);
   });
 });
 
@@ -164,7 +164,7 @@ describe('the temporary folder of a backup', () => {
   const minutes = 60_000;
 
   /** Creates a folder as a backup that was killed leaves it. */
-  async function left(parent: string, name: string, { mode = 0o700, file = true } = {}): Promise<string> {
+  async function leaveFolder(parent: string, name: string, { mode = 0o700, file = true } = {}): Promise<string> {
     const folder = path.join(parent, name);
     await mkdir(folder);
     if (file) await writeFile(path.join(folder, 'aops.db'), 'copy');
@@ -174,32 +174,32 @@ describe('the temporary folder of a backup', () => {
 
   /** Which of the entries of a folder remain when another backup is written 20 minutes later. */
   async function remaining(parent: string): Promise<string[]> {
-    const own = await makeWorkFolder(parent, new ManualClock(Date.now() + 20 * minutes));
-    expect(existsSync(own.path)).toBe(true);
-    await own.end();
-    expect(existsSync(own.path)).toBe(false);
+    const ownFolder = await makeWorkFolder(parent, new ManualClock(Date.now() + 20 * minutes));
+    expect(existsSync(ownFolder.path)).toBe(true);
+    await ownFolder.end();
+    expect(existsSync(ownFolder.path)).toBe(false);
     return (await readdir(parent)).sort();
   }
 
   it('is removed by a later backup if it was abandoned', async () => {
     const parent = await temporaryDirectory();
-    await left(parent, '.aops-backup-killed');
-    await left(parent, '.aops-backup-empty', { file: false });
+    await leaveFolder(parent, '.aops-backup-killed');
+    await leaveFolder(parent, '.aops-backup-empty', { file: false });
     expect(await remaining(parent)).toEqual([]);
   });
 
   it('stays if it is in use, if others can change it, or if it is not one', async () => {
     const parent = await temporaryDirectory();
-    const soon = new Date(Date.now() + 15 * minutes);
-    const busy = await left(parent, '.aops-backup-busy');
-    await utimes(path.join(busy, 'aops.db'), soon, soon);
-    await utimes(await left(parent, '.aops-backup-new'), soon, soon);
-    await left(parent, '.aops-backup-group', { mode: 0o770 });
-    await left(parent, '.aops-backup-world', { mode: 0o702 });
-    await left(parent, 'aops-backup-other');
+    const nearFuture = new Date(Date.now() + 15 * minutes);
+    const busyFolder = await leaveFolder(parent, '.aops-backup-busy');
+    await utimes(path.join(busyFolder, 'aops.db'), nearFuture, nearFuture);
+    await utimes(await leaveFolder(parent, '.aops-backup-new'), nearFuture, nearFuture);
+    await leaveFolder(parent, '.aops-backup-group', { mode: 0o770 });
+    await leaveFolder(parent, '.aops-backup-world', { mode: 0o702 });
+    await leaveFolder(parent, 'aops-backup-other');
     await writeFile(path.join(parent, '.aops-backup-file'), '');
-    const elsewhere = await temporaryDirectory();
-    await symlink(elsewhere, path.join(parent, '.aops-backup-link'));
+    const otherDirectory = await temporaryDirectory();
+    await symlink(otherDirectory, path.join(parent, '.aops-backup-link'));
     await lutimes(path.join(parent, '.aops-backup-link'), new Date(0), new Date(0));
     expect(await remaining(parent)).toEqual(
       ['busy', 'file', 'group', 'link', 'new', 'world']
@@ -207,7 +207,7 @@ describe('the temporary folder of a backup', () => {
         .concat('aops-backup-other')
         .sort(),
     );
-    expect(existsSync(elsewhere)).toBe(true);
+    expect(existsSync(otherDirectory)).toBe(true);
   });
 
   it('cannot be created in a directory that does not exist, or in a file', async () => {

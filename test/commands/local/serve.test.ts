@@ -15,7 +15,7 @@ describe('aops serve', () => {
     const folder = await temporaryFolder();
     let interrupt: (() => void) | undefined;
     let request: Promise<number> | undefined;
-    const served = await runCli(['serve', '--data-dir', path.join(folder, 'own')], {
+    const serveResult = await runCli(['serve', '--data-dir', path.join(folder, 'own')], {
       env: folderEnv(folder),
       onStart: (deliver) => {
         interrupt = deliver;
@@ -28,22 +28,22 @@ describe('aops serve', () => {
       },
     });
     expect(await request).toBe(401);
-    expect(served).toMatchObject({ code: 0, stdout: '' });
+    expect(serveResult).toMatchObject({ code: 0, stdout: '' });
   });
 
   it('writes its state to the data directory before it informs `local up`, stops if it cannot, and removes the state', async () => {
     const folder = await temporaryFolder();
-    const own = path.join(folder, 'own');
-    await mkdir(path.join(own, 'service.json'), { recursive: true });
+    const ownDirectory = path.join(folder, 'own');
+    await mkdir(path.join(ownDirectory, 'service.json'), { recursive: true });
     await mkdir(path.join(folder, 'state.json'));
-    const served = await runCli(['serve', '--data-dir', own, '--state-file', path.join(folder, 'state.json'), '--json'], {
+    const serveResult = await runCli(['serve', '--data-dir', ownDirectory, '--state-file', path.join(folder, 'state.json'), '--json'], {
       env: folderEnv(folder),
     });
-    expect(served.code).toBe(1);
-    expect(JSON.parse(served.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
-      error: { code: 'not_writable', message: `${path.join(own, 'service.json')} is a folder.` },
+    expect(serveResult.code).toBe(1);
+    expect(JSON.parse(serveResult.stderr.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      error: { code: 'not_writable', message: `${path.join(ownDirectory, 'service.json')} is a folder.` },
     });
-    expect((await readdir(own)).filter((name) => name.startsWith('service.json.'))).toEqual([]);
+    expect((await readdir(ownDirectory)).filter((name) => name.startsWith('service.json.'))).toEqual([]);
   });
 
   it('reports a port that is in use', async () => {
@@ -78,13 +78,13 @@ describe('aops serve', () => {
     await make('none', (database) => writeFile(database, 'hello'));
     await make('folder', (database) => mkdir(database));
     await make('foreign', (database) => {
-      const foreign = new Libsql(database);
-      foreign.exec('create table notes (text)');
-      foreign.close();
+      const foreignDatabase = new Libsql(database);
+      foreignDatabase.exec('create table notes (text)');
+      foreignDatabase.close();
     });
-    await serving(folder, ['--data-dir', 'cut'], async () => undefined);
-    const cut = path.join(folder, 'cut', 'aops.db');
-    await truncate(cut, (await stat(cut)).size / 2);
+    await whileServing(folder, ['--data-dir', 'cut'], async () => undefined);
+    const truncatedDatabase = path.join(folder, 'cut', 'aops.db');
+    await truncate(truncatedDatabase, (await stat(truncatedDatabase)).size / 2);
     const cases: [string, string, number, string][] = [
       ['none', 'data_directory_damaged', 1, 'is damaged, or it is not a database'],
       ['folder', 'data_directory_unusable', 2, 'is a directory'],
@@ -142,7 +142,7 @@ describe('aops serve', () => {
     ];
     let deliver: ((signal: Signal) => void) | undefined;
     let seen = 0;
-    const served = await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--tls-cert', cert, '--tls-key', key], {
+    const serveResult = await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--tls-cert', cert, '--tls-key', key], {
       env: folderEnv(folder),
       onStart: (_, any) => {
         deliver = any;
@@ -156,11 +156,11 @@ describe('aops serve', () => {
         else void step().then(() => deliver?.('SIGHUP'));
       },
     });
-    expect(served.code).toBe(0);
-    expect(served.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
-    expect(served.stderr).toMatch(/^The TLS certificate was reloaded\.$/m);
-    expect(served.stderr).toMatch(/^The TLS certificate was not reloaded: The private key does not belong to the TLS certificate\.$/m);
-    expect(served.stderr).not.toContain('PRIVATE KEY');
+    expect(serveResult.code).toBe(0);
+    expect(serveResult.stderr).toMatch(/^Listening on https:\/\/127\.0\.0\.1:/m);
+    expect(serveResult.stderr).toMatch(/^The TLS certificate was reloaded\.$/m);
+    expect(serveResult.stderr).toMatch(/^The TLS certificate was not reloaded: The private key does not belong to the TLS certificate\.$/m);
+    expect(serveResult.stderr).not.toContain('PRIVATE KEY');
   });
 
   it.each([
@@ -172,8 +172,8 @@ describe('aops serve', () => {
       let interrupt: (() => void) | undefined;
       return runCli(['serve', '--data-dir', path.join(folder, 'own'), '--log-format', format, ...argv], {
         env: folderEnv(folder),
-        onStart: (given) => {
-          interrupt = given;
+        onStart: (interruptService) => {
+          interrupt = interruptService;
         },
         onOutput: (_, stderr) => {
           if (!stderr.includes('Listening on')) return;
@@ -231,8 +231,8 @@ describe('aops serve', () => {
     let request: Promise<unknown> | undefined;
     await runCli(['serve', '--data-dir', path.join(folder, 'own'), '--rate-limit', '7/h'], {
       env: folderEnv(folder),
-      onStart: (given) => {
-        interrupt = given;
+      onStart: (interruptService) => {
+        interrupt = interruptService;
       },
       onOutput: (_, stderr) => {
         const [, url] = /^Listening on (\S+);/m.exec(stderr) ?? [];
@@ -256,14 +256,14 @@ describe('aops serve', () => {
 });
 
 /** Runs the service in the foreground for the duration of `work`. */
-async function serving<Result>(folder: string, argv: readonly string[], work: () => Promise<Result>): Promise<Result> {
+async function whileServing<Result>(folder: string, argv: readonly string[], work: () => Promise<Result>): Promise<Result> {
   let interrupt: (() => void) | undefined;
   let result: Promise<Result> | undefined;
   await runCli(['serve', ...argv], {
     env: folderEnv(folder),
     cwd: folder,
-    onStart: (given) => {
-      interrupt = given;
+    onStart: (interruptService) => {
+      interrupt = interruptService;
     },
     onOutput: (_, stderr) => {
       if (result !== undefined || !stderr.includes('Listening on ')) return;
@@ -280,7 +280,7 @@ it.each([
   { flags: ['--allow-webhook-host', 'loopback'], status: 201 },
 ])('serve $flags answers $status to a webhook for its own machine', async ({ flags, status }) => {
   const folder = await temporaryFolder();
-  const result = await serving(folder, ['--data-dir', 'own', ...flags], async () => {
+  const result = await whileServing(folder, ['--data-dir', 'own', ...flags], async () => {
     const { url, team_id, webhook_hosts } = JSON.parse(await readFile(path.join(folder, 'own/service.json'), 'utf8'));
     expect(webhook_hosts).toEqual(flags.slice(1));
     const token = (await readFile(path.join(folder, 'own/token'), 'utf8')).trim();
@@ -298,7 +298,7 @@ describe('local reset', () => {
     const folder = await temporaryFolder();
     await mkdir(path.join(folder, 'project', 'src'), { recursive: true });
     await writeFile(path.join(folder, 'project', 'token.txt'), 'mine');
-    await serving(folder, ['--data-dir', 'project'], async () => undefined);
+    await whileServing(folder, ['--data-dir', 'project'], async () => undefined);
     const reset = await runCli(['local', 'reset', '--data-dir', 'project', '--yes'], { env: folderEnv(folder), cwd: folder });
     expect(reset).toMatchObject({ code: 0, stdout: expect.stringContaining('Deleted') });
     expect(reset.stderr).toContain('were kept, such as');
@@ -325,13 +325,13 @@ describe('a service of aops serve', () => {
   it('is found by local status and open, but not stopped by down or deleted by reset', async () => {
     const folder = await temporaryFolder();
     const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
-    await serving(folder, ['--public-url', 'https://agents.example.com'], async () => {
+    await whileServing(folder, ['--public-url', 'https://agents.example.com'], async () => {
       const status = (await local('status', '--json')).json<{ url: string; pid: number }>();
       expect(status).toMatchObject({ running: true, started_with: 'serve', public_url: 'https://agents.example.com', profile: null });
       expect((await local('status')).stdout).toContain('Started with\t`aops serve`\nURL\thttp://127.0.0.1:');
-      const opened = (await local('open', '--json')).json<{ url: string }>();
-      expect(opened.url).toMatch(/^https:\/\/agents\.example\.com\/#code=[\w-]{32}&view=\/$/);
-      const code = new URLSearchParams(new URL(opened.url).hash.slice(1)).get('code');
+      const openResult = (await local('open', '--json')).json<{ url: string }>();
+      expect(openResult.url).toMatch(/^https:\/\/agents\.example\.com\/#code=[\w-]{32}&view=\/$/);
+      const code = new URLSearchParams(new URL(openResult.url).hash.slice(1)).get('code');
       const headers = { 'content-type': 'application/json', origin: 'https://agents.example.com' };
       const signedIn = await fetch(`${status.url}/page/session`, { method: 'POST', headers, body: JSON.stringify({ code }) });
       expect(signedIn.status).toBe(200);
@@ -343,8 +343,8 @@ describe('a service of aops serve', () => {
       expect((await local('logs')).stderr).toContain('which writes its log to stderr.');
       expect((await local('status', '--json')).json()).toMatchObject({ running: true });
     });
-    const ended = (await local('status', '--json')).json<Record<string, unknown>>();
-    expect(ended).toMatchObject({ running: false, started_with: null });
+    const finalStatus = (await local('status', '--json')).json<Record<string, unknown>>();
+    expect(finalStatus).toMatchObject({ running: false, started_with: null });
   });
 
   it('is found in another data directory with --data-dir, and over TLS with its recorded certificate', async () => {
@@ -353,7 +353,7 @@ describe('a service of aops serve', () => {
     await writeFile(path.join(folder, 'key.pem'), certificate('server').key);
     const local = (...argv: string[]) => runCli(['local', ...argv], { env: folderEnv(folder), cwd: folder });
     const argv = ['--data-dir', 'other', '--tls-cert', 'cert.pem', '--tls-key', 'key.pem'];
-    await serving(folder, argv, async () => {
+    await whileServing(folder, argv, async () => {
       expect((await local('status', '--jq', '.running')).stdout).toBe('false\n');
       expect((await local('open')).stderr).toContain('--data-dir');
       expect((await local('status', '--data-dir', 'other', '--jq', '.running')).stdout).toBe('true\n');

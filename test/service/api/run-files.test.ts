@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../helpers/clock.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
-import { started, type TestOptions } from '../helpers/service.ts';
+import { startApi, type TestOptions } from '../helpers/service.ts';
 
 const bytes = Buffer.from('89504e470d0a1a0a00ff', 'hex');
 const hour = 60 * 60 * 1_000;
 
 /** A run with one screenshot: its URL, how to request a new one, and the location of its file. */
 async function screenshot({ mimeType = 'image/png', ...options }: TestOptions & { mimeType?: string } = {}) {
-  const api = await started({
+  const api = await startApi({
     behaviours: {
       shot: async (host) => {
         const image = { name: 'a.png', mimeType, bytes };

@@ -10,24 +10,24 @@ import { renderPage } from '../../../src/service/artifacts/render/render.ts';
 import { printPdf } from '../../../src/service/browser/print.ts';
 import { chromium, describeWithChromium } from '../../support/chromium.ts';
 import { eventually } from '../../support/eventually.ts';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
-import { started } from '../helpers/service.ts';
+import { startApi } from '../helpers/service.ts';
 
-const long = 'a-very-long-name-without-any-spaces-in-it-that-goes-on-and-on';
+const longName = 'a-very-long-name-without-any-spaces-in-it-that-goes-on-and-on';
 const data = (id: string, content: Extract<BlockContent, { kind: 'data' }>['data']): BlockContent => ({
-  ...{ id, kind: 'data', title: `Runs of agent "${long}" by status`, subject: 'runs', data: content },
+  ...{ id, kind: 'data', title: `Runs of agent "${longName}" by status`, subject: 'runs', data: content },
 });
 const page: PageContent = {
-  title: `What happened: ${long}`,
+  title: `What happened: ${longName}`,
   asOf: '2026-07-18T09:00:00.000Z',
   blocks: [
-    { id: 'part-1', kind: 'text', text: `${long} <script>document.title = 'run'</script>` },
+    { id: 'part-1', kind: 'text', text: `${longName} <script>document.title = 'run'</script>` },
     data('part-2', {
       kind: 'bars',
       bars: [
         { label: 'completed', value: 5, status: true },
-        { label: long, value: 2 },
+        { label: longName, value: 2 },
       ],
       total: 7,
     }),
@@ -46,7 +46,7 @@ const page: PageContent = {
         { label: 'Status', kind: 'status' },
         { label: 'Created', kind: 'time' },
       ],
-      rows: Array.from({ length: 40 }, () => [long, long, 'failed', '2026-07-18T09:00:00.000Z']),
+      rows: Array.from({ length: 40 }, () => [longName, longName, 'failed', '2026-07-18T09:00:00.000Z']),
       total: 40,
     }),
     data('part-6', {
@@ -103,7 +103,7 @@ describeWithChromium('a page in a browser', () => {
   });
   afterAll(() => browser.close());
 
-  async function seen(html: string, options: BrowserContextOptions): Promise<Look & { problems: string[] }> {
+  async function inspect(html: string, options: BrowserContextOptions): Promise<Look & { problems: string[] }> {
     const context = await browser.newContext(options);
     const problems: string[] = [];
     const tab = await context.newPage();
@@ -111,9 +111,9 @@ describeWithChromium('a page in a browser', () => {
     tab.on('pageerror', (error) => problems.push(error.message));
     tab.on('request', (request) => problems.push(request.url()));
     await tab.setContent(html);
-    const found = (await tab.evaluate(inspection)) as Look;
+    const findings = (await tab.evaluate(inspection)) as Look;
     await context.close();
-    return { ...found, problems };
+    return { ...findings, problems };
   }
 
   const readable = (contrast: readonly number[]): number[] => contrast.filter((ratio) => ratio < 4.5);
@@ -124,26 +124,26 @@ describeWithChromium('a page in a browser', () => {
     ['light', 360],
     ['dark', 360],
   ] as const)('is readable when the reader likes %s, %i pixels wide, and asks for nothing', async (colorScheme, width) => {
-    const found = await seen(renderPage(page), { colorScheme, viewport: { width, height: 800 } });
-    expect(found.problems).toEqual([]);
-    expect(found.broken).toEqual([]);
-    expect(found.scrolled).toEqual([]);
-    expect(found.numbersApart > 0).toBe(width < 500);
-    expect(found).toMatchObject({ sideways: false, lost: [], title: page.title });
-    expect(found.contrast.length).toBeGreaterThan(100);
-    expect(readable(found.contrast)).toEqual([]);
-    expect(found.paper).toBe(colorScheme === 'dark' ? 'rgb(18, 19, 22)' : 'rgb(246, 246, 244)');
+    const findings = await inspect(renderPage(page), { colorScheme, viewport: { width, height: 800 } });
+    expect(findings.problems).toEqual([]);
+    expect(findings.broken).toEqual([]);
+    expect(findings.scrolled).toEqual([]);
+    expect(findings.numbersApart > 0).toBe(width < 500);
+    expect(findings).toMatchObject({ sideways: false, lost: [], title: page.title });
+    expect(findings.contrast.length).toBeGreaterThan(100);
+    expect(readable(findings.contrast)).toEqual([]);
+    expect(findings.paper).toBe(colorScheme === 'dark' ? 'rgb(18, 19, 22)' : 'rgb(246, 246, 244)');
   });
 
   it('has the requested theme, whatever setting the reader has', async () => {
     const paper = async (theme: 'light' | 'dark', colorScheme: 'light' | 'dark') =>
-      (await seen(renderPage(page, theme), { colorScheme })).paper;
+      (await inspect(renderPage(page, theme), { colorScheme })).paper;
     expect(await paper('dark', 'light')).toBe('rgb(18, 19, 22)');
     expect(await paper('light', 'dark')).toBe('rgb(246, 246, 244)');
   });
 
   it('becomes a PDF, light or dark', async () => {
-    const api = await started({ browsing: { policy: 'off', executable: chromium as string } });
+    const api = await startApi({ browsing: { policy: 'off', executable: chromium as string } });
     const { artifact_id: artifactId } = await api.ok('createArtifact', {
       body: { message: 'title Sheets; runs by status; usage; text "end"' },
     });
@@ -168,16 +168,19 @@ describeWithChromium('a page in a browser', () => {
     await writeFile(executable, `#!/bin/sh\necho x >> '${folder}/started'\nexec '${chromium}' "$@"\n`, { mode: 0o755 });
     const starts = async () => (await readFile(path.join(folder, 'started'), 'utf8').catch(() => '')).length / 2;
     const browsing = { policy: 'off', executable, searchPath: process.env.PATH ?? '' } as const;
-    const [left, small] = [new AbortController(), new AbortController()];
+    const [abandonController, smallController] = [new AbortController(), new AbortController()];
     // Longer than a client would wait for the next one.
-    const endless = '<p>word</p>'.repeat(1_000_000);
-    const abandoned = Promise.allSettled([printPdf(browsing, endless, left.signal), printPdf(browsing, '<p>never</p>', left.signal)]);
+    const endlessHtml = '<p>word</p>'.repeat(1_000_000);
+    const abandonedPrints = Promise.allSettled([
+      printPdf(browsing, endlessHtml, abandonController.signal),
+      printPdf(browsing, '<p>never</p>', abandonController.signal),
+    ]);
     await eventually('the browser starts', async () => (await starts()) === 1);
-    const next = printPdf(browsing, '<p>next</p>', small.signal);
-    left.abort();
-    const refused = { status: 'rejected', reason: { status: 409, error: 'pdf_unavailable' } };
-    expect(await promptly(() => abandoned)).toMatchObject([refused, refused]);
-    expect((await promptly(() => next)).toString('latin1', 0, 5)).toBe('%PDF-');
+    const next = printPdf(browsing, '<p>next</p>', smallController.signal);
+    abandonController.abort();
+    const rejection = { status: 'rejected', reason: { status: 409, error: 'pdf_unavailable' } };
+    expect(await runPromptly(() => abandonedPrints)).toMatchObject([rejection, rejection]);
+    expect((await runPromptly(() => next)).toString('latin1', 0, 5)).toBe('%PDF-');
     expect(await starts()).toBe(2);
   }, 60_000);
 });

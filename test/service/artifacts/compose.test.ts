@@ -4,7 +4,7 @@ import { emptyPage, type PageSpec } from '../../../src/service/artifacts/page.ts
 import { type Composed, compose, type Request } from '../../../src/service/artifacts/request/compose.ts';
 import { titleOf } from '../../../src/service/artifacts/subjects.ts';
 
-const known = {
+const knownData = {
   agents: [
     { id: 'a1', name: 'invoice-check' },
     { id: 'a2', name: 'Web Shop' },
@@ -15,13 +15,13 @@ const known = {
   ],
 };
 
-const ask = (message: string, page: PageSpec = emptyPage, more: Partial<Request> = {}): Composed =>
-  compose({ message, page, answers: {}, selected: undefined, names: known, ...more });
+const ask = (message: string, page: PageSpec = emptyPage, overrides: Partial<Request> = {}): Composed =>
+  compose({ message, page, answers: {}, selected: undefined, names: knownData, ...overrides });
 
-function made(message: string, page?: PageSpec, more?: Partial<Request>): PageSpec {
-  const composed = ask(message, page, more);
-  if (composed.status !== 'composed') throw new Error(`${message}: ${JSON.stringify(composed)}`);
-  return composed.page;
+function composePage(message: string, page?: PageSpec, overrides?: Partial<Request>): PageSpec {
+  const composition = ask(message, page, overrides);
+  if (composition.status !== 'composed') throw new Error(`${message}: ${JSON.stringify(composition)}`);
+  return composition.page;
 }
 
 /** `Runs by status (bars)` for each block. */
@@ -56,14 +56,14 @@ describe('a request', () => {
     ["text 'tis so\nusage; text 'tis not", ["text: 'tis so", 'Plan usage (bars)', "text: 'tis not"]],
     ['text "<b>runs by status</b>"', ['text: <b>runs by status</b>']],
   ])('%s', (message, blocks) => {
-    expect(blocksOf(made(message))).toEqual(blocks);
+    expect(blocksOf(composePage(message))).toEqual(blocks);
   });
 
   it('gives the page a title; without one, the page has the title of its first figures', () => {
-    expect(made('title Weekly report; runs')).toMatchObject({ title: 'Weekly report', titled: true });
-    expect(made('title "Runs and usage" and runs')).toMatchObject({ title: 'Runs and usage' });
-    expect(made('call it Q3: what happened')).toMatchObject({ title: 'Q3: what happened' });
-    expect(made('text hello; runs by status')).toMatchObject({ title: 'Runs by status', titled: false });
+    expect(composePage('title Weekly report; runs')).toMatchObject({ title: 'Weekly report', titled: true });
+    expect(composePage('title "Runs and usage" and runs')).toMatchObject({ title: 'Runs and usage' });
+    expect(composePage('call it Q3: what happened')).toMatchObject({ title: 'Q3: what happened' });
+    expect(composePage('text hello; runs by status')).toMatchObject({ title: 'Runs by status', titled: false });
     expect(ask(`title ${'x'.repeat(121)}`)).toMatchObject({ status: 'failed', error: 'A title must have 1 to 120 characters.' });
   });
 
@@ -88,10 +88,10 @@ describe('a request', () => {
     ['remove the chart', /The page is still empty/, /./],
     [Array.from({ length: 31 }, () => 'runs').join('; '), /at most 30 parts/, /./],
     [Array.from({ length: 61 }, () => 'runs').join('; '), /at most 60 are allowed/, /./],
-  ])('is refused with a reason: %s', (message, why, help) => {
-    const composed = ask(message);
-    expect(composed).toMatchObject({ status: 'failed', error: expect.stringMatching(why) });
-    expect(composed).toMatchObject({ error: expect.stringMatching(help) });
+  ])('is refused with a reason: %s', (message, reason, help) => {
+    const composition = ask(message);
+    expect(composition).toMatchObject({ status: 'failed', error: expect.stringMatching(reason) });
+    expect(composition).toMatchObject({ error: expect.stringMatching(help) });
   });
 
   it('is carried out as a whole or not at all', () => {
@@ -100,43 +100,45 @@ describe('a request', () => {
 });
 
 describe('a request that leaves something open', () => {
-  const questionOf = (composed: Composed) => {
-    if (composed.status !== 'asking') throw new Error(JSON.stringify(composed));
-    return composed.questions[0] as NonNullable<(typeof composed.questions)[0]>;
+  const questionOf = (composition: Composed) => {
+    if (composition.status !== 'asking') throw new Error(JSON.stringify(composition));
+    return composition.questions[0] as NonNullable<(typeof composition.questions)[0]>;
   };
-  const labels = (composed: Composed): string[] => (questionOf(composed).options ?? []).map(({ label }) => label);
-  const answered = (message: string, answer: string, page?: PageSpec): PageSpec =>
-    made(message, page, { answers: { [questionOf(ask(message, page)).question]: answer } });
+  const labels = (composition: Composed): string[] => (questionOf(composition).options ?? []).map(({ label }) => label);
+  const answerPage = (message: string, answer: string, page?: PageSpec): PageSpec =>
+    composePage(message, page, { answers: { [questionOf(ask(message, page)).question]: answer } });
 
   it('raises the question what to count by', () => {
     expect(questionOf(ask('chart of runs')).question).toBe('"chart of runs": what should a bar chart of runs count by?');
     expect(labels(ask('chart of runs'))).toEqual(['status', 'agent', 'source', 'hour', 'day', 'week', 'month']);
-    expect(blocksOf(answered('chart of runs', 'agent'))).toEqual(['Runs by agent (bars)']);
+    expect(blocksOf(answerPage('chart of runs', 'agent'))).toEqual(['Runs by agent (bars)']);
     expect(labels(ask('line chart of runs by agent'))).toEqual(['hour', 'day', 'week', 'month']);
   });
 
   it('raises the question which agent is meant, with the likely one first', () => {
     expect(labels(ask('runs of agent "web shp"'))).toEqual(['Web Shop', 'invoice-check']);
-    expect(blocksOf(answered('runs of agent "web shp"', 'Web Shop'))).toEqual(['Runs of agent "Web Shop" (table)']);
+    expect(blocksOf(answerPage('runs of agent "web shp"', 'Web Shop'))).toEqual(['Runs of agent "Web Shop" (table)']);
     expect(ask('runs of agent "x"', emptyPage, { names: { agents: [], queues: [] } })).toMatchObject({ status: 'failed' });
   });
 
   it('raises the question of which queue, unless there is only one', () => {
     expect(labels(ask('cases by priority'))).toEqual(['All queues', 'Invoices', 'Refunds']);
-    expect(blocksOf(answered('cases by priority', 'Refunds'))).toEqual(['Cases in queue "Refunds" by priority (bars)']);
-    expect(blocksOf(answered('cases by priority', 'All queues'))).toEqual(['Cases by priority (bars)']);
-    expect(blocksOf(made('cases', emptyPage, { names: { agents: [], queues: known.queues.slice(0, 1) } }))).toEqual(['Cases (table)']);
+    expect(blocksOf(answerPage('cases by priority', 'Refunds'))).toEqual(['Cases in queue "Refunds" by priority (bars)']);
+    expect(blocksOf(answerPage('cases by priority', 'All queues'))).toEqual(['Cases by priority (bars)']);
+    expect(blocksOf(composePage('cases', emptyPage, { names: { agents: [], queues: knownData.queues.slice(0, 1) } }))).toEqual([
+      'Cases (table)',
+    ]);
   });
 
   it('raises the question what to show instead of a pie chart', () => {
     expect(labels(ask('pie chart of runs by status'))).toEqual(['Bar chart', 'Table']);
-    expect(blocksOf(answered('pie chart of runs by status', 'Table'))).toEqual(['Runs by status (table)']);
+    expect(blocksOf(answerPage('pie chart of runs by status', 'Table'))).toEqual(['Runs by status (table)']);
   });
 
   it('raises the question which part is meant, one question at a time', () => {
-    const page = made('runs by status; human requests by type; usage');
+    const page = composePage('runs by status; human requests by type; usage');
     expect(labels(ask('remove the chart', page))).toEqual(['1. Runs by status', '2. Human requests by type', '3. Plan usage']);
-    expect(blocksOf(answered('remove the chart', '2. Human requests by type', page))).toEqual([
+    expect(blocksOf(answerPage('remove the chart', '2. Human requests by type', page))).toEqual([
       'Runs by status (bars)',
       'Plan usage (bars)',
     ]);
@@ -145,7 +147,7 @@ describe('a request that leaves something open', () => {
 });
 
 describe('a request that changes a page', () => {
-  const page = made('title Report; runs by status; human requests; text "Read me"; usage');
+  const page = composePage('title Report; runs by status; human requests; text "Read me"; usage');
 
   it.each([
     ['remove 1', ['Human requests (table)', 'text: Read me', 'Plan usage (bars)']],
@@ -166,29 +168,29 @@ describe('a request that changes a page', () => {
     ],
     ['start over; runs', ['Runs (table)']],
   ])('%s', (message, blocks) => {
-    expect(blocksOf(made(message, page))).toEqual(blocks);
+    expect(blocksOf(composePage(message, page))).toEqual(blocks);
   });
 
   it('changes the only figures on the page', () => {
-    const alone = made('runs by status; text hello');
-    expect(blocksOf(made('as a table', alone))).toEqual(['Runs by status (table)', 'text: hello']);
-    expect(blocksOf(made('only failed ones of today', made('runs')))).toEqual(['Failed runs today (table)']);
-    expect(blocksOf(made('human requests instead', made('runs of today by status')))).toEqual(['Human requests (table)']);
-    expect(blocksOf(made('make it a number', alone))).toEqual(['Number of runs (number)', 'text: hello']);
+    const singlePage = composePage('runs by status; text hello');
+    expect(blocksOf(composePage('as a table', singlePage))).toEqual(['Runs by status (table)', 'text: hello']);
+    expect(blocksOf(composePage('only failed ones of today', composePage('runs')))).toEqual(['Failed runs today (table)']);
+    expect(blocksOf(composePage('human requests instead', composePage('runs of today by status')))).toEqual(['Human requests (table)']);
+    expect(blocksOf(composePage('make it a number', singlePage))).toEqual(['Number of runs (number)', 'text: hello']);
   });
 
   it('refers to the selected element', () => {
     const element = (selector: string, outer: string) => ({ selector, label: 'x', tag_name: 'section', outer_html: outer });
     const second = { selected: element('#part-2 > h2', '<h2>Human requests</h2>') };
-    expect(blocksOf(made('remove this', page, second))).not.toContain('Human requests (table)');
-    expect(blocksOf(made('by type', page, second))).toContain('Human requests by type (bars)');
-    const inside = { selected: element('section:nth-child(1)', '<section id="part-1" aria-labelledby="part-1-title">') };
-    expect(blocksOf(made('make it a table', page, inside))[0]).toBe('Runs by status (table)');
+    expect(blocksOf(composePage('remove this', page, second))).not.toContain('Human requests (table)');
+    expect(blocksOf(composePage('by type', page, second))).toContain('Human requests by type (bars)');
+    const selection = { selected: element('section:nth-child(1)', '<section id="part-1" aria-labelledby="part-1-title">') };
+    expect(blocksOf(composePage('make it a table', page, selection))[0]).toBe('Runs by status (table)');
   });
 
   it('keeps the IDs of the parts that stay and does not reuse IDs', () => {
-    const changed = made('remove 1; agents', page);
-    expect(changed.blocks.map(({ id }) => id)).toEqual(['part-2', 'part-3', 'part-4', 'part-5']);
+    const changedPage = composePage('remove 1; agents', page);
+    expect(changedPage.blocks.map(({ id }) => id)).toEqual(['part-2', 'part-3', 'part-4', 'part-5']);
   });
 
   it('explains what is impossible', () => {

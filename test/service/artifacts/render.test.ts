@@ -3,25 +3,25 @@ import { describe, expect, it } from 'vitest';
 import type { BlockContent, PageContent } from '../../../src/service/artifacts/content.ts';
 import { pagePolicy, renderPage } from '../../../src/service/artifacts/render/render.ts';
 
-const hostile = '<img src=x onerror=alert(1)></style></script>"\'&\u202e\u001b]0;x';
+const hostileHtml = '<img src=x onerror=alert(1)></style></script>"\'&\u202e\u001b]0;x';
 
-const data = (content: Extract<BlockContent, { kind: 'data' }>['data'], title = hostile): BlockContent => ({
+const data = (content: Extract<BlockContent, { kind: 'data' }>['data'], title = hostileHtml): BlockContent => ({
   id: 'part-1',
   kind: 'data',
   title,
   subject: 'runs',
   data: content,
 });
-const page = (...blocks: BlockContent[]): PageContent => ({ title: hostile, asOf: '2026-07-18T09:00:00.000Z', blocks });
+const page = (...blocks: BlockContent[]): PageContent => ({ title: hostileHtml, asOf: '2026-07-18T09:00:00.000Z', blocks });
 
 const every = page(
-  { id: 'part-9', kind: 'text', text: `${hostile}\n\n${hostile}` },
+  { id: 'part-9', kind: 'text', text: `${hostileHtml}\n\n${hostileHtml}` },
   data({ kind: 'number', value: 1234567 }),
   data({
     kind: 'bars',
     bars: [
-      { label: hostile, value: 3, status: true },
-      { label: hostile, value: 0 },
+      { label: hostileHtml, value: 3, status: true },
+      { label: hostileHtml, value: 0 },
     ],
     total: 3,
   }),
@@ -41,13 +41,13 @@ const every = page(
   data({
     kind: 'table',
     columns: [
-      { label: hostile, kind: 'text' },
+      { label: hostileHtml, kind: 'text' },
       { label: 'n', kind: 'number' },
       { label: 's', kind: 'status' },
       { label: 't', kind: 'time' },
     ],
     rows: [
-      [hostile, 5, hostile, '2026-07-18T09:00:00.000Z'],
+      [hostileHtml, 5, hostileHtml, '2026-07-18T09:00:00.000Z'],
       [null, null, 'failed', null],
     ],
     total: 500,

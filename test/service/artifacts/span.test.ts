@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { series, spanOf } from '../../../src/service/artifacts/data/span.ts';
 import type { Period } from '../../../src/service/artifacts/page.ts';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 
 // A Wednesday.
 const now = Date.parse('2026-07-15T13:30:00.000Z');
@@ -82,7 +82,7 @@ describe('counts over time', () => {
   it('take no longer for a period that began long ago', async () => {
     const span = spanOf({ kind: 'since', date: '0001-01-01' }, now);
     for (const field of ['hour', 'day', 'week', 'month'] as const) {
-      const points = await promptly(() => series(field, new Map(), span, now), 1_000);
+      const points = await runPromptly(() => series(field, new Map(), span, now), 1_000);
       expect(points).toHaveLength(400);
       expect(new Set(labels(points)).size).toBe(400);
     }

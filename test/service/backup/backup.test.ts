@@ -19,36 +19,36 @@ import { migrations } from '../../../src/service/store/database/migrations/index
 import { migrate } from '../../../src/service/store/database/sqlite/migrate.ts';
 import { openUnchanged } from '../../../src/service/store/database/sqlite/open.ts';
 import { png } from '../../support/png.ts';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
-import { started } from '../helpers/service.ts';
+import { startApi } from '../helpers/service.ts';
 import { archive, database, first, info, type Part, source } from './archives.ts';
 import { tarHeader } from './tar-bytes.ts';
 
-const never = new AbortController().signal;
+const inertSignal = new AbortController().signal;
 const now = Date.parse('2026-07-18T09:00:00.000Z');
 
-async function written(held: HeldDirectory) {
+async function writeBytes(heldDirectory: HeldDirectory) {
   const work = await temporaryDirectory();
   const progress = newProgress();
   const chunks: Uint8Array[] = [];
   try {
-    for await (const chunk of backupBytes(held, path.join(work, 'aops.db'), progress, never)) chunks.push(chunk);
+    for await (const chunk of backupBytes(heldDirectory, path.join(work, 'aops.db'), progress, inertSignal)) chunks.push(chunk);
   } finally {
-    await held.release();
+    await heldDirectory.release();
   }
   // The copy of the database has been removed.
   expect(await readdir(work)).toEqual([]);
   return { bytes: Buffer.concat(chunks), progress };
 }
 
-const backUp = async (directory: string) => written(await holdStopped(directory, now));
+const backUp = async (directory: string) => writeBytes(await holdStopped(directory, now));
 
 /** Restores into a directory that does not exist; afterwards it is complete, or still does not exist. */
-async function restored(bytes: Uint8Array): Promise<string> {
+async function restoreBytes(bytes: Uint8Array): Promise<string> {
   const directory = path.join(await temporaryDirectory(), 'data');
   try {
-    await restoreBackup(source(bytes), directory, newReadProgress(), never);
+    await restoreBackup(source(bytes), directory, newReadProgress(), inertSignal);
   } catch (error) {
     await expect(stat(directory)).rejects.toMatchObject({ code: 'ENOENT' });
     throw error;
@@ -58,7 +58,7 @@ async function restored(bytes: Uint8Array): Promise<string> {
 }
 
 /** A data directory with a run that has files of all kinds. */
-async function worked(): Promise<{ directory: string; sandbox: string; runId: string }> {
+async function prepareDirectory(): Promise<{ directory: string; sandbox: string; runId: string }> {
   const work = async (host: RunHost) => {
     await host.sandbox.write('deep/note.txt', Buffer.from('note'));
     await host.commit('step', 1, [
@@ -72,7 +72,7 @@ async function worked(): Promise<{ directory: string; sandbox: string; runId: st
     ]);
     return { status: 'completed' as const };
   };
-  const api = await started({ behaviours: { work } });
+  const api = await startApi({ behaviours: { work } });
   const { id, sandbox_id: sandbox } = await api.run('work');
   await api.until(id, 'completed');
   await api.service.close();
@@ -87,13 +87,13 @@ const failure = (code: string, message: RegExp) => expect.objectContaining({ cod
 
 describe('a backup of a stopped service', () => {
   it('contains everything, accessible to its owner only, and a service can continue with it', async () => {
-    const { directory, sandbox, runId } = await worked();
+    const { directory, sandbox, runId } = await prepareDirectory();
     const workspace = path.join(directory, 'sandboxes', sandbox, 'workspace');
     await writeFile(path.join(workspace, 'run.sh'), '#!/bin/sh\n');
     await chmod(path.join(workspace, 'run.sh'), 0o755);
-    const odd = `${'long '.repeat(30)}\\ and\nä`;
-    await writeFile(path.join(workspace, odd), 'odd');
-    await utimes(path.join(workspace, odd), 1_700_000_000, 1_700_000_000);
+    const oddName = `${'long '.repeat(30)}\\ and\nä`;
+    await writeFile(path.join(workspace, oddName), 'odd');
+    await utimes(path.join(workspace, oddName), 1_700_000_000, 1_700_000_000);
     await symlink('deep/note.txt', path.join(workspace, 'near'));
     await symlink('/etc/passwd', path.join(workspace, 'far'));
     await symlink('../../../token', path.join(workspace, 'up'));
@@ -103,25 +103,25 @@ describe('a backup of a stopped service', () => {
     expect(progress).toMatchObject({ sandboxes: 1, files: 7 });
     expect(progress.problems.map(({ path: name }) => path.basename(name)).sort()).toEqual(['far', 'up']);
 
-    const checked = newReadProgress();
-    await readBackup(source(bytes), undefined, checked, never);
-    expect(checked).toMatchObject({ sandboxes: 1, files: 7, bytes: progress.bytes, info: progress.info });
+    const readProgress = newReadProgress();
+    await readBackup(source(bytes), undefined, readProgress, inertSignal);
+    expect(readProgress).toMatchObject({ sandboxes: 1, files: 7, bytes: progress.bytes, info: progress.info });
 
-    const copy = await restored(bytes);
-    const there = path.join(copy, 'sandboxes', sandbox, 'workspace');
+    const copy = await restoreBytes(bytes);
+    const restoredPath = path.join(copy, 'sandboxes', sandbox, 'workspace');
     expect((await readdir(copy)).sort()).toEqual(['aops.db', 'files', 'sandboxes', 'secrets.key', 'token']);
     expect((await readdir(path.join(copy, 'sandboxes', sandbox))).sort()).toEqual(['workspace']);
-    expect((await readdir(there)).sort()).toEqual([odd, 'deep', 'near', 'run.sh'].sort());
-    expect(await readFile(path.join(there, odd), 'utf8')).toBe('odd');
-    expect((await stat(path.join(there, odd))).mtimeMs).toBe(1_700_000_000_000);
-    expect(await readlink(path.join(there, 'near'))).toBe('deep/note.txt');
+    expect((await readdir(restoredPath)).sort()).toEqual([oddName, 'deep', 'near', 'run.sh'].sort());
+    expect(await readFile(path.join(restoredPath, oddName), 'utf8')).toBe('odd');
+    expect((await stat(path.join(restoredPath, oddName))).mtimeMs).toBe(1_700_000_000_000);
+    expect(await readlink(path.join(restoredPath, 'near'))).toBe('deep/note.txt');
     const modeOf = async (name: string) => (await stat(path.join(copy, name))).mode & 0o777;
     expect(await modeOf('.')).toBe(0o700);
     for (const name of ['aops.db', 'secrets.key', 'token']) expect(await modeOf(name)).toBe(0o600);
     expect(await modeOf(`sandboxes/${sandbox}/workspace/run.sh`)).toBe(0o700);
     expect(await modeOf(`sandboxes/${sandbox}/workspace/deep`)).toBe(0o700);
 
-    const restartedApi = await started({ dataDirectory: copy });
+    const restartedApi = await startApi({ dataDirectory: copy });
     expect(restartedApi.service.token).toBe(await readFile(path.join(directory, 'token'), 'utf8').then((text) => text.trim()));
     expect((await restartedApi.ok('getRun', { params: { run_id: runId } })).run).toMatchObject({ id: runId, status: 'completed' });
     const files = await readdir(path.join(copy, 'files', runId));
@@ -129,26 +129,26 @@ describe('a backup of a stopped service', () => {
   });
 
   it('reports a missing file, and a changed one', async () => {
-    const { directory, runId } = await worked();
+    const { directory, runId } = await prepareDirectory();
     const [file] = await readdir(path.join(directory, 'files', runId));
     await writeFile(path.join(directory, 'files', runId, file as string), 'changed');
-    const changed = await backUp(directory);
-    expect(changed.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it had been changed on the disk' }]);
+    const changedBackup = await backUp(directory);
+    expect(changedBackup.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it had been changed on the disk' }]);
     await chmod(path.join(directory, 'token'), 0o600);
     await writeFile(path.join(directory, 'secrets.key'), '');
     const { rm } = await import('node:fs/promises');
     await rm(path.join(directory, 'files', runId), { recursive: true });
-    const gone = await backUp(directory);
-    expect(gone.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it no longer exists on the disk' }]);
-    await restored(gone.bytes);
+    const goneBackup = await backUp(directory);
+    expect(goneBackup.progress.problems).toEqual([{ path: `files/${runId}/${file}`, problem: 'it no longer exists on the disk' }]);
+    await restoreBytes(goneBackup.bytes);
   });
 
   it('lets no service start while it is written, but lets one start afterwards', async () => {
-    const { directory } = await worked();
-    const held = await holdStopped(directory, now);
-    await expect(started({ dataDirectory: directory })).rejects.toMatchObject({ code: 'data_directory_in_use' });
-    await written(held);
-    const api = await started({ dataDirectory: directory });
+    const { directory } = await prepareDirectory();
+    const heldDirectory = await holdStopped(directory, now);
+    await expect(startApi({ dataDirectory: directory })).rejects.toMatchObject({ code: 'data_directory_in_use' });
+    await writeBytes(heldDirectory);
+    const api = await startApi({ dataDirectory: directory });
     await expect(holdStopped(directory, now)).rejects.toMatchObject({ code: 'data_directory_in_use' });
     await api.service.close();
     await expect(holdStopped(path.join(directory, 'nothing'), now)).rejects.toMatchObject({ code: 'no_data' });
@@ -157,14 +157,14 @@ describe('a backup of a stopped service', () => {
   it('from an older version is migrated when the service starts', async () => {
     const directory = await temporaryDirectory();
     const names = Object.keys(migrations);
-    const older = Object.fromEntries(Object.entries(migrations).slice(0, 3));
+    const olderMigrations = Object.fromEntries(Object.entries(migrations).slice(0, 3));
     const store = await openUnchanged(directory);
-    await migrate(store, directory, older);
+    await migrate(store, directory, olderMigrations);
     await store.destroy();
     const { bytes, progress } = await backUp(directory);
     expect(progress.info?.schema).toBe(names[2]);
-    const copy = await restored(bytes);
-    const api = await started({ dataDirectory: copy });
+    const copy = await restoreBytes(bytes);
+    const api = await startApi({ dataDirectory: copy });
     await api.ok('listRuns');
     expect(await readdir(path.join(copy, 'backups'))).toEqual([`aops-${names[2]}.db`]);
     await api.service.close();
@@ -174,7 +174,7 @@ describe('a backup of a stopped service', () => {
 
 describe('a backup of files that runs have written', () => {
   const inWorkspace = async () => {
-    const { directory, sandbox } = await worked();
+    const { directory, sandbox } = await prepareDirectory();
     return { directory, name: `sandboxes/${sandbox}/workspace`, workspace: path.join(directory, 'sandboxes', sandbox, 'workspace') };
   };
 
@@ -189,16 +189,16 @@ describe('a backup of files that runs have written', () => {
     const { bytes, progress } = await backUp(directory);
     const problem = 'it is a link that leads out of its sandbox, so it is left out';
     expect(progress.problems).toEqual(['m', 'to-m'].map((link) => ({ path: `${name}/${link}`, problem })));
-    const there = path.join(await restored(bytes), name);
-    expect((await readdir(there)).sort()).toEqual(['d', 'deep', 'jump', 'self']);
-    expect(await readlink(path.join(there, 'd/e/f'))).toBe('../../../workspace');
+    const restoredPath = path.join(await restoreBytes(bytes), name);
+    expect((await readdir(restoredPath)).sort()).toEqual(['d', 'deep', 'jump', 'self']);
+    expect(await readlink(path.join(restoredPath, 'd/e/f'))).toBe('../../../workspace');
   });
 
   it('leaves out and reports names that are not valid UTF-8', async () => {
     const { directory, name, workspace } = await inWorkspace();
-    const odd = (bytes: number[]) => Buffer.concat([Buffer.from(`${workspace}/odd`), Buffer.from(bytes)]);
-    await writeFile(odd([0xff]), 'x');
-    await mkdir(odd([0xfe]));
+    const oddPath = (bytes: number[]) => Buffer.concat([Buffer.from(`${workspace}/odd`), Buffer.from(bytes)]);
+    await writeFile(oddPath([0xff]), 'x');
+    await mkdir(oddPath([0xfe]));
     await symlink(Buffer.from([0xfd]), path.join(workspace, 'to-odd'));
     const { bytes, progress } = await backUp(directory);
     expect(progress.problems).toEqual(
@@ -208,17 +208,17 @@ describe('a backup of files that runs have written', () => {
       ]),
     );
     expect(progress.problems).toHaveLength(3);
-    await restored(bytes);
+    await restoreBytes(bytes);
   });
 
   it('leaves out a path that is too long', async () => {
     const { directory, workspace } = await inWorkspace();
-    const deep = path.join(workspace, `${'x'.repeat(250)}/`.repeat(14));
-    await mkdir(deep, { recursive: true });
-    await writeFile(path.join(deep, 'y'.repeat(200)), 'x');
+    const deepPath = path.join(workspace, `${'x'.repeat(250)}/`.repeat(14));
+    await mkdir(deepPath, { recursive: true });
+    await writeFile(path.join(deepPath, 'y'.repeat(200)), 'x');
     const { bytes, progress } = await backUp(directory);
     expect(progress.problems).toEqual([{ path: expect.stringMatching(/y$/), problem: 'its path is too long, so it is left out' }]);
-    await restored(bytes);
+    await restoreBytes(bytes);
   });
 
   it('contains small files with holes, and leaves out large ones', async () => {
@@ -231,48 +231,48 @@ describe('a backup of files that runs have written', () => {
       await writeFile(path.join(workspace, file), '');
       await truncate(path.join(workspace, file), size);
     }
-    const { bytes, progress } = await promptly(() => backUp(directory), 20_000);
+    const { bytes, progress } = await runPromptly(() => backUp(directory), 20_000);
     const problem = 'it is 100,000,000,000 bytes long with only 0 bytes on the disk, so it is left out';
     expect(progress.problems).toEqual([{ path: `${name}/huge`, problem }]);
-    const there = path.join(await restored(bytes), name);
-    expect((await readdir(there)).sort()).toEqual(['a-small', 'deep', 'small']);
-    expect((await stat(path.join(there, 'small'))).size).toBe(10_000_000);
+    const restoredPath = path.join(await restoreBytes(bytes), name);
+    expect((await readdir(restoredPath)).sort()).toEqual(['a-small', 'deep', 'small']);
+    expect((await stat(path.join(restoredPath, 'small'))).size).toBe(10_000_000);
   });
 });
 
 describe('a damaged or malicious backup', () => {
   it('cannot contain endless checksums, or files larger than the disk: they are rejected before they are read', async () => {
-    let read = 0;
+    let readCount = 0;
     const zeros = async function* (head: Buffer): AsyncGenerator<Uint8Array> {
       const gzip = createGzip({ level: 1 });
-      const endless = async function* () {
+      const endlessChunks = async function* () {
         yield head;
         for (;;) {
           yield Buffer.alloc(1_048_576);
-          read += 1;
+          readCount += 1;
         }
       };
-      const done = pipeline(Readable.from(endless()), gzip).catch(() => undefined);
+      const completion = pipeline(Readable.from(endlessChunks()), gzip).catch(() => undefined);
       try {
         yield* gzip as AsyncIterable<Uint8Array>;
       } finally {
         gzip.destroy();
-        await done;
+        await completion;
       }
     };
     const start = gunzipSync(archive([first, database], '')).subarray(0, -3 * 512);
     const declaring = (name: string) => Buffer.concat([start, tarHeader({ name, type: 'file', size: 2 ** 50, mode: 0o600, modified: 0 })]);
-    const verified = readBackup(zeros(declaring('SHA256SUMS')), undefined, newReadProgress(), never);
+    const verified = readBackup(zeros(declaring('SHA256SUMS')), undefined, newReadProgress(), inertSignal);
     await expect(verified).rejects.toEqual(failure('backup_damaged', /more checksums than files/));
     const directory = path.join(await temporaryDirectory(), 'deep', 'data');
-    const restoring = restoreBackup(zeros(declaring('sandboxes/a/workspace/x')), directory, newReadProgress(), never);
+    const restoring = restoreBackup(zeros(declaring('sandboxes/a/workspace/x')), directory, newReadProgress(), inertSignal);
     await expect(restoring).rejects.toMatchObject({ code: 'disk_full' });
-    expect(read).toBeLessThan(200);
+    expect(readCount).toBeLessThan(200);
     await expect(stat(path.dirname(directory))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('is rejected, and leaves nothing behind', async () => {
-    await expect(restored(archive([first, database]))).resolves.toBeDefined();
+    await expect(restoreBytes(archive([first, database]))).resolves.toBeDefined();
     const cases: [string, Buffer, ReturnType<typeof failure>][] = [
       ['no archive', Buffer.from('hello'), failure('backup_damaged', /not a backup/)],
       ['nothing', Buffer.alloc(0), failure('backup_damaged', /too early/)],
@@ -384,20 +384,20 @@ describe('a damaged or malicious backup', () => {
         failure('backup_newer', /format 2/),
       ],
     ];
-    for (const [what, bytes, expected] of cases) {
-      await expect(restored(bytes), what).rejects.toEqual(expected);
-      await expect(readBackup(source(bytes), undefined, newReadProgress(), never), what).rejects.toEqual(expected);
+    for (const [label, bytes, expected] of cases) {
+      await expect(restoreBytes(bytes), label).rejects.toEqual(expected);
+      await expect(readBackup(source(bytes), undefined, newReadProgress(), inertSignal), label).rejects.toEqual(expected);
     }
   });
 
   it('cannot contain names that pass through its own links', async () => {
-    const sneaky = archive([
+    const sneakyArchive = archive([
       first,
       database,
       { name: 'sandboxes/a/workspace/l', type: 'link', target: 'real' },
       { name: 'sandboxes/a/workspace/l/file', content: 'x' },
     ]);
-    await expect(restored(sneaky)).rejects.toEqual(failure('backup_damaged', /passes through the link/));
+    await expect(restoreBytes(sneakyArchive)).rejects.toEqual(failure('backup_damaged', /passes through the link/));
   });
 });
 
@@ -405,31 +405,31 @@ describe('the directory that a backup is restored into', () => {
   it('must be empty, and keeps its files', async () => {
     const directory = await temporaryDirectory();
     await writeFile(path.join(directory, 'mine'), 'mine');
-    const restoring = restoreBackup(source(archive([first, database])), directory, newReadProgress(), never);
+    const restoring = restoreBackup(source(archive([first, database])), directory, newReadProgress(), inertSignal);
     await expect(restoring).rejects.toMatchObject({ code: 'data_directory_not_empty', exit: 6 });
     expect(await readdir(directory)).toEqual(['mine']);
   });
 
   it('may exist if it is empty, and then still exists after a failure', async () => {
     const directory = await temporaryDirectory();
-    const put = (bytes: Buffer) => restoreBackup(source(bytes), directory, newReadProgress(), never);
-    await expect(put(archive([first]))).rejects.toMatchObject({ code: 'backup_damaged' });
+    const restore = (bytes: Buffer) => restoreBackup(source(bytes), directory, newReadProgress(), inertSignal);
+    await expect(restore(archive([first]))).rejects.toMatchObject({ code: 'backup_damaged' });
     expect(await readdir(directory)).toEqual([]);
-    await put(archive([first, database]));
+    await restore(archive([first, database]));
     expect(await readdir(directory)).toEqual(['aops.db']);
-    await expect(put(archive([first, database]))).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+    await expect(restore(archive([first, database]))).rejects.toMatchObject({ code: 'data_directory_not_empty' });
   });
 
   it('cannot be used by a service in the meantime', async () => {
     const directory = await temporaryDirectory();
-    const good = archive([first, database]);
-    let refused: unknown;
-    const slowly = async function* (): AsyncGenerator<Uint8Array> {
-      yield good.subarray(0, 50);
-      refused = await started({ dataDirectory: directory }).catch((error: unknown) => error);
-      yield good.subarray(50);
+    const validArchive = archive([first, database]);
+    let refusal: unknown;
+    const slowChunks = async function* (): AsyncGenerator<Uint8Array> {
+      yield validArchive.subarray(0, 50);
+      refusal = await startApi({ dataDirectory: directory }).catch((error: unknown) => error);
+      yield validArchive.subarray(50);
     };
-    await restoreBackup(slowly(), directory, newReadProgress(), never);
-    expect(refused).toMatchObject({ code: 'restore_unfinished', exit: 6 });
+    await restoreBackup(slowChunks(), directory, newReadProgress(), inertSignal);
+    expect(refusal).toMatchObject({ code: 'restore_unfinished', exit: 6 });
   });
 });

@@ -10,13 +10,13 @@ import { openUnchanged } from '../../../src/service/store/database/sqlite/open.t
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { storedData } from './stored-data.ts';
 
-async function collected<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
-  const all: Value[] = [];
-  for await (const value of values) all.push(value);
-  return all;
+async function collect<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const items: Value[] = [];
+  for await (const value of values) items.push(value);
+  return items;
 }
 
-async function opened(directory: string): Promise<Contents> {
+async function openContents(directory: string): Promise<Contents> {
   const contents = await Contents.open(path.join(directory, 'aops.db'));
   afterTest(() => contents.close());
   return contents;
@@ -30,10 +30,10 @@ describe('the database of a backup', () => {
     rows.execute(`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
       insert into run_files (id, run_id, turn, event_id, name, mime_type, size, sha256, created_at)
         select printf('f%05d', i), 'r', 1, i, 'n', 'text/plain', 1, printf('sum%d', i), '' from n where i <= ${count}`);
-    const contents = await opened(directory);
+    const contents = await openContents(directory);
     const id = (letter: string, index: number) => `${letter}${String(index + 1).padStart(5, '0')}`;
-    expect(await collected(contents.sandboxes())).toEqual(Array.from({ length: count }, (_, index) => id('s', index)));
-    expect(await collected(contents.runFiles())).toEqual(
+    expect(await collect(contents.sandboxes())).toEqual(Array.from({ length: count }, (_, index) => id('s', index)));
+    expect(await collect(contents.runFiles())).toEqual(
       Array.from({ length: count }, (_, index) => ({ id: id('f', index), runId: 'r', sha256: `sum${index + 1}` })),
     );
   });
@@ -45,10 +45,10 @@ describe('the database of a backup', () => {
     rows.run('r-second', { status: 'running', sandbox: 'r-waiting' });
     rows.run('r-removed');
     rows.execute(`update sandboxes set removed_at = '' where id = 'r-removed'`);
-    const contents = await opened(directory);
+    const contents = await openContents(directory);
     expect(await contents.openSandboxes()).toEqual(['r-not_started', 'r-pending', 'r-running', 'r-starting', 'r-waiting']);
-    expect(await collected(contents.sandboxes())).toHaveLength(8);
-    expect(await collected(contents.sandboxes())).not.toContain('r-removed');
+    expect(await collect(contents.sandboxes())).toHaveLength(8);
+    expect(await collect(contents.sandboxes())).not.toContain('r-removed');
   });
 
   it('is described by its agents that were not deleted, its runs, and those of them that are unfinished', async () => {
@@ -63,7 +63,7 @@ describe('the database of a backup', () => {
     rows.run('r1');
     rows.run('r2', { status: 'waiting' });
     rows.run('r3', { status: 'running' });
-    const info = await (await opened(directory)).info('2026-07-18T09:00:00.000Z');
+    const info = await (await openContents(directory)).info('2026-07-18T09:00:00.000Z');
     expect(info).toMatchObject({ format: 1, created_at: '2026-07-18T09:00:00.000Z', agents: 1, runs: 3, open_runs: 2 });
   });
 

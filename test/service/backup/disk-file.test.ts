@@ -14,7 +14,7 @@ describe('the bytes of a file', () => {
   });
 
   /** What is copied of a file that should have `size` bytes, and how often it was reported to be shorter. */
-  async function copied(content: Buffer, size: number) {
+  async function copyContent(content: Buffer, size: number) {
     const place = path.join(await temporaryDirectory(), 'file');
     await writeFile(place, content);
     descriptor = openSync(place, 'r');
@@ -25,12 +25,12 @@ describe('the bytes of a file', () => {
   const content = Buffer.alloc(600_000, 'abc');
 
   it.each([0, 1, 262_144, 262_145, 600_000])('are its first %i, in chunks of 256 KiB', async (size) => {
-    const { bytes, largest, reports } = await copied(content, size);
+    const { bytes, largest, reports } = await copyContent(content, size);
     expect([bytes.equals(content.subarray(0, size)), largest, reports]).toEqual([true, Math.min(size, 262_144), 0]);
   });
 
   it.each([600_001, 1_200_000])('are followed by zeros if it should have %i, which is reported once', async (size) => {
-    const { bytes, reports } = await copied(content, size);
+    const { bytes, reports } = await copyContent(content, size);
     expect([bytes.equals(Buffer.concat([content, Buffer.alloc(size - content.length)])), reports]).toEqual([true, 1]);
   });
 });

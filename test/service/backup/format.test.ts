@@ -4,8 +4,8 @@ import { checkName, parseInfo, parseSums, sumLine } from '../../../src/service/b
 import { info } from './archives.ts';
 
 const schemas = ['0001-core', '0002-webhooks'];
-const damaged = (message: RegExp) => expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
-const thrown = (act: () => unknown): unknown => {
+const damagedError = (message: RegExp) => expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
+const thrownBy = (act: () => unknown): unknown => {
   try {
     act();
   } catch (error) {
@@ -33,17 +33,17 @@ describe('the description of a backup', () => {
     ['without a schema', JSON.stringify({ ...info, schema: undefined })],
     ['with a schema that is not text', JSON.stringify({ ...info, schema: null })],
   ])('is rejected if it is %s', (_, text) => {
-    expect(thrown(() => parseInfo(text, schemas))).toEqual(damaged(/description cannot be read/));
+    expect(thrownBy(() => parseInfo(text, schemas))).toEqual(damagedError(/description cannot be read/));
   });
 
   it('of a newer version names that version', () => {
-    for (const [changes, what] of [
+    for (const [changes, label] of [
       [{ format: 2 }, 'format 2'],
       [{ schema: '0003-future' }, 'schema 0003-future'],
     ] as const)
-      expect(thrown(() => parseInfo(JSON.stringify({ ...info, ...changes }), schemas))).toMatchObject({
+      expect(thrownBy(() => parseInfo(JSON.stringify({ ...info, ...changes }), schemas))).toMatchObject({
         code: 'backup_newer',
-        message: `The backup was written by a newer version of aops, 9.9.9 (it has ${what}).`,
+        message: `The backup was written by a newer version of aops, 9.9.9 (it has ${label}).`,
       });
   });
 });
@@ -62,7 +62,7 @@ describe('the names in a backup', () => {
     ['sandboxes/a/workspace/x', 'link'],
     ['sandboxes/a/workspace/x/y z/ü…', 'folder'],
   ] as const)('can be %s, for a %s', (name, type) => {
-    expect(thrown(() => checkName(name, type))).toBeUndefined();
+    expect(thrownBy(() => checkName(name, type))).toBeUndefined();
   });
 
   it.each([
@@ -106,7 +106,7 @@ describe('the names in a backup', () => {
     ['sandboxes/../workspace/x', 'file'],
     ['sandboxes/a/workspace/x\0y', 'file'],
   ] as const)('cannot be %j, for a %s', (name, type) => {
-    expect(thrown(() => checkName(name, type))).toEqual(damaged(/a backup contains no (file|folder|link) named "/));
+    expect(thrownBy(() => checkName(name, type))).toEqual(damagedError(/a backup contains no (file|folder|link) named "/));
   });
 });
 
@@ -143,6 +143,6 @@ describe('the checksums of a backup', () => {
     `${sum.toUpperCase()}  aops.db`,
     ` ${sum}  aops.db`,
   ])('cannot be %j', (line) => {
-    expect(thrown(() => parseSums(`${line}\n`))).toEqual(damaged(/checksums cannot be read/));
+    expect(thrownBy(() => parseSums(`${line}\n`))).toEqual(damagedError(/checksums cannot be read/));
   });
 });

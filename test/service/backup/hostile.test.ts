@@ -8,34 +8,34 @@ import { newReadProgress, readBackup, restoreBackup } from '../../../src/service
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { archive, database, first, type Part, source } from './archives.ts';
 
-const never = new AbortController().signal;
+const inertSignal = new AbortController().signal;
 /** Only a few names, so that entries collide; two sandboxes, so that one can try to reach the other. */
 const homes = ['sandboxes/a/workspace', 'sandboxes/b/workspace'];
 const step = fc.constantFrom('l', 'm', 'd', 'd', '..', '..', '.', '', 'workspace', 'victim', 'x');
-const some = (minLength: number, maxLength: number) => fc.array(step, { minLength, maxLength });
+const someSteps = (minLength: number, maxLength: number) => fc.array(step, { minLength, maxLength });
 
 const name = fc.oneof(
   {
     weight: 12,
     arbitrary: fc.tuple(fc.constantFrom(...homes), fc.array(fc.constantFrom('l', 'm', 'd', 'x'), { minLength: 1, maxLength: 3 })),
   },
-  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...homes, '..', 'files/r', 'sandboxes/a'), some(1, 4)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(...homes, '..', 'files/r', 'sandboxes/a'), someSteps(1, 4)) },
 );
 const climb = fc.nat({ max: 12 }).map((times) => Array<string>(times).fill('..'));
 /** Into something that may be a link, and up from there: the result depends on the link. */
 const through = fc
   .tuple(fc.array(fc.constantFrom('l', 'm', 'd'), { minLength: 1, maxLength: 2 }), fc.integer({ min: 1, max: 3 }))
-  .map(([down, times]) => [...down, ...Array<string>(times).fill('..')]);
+  .map(([downSteps, times]) => [...downSteps, ...Array<string>(times).fill('..')]);
 const target = fc.oneof(
   { weight: 6, arbitrary: through },
-  { weight: 4, arbitrary: some(1, 5) },
-  { weight: 2, arbitrary: fc.tuple(some(0, 2), climb, some(0, 3)).map((parts) => parts.flat()) },
-  { weight: 1, arbitrary: some(1, 3).map((parts) => ['', ...parts]) },
+  { weight: 4, arbitrary: someSteps(1, 5) },
+  { weight: 2, arbitrary: fc.tuple(someSteps(0, 2), climb, someSteps(0, 3)).map((parts) => parts.flat()) },
+  { weight: 1, arbitrary: someSteps(1, 3).map((parts) => ['', ...parts]) },
 );
 const part: fc.Arbitrary<Part> = fc
   .record({ name, type: fc.constantFrom('file', 'folder', 'link', 'link', 'link'), target, content: fc.constantFrom('', 'pwned') } as const)
-  .map(({ name: [home, rest], type, target: steps, content }) => ({
-    name: [home, ...rest].join('/'),
+  .map(({ name: [home, remainder], type, target: steps, content }) => ({
+    name: [home, ...remainder].join('/'),
     type,
     ...(type === 'link' ? { target: steps.join('/') } : {}),
     ...(type === 'file' ? { content } : {}),
@@ -55,7 +55,7 @@ function listing(folder: string): string[] {
 function expectConfined(data: string): void {
   const sandboxes = path.join(data, 'sandboxes');
   if (!existsSync(sandboxes)) return;
-  for (const entry of readdirSync(sandboxes, { recursive: true, withFileTypes: true }).filter((each) => each.isSymbolicLink())) {
+  for (const entry of readdirSync(sandboxes, { recursive: true, withFileTypes: true }).filter((candidate) => candidate.isSymbolicLink())) {
     const place = path.join(entry.parentPath, entry.name);
     // A link that leads nowhere, or in a loop, has no end.
     if (!existsSync(place)) continue;
@@ -70,22 +70,22 @@ it('no archive changes anything outside the directory', async () => {
   await writeFile(path.join(base, 'victim', 'x'), 'mine');
   const data = path.join(base, 'data');
   const before = listing(base);
-  const seen = { good: 0, refused: 0, links: 0 };
+  const counts = { good: 0, refused: 0, links: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 12 }), async (parts) => {
       const bytes = archive([first, database, ...parts]);
       const outcome = (work: Promise<unknown>) => work.then(() => 'good').catch((error: Error) => error.message);
-      const checked = await outcome(readBackup(source(bytes), undefined, newReadProgress(), never));
+      const readOutcome = await outcome(readBackup(source(bytes), undefined, newReadProgress(), inertSignal));
       expect(listing(base)).toEqual(before);
-      const restored = await outcome(restoreBackup(source(bytes), data, newReadProgress(), never));
-      expect(restored).toBe(checked);
-      if (restored === 'good') {
+      const restoreOutcome = await outcome(restoreBackup(source(bytes), data, newReadProgress(), inertSignal));
+      expect(restoreOutcome).toBe(readOutcome);
+      if (restoreOutcome === 'good') {
         expectConfined(data);
-        seen.good += 1;
-        seen.links += parts.filter(({ type }) => type === 'link').length;
+        counts.good += 1;
+        counts.links += parts.filter(({ type }) => type === 'link').length;
       } else {
-        expect(restored).toMatch(/^The backup cannot be used/);
-        seen.refused += 1;
+        expect(restoreOutcome).toMatch(/^The backup cannot be used/);
+        counts.refused += 1;
       }
       await rm(data, { recursive: true, force: true });
       expect(listing(base)).toEqual(before);
@@ -93,5 +93,5 @@ it('no archive changes anything outside the directory', async () => {
     { numRuns: 400, seed: 20_261_122 },
   );
   // Each kind occurs often enough to be significant.
-  expect(Math.min(seen.good, seen.refused, seen.links)).toBeGreaterThan(20);
+  expect(Math.min(counts.good, counts.refused, counts.links)).toBeGreaterThan(20);
 }, 120_000);

@@ -17,26 +17,26 @@ const targets = fc.array(
 
 it('rejects every link that the kernel follows out of its sandbox, and accepts those that never leave it', async () => {
   const root = realpathSync(await temporaryDirectory());
-  const seen = { inside: 0, outside: 0 };
+  const counts = { inside: 0, outside: 0 };
   fc.assert(
-    fc.property(targets, (given) => {
+    fc.property(targets, (targetList) => {
       rmSync(path.join(root, home), { recursive: true, force: true });
       for (const folder of folders) mkdirSync(path.join(root, folder), { recursive: true });
-      const links = new Map(names.map((name, index): [string, string] => [name, given[index] as string]));
+      const links = new Map(names.map((name, index): [string, string] => [name, targetList[index] as string]));
       for (const [name, target] of links) symlinkSync(target, path.join(root, name));
       const faults = faultyLinks(links);
-      for (const name of names.filter((each) => existsSync(path.join(root, each)))) {
+      for (const name of names.filter((candidate) => existsSync(path.join(root, candidate)))) {
         const isInside = realpathSync(path.join(root, name)).startsWith(path.join(root, home, '/'));
-        if (isInside) seen.inside += faults.has(name) ? 0 : 1;
+        if (isInside) counts.inside += faults.has(name) ? 0 : 1;
         else {
           expect(faults.get(name), `${name} of ${JSON.stringify([...links])}`).toBe('leads out of its sandbox');
-          seen.outside += 1;
+          counts.outside += 1;
         }
       }
     }),
     { numRuns: 300, seed: 20_261_122 },
   );
-  expect(Math.min(seen.inside, seen.outside)).toBeGreaterThan(100);
+  expect(Math.min(counts.inside, counts.outside)).toBeGreaterThan(100);
 });
 
 it.each([
@@ -52,9 +52,9 @@ it.each([
   ['a name with a NUL', { l: 'd\0' }, { l: 'leads out of its sandbox' }],
   ['a link that leads out', { l: 'm/x', m: '/etc', n: 'd' }, { l: 'leads out of its sandbox', m: 'leads out of its sandbox' }],
 ])('a link to %s', (_, links, expected) => {
-  const at = <Value extends string>(values: Record<string, Value>) =>
+  const pathMap = <Value extends string>(values: Record<string, Value>) =>
     new Map(Object.entries(values).map(([name, value]): [string, Value] => [`${home}/workspace/${name}`, value]));
-  expect(faultyLinks(at(links as Record<string, string>))).toEqual(at(expected as Record<string, string>));
+  expect(faultyLinks(pathMap(links as Record<string, string>))).toEqual(pathMap(expected as Record<string, string>));
 });
 
 it('follows each link once, even if the number of paths doubles at each step', () => {

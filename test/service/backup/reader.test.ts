@@ -11,9 +11,10 @@ import { temporaryDirectory } from '../../support/temporary.ts';
 import { archive, database, entryBytes, first, gzipped, info, type Part, source, sumsOf } from './archives.ts';
 import { tarHeader, tarPadding } from './tar-bytes.ts';
 
-const never = new AbortController().signal;
-const damaged = (message: RegExp) => expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
-const reading = (bytes: Uint8Array, folder?: string, signal = never) => readBackup(source(bytes), folder, newReadProgress(), signal);
+const inertSignal = new AbortController().signal;
+const damagedError = (message: RegExp) => expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
+const readArchive = (bytes: Uint8Array, folder?: string, signal = inertSignal) =>
+  readBackup(source(bytes), folder, newReadProgress(), signal);
 
 /** A file with permissions and a time. */
 function fileBytes(name: string, content: string, { mode, modified }: { mode: number; modified: number }): Buffer {
@@ -22,22 +23,28 @@ function fileBytes(name: string, content: string, { mode, modified }: { mode: nu
 }
 
 describe('the names in a backup', () => {
-  const taking = (...entries: [string, TarType][]) => {
+  const takeEntries = (...entries: [string, TarType][]) => {
     const places = new Places();
     for (const [name, type] of entries) places.take(name, type);
   };
-  const inside = (name: string) => `sandboxes/a/workspace/${name}`;
+  const workspacePath = (name: string) => `sandboxes/a/workspace/${name}`;
 
   it('can be 3,584 bytes long, and no longer', () => {
-    const ofBytes = (bytes: number) => inside('ü'.repeat(200).padEnd(bytes - inside('').length - 200, 'x'));
+    const ofBytes = (bytes: number) => workspacePath('ü'.repeat(200).padEnd(bytes - workspacePath('').length - 200, 'x'));
     expect(Buffer.byteLength(ofBytes(3_584))).toBe(3_584);
-    expect(() => taking([ofBytes(3_584), 'file'])).not.toThrow();
+    expect(() => takeEntries([ofBytes(3_584), 'file'])).not.toThrow();
     // Only the beginning is quoted.
-    expect(() => taking([ofBytes(3_585), 'file'])).toThrow(`the name ${JSON.stringify(ofBytes(3_585).slice(0, 200))} is too long`);
+    expect(() => takeEntries([ofBytes(3_585), 'file'])).toThrow(`the name ${JSON.stringify(ofBytes(3_585).slice(0, 200))} is too long`);
   });
 
   it('of folders can appear before and after their contents, and twice', () => {
-    taking([inside('d'), 'folder'], [inside('d/x'), 'file'], [inside('d'), 'folder'], [inside('e/y'), 'link'], [inside('e'), 'folder']);
+    takeEntries(
+      [workspacePath('d'), 'folder'],
+      [workspacePath('d/x'), 'file'],
+      [workspacePath('d'), 'folder'],
+      [workspacePath('e/y'), 'link'],
+      [workspacePath('e'), 'folder'],
+    );
   });
 
   it.each([
@@ -49,12 +56,12 @@ describe('the names in a backup', () => {
     ['link', 'folder', 'two entries in it are named "sandboxes/a/workspace/x"'],
     ['folder', 'file', 'two entries in it are named "sandboxes/a/workspace/x"'],
     ['folder', 'link', 'two entries in it are named "sandboxes/a/workspace/x"'],
-  ] as const)('cannot be those of a %s and of a %s at the same time', (one, other, message) => {
-    expect(() => taking([inside('x'), one], [inside('x'), other])).toThrow(message);
+  ] as const)('cannot be those of a %s and of a %s at the same time', (firstType, otherType, message) => {
+    expect(() => takeEntries([workspacePath('x'), firstType], [workspacePath('x'), otherType])).toThrow(message);
   });
 
   it.each(['file', 'link'] as const)('cannot pass through a %s', (type) => {
-    expect(() => taking([inside('x'), type], [inside('x/y/z'), 'file'])).toThrow(
+    expect(() => takeEntries([workspacePath('x'), type], [workspacePath('x/y/z'), 'file'])).toThrow(
       `"sandboxes/a/workspace/x/y/z" passes through the ${type} "sandboxes/a/workspace/x"`,
     );
   });
@@ -75,7 +82,7 @@ describe('reading a backup', () => {
   it.each(['verified', 'restored'])('counts what has been %s', async (way) => {
     const progress = newReadProgress();
     const folder = way === 'restored' ? await temporaryDirectory() : undefined;
-    expect(await readBackup(source(archive(parts)), folder, progress, never)).toEqual(info);
+    expect(await readBackup(source(archive(parts)), folder, progress, inertSignal)).toEqual(info);
     expect(progress).toEqual({ info, sandboxes: 2, files: 2, bytes: 1_100_000 + Buffer.byteLength(database.content as string) });
     if (folder === undefined) return;
     expect((await stat(path.join(folder, 'sandboxes/a/workspace/large'))).size).toBe(1_100_000);
@@ -98,7 +105,7 @@ describe('reading a backup', () => {
         content: sumsOf([first, ...['run.sh', 'text', 'other'].map((name) => ({ name: named(name), content: 'x' })), database]),
       }),
     ]);
-    await reading(bytes, folder);
+    await readArchive(bytes, folder);
     const facts = async (name: string) => {
       const { mode, mtimeMs } = await stat(path.join(folder, named(name)));
       return [mode & 0o777, mtimeMs / 1_000];
@@ -116,22 +123,22 @@ describe('reading a backup', () => {
       closeSync(descriptor);
       return descriptor;
     };
-    const many: Part[] = Array.from({ length: 100 }, (_, index) => ({ name: `sandboxes/a/workspace/${index}`, content: 'x' }));
+    const manyParts: Part[] = Array.from({ length: 100 }, (_, index) => ({ name: `sandboxes/a/workspace/${index}`, content: 'x' }));
     const directory = path.join(await temporaryDirectory(), 'data');
     const before = next();
-    await restoreBackup(source(archive([first, ...many, database])), directory, newReadProgress(), never);
+    await restoreBackup(source(archive([first, ...manyParts, database])), directory, newReadProgress(), inertSignal);
     expect(next() - before).toBeLessThan(50);
   });
 
   it('rejects a description that is too long', async () => {
-    const described = (bytes: number): Part => ({ name: first.name, content: JSON.stringify(info).padEnd(bytes) });
-    await expect(reading(archive([described(65_536), database]))).resolves.toEqual(info);
-    await expect(reading(archive([described(65_537), database]))).rejects.toEqual(damaged(/not an aops backup/));
+    const infoPart = (bytes: number): Part => ({ name: first.name, content: JSON.stringify(info).padEnd(bytes) });
+    await expect(readArchive(archive([infoPart(65_536), database]))).resolves.toEqual(info);
+    await expect(readArchive(archive([infoPart(65_537), database]))).rejects.toEqual(damagedError(/not an aops backup/));
   });
 
   it('rejects a folder with the name of the checksums', async () => {
-    await expect(reading(archive([first, { name: 'SHA256SUMS', type: 'folder' }, database]))).rejects.toEqual(
-      damaged(/contains no folder named "SHA256SUMS"/),
+    await expect(readArchive(archive([first, { name: 'SHA256SUMS', type: 'folder' }, database]))).rejects.toEqual(
+      damagedError(/contains no folder named "SHA256SUMS"/),
     );
   });
 
@@ -151,32 +158,32 @@ describe('reading a backup', () => {
     ['no bytes', Buffer.alloc(0), /it ends too early/],
     ['an end that is missing', archive([first, database]).subarray(0, -9), /it ends too early/],
   ])('rejects %s', async (_, bytes, message) => {
-    await expect(reading(bytes)).rejects.toEqual(damaged(message));
+    await expect(readArchive(bytes)).rejects.toEqual(damagedError(message));
   });
 
   it('fails for the same reason as its source', async () => {
     const failure = Object.assign(new Error('I/O error'), { code: 'EIO' });
-    const failing = async function* () {
+    const failingChunks = async function* () {
       yield archive([first, database]).subarray(0, 40);
       throw failure;
     };
-    await expect(readBackup(failing(), undefined, newReadProgress(), never)).rejects.toBe(failure);
+    await expect(readBackup(failingChunks(), undefined, newReadProgress(), inertSignal)).rejects.toBe(failure);
   });
 
   it('fails with the reason for which it is aborted', async () => {
     const controller = new AbortController();
-    const aborting = async function* () {
+    const abortingChunks = async function* () {
       yield archive([first, database]).subarray(0, 40);
       controller.abort(new Error('Ctrl-C'));
       yield archive([first, database]).subarray(40);
     };
-    await expect(readBackup(aborting(), undefined, newReadProgress(), controller.signal)).rejects.toThrow('Ctrl-C');
+    await expect(readBackup(abortingChunks(), undefined, newReadProgress(), controller.signal)).rejects.toThrow('Ctrl-C');
   });
 
   it('explains what the file system does not accept', async () => {
     const folder = await temporaryDirectory();
     const name = `sandboxes/a/workspace/${'x'.repeat(300)}`;
-    await expect(reading(archive([first, { name, content: 'x' }, database]), folder)).rejects.toThrow(
+    await expect(readArchive(archive([first, { name, content: 'x' }, database]), folder)).rejects.toThrow(
       `The path ${path.join(folder, name)} is too long for this system.`,
     );
   });
@@ -184,7 +191,7 @@ describe('reading a backup', () => {
   it('overwrites nothing that exists in the folder', async () => {
     const folder = await temporaryDirectory();
     await writeFile(path.join(folder, 'aops.db'), 'mine');
-    await expect(reading(archive([first, database]), folder)).rejects.toEqual(damaged(/two entries in it are named "aops.db"/));
+    await expect(readArchive(archive([first, database]), folder)).rejects.toEqual(damagedError(/two entries in it are named "aops.db"/));
     expect(await readdir(folder)).toEqual(['aops.db']);
   });
 });

@@ -10,18 +10,18 @@ import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { fileHandles } from '../helpers/disk.ts';
 import { archive, database, entryBytes, first, gzipped, type Part, source, sumsOf } from './archives.ts';
 
-const never = new AbortController().signal;
+const inertSignal = new AbortController().signal;
 const workspace: Part = { name: 'sandboxes/a/workspace', type: 'folder' };
 const note: Part = { name: 'sandboxes/a/workspace/note', content: 'note' };
 const sums = (parts: readonly Part[]): Part => ({ name: 'SHA256SUMS', content: sumsOf(parts) });
-const restored = (bytes: AsyncIterable<Uint8Array>, directory: string, signal = never) =>
+const restore = (bytes: AsyncIterable<Uint8Array>, directory: string, signal = inertSignal) =>
   restoreBackup(bytes, directory, newReadProgress(), signal);
 
 /** The bytes of a valid backup; `then` is awaited before the last ones. */
-async function* interrupted(then: () => Promise<unknown>): AsyncGenerator<Uint8Array> {
+async function* interruptedChunks(interruption: () => Promise<unknown>): AsyncGenerator<Uint8Array> {
   const bytes = archive([first, workspace, note, database]);
   yield bytes.subarray(0, -10);
-  await then();
+  await interruption();
   yield bytes.subarray(-10);
 }
 
@@ -48,8 +48,8 @@ describe('verification and restore reject a backup if', () => {
   ])('%s', async (_, bytes, message) => {
     const refusal = expect.objectContaining({ code: 'backup_damaged', message: expect.stringMatching(message) });
     const directory = path.join(await temporaryDirectory(), 'data');
-    await expect(readBackup(source(bytes), undefined, newReadProgress(), never)).rejects.toEqual(refusal);
-    await expect(restored(source(bytes), directory)).rejects.toEqual(refusal);
+    await expect(readBackup(source(bytes), undefined, newReadProgress(), inertSignal)).rejects.toEqual(refusal);
+    await expect(restore(source(bytes), directory)).rejects.toEqual(refusal);
     await expect(readdir(directory)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
@@ -62,14 +62,14 @@ it('the number of entries is limited', () => {
 });
 
 it('nothing is written through a link that another process created in the folder', async () => {
-  const [folder, elsewhere] = [await temporaryDirectory(), await temporaryDirectory()];
-  await symlink(elsewhere, path.join(folder, 'sandboxes'));
+  const [folder, otherDirectory] = [await temporaryDirectory(), await temporaryDirectory()];
+  await symlink(otherDirectory, path.join(folder, 'sandboxes'));
   const parts = archive([first, workspace, note, database]);
-  await expect(readBackup(source(parts), folder, newReadProgress(), never)).rejects.toMatchObject({
+  await expect(readBackup(source(parts), folder, newReadProgress(), inertSignal)).rejects.toMatchObject({
     code: 'backup_damaged',
     message: expect.stringMatching(/"sandboxes\/a\/workspace" passes through a link/),
   });
-  expect(await readdir(elsewhere, { recursive: true })).toEqual([]);
+  expect(await readdir(otherDirectory, { recursive: true })).toEqual([]);
 });
 
 describe('existing files are never overwritten:', () => {
@@ -79,8 +79,8 @@ describe('existing files are never overwritten:', () => {
     await mkdir(path.join(directory, 'sandboxes'));
     await mkdir(path.join(directory, 'restoring', 'unpacked'), { recursive: true });
     await expect(
-      restored(
-        interrupted(async () => undefined),
+      restore(
+        interruptedChunks(async () => undefined),
         directory,
       ),
     ).rejects.toMatchObject({ code: 'data_directory_not_empty' });
@@ -90,16 +90,16 @@ describe('existing files are never overwritten:', () => {
 
   it.each(['aops.db', 'token'])('%s, created while the backup was unpacked, of which nothing is left', async (name) => {
     const directory = await temporaryDirectory();
-    const bytes = interrupted(() => writeFile(path.join(directory, name), 'mine'));
+    const bytes = interruptedChunks(() => writeFile(path.join(directory, name), 'mine'));
     // A token conflicts only with a backup that contains one.
     const parts = [first, workspace, note, { name: 'token', content: 'theirs' }, database];
     const withToken = async function* () {
-      const all = archive(parts);
-      yield all.subarray(0, -10);
+      const wholeArchive = archive(parts);
+      yield wholeArchive.subarray(0, -10);
       await writeFile(path.join(directory, name), 'mine');
-      yield all.subarray(-10);
+      yield wholeArchive.subarray(-10);
     };
-    await expect(restored(name === 'token' ? withToken() : bytes, directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+    await expect(restore(name === 'token' ? withToken() : bytes, directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
     expect(await readdir(directory)).toEqual([name]);
     expect(await readFile(path.join(directory, name), 'utf8')).toBe('mine');
   });
@@ -111,7 +111,7 @@ describe('a directory without a database', () => {
     async (name) => {
       const directory = await temporaryDirectory();
       await writeFile(path.join(directory, name), 'mine');
-      await expect(restored(source(archive([first, database])), directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+      await expect(restore(source(archive([first, database])), directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
       expect(await readdir(directory)).toEqual([name]);
       expect(await readFile(path.join(directory, name), 'utf8')).toBe('mine');
     },
@@ -129,7 +129,7 @@ describe('a directory without a database', () => {
       await mkdir(path.join(directory, folder), { recursive: true });
       await writeFile(path.join(directory, folder, file), 'old');
     }
-    await restored(source(archive([first, workspace, note, database])), directory);
+    await restore(source(archive([first, workspace, note, database])), directory);
     expect((await readdir(directory, { recursive: true })).sort()).toEqual(
       ['aops.db', 'sandboxes', 'sandboxes/a', 'sandboxes/a/workspace', 'sandboxes/a/workspace/note'].sort(),
     );
@@ -139,30 +139,30 @@ describe('a directory without a database', () => {
     const directory = await temporaryDirectory();
     await mkdir(path.join(directory, 'restoring'));
     for (const name of ['token', 'notes']) await writeFile(path.join(directory, name), 'mine');
-    await expect(restored(source(archive([first, database])), directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
+    await expect(restore(source(archive([first, database])), directory)).rejects.toMatchObject({ code: 'data_directory_not_empty' });
     expect((await readdir(directory)).sort()).toEqual(['notes', 'restoring', 'token']);
   });
 
   it.each(['lost+found', '.DS_Store', 'service.log', 'service.log.1'])('that contains %s counts as empty, and keeps it', async (name) => {
     const directory = await temporaryDirectory();
     await writeFile(path.join(directory, name), 'mine');
-    await restored(source(archive([first, database])), directory);
+    await restore(source(archive([first, database])), directory);
     expect((await readdir(directory)).sort()).toEqual([name, 'aops.db'].sort());
   });
 
   it('is created with its parents, which are removed again if the restore fails', async () => {
     const parent = await temporaryDirectory();
     const directory = path.join(parent, 'a/b/data');
-    await expect(restored(source(archive([first])), directory)).rejects.toMatchObject({ code: 'backup_damaged' });
+    await expect(restore(source(archive([first])), directory)).rejects.toMatchObject({ code: 'backup_damaged' });
     expect(await readdir(parent)).toEqual([]);
-    await restored(source(archive([first, database])), directory);
+    await restore(source(archive([first, database])), directory);
     expect(await readdir(directory)).toEqual(['aops.db']);
   });
 });
 
 describe('before a restore is finished', () => {
   /** Calls `act` before a file or folder of the directory is flushed to the disk, with its path in the directory. */
-  async function flushing(directory: string, act: (name: string) => void): Promise<void> {
+  async function onFlush(directory: string, act: (name: string) => void): Promise<void> {
     const handles = await fileHandles();
     const { sync } = handles;
     const spy = vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
@@ -178,35 +178,35 @@ describe('before a restore is finished', () => {
   it('the keys and the database are on the disk, and then their names', async () => {
     const directory = path.join(await temporaryDirectory(), 'data');
     const flushed: string[] = [];
-    await flushing(directory, (name) => {
+    await onFlush(directory, (name) => {
       // The database is moved into place only when everything is on the disk.
       flushed.push(`${name} ${existsSync(path.join(directory, 'aops.db'))}`);
     });
-    await restored(source(archive([first, key, database])), directory);
+    await restore(source(archive([first, key, database])), directory);
     expect(flushed).toEqual(['restoring/unpacked/secrets.key false', 'restoring/unpacked/aops.db false', '. true']);
   });
 
   it('it can be aborted, and leaves nothing behind', async () => {
     const directory = path.join(await temporaryDirectory(), 'data');
     const controller = new AbortController();
-    await flushing(directory, () => controller.abort(new Error('Ctrl-C')));
-    await expect(restored(source(archive([first, workspace, database])), directory, controller.signal)).rejects.toThrow('Ctrl-C');
+    await onFlush(directory, () => controller.abort(new Error('Ctrl-C')));
+    await expect(restore(source(archive([first, workspace, database])), directory, controller.signal)).rejects.toThrow('Ctrl-C');
     expect(existsSync(directory)).toBe(false);
   });
 
   it('a disk that fails leaves nothing behind', async () => {
     const directory = path.join(await temporaryDirectory(), 'data');
-    await flushing(directory, (name) => {
+    await onFlush(directory, (name) => {
       if (name === '.') throw Object.assign(new Error('EIO'), { code: 'EIO' });
     });
-    await expect(restored(source(archive([first, key, workspace, note, database])), directory)).rejects.toThrow('EIO');
+    await expect(restore(source(archive([first, key, workspace, note, database])), directory)).rejects.toThrow('EIO');
     expect(existsSync(directory)).toBe(false);
   });
 });
 
 describe('if two restores use the same directory,', () => {
   /** A signal, and a promise that resolves when the restore with that signal waits for the lock. */
-  function watched(): { signal: AbortSignal; waiting: Promise<void> } {
+  function watchSignal(): { signal: AbortSignal; waiting: Promise<void> } {
     const { signal } = new AbortController();
     let attempts = 0;
     const waiting = new Promise<void>((resolve) => {
@@ -224,9 +224,9 @@ describe('if two restores use the same directory,', () => {
     await mkdir(path.join(folder, 'unpacked'), { recursive: true });
     await mkdir(path.join(directory, 'sandboxes'));
     const unlock = await takeLock(path.join(folder, 'lock'));
-    const { signal, waiting } = watched();
-    const second = restored(
-      interrupted(async () => undefined),
+    const { signal, waiting } = watchSignal();
+    const second = restore(
+      interruptedChunks(async () => undefined),
       directory,
       signal,
     );
@@ -246,9 +246,9 @@ describe('if two restores use the same directory,', () => {
     const folder = path.join(directory, 'restoring');
     await mkdir(folder);
     const unlock = await takeLock(path.join(folder, 'lock'));
-    const { signal, waiting } = watched();
-    const outcome = restored(
-      interrupted(async () => undefined),
+    const { signal, waiting } = watchSignal();
+    const outcome = restore(
+      interruptedChunks(async () => undefined),
       directory,
       signal,
     ).catch((error: unknown) => error);
@@ -265,9 +265,9 @@ describe('if two restores use the same directory,', () => {
     const folder = path.join(directory, 'restoring');
     await mkdir(folder, { recursive: true });
     const unlock = await takeLock(path.join(folder, 'lock'));
-    const { signal, waiting } = watched();
-    const second = restored(
-      interrupted(async () => undefined),
+    const { signal, waiting } = watchSignal();
+    const second = restore(
+      interruptedChunks(async () => undefined),
       directory,
       signal,
     );
@@ -281,20 +281,20 @@ describe('if two restores use the same directory,', () => {
 
   it('the first does not remove the folder that the second has taken over', async () => {
     const directory = await temporaryDirectory();
-    const { signal, waiting } = watched();
+    const { signal, waiting } = watchSignal();
     let second: Promise<unknown> | undefined;
     const bytes = async function* () {
-      const all = archive([first, database], `${'0'.repeat(64)}  aops.db\n`);
-      yield all.subarray(0, 50);
-      second = restored(
-        interrupted(async () => undefined),
+      const wholeArchive = archive([first, database], `${'0'.repeat(64)}  aops.db\n`);
+      yield wholeArchive.subarray(0, 50);
+      second = restore(
+        interruptedChunks(async () => undefined),
         directory,
         signal,
       );
       await waiting;
-      yield all.subarray(50);
+      yield wholeArchive.subarray(50);
     };
-    await expect(restored(bytes(), directory)).rejects.toMatchObject({ code: 'backup_damaged' });
+    await expect(restore(bytes(), directory)).rejects.toMatchObject({ code: 'backup_damaged' });
     await second;
     expect((await readdir(directory)).sort()).toEqual(['aops.db', 'sandboxes']);
   });

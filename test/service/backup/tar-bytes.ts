@@ -16,8 +16,8 @@ export function tarHeader(entry: TarEntry): Buffer {
   if (Buffer.byteLength(entry.name) > 99) records.push(paxRecord('path', entry.name));
   if (Buffer.byteLength(entry.target ?? '') > 100) records.push(paxRecord('linkpath', entry.target as string));
   if (entry.size > largestOctal) records.push(paxRecord('size', String(entry.size)));
-  const own = block512(entry, flags[entry.type]);
-  return records.length === 0 ? own : Buffer.concat([extendedHeader(records.join('')), own]);
+  const ownHeader = block512(entry, flags[entry.type]);
+  return records.length === 0 ? ownHeader : Buffer.concat([extendedHeader(records.join('')), ownHeader]);
 }
 
 /** An extended header with any text, which should consist of records. */
@@ -29,9 +29,9 @@ export function extendedHeader(text: string, flag = 'x'): Buffer {
 
 /** `29 path=...` and a line break, with its own length in front. */
 export function paxRecord(key: string, value: string): string {
-  const rest = Buffer.byteLength(` ${key}=${value}\n`);
-  let length = rest + String(rest).length;
-  if (rest + String(length).length !== length) length += 1;
+  const suffixLength = Buffer.byteLength(` ${key}=${value}\n`);
+  let length = suffixLength + String(suffixLength).length;
+  if (suffixLength + String(length).length !== length) length += 1;
   return `${length} ${key}=${value}\n`;
 }
 
@@ -43,13 +43,13 @@ export const tarEnd = (): Buffer => Buffer.alloc(2 * block);
 
 /** A header with another value in one of its fields, and the checksum for it. */
 export function withField(header: Buffer, offset: number, length: number, value: string | Buffer): Buffer {
-  const changed = Buffer.from(header);
-  changed.fill(0, offset, offset + length);
-  Buffer.from(value).copy(changed, offset, 0, length);
-  changed.fill(' ', 148, 156);
-  const sum = changed.subarray(0, block).reduce((total, byte) => total + byte, 0);
-  changed.write(`${sum.toString(8).padStart(6, '0')}\0`, 148);
-  return changed;
+  const changedHeader = Buffer.from(header);
+  changedHeader.fill(0, offset, offset + length);
+  Buffer.from(value).copy(changedHeader, offset, 0, length);
+  changedHeader.fill(' ', 148, 156);
+  const sum = changedHeader.subarray(0, block).reduce((total, byte) => total + byte, 0);
+  changedHeader.write(`${sum.toString(8).padStart(6, '0')}\0`, 148);
+  return changedHeader;
 }
 
 export const sizeField = [124, 12] as const;
@@ -57,16 +57,16 @@ export const typeField = [156, 1] as const;
 
 function block512({ name, type, size, mode, modified, target = '' }: TarEntry, flag: string): Buffer {
   const head = Buffer.alloc(block);
-  const put = (text: string, offset: number, length: number): void => void Buffer.from(text).copy(head, offset, 0, length);
+  const writeField = (text: string, offset: number, length: number): void => void Buffer.from(text).copy(head, offset, 0, length);
   const octal = (value: number, offset: number, length: number): void =>
-    put(value.toString(8).padStart(length - 1, '0'), offset, length - 1);
-  put(type === 'folder' ? `${name}/` : name, 0, 100);
+    writeField(value.toString(8).padStart(length - 1, '0'), offset, length - 1);
+  writeField(type === 'folder' ? `${name}/` : name, 0, 100);
   octal(mode, 100, 8);
   octal(0, 108, 8);
   octal(0, 116, 8);
   octal(Math.min(size, largestOctal), 124, 12);
   octal(Math.min(Math.max(0, Math.floor(modified)), largestOctal), 136, 12);
-  put(target, 157, 100);
-  put('ustar\u000000', 257, 8);
+  writeField(target, 157, 100);
+  writeField('ustar\u000000', 257, 8);
   return withField(head, ...typeField, flag);
 }

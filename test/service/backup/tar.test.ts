@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import type { TarEntry } from '../../../src/service/backup/tar-entry.ts';
 import { readTar } from '../../../src/service/backup/tar-reader.ts';
 import { TarWriter } from '../../../src/service/backup/tar-writer.ts';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { extendedHeader, paxRecord, sizeField, tarEnd, tarHeader, tarPadding, typeField, withField } from './tar-bytes.ts';
 
@@ -19,7 +19,7 @@ const modified = 1_700_000_000;
 const headOf = ({ content, ...entry }: Whole): TarEntry => ({ ...entry, size: content.length, mode: 0o600, modified });
 
 /** As aops writes archives. */
-async function packed(entries: readonly Whole[]): Promise<Buffer> {
+async function pack(entries: readonly Whole[]): Promise<Buffer> {
   const tar = new TarWriter();
   const chunks: Buffer[] = [];
   for (const entry of entries) for await (const bytes of tar.add(headOf(entry), [entry.content])) chunks.push(bytes);
@@ -60,8 +60,8 @@ describe('an archive', () => {
   it('contains what was written, read in pieces of any size, whether this version or an earlier one wrote it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(entry, { maxLength: 6 }), fc.integer({ min: 1, max: 1_500 }), async (entries, size) => {
-        const plain = entries.map((each) => ({ ...each, content: Buffer.from(each.content) }));
-        expect(await unpacked(await packed(entries), size)).toEqual(plain);
+        const plain = entries.map((entry) => ({ ...entry, content: Buffer.from(entry.content) }));
+        expect(await unpacked(await pack(entries), size)).toEqual(plain);
         expect(await unpacked(packedBefore(entries), size)).toEqual(plain);
       }),
       { numRuns: 200 },
@@ -78,9 +78,9 @@ describe('an archive', () => {
 
   it('contains the size of a file that is larger than 8 GiB', async () => {
     const size = 9 * 1_024 ** 3;
-    const large = { name: 'large', type: 'file', size, mode: 0o600, modified: 0 } as const;
-    const { value: head } = await new TarWriter().add(large, [Buffer.alloc(1)]).next();
-    for (const bytes of [head as Buffer, tarHeader(large)]) {
+    const largeEntry = { name: 'large', type: 'file', size, mode: 0o600, modified: 0 } as const;
+    const { value: head } = await new TarWriter().add(largeEntry, [Buffer.alloc(1)]).next();
+    for (const bytes of [head as Buffer, tarHeader(largeEntry)]) {
       const { value } = await readTar(inPieces(Buffer.concat([bytes, Buffer.alloc(512)]), 512)).next();
       expect(value).toMatchObject({ name: 'large', size });
     }
@@ -92,7 +92,7 @@ describe('an archive', () => {
     const place = path.join(folder, 'a.tar');
     await writeFile(
       place,
-      await packed([
+      await pack([
         { name: 'empty', type: 'file', content: Buffer.alloc(0) },
         { name: 'folder', type: 'folder', content: Buffer.alloc(0) },
         { name: longText, type: 'file', content: Buffer.from('text') },
@@ -123,8 +123,8 @@ describe('an archive', () => {
 
   it('can be listed without reading the contents of its files', async () => {
     const names: string[] = [];
-    const large = { ...file, content: Buffer.alloc(300_000) };
-    for await (const { name: one } of readTar(inPieces(packedBefore([large, file, large]), 65_536))) names.push(one);
+    const largeEntry = { ...file, content: Buffer.alloc(300_000) };
+    for await (const { name: entryName } of readTar(inPieces(packedBefore([largeEntry, file, largeEntry]), 65_536))) names.push(entryName);
     expect(names).toEqual(['file', 'file', 'file']);
   });
 });
@@ -142,7 +142,8 @@ describe('a damaged archive is rejected', () => {
 
   it('when bytes other than entries follow its end', async () => {
     const names: string[] = [];
-    for await (const { name: one } of readTar(inPieces(Buffer.concat([packedBefore([file]), packedBefore([file])]), 512))) names.push(one);
+    for await (const { name: entryName } of readTar(inPieces(Buffer.concat([packedBefore([file]), packedBefore([file])]), 512)))
+      names.push(entryName);
     // An entry after the end is not skipped.
     expect(names).toEqual(['file', 'file']);
     await expect(unpacked(Buffer.concat([packedBefore([file]), Buffer.from('trailing')]))).rejects.toEqual(refusal(/ends too early/));
@@ -150,8 +151,8 @@ describe('a damaged archive is rejected', () => {
 
   it.each(['none', '-1', '77777777777'])('when the length of an extended header is "%s"', async (length) => {
     const bytes = packedBefore([{ ...file, name: 'long'.repeat(50) }]);
-    const [head, rest] = [bytes.subarray(0, 512), bytes.subarray(512)];
-    await expect(promptly(() => unpacked(Buffer.concat([withField(head, ...sizeField, length), rest])))).rejects.toEqual(
+    const [head, tail] = [bytes.subarray(0, 512), bytes.subarray(512)];
+    await expect(runPromptly(() => unpacked(Buffer.concat([withField(head, ...sizeField, length), tail])))).rejects.toEqual(
       refusal(/cannot be read/),
     );
   });
@@ -167,7 +168,7 @@ describe('a damaged archive is rejected', () => {
     ['more records than a backup needs', paxRecord('comment', 'x'.repeat(70_000)), /too long/],
   ])('when an extended header contains %s', async (_, text, message) => {
     const bytes = Buffer.concat([extendedHeader(text), packedBefore([file])]);
-    await expect(promptly(() => unpacked(bytes))).rejects.toEqual(refusal(message));
+    await expect(runPromptly(() => unpacked(bytes))).rejects.toEqual(refusal(message));
   });
 
   it.each([
@@ -198,12 +199,12 @@ describe('a damaged archive is rejected', () => {
   ])('when a size is not %s', async (_, size) => {
     const head = withField(tarHeader(headOf(file)), ...sizeField, size);
     const bytes = Buffer.concat([head, packedBefore([file]).subarray(512)]);
-    await expect(promptly(() => unpacked(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
+    await expect(runPromptly(() => unpacked(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
   });
 
   it.each(['1e3', '0x10', '12 bytes', '', '-5'])('when the size in an extended header is "%s"', async (size) => {
     const bytes = Buffer.concat([extendedHeader(paxRecord('size', size)), packedBefore([file])]);
-    await expect(promptly(() => unpacked(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
+    await expect(runPromptly(() => unpacked(bytes))).rejects.toMatchObject({ code: 'backup_damaged' });
   });
 
   it.each(['folder', 'link'] as const)('when a %s has content', async (type) => {
@@ -212,16 +213,16 @@ describe('a damaged archive is rejected', () => {
       Buffer.alloc(1_024),
       tarEnd(),
     ]);
-    await expect(promptly(() => unpacked(bytes))).rejects.toEqual(refusal(new RegExp(`${type} with content`)));
+    await expect(runPromptly(() => unpacked(bytes))).rejects.toEqual(refusal(new RegExp(`${type} with content`)));
   });
 
   it('or read, whichever of its bytes were changed, and reading never hangs', async () => {
-    const good = packedBefore([file, { name: 'long'.repeat(50), type: 'link', target: 'x', content: Buffer.alloc(0) }, file]);
-    const change = fc.record({ at: fc.nat({ max: good.length - 1 }), byte: fc.nat({ max: 255 }), isHeaderValid: fc.boolean() });
+    const validArchive = packedBefore([file, { name: 'long'.repeat(50), type: 'link', target: 'x', content: Buffer.alloc(0) }, file]);
+    const change = fc.record({ at: fc.nat({ max: validArchive.length - 1 }), byte: fc.nat({ max: 255 }), isHeaderValid: fc.boolean() });
     const outcomes = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), fc.integer({ min: 100, max: 5_000 }), async (changes, size) => {
-        let bytes = Buffer.from(good);
+        let bytes = Buffer.from(validArchive);
         for (const { at, byte, isHeaderValid } of changes) {
           const start = at - (at % 512);
           // Most changes would be noticed by the checksum alone.

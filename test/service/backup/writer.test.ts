@@ -11,17 +11,17 @@ import { readTar } from '../../../src/service/backup/tar-reader.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { sandboxFile, storedData } from './stored-data.ts';
 
-const never = new AbortController().signal;
+const inertSignal = new AbortController().signal;
 const sha256 = (content: string) => createHash('sha256').update(content).digest('hex');
 
-async function held(directory: string, changes: Partial<HeldDirectory> = {}): Promise<HeldDirectory> {
-  const stopped = await holdStopped(directory, Date.parse('2026-07-18T09:00:00.000Z'));
-  afterTest(() => stopped.release());
-  return { ...stopped, ...changes };
+async function holdDirectory(directory: string, changes: Partial<HeldDirectory> = {}): Promise<HeldDirectory> {
+  const stoppedDirectory = await holdStopped(directory, Date.parse('2026-07-18T09:00:00.000Z'));
+  afterTest(() => stoppedDirectory.release());
+  return { ...stoppedDirectory, ...changes };
 }
 
 /** Writes a backup into memory; `progress` shows how far. The file of the copied database is gone afterwards. */
-async function written(directory: HeldDirectory, progress: BackupProgress = newProgress(), signal = never): Promise<Buffer> {
+async function writeArchive(directory: HeldDirectory, progress: BackupProgress = newProgress(), signal = inertSignal): Promise<Buffer> {
   const work = await temporaryDirectory();
   const chunks: Uint8Array[] = [];
   try {
@@ -63,7 +63,7 @@ async function twoRuns() {
 describe('a backup', () => {
   it('contains the sandboxes of unfinished runs before everything else, and the database and the checksums last', async () => {
     const { directory } = await twoRuns();
-    const names = (await entriesOf(await written(await held(directory)))).map(({ name }) => name);
+    const names = (await entriesOf(await writeArchive(await holdDirectory(directory)))).map(({ name }) => name);
     expect(names).toEqual([
       'aops-backup.json',
       'sandboxes/open/workspace',
@@ -83,13 +83,13 @@ describe('a backup', () => {
     const { directory } = await twoRuns();
     const progress = newProgress();
     const moments: unknown[] = [];
-    const copy = await held(directory);
-    const bytes = await written(
+    const copy = await holdDirectory(directory);
+    const bytes = await writeArchive(
       {
         ...copy,
-        copyDatabase: async (to) => {
+        copyDatabase: async (destination) => {
           moments.push('database');
-          await copy.copyDatabase(to);
+          await copy.copyDatabase(destination);
         },
         keepFilesAlone: async () => void moments.push({ sandboxes: progress.sandboxes, files: progress.files }),
       },
@@ -100,28 +100,30 @@ describe('a backup', () => {
     expect(progress).toMatchObject({ sandboxes: 2, files: 7, bytes: contents.reduce((sum, { size }) => sum + size, 0), problems: [] });
   });
 
-  it.each([1, 2])('fails if something may have been removed (check %i)', async (failing) => {
+  it.each([1, 2])('fails if something may have been removed (check %i)', async (failingCheck) => {
     const { directory } = await twoRuns();
     let checks = 0;
-    const lost = new Error('the hold was lost');
+    const lossError = new Error('the hold was lost');
     const keepFilesAlone = async () => {
       checks += 1;
-      if (checks === failing) throw lost;
+      if (checks === failingCheck) throw lossError;
     };
-    await expect(written(await held(directory, { keepFilesAlone }))).rejects.toBe(lost);
-    expect(checks).toBe(failing);
+    await expect(writeArchive(await holdDirectory(directory, { keepFilesAlone }))).rejects.toBe(lossError);
+    expect(checks).toBe(failingCheck);
   });
 
   it('fails with the reason if it is aborted', async () => {
     const { directory } = await twoRuns();
     const controller = new AbortController();
     const keepFilesAlone = async () => controller.abort(new Error('Ctrl-C'));
-    await expect(written(await held(directory, { keepFilesAlone }), newProgress(), controller.signal)).rejects.toThrow('Ctrl-C');
+    await expect(writeArchive(await holdDirectory(directory, { keepFilesAlone }), newProgress(), controller.signal)).rejects.toThrow(
+      'Ctrl-C',
+    );
   });
 
   it('contains the checksums of all files, and a description with the time of the state', async () => {
     const { directory } = await twoRuns();
-    const entries = await entriesOf(await written(await held(directory)));
+    const entries = await entriesOf(await writeArchive(await holdDirectory(directory)));
     const files = entries.filter(({ type, name }) => type === 'file' && name !== 'SHA256SUMS');
     expect(entries.at(-1)?.text.toString()).toBe(
       files.map(({ name, text }) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join(''),
@@ -133,7 +135,7 @@ describe('a backup', () => {
   it('keeps the times of files, folders, and links, and lets only the owner access them', async () => {
     const { directory, rows } = await storedData();
     rows.run('r');
-    const at = (seconds: number) => new Date(seconds * 1_000);
+    const timeAt = (seconds: number) => new Date(seconds * 1_000);
     const workspace = path.join(directory, 'sandboxes/r/workspace');
     for (const [name, mode] of [
       ['run.sh', 0o755],
@@ -141,12 +143,12 @@ describe('a backup', () => {
     ] as const) {
       await sandboxFile(directory, 'r', name, '');
       await chmod(path.join(workspace, name), mode);
-      await utimes(path.join(workspace, name), at(1_000), at(1_000));
+      await utimes(path.join(workspace, name), timeAt(1_000), timeAt(1_000));
     }
     await symlink('run.sh', path.join(workspace, 'link'));
-    await lutimes(path.join(workspace, 'link'), at(2_000), at(2_000));
-    await utimes(workspace, at(3_000), at(3_000));
-    const entries = await entriesOf(await written(await held(directory)));
+    await lutimes(path.join(workspace, 'link'), timeAt(2_000), timeAt(2_000));
+    await utimes(workspace, timeAt(3_000), timeAt(3_000));
+    const entries = await entriesOf(await writeArchive(await holdDirectory(directory)));
     const inSandbox = entries.filter(({ name }) => name.startsWith('sandboxes')).map(({ text, ...entry }) => entry);
     expect(inSandbox.sort((a, b) => a.name.localeCompare(b.name))).toEqual([
       { name: 'sandboxes/r/workspace', type: 'folder', size: 0, mode: 0o700, modified: 3_000 },
@@ -163,7 +165,7 @@ describe('a backup', () => {
       await mkdir(path.join(directory, 'sandboxes/r', folder), { recursive: true });
       await writeFile(path.join(directory, 'sandboxes/r', folder, 'file'), folder);
     }
-    const names = (await entriesOf(await written(await held(directory)))).map(({ name }) => name);
+    const names = (await entriesOf(await writeArchive(await holdDirectory(directory)))).map(({ name }) => name);
     expect(names.filter((name) => name.endsWith('/file'))).toEqual(
       ['workspace', 'tmp', 'browser'].map((folder) => `sandboxes/r/${folder}/file`),
     );
@@ -179,7 +181,7 @@ describe('a backup', () => {
     const progress = newProgress();
     const work = await mkdtemp(path.join(await temporaryDirectory(), 'work-'));
     // Reading all of it would take minutes.
-    for await (const _ of backupBytes(await held(directory), path.join(work, 'aops.db'), progress, never))
+    for await (const _ of backupBytes(await holdDirectory(directory), path.join(work, 'aops.db'), progress, inertSignal))
       if (progress.bytes > 1_000_000) break;
     expect(progress.problems.filter(({ path: name }) => name === 'files/r/sparse')).toEqual([]);
     expect(progress.bytes).toBeGreaterThan(1_000_000);
@@ -206,12 +208,12 @@ describe('while a backup is written, a file of a run', () => {
         change(workspace);
       },
     });
-    const entries = await entriesOf(await written(await held(directory), progress));
-    const of = (name: string) => entries.find((entry) => entry.name === `sandboxes/r/workspace/${name}`);
+    const entries = await entriesOf(await writeArchive(await holdDirectory(directory), progress));
+    const entryOf = (name: string) => entries.find((entry) => entry.name === `sandboxes/r/workspace/${name}`);
     const problems = progress.problems
       .filter(({ path: name }) => name.startsWith('sandboxes'))
       .map(({ path: name, problem }) => `${path.basename(name)}: ${problem}`);
-    return { a: of('a'), b: of('b'), problems };
+    return { a: entryOf('a'), b: entryOf('b'), problems };
   }
 
   it('can become longer: what it contained before is copied', async () => {
@@ -242,7 +244,7 @@ describe('while a backup is written, a file of a run', () => {
 it('the backup of a directory in which nothing has happened contains only the database', async () => {
   const { directory } = await storedData();
   const progress = newProgress();
-  const names = (await entriesOf(await written(await held(directory), progress))).map(({ name }) => name);
+  const names = (await entriesOf(await writeArchive(await holdDirectory(directory), progress))).map(({ name }) => name);
   expect(names).toEqual(['aops-backup.json', 'aops.db', 'SHA256SUMS']);
   expect(progress.problems.map(({ path: name }) => name)).toEqual(['secrets.key', 'token']);
   expect((await stat(directory)).isDirectory()).toBe(true);

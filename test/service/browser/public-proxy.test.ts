@@ -16,9 +16,9 @@ describe('a public address', () => {
 });
 
 describe('the proxy', () => {
-  const inside: string[] = [];
+  const insideRequests: string[] = [];
   const server = createServer((incoming, outgoing) => {
-    inside.push(`${incoming.method} ${incoming.headers.host}${incoming.url}`);
+    insideRequests.push(`${incoming.method} ${incoming.headers.host}${incoming.url}`);
     outgoing.end('hello');
   });
   let port: number;
@@ -46,16 +46,19 @@ describe('the proxy', () => {
   const get = (path: string) =>
     new Promise<[number | undefined, string]>((resolve, reject) => {
       const { hostname, port } = new URL(proxy.url);
-      const sent = request({ hostname, port, path, headers: { host: URL.canParse(path) ? new URL(path).host : 'proxy' } }, (answer) => {
-        let text = '';
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
-          text += chunk;
-        });
-        answer.on('end', () => resolve([answer.statusCode, text]));
-      });
-      sent.on('error', reject).end();
+      const clientRequest = request(
+        { hostname, port, path, headers: { host: URL.canParse(path) ? new URL(path).host : 'proxy' } },
+        (answer) => {
+          let text = '';
+          answer.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk;
+          });
+          answer.on('end', () => resolve([answer.statusCode, text]));
+        },
+      );
+      clientRequest.on('error', reject).end();
     });
-  const tunnel = (target: string, then = '') =>
+  const tunnel = (target: string, payload = '') =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(new URL(proxy.url).port), '127.0.0.1', () =>
         socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`),
@@ -63,21 +66,21 @@ describe('the proxy', () => {
       let text = '';
       socket.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
-        if (then !== '' && text.endsWith('\r\n\r\n')) socket.end(then);
+        if (payload !== '' && text.endsWith('\r\n\r\n')) socket.end(payload);
       });
       socket.on('end', () => resolve(text)).on('error', reject);
     });
 
   it('forwards to the address that it checked, with the requested host name', async () => {
     expect(await get(`http://public.test:${port}/a?b=c`)).toEqual([200, 'hello']);
-    expect(inside.at(-1)).toBe(`GET public.test:${port}/a?b=c`);
+    expect(insideRequests.at(-1)).toBe(`GET public.test:${port}/a?b=c`);
     expect(await tunnel(`public.test:${port}`, 'GET /t HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')).toMatch(
       /^HTTP\/1\.1 200 Connection established[\s\S]*hello$/,
     );
   });
 
   it('refuses names with private addresses, even if only one of them is private', async () => {
-    const before = inside.length;
+    const before = insideRequests.length;
     for (const name of ['inside.test', 'mixed.test']) {
       expect((await get(`http://${name}:${port}/`))[0]).toBe(403);
       expect(await tunnel(`${name}:443`)).toMatch(/^HTTP\/1\.1 403 /);
@@ -85,7 +88,7 @@ describe('the proxy', () => {
     expect((await get('http://unknown.test/'))[0]).toBe(403);
     expect(await tunnel('not a host')).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect([...proxy.refusedHosts]).toEqual([`inside.test:${port}`, 'inside.test', `mixed.test:${port}`, 'mixed.test']);
-    expect(inside).toHaveLength(before);
+    expect(insideRequests).toHaveLength(before);
   });
 
   it('is not a server itself', async () => {

@@ -11,36 +11,36 @@ import { claimRunJob } from '../../../src/service/store/runs/run-queue.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { started } from '../helpers/service.ts';
+import { startApi } from '../helpers/service.ts';
 
 const plan = (maxConcurrentRuns: number) => ({ ...defaultPlan, maxConcurrentRuns });
 
 /** A runtime that records which runs are executed, and lets the test end each of them. */
 function workshop() {
   const gates = new Map<string, Gate>();
-  const begun: number[] = [];
+  const starts: number[] = [];
   const waiters: (() => void)[] = [];
-  let [busy, most] = [0, 0];
+  let [busyCount, maxBusy] = [0, 0];
   const gate = (id: string): Gate => {
-    const known = gates.get(id) ?? new Gate();
-    gates.set(id, known);
-    return known;
+    const gate = gates.get(id) ?? new Gate();
+    gates.set(id, gate);
+    return gate;
   };
   return {
-    begun,
-    most: () => most,
+    begun: starts,
+    most: () => maxBusy,
     finish: (id: string) => gate(id).open(),
     /** Resolves when this many have started. */
     async until(count: number): Promise<void> {
-      while (begun.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
+      while (starts.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
     },
     work: async (host: RunHost) => {
-      begun.push(host.run.number);
-      most = Math.max(most, ++busy);
+      starts.push(host.run.number);
+      maxBusy = Math.max(maxBusy, ++busyCount);
       for (const wake of waiters.splice(0)) wake();
-      const stopped = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve()));
-      await Promise.race([gate(host.run.id).opened, stopped]);
-      busy -= 1;
+      const stop = new Promise<void>((resolve) => host.signal.addEventListener('abort', () => resolve()));
+      await Promise.race([gate(host.run.id).opened, stop]);
+      busyCount -= 1;
       return { status: 'completed' as const };
     },
   };
@@ -49,7 +49,7 @@ function workshop() {
 it('executes no more runs than the plan allows, first come, first served', async () => {
   const shop = workshop();
   // The clock stands still, so all of them become due at the same moment.
-  const api = await started({ clock: new ManualClock(), plan: plan(2), behaviours: { work: shop.work } });
+  const api = await startApi({ clock: new ManualClock(), plan: plan(2), behaviours: { work: shop.work } });
   const agent = await api.agent('work');
   const runs = [];
   for (let index = 0; index < 6; index++) runs.push((await api.ok('startRun', { body: { agent_id: agent } })).run);
@@ -77,7 +77,7 @@ it('executes no more runs than the plan allows, first come, first served', async
 
 it('gives the slot of a run that waits for a person to the next run; after the answer, the run queues again', async () => {
   const shop = workshop();
-  const api = await started({
+  const api = await startApi({
     plan: plan(1),
     behaviours: {
       work: shop.work,
@@ -87,19 +87,19 @@ it('gives the slot of a run that waits for a person to the next run; after the a
           : { status: 'completed' },
     },
   });
-  const asking = await api.run('ask');
+  const askingRun = await api.run('ask');
   const working = await api.run('work');
   await shop.until(1);
-  const { pending_human_request: request } = await api.until(asking.id, 'waiting');
-  await api.ok('respondToHumanRequest', { params: { run_id: asking.id, request_id: request?.id as string }, body: { approved: true } });
-  expect((await api.ok('getRun', { params: { run_id: asking.id } })).run.status).toBe('pending');
+  const { pending_human_request: request } = await api.until(askingRun.id, 'waiting');
+  await api.ok('respondToHumanRequest', { params: { run_id: askingRun.id, request_id: request?.id as string }, body: { approved: true } });
+  expect((await api.ok('getRun', { params: { run_id: askingRun.id } })).run.status).toBe('pending');
   shop.finish(working.id);
-  await api.until(asking.id, 'completed');
+  await api.until(askingRun.id, 'completed');
 });
 
 it('gives the slots to the runs that had them when the service starts again', async () => {
   const first = workshop();
-  const api = await started({ clock: new ManualClock(), plan: plan(2), behaviours: { work: first.work } });
+  const api = await startApi({ clock: new ManualClock(), plan: plan(2), behaviours: { work: first.work } });
   const agent = await api.agent('work');
   for (let index = 0; index < 4; index++) await api.ok('startRun', { body: { agent_id: agent } });
   await first.until(2);
@@ -107,7 +107,7 @@ it('gives the slots to the runs that had them when the service starts again', as
 
   const second = workshop();
   const clock = new ManualClock(Date.parse('2026-07-18T10:00:00.000Z'));
-  const restartedApi = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work: second.work } });
+  const restartedApi = await startApi({ clock, dataDirectory: api.dataDirectory, behaviours: { work: second.work } });
   await second.until(2);
   expect(second.begun.sort()).toEqual([1, 2]);
   const { data } = await restartedApi.ok('listRuns', { query: { sort_order: 'asc' } });
@@ -117,13 +117,13 @@ it('gives the slots to the runs that had them when the service starts again', as
 it('does not let a team at its limit block other teams', async () => {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());
-  const [busy, other] = ['busy', 'other'];
-  for (const id of [busy, other]) {
+  const [busyLane, otherLane] = ['busy', 'other'];
+  for (const id of [busyLane, otherLane]) {
     await insertTeam(db, { id, name: id, created_at: '2026-07-18T09:00:00.000Z' });
-    await savePlan(db, id, plan(id === busy ? 1 : 2), '2026-07-18T09:00:00.000Z');
+    await savePlan(db, id, plan(id === busyLane ? 1 : 2), '2026-07-18T09:00:00.000Z');
     await insertRuns(db, id);
   }
-  for (const [index, id] of [busy, busy, busy, other, other, other].entries())
+  for (const [index, id] of [busyLane, busyLane, busyLane, otherLane, otherLane, otherLane].entries())
     await enqueueJob(db, { kind: 'run', subjectId: `${id} ${index % 3}`, dueAt: index, lane: id });
   const claimant = { owner: 'me', now: 10, lease: 100 };
   // All claim at the same time, as two nodes would.
@@ -134,8 +134,8 @@ it('does not let a team at its limit block other teams', async () => {
       .filter(Boolean)
       .sort(),
   ).toEqual(['busy 0', 'other 0', 'other 1']);
-  const mine = claims.find((job) => job?.lane === busy);
-  await releaseJob(db, mine as { id: string; epoch: number }, { status: 'done' });
+  const busyJob = claims.find((job) => job?.lane === busyLane);
+  await releaseJob(db, busyJob as { id: string; epoch: number }, { status: 'done' });
   expect((await claimRunJob(db, 'run', claimant))?.subject_id).toBe('busy 1');
   expect(await claimRunJob(db, 'run', claimant)).toBeUndefined();
   // A run that its worker dropped is taken over even at the limit, because it still has its slot.
@@ -144,18 +144,18 @@ it('does not let a team at its limit block other teams', async () => {
 
 /** Three runs of a team, of which only the numbers matter. */
 async function insertRuns(db: Awaited<ReturnType<typeof openDatabase>>, teamId: string): Promise<void> {
-  const at = '2026-07-18T09:00:00.000Z';
+  const timestamp = '2026-07-18T09:00:00.000Z';
   const [agent, build, sandbox] = [randomUUID(), randomUUID(), randomUUID()];
-  const names = { name: teamId, name_folded: teamId, created_at: at, updated_at: at };
+  const names = { name: teamId, name_folded: teamId, created_at: timestamp, updated_at: timestamp };
   await db
     .insertInto('agents')
     .values({ id: agent, team_id: teamId, ...names })
     .execute();
   await db
     .insertInto('builds')
-    .values({ id: build, agent_id: agent, revision_number: 1, name: 'first', created_at: at, updated_at: at })
+    .values({ id: build, agent_id: agent, revision_number: 1, name: 'first', created_at: timestamp, updated_at: timestamp })
     .execute();
-  await db.insertInto('sandboxes').values({ id: sandbox, team_id: teamId, created_at: at }).execute();
+  await db.insertInto('sandboxes').values({ id: sandbox, team_id: teamId, created_at: timestamp }).execute();
   await db
     .insertInto('procedures')
     .values({ hash: 'h', text: '' })
@@ -181,8 +181,8 @@ async function insertRuns(db: Awaited<ReturnType<typeof openDatabase>>, teamId: 
         submitted_prompt_count: 0,
         resume_count: 0,
         exec_level: null,
-        created_at: at,
-        updated_at: at,
+        created_at: timestamp,
+        updated_at: timestamp,
       })
       .execute();
   }

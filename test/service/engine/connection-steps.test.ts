@@ -16,9 +16,9 @@ beforeAll(async () => {
 });
 
 async function mcpServer(era?: 'both' | 'legacy'): Promise<McpServer> {
-  const started = await McpServer.start(era);
-  whenDone(() => started.close());
-  return started;
+  const toolServer = await McpServer.start(era);
+  whenDone(() => toolServer.close());
+  return toolServer;
 }
 
 async function connect(name: string, url: string, headers: object = {}): Promise<string> {
@@ -39,8 +39,8 @@ describe('a tool step with a connection', () => {
 - say: "{{ steps.t.structured.id }}, {{ steps.t.text }}, {{ steps.t.error }}."`,
       'the "March" invoices',
     );
-    const { run: ended } = await service.until(run, 'completed', 'failed');
-    expect(ended.status).toBe('completed');
+    const { run: endedRun } = await service.until(run, 'completed', 'failed');
+    expect(endedRun.status).toBe('completed');
     expect(otherServer.calls).toEqual([
       {
         name: 'create_ticket',
@@ -57,7 +57,7 @@ describe('a tool step with a connection', () => {
       { id: '1-tool:call', name: `era-${era}.create_ticket`, arguments: { count: 2 } },
       { tool_call_id: '1-tool:call', result },
     ]);
-    const detail = await service.api<{ integrationInstances: unknown[] }>('GET', `/agent/${ended.agent_id}/runs/${run}`);
+    const detail = await service.api<{ integrationInstances: unknown[] }>('GET', `/agent/${endedRun.agent_id}/runs/${run}`);
     expect(detail.integrationInstances).toMatchObject([
       { id, name: `era-${era}`, provider: 'user', server_url: otherServer.url, deleted: false },
     ]);
@@ -83,38 +83,42 @@ describe('a tool step with a connection', () => {
     ['the answer is too large', 'tickets', 'huge', 'it is unknown whether the tool did its work'],
   ])('fails the run if %s, unless the step may fail', async (_, connection, tool, words) => {
     if (connection === 'gone') await connect('gone', 'http://127.0.0.1:9/mcp');
-    const step = (more: string) => `- tool: { id: t, connection: ${connection}, name: ${tool}${more} }\n- say: "Next: {{ steps.t.error }}"`;
-    const failed = await service.run(step(''));
-    const { run } = await service.until(failed, 'failed', 'completed');
+    const step = (extraFields: string) =>
+      `- tool: { id: t, connection: ${connection}, name: ${tool}${extraFields} }\n- say: "Next: {{ steps.t.error }}"`;
+    const failedRun = await service.run(step(''));
+    const { run } = await service.until(failedRun, 'failed', 'completed');
     expect(run.status).toBe('failed');
     expect(run.error).toContain(words);
-    expect(tools(await service.messages(failed))).toMatchObject([{ name: `${connection}.${tool}` }, { error: expect.any(String) }]);
-    const tolerant = await service.run(step(', on_error: continue'));
-    await service.until(tolerant, 'completed');
-    expect((await service.texts(tolerant)).at(-1)).toMatch(/^Next: ./);
+    expect(tools(await service.messages(failedRun))).toMatchObject([{ name: `${connection}.${tool}` }, { error: expect.any(String) }]);
+    const tolerantRun = await service.run(step(', on_error: continue'));
+    await service.until(tolerantRun, 'completed');
+    expect((await service.texts(tolerantRun)).at(-1)).toMatch(/^Next: ./);
   });
 
   it('ends at its time limit', async () => {
     const clock = new ManualClock();
-    const still = await startTestService({ clock });
+    const secondService = await startTestService({ clock });
     const body = { name: 'tickets', provider: 'user', auth_method: 'url', server_url: server.url };
-    await still.api('POST', `/teams/${still.service.teamId}/connections`, body);
+    await secondService.api('POST', `/teams/${secondService.service.teamId}/connections`, body);
     const before = server.calls.length;
-    const run = await still.run('- tool: { connection: tickets, name: hang, timeout: 20s }');
+    const run = await secondService.run('- tool: { connection: tickets, name: hang, timeout: 20s }');
     await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
     clock.advance(20_000);
-    const ended = await still.until(run, 'failed');
-    expect(ended.run.error).toContain('there was no response within 20s; it is unknown whether the tool did its work.');
-    const { integrations } = await still.api<{ integrations: object[] }>('GET', `/teams/${still.service.teamId}/connections`);
+    const endedRun = await secondService.until(run, 'failed');
+    expect(endedRun.run.error).toContain('there was no response within 20s; it is unknown whether the tool did its work.');
+    const { integrations } = await secondService.api<{ integrations: object[] }>(
+      'GET',
+      `/teams/${secondService.service.teamId}/connections`,
+    );
     expect(integrations).toMatchObject([{ broken_at: null }]);
   });
 
   it('ends with its run', async () => {
     const before = server.calls.length;
-    const hanging = await service.run('- tool: { connection: tickets, name: hang }');
+    const hangingRun = await service.run('- tool: { connection: tickets, name: hang }');
     await eventually('the tool was called', () => Promise.resolve(server.calls.length > before));
-    await service.api('POST', `/runs/${hanging}/stop`);
-    expect((await service.get(hanging)).run.status).toBe('interrupted');
+    await service.api('POST', `/runs/${hangingRun}/stop`);
+    expect((await service.get(hangingRun)).run.status).toBe('interrupted');
     const connections = await service.api<{ integrations: { name: string; broken_at: string | null }[] }>(
       'GET',
       `/teams/${service.service.teamId}/connections`,
@@ -126,20 +130,20 @@ describe('a tool step with a connection', () => {
   it('does not use the connection of another team, and needs an ID if a name is ambiguous', async () => {
     await connect('twin', server.url);
     const id = await connect('twin', server.url);
-    const twin = await service.run('- tool: { connection: twin, name: json_text }');
-    expect((await service.until(twin, 'failed')).run.error).toContain('2 connections are called twin; use an ID instead.');
-    const one = await service.run(`- tool: { connection: "${id}", name: json_text }`);
-    await service.until(one, 'completed');
-    expect(tools(await service.messages(one))[0]).toMatchObject({ name: 'twin.json_text' });
+    const twinRun = await service.run('- tool: { connection: twin, name: json_text }');
+    expect((await service.until(twinRun, 'failed')).run.error).toContain('2 connections are called twin; use an ID instead.');
+    const runById = await service.run(`- tool: { connection: "${id}", name: json_text }`);
+    await service.until(runById, 'completed');
+    expect(tools(await service.messages(runById))[0]).toMatchObject({ name: 'twin.json_text' });
     const { team } = await service.api<{ team: { id: string } }>('POST', '/local/teams', { name: 'Others' });
     const { secret } = await service.api<{ secret: string }>('POST', '/local/tokens', { name: 't', team_id: team.id });
-    const theirs = await fetch(`${service.service.url}/v2/teams/${team.id}/connections`, {
+    const foreignResponse = await fetch(`${service.service.url}/v2/teams/${team.id}/connections`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
       body: JSON.stringify({ name: 'theirs', provider: 'user', auth_method: 'url', server_url: server.url }),
     });
-    const foreign = (await theirs.json()) as { id: string };
-    for (const word of ['theirs', foreign.id]) {
+    const foreignConnection = (await foreignResponse.json()) as { id: string };
+    for (const word of ['theirs', foreignConnection.id]) {
       const run = await service.run(`- tool: { connection: "${word}", name: json_text }`);
       expect((await service.until(run, 'failed')).run.error).toContain(`There is no connection ${word}`);
     }

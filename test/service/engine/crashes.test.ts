@@ -14,16 +14,16 @@ import { afterTest } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { crashImage } from '../helpers/crash.ts';
 import { Gate, testRuntime } from '../helpers/runtime.ts';
-import { type Api, config, started, type TestOptions } from '../helpers/service.ts';
+import { type Api, config, startApi, type TestOptions } from '../helpers/service.ts';
 
 /** The same service, after it was killed and started again. */
-const restarted = async (api: Api, options: TestOptions): Promise<Api> => started({ ...options, dataDirectory: await crashImage(api) });
+const restart = async (api: Api, options: TestOptions): Promise<Api> => startApi({ ...options, dataDirectory: await crashImage(api) });
 
 /** Images of several instants while something is in progress. */
 async function images(api: Api, count: number): Promise<string[]> {
-  const taken: string[] = [];
-  for (; taken.length < count; await setImmediate()) taken.push(await crashImage(api));
-  return taken;
+  const imagePaths: string[] = [];
+  for (; imagePaths.length < count; await setImmediate()) imagePaths.push(await crashImage(api));
+  return imagePaths;
 }
 
 async function until<Value>(ask: () => Promise<Value | undefined>): Promise<Value> {
@@ -39,32 +39,35 @@ describe('a service that is killed', () => {
     const clock = new ManualClock();
     const gate = new Gate();
     afterTest(async () => gate.open());
-    const held: TestOptions = { clock, behaviours: { work: async () => gate.opened.then(() => ({ status: 'completed' as const })) } };
-    const api = await started(held);
+    const heldOptions: TestOptions = {
+      clock,
+      behaviours: { work: async () => gate.opened.then(() => ({ status: 'completed' as const })) },
+    };
+    const api = await startApi(heldOptions);
     const agent_id = await api.agent('work');
     const { queue } = await api.ok('createQueue', { body: { name: 'work' } });
     await api.ok('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: queue.id, enabled: true, concurrency: 1 } });
     const cases = Array.from({ length: 6 }, (_, index) => ({ title: `case ${index}` }));
-    const adding = api.ok('createCases', { params: { queue_id: queue.id }, body: { cases } });
-    const taken = await images(api, 6);
-    await adding;
-    const claimed = async () => (await api.ok('listRuns', { query: { status: 'running' } })).total > 0 || undefined;
-    await until(claimed);
-    taken.push(...(await images(api, 2)));
-    for (const dataDirectory of taken) {
-      const worked = new Map<string, number>();
-      let atOnce = 0;
-      const restartedApi = await started({
+    const pendingCreation = api.ok('createCases', { params: { queue_id: queue.id }, body: { cases } });
+    const imagePaths = await images(api, 6);
+    await pendingCreation;
+    const isClaimed = async () => (await api.ok('listRuns', { query: { status: 'running' } })).total > 0 || undefined;
+    await until(isClaimed);
+    imagePaths.push(...(await images(api, 2)));
+    for (const dataDirectory of imagePaths) {
+      const workCounts = new Map<string, number>();
+      let maxConcurrent = 0;
+      const restartedApi = await startApi({
         clock,
         dataDirectory,
         behaviours: {
           work: async (host) => {
-            atOnce += 1;
-            expect(atOnce).toBe(1);
+            maxConcurrent += 1;
+            expect(maxConcurrent).toBe(1);
             await setImmediate();
             const title = host.case?.title ?? 'none';
-            worked.set(title, (worked.get(title) ?? 0) + 1);
-            atOnce -= 1;
+            workCounts.set(title, (workCounts.get(title) ?? 0) + 1);
+            maxConcurrent -= 1;
             return { status: 'completed' };
           },
         },
@@ -75,7 +78,7 @@ describe('a service that is killed', () => {
         const answer = await restartedApi.call('listCases', { params: { queue_id: queue.id }, query: { status: 'completed', limit: 100 } });
         return answer.status === 404 || answer.body.total === total || undefined;
       });
-      expect([...worked.values()]).toEqual(Array(total).fill(1));
+      expect([...workCounts.values()]).toEqual(Array(total).fill(1));
       for (const { id } of (await restartedApi.ok('listCases', { params: { queue_id: queue.id } })).cases)
         expect((await restartedApi.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
       await restartedApi.service.close();
@@ -85,20 +88,20 @@ describe('a service that is killed', () => {
 
   it('while a schedule fires starts one run for that instant, and one for the next', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const agent_id = await api.agent();
     await api.ok('createSchedule', { params: { agent_id }, body: { enabled: true, frequency: 'hourly', timezone: 'UTC' } });
     clock.advance(3_600_000);
-    const taken = await images(api, 8);
+    const imagePaths = await images(api, 8);
     await until(async () => (await api.ok('listRuns')).total === 1 || undefined);
-    taken.push(await crashImage(api));
-    for (const dataDirectory of taken) {
-      const at = new ManualClock(clock.now());
-      const restartedApi = await started({ clock: at, dataDirectory });
-      const fired = (count: number) => until(async () => (await restartedApi.ok('listRuns')).total >= count || undefined);
-      await fired(1);
-      at.advance(3_600_000);
-      await within(10_000, at, async () => (await restartedApi.ok('listRuns')).total >= 2);
+    imagePaths.push(await crashImage(api));
+    for (const dataDirectory of imagePaths) {
+      const imageClock = new ManualClock(clock.now());
+      const restartedApi = await startApi({ clock: imageClock, dataDirectory });
+      const untilFired = (count: number) => until(async () => (await restartedApi.ok('listRuns')).total >= count || undefined);
+      await untilFired(1);
+      imageClock.advance(3_600_000);
+      await within(10_000, imageClock, async () => (await restartedApi.ok('listRuns')).total >= 2);
       for (let attempt = 0; attempt < 10; attempt++) await restartedApi.send('GET', '/healthz');
       const { schedules } = await restartedApi.ok('listAgentSchedules', { params: { agent_id } });
       expect([(await restartedApi.ok('listRuns')).total, schedules[0]?.next_run_at]).toEqual([2, '2026-07-18T12:00:00.000Z']);
@@ -109,7 +112,7 @@ describe('a service that is killed', () => {
   it('while a builder works executes the builder run again, and proposes one revision', async () => {
     const gate = new Gate();
     afterTest(async () => gate.open());
-    let stuck = true;
+    let isStuck = true;
     const building = new Gate();
     const runtime: Runtime = {
       ...testRuntime({ done: async () => ({ status: 'completed' }), better: async () => ({ status: 'completed' }) }),
@@ -117,59 +120,63 @@ describe('a service that is killed', () => {
         build: async (_, enter) => {
           await enter('planning');
           building.open();
-          if (stuck) await gate.opened;
+          if (isStuck) await gate.opened;
           return { status: 'proposed', procedure: 'better', changes: [], setupChanges: [], scheduleSuggested: false };
         },
       },
     };
-    const api = await started({ runtimes: [runtime] });
+    const api = await startApi({ runtimes: [runtime] });
     const { build } = await api.ok('createAgent', { body: { name: 'A', build: { name: 'one', config: config('done') } } });
-    const at = { params: { build_id: build?.id as string } };
-    const result = await api.call('generateRevision', { ...at, body: { prompt: 'Do better' }, headers: { 'idempotency-key': 'k' } });
-    await building.opened;
-    const image = await crashImage(api);
-    stuck = false;
-    const restartedApi = await started({ dataDirectory: image, runtimes: [runtime] });
-    const latest = await until(async () => {
-      const run = await restartedApi.ok('getLatestBuilderRun', at);
-      return run.status === 'waiting_for_approve' ? run : undefined;
-    });
-    const replayed = await restartedApi.call('generateRevision', {
-      ...at,
+    const buildInput = { params: { build_id: build?.id as string } };
+    const result = await api.call('generateRevision', {
+      ...buildInput,
       body: { prompt: 'Do better' },
       headers: { 'idempotency-key': 'k' },
     });
-    expect([replayed.text, replayed.headers['idempotency-replayed']]).toEqual([result.text, 'true']);
-    await restartedApi.ok('acceptRevision', { ...at, body: {} });
-    expect((await restartedApi.ok('getLatestBuilderRun', at)).id).toBe(latest.id);
+    await building.opened;
+    const image = await crashImage(api);
+    isStuck = false;
+    const restartedApi = await startApi({ dataDirectory: image, runtimes: [runtime] });
+    const latest = await until(async () => {
+      const run = await restartedApi.ok('getLatestBuilderRun', buildInput);
+      return run.status === 'waiting_for_approve' ? run : undefined;
+    });
+    const replay = await restartedApi.call('generateRevision', {
+      ...buildInput,
+      body: { prompt: 'Do better' },
+      headers: { 'idempotency-key': 'k' },
+    });
+    expect([replay.text, replay.headers['idempotency-replayed']]).toEqual([result.text, 'true']);
+    await restartedApi.ok('acceptRevision', { ...buildInput, body: {} });
+    expect((await restartedApi.ok('getLatestBuilderRun', buildInput)).id).toBe(latest.id);
     const { agents } = await restartedApi.ok('listAgents');
     const { build: after } = await restartedApi.ok('getRevision', {
-      params: { agent_id: agents[0]?.id as string, build_id: at.params.build_id },
+      params: { agent_id: agents[0]?.id as string, build_id: buildInput.params.build_id },
     });
     expect(after.config).toMatchObject({ data: { input: 'better' } });
   });
 
   it('while a page is generated generates it once', async () => {
-    const api = await started();
+    const api = await startApi();
     const { artifact_id } = await api.ok('createArtifact', { body: { message: 'title "Page"; runs' } });
-    const at = { params: { artifactId: artifact_id } };
+    const artifactInput = { params: { artifactId: artifact_id } };
     for (const dataDirectory of await images(api, 8)) {
-      const restartedApi = await started({ dataDirectory });
-      await until(async () => (await restartedApi.ok('getArtifact', at)).artifact.status === 'completed' || undefined);
-      const { revisions } = await restartedApi.ok('listArtifactRevisions', at);
-      const { data: messages } = await restartedApi.ok('listArtifactMessages', at);
+      const restartedApi = await startApi({ dataDirectory });
+      await until(async () => (await restartedApi.ok('getArtifact', artifactInput)).artifact.status === 'completed' || undefined);
+      const { revisions } = await restartedApi.ok('listArtifactRevisions', artifactInput);
+      const { data: messages } = await restartedApi.ok('listArtifactMessages', artifactInput);
       expect([revisions.length, messages.map(({ role }) => role)]).toEqual([1, ['user', 'assistant']]);
       await restartedApi.service.close();
     }
   });
 
   it('between the end of a run and its evaluation evaluates the run once', async () => {
-    const api = await started();
+    const api = await startApi();
     const agentId = await api.agent();
     await api.ok('createEvalRubric', { params: { agentId }, body: { title: 'Said', description: 'The final message contains "done".' } });
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
     for (const dataDirectory of await images(api, 8)) {
-      const restartedApi = await started({ dataDirectory });
+      const restartedApi = await startApi({ dataDirectory });
       await restartedApi.until(run.id, 'completed');
       const evaluation = await until(async () => {
         const { data } = await restartedApi.ok('listRuns');
@@ -182,38 +189,38 @@ describe('a service that is killed', () => {
   });
 
   it('in the middle of an upload keeps nothing of the file, which can be sent again', async () => {
-    const api = await started();
+    const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');
-    const at = { params: { sandbox_id }, body: { path: 'in/large.bin' } };
-    const { upload_url } = await api.ok('createSandboxUploadUrl', at);
-    const half = new Gate();
+    const uploadInput = { params: { sandbox_id }, body: { path: 'in/large.bin' } };
+    const { upload_url } = await api.ok('createSandboxUploadUrl', uploadInput);
+    const halfGate = new Gate();
     const resumeGate = new Gate();
     async function* body() {
       yield Buffer.alloc(200_000, 'a');
-      half.open();
+      halfGate.open();
       await resumeGate.opened;
       yield Buffer.alloc(200_000, 'b');
     }
-    const sent = request(upload_url, { method: 'PUT', body: body() as never }).then((answer) => answer.body.dump());
-    await half.opened;
+    const upload = request(upload_url, { method: 'PUT', body: body() as never }).then((answer) => answer.body.dump());
+    await halfGate.opened;
     const stagingOf = (dataDirectory: string) => join(dataDirectory, 'sandboxes', sandbox_id, 'staging');
     await until(async () => (await readdir(stagingOf(api.dataDirectory)).catch(() => [])).length === 1 || undefined);
     const image = await crashImage(api);
     resumeGate.open();
-    await sent;
+    await upload;
     const staging = stagingOf(image);
     expect(await readdir(staging)).toHaveLength(1);
-    const restartedApi = await started({ dataDirectory: image });
+    const restartedApi = await startApi({ dataDirectory: image });
     // The bytes received so far are not kept for as long as the sandbox is, either.
     await until(async () => (await readdir(staging)).length === 0 || undefined);
     const { run } = await restartedApi.ok('startRun', { body: { agent_id: await restartedApi.agent(), sandbox_id } });
     await restartedApi.until(run.id, 'completed');
-    const listed = async () =>
+    const listFiles = async () =>
       (await restartedApi.ok('listRunSandboxFiles', { params: { run_id: run.id } })).data.entries.map(({ name }) => name);
-    expect((await listed()).filter((name) => name !== 'in')).toEqual([]);
-    const repeated = await restartedApi.ok('createSandbox');
-    const once = await restartedApi.ok('createSandboxUploadUrl', { params: repeated, body: at.body });
-    expect((await request(once.upload_url, { method: 'PUT', body: 'whole' })).statusCode).toBeLessThan(300);
+    expect((await listFiles()).filter((name) => name !== 'in')).toEqual([]);
+    const repeatedSandbox = await restartedApi.ok('createSandbox');
+    const uploadGrant = await restartedApi.ok('createSandboxUploadUrl', { params: repeatedSandbox, body: uploadInput.body });
+    expect((await request(uploadGrant.upload_url, { method: 'PUT', body: 'whole' })).statusCode).toBeLessThan(300);
   });
 
   it('while a person authorizes a connection finishes the authorization, and creates one connection', async () => {
@@ -221,9 +228,9 @@ describe('a service that is killed', () => {
     const issuer = await AuthorizationServer.start();
     afterTest(() => Promise.all([server.close(), issuer.close()]));
     issuer.protect(server);
-    const api = await started();
+    const api = await startApi();
     const { authorization_url } = await api.ok('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
-    const restartedApi = await restarted(api, {});
+    const restartedApi = await restart(api, {});
     const redirect = await fetch(authorization_url, { redirect: 'manual' });
     // A service that is killed comes back on its port; this one runs next to it.
     const callback = new URL(redirect.headers.get('location') as string);

@@ -6,8 +6,8 @@ import { eventually } from '../../support/eventually.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { heldDisk } from '../helpers/disk.ts';
-import { Gate, once } from '../helpers/runtime.ts';
-import { started } from '../helpers/service.ts';
+import { Gate, runOnce } from '../helpers/runtime.ts';
+import { startApi } from '../helpers/service.ts';
 
 const approval = async (host: RunHost) => {
   const answer = host.answer('ok');
@@ -20,7 +20,7 @@ const approval = async (host: RunHost) => {
 
 describe('a run', () => {
   it('executes its steps, shows its messages, and completes', async () => {
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         steps: async (host) => {
           await host.emit([{ kind: 'text', id: 'hello', text: `hello ${host.userMessages.join()} ${host.run.agentName}` }]);
@@ -36,9 +36,9 @@ describe('a run', () => {
     const agentId = await api.agent('steps', 'Clerk');
     const { run } = await api.ok('startRun', { body: { agent_id: agentId, message: 'A-1\nand more' } });
     expect(run).toMatchObject({ status: 'pending', agent_id: agentId, source: 'api', started_at: null });
-    const ended = await api.until(run.id, 'completed');
-    expect(ended.started_at).not.toBeNull();
-    expect(ended.completed_at).not.toBeNull();
+    const endedRun = await api.until(run.id, 'completed');
+    expect(endedRun.started_at).not.toBeNull();
+    expect(endedRun.completed_at).not.toBeNull();
     const { messages, total } = await api.ok('listRunMessages', { params: { run_id: run.id } });
     expect(messages.map(({ type, role }) => [type, role])).toEqual([
       ['message', 'user'],
@@ -52,21 +52,21 @@ describe('a run', () => {
   });
 
   it('fails with the message of the error, without its stack', async () => {
-    const api = await started({ behaviours: { broken: () => Promise.reject(new Error('no such invoice')) } });
+    const api = await startApi({ behaviours: { broken: () => Promise.reject(new Error('no such invoice')) } });
     const run = await api.run('broken');
     expect(await api.until(run.id, 'failed')).toMatchObject({ error: 'no such invoice' });
-    const refused = await api.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'again' } });
-    expect([refused.status, (refused.body as unknown as { error: string }).error]).toEqual([409, 'run_failed']);
+    const refusal = await api.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'again' } });
+    expect([refusal.status, (refusal.body as unknown as { error: string }).error]).toEqual([409, 'run_failed']);
   });
 
   it('sleeps without occupying a slot, and continues in time', async () => {
     const clock = new ManualClock();
-    const api = await started({
+    const api = await startApi({
       clock,
       runConcurrency: 1,
       behaviours: {
         nap: async (host) => {
-          await once(host, 'until', async () => host.clock.now() + 3_600_000);
+          await runOnce(host, 'until', async () => host.clock.now() + 3_600_000);
           const until = host.journal.get('until') as number;
           return host.clock.now() < until ? { status: 'sleeping', until } : { status: 'completed' };
         },
@@ -74,8 +74,8 @@ describe('a run', () => {
     });
     const run = await api.run('nap');
     await api.until(run.id, 'running');
-    const other = await api.run('done');
-    await api.until(other.id, 'completed');
+    const otherRun = await api.run('done');
+    await api.until(otherRun.id, 'completed');
     expect((await api.ok('getRun', { params: { run_id: run.id } })).run.status).toBe('running');
     clock.advance(3_600_000);
     await api.until(run.id, 'completed');
@@ -83,13 +83,13 @@ describe('a run', () => {
 
   it('shows messages sent while it runs to later steps, and starts a new turn for one that came too late', async () => {
     const [arrival, resumeGate] = [new Gate(), new Gate()];
-    const seen: string[][] = [];
-    const api = await started({
+    const observations: string[][] = [];
+    const api = await startApi({
       behaviours: {
         listen: async (host) => {
           arrival.open();
           await resumeGate.opened;
-          seen.push([...host.userMessages]);
+          observations.push([...host.userMessages]);
           return { status: 'completed' };
         },
       },
@@ -99,14 +99,14 @@ describe('a run', () => {
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'two' } });
     resumeGate.open();
     await api.until(run.id, 'completed');
-    expect(seen).toEqual([['one'], ['one', 'two']]);
+    expect(observations).toEqual([['one'], ['one', 'two']]);
   });
 
   it('starts a new turn when a message is sent after it has completed', async () => {
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         echo: async (host) => {
-          await once(host, 'echo', async () => null);
+          await runOnce(host, 'echo', async () => null);
           await host.emit([{ kind: 'text', id: 'echo', text: `heard ${host.userMessages.at(-1)}` }]);
           return { status: 'completed' };
         },
@@ -124,24 +124,24 @@ describe('a run', () => {
 
 describe('a human request', () => {
   it('is answered once, after which the run continues', async () => {
-    const api = await started({ behaviours: { approval } });
+    const api = await startApi({ behaviours: { approval } });
     const run = await api.run('approval');
-    const waiting = await api.until(run.id, 'waiting');
-    const request = waiting.pending_human_request;
+    const waitingRun = await api.until(run.id, 'waiting');
+    const request = waitingRun.pending_human_request;
     expect(request).toMatchObject({ type: 'approval', title: 'Pay 3 invoices?' });
     const params = { run_id: run.id, request_id: request?.id as string };
-    const { human_request: answered } = await api.ok('respondToHumanRequest', { params, body: { approved: true } });
-    expect(answered).toMatchObject({ run_id: run.id, response: 'approved' });
+    const { human_request: answeredRequest } = await api.ok('respondToHumanRequest', { params, body: { approved: true } });
+    expect(answeredRequest).toMatchObject({ run_id: run.id, response: 'approved' });
     await api.until(run.id, 'completed');
     expect(await api.texts(run.id)).toEqual(['Approved: Pay 3 invoices?', 'paid']);
-    const again = await api.call('respondToHumanRequest', { params, body: { approved: false } });
-    expect(again).toMatchObject({ status: 409, body: { error: 'human_request_already_answered' } });
-    const unknown = await api.call('respondToHumanRequest', { params: { ...params, request_id: run.id }, body: { approved: true } });
-    expect(unknown.status).toBe(404);
+    const secondAnswer = await api.call('respondToHumanRequest', { params, body: { approved: false } });
+    expect(secondAnswer).toMatchObject({ status: 409, body: { error: 'human_request_already_answered' } });
+    const unknownAnswer = await api.call('respondToHumanRequest', { params: { ...params, request_id: run.id }, body: { approved: true } });
+    expect(unknownAnswer.status).toBe(404);
   });
 
   it('accepts one of many answers sent at the same time', async () => {
-    const api = await started({ behaviours: { approval } });
+    const api = await startApi({ behaviours: { approval } });
     const run = await api.run('approval');
     const { pending_human_request: request } = await api.until(run.id, 'waiting');
     const params = { run_id: run.id, request_id: request?.id as string };
@@ -152,7 +152,7 @@ describe('a human request', () => {
   });
 
   it('counts as denied if a message is sent instead', async () => {
-    const api = await started({ behaviours: { approval } });
+    const api = await startApi({ behaviours: { approval } });
     const run = await api.run('approval');
     await api.until(run.id, 'waiting');
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'ask Anna first' } });
@@ -161,17 +161,17 @@ describe('a human request', () => {
   });
 
   it('is withdrawn when the run is stopped, and made again when it is resumed', async () => {
-    const api = await started({ behaviours: { approval } });
+    const api = await startApi({ behaviours: { approval } });
     const run = await api.run('approval');
     const { pending_human_request: request } = await api.until(run.id, 'waiting');
     await api.ok('stopRun', { params: { run_id: run.id } });
-    const stopped = await api.ok('getRun', { params: { run_id: run.id } });
-    expect(stopped).toMatchObject({ run: { status: 'interrupted' }, pending_human_request: null });
-    const late = await api.call('respondToHumanRequest', {
+    const stoppedRun = await api.ok('getRun', { params: { run_id: run.id } });
+    expect(stoppedRun).toMatchObject({ run: { status: 'interrupted' }, pending_human_request: null });
+    const lateAnswer = await api.call('respondToHumanRequest', {
       params: { run_id: run.id, request_id: request?.id as string },
       body: { approved: true },
     });
-    expect(late).toMatchObject({ status: 409, body: { error: 'run_not_waiting' } });
+    expect(lateAnswer).toMatchObject({ status: 409, body: { error: 'run_not_waiting' } });
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'go on' } });
     const result = await api.until(run.id, 'waiting');
     expect(result.pending_human_request?.id).not.toBe(request?.id);
@@ -180,9 +180,9 @@ describe('a human request', () => {
 
 describe('stopping', () => {
   it('interrupts a run in the middle of a step, which can then no longer write', async () => {
-    const [arrival, resumeGate, over] = [new Gate(), new Gate(), new Gate()];
+    const [arrival, resumeGate, endGate] = [new Gate(), new Gate(), new Gate()];
     let refusal: unknown;
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         stubborn: async (host) => {
           if (host.journal.has('first')) return { status: 'completed' };
@@ -190,28 +190,28 @@ describe('stopping', () => {
           arrival.open();
           await resumeGate.opened;
           refusal = await host.commit('second', null, [{ kind: 'text', id: 'late', text: 'too late' }]).catch((error: unknown) => error);
-          over.open();
+          endGate.open();
           return { status: 'completed' };
         },
       },
     });
     const run = await api.run('stubborn');
     await arrival.opened;
-    const stopped = await api.ok('stopRun', { params: { run_id: run.id } });
-    expect(stopped.success).toBe(true);
+    const stoppedRun = await api.ok('stopRun', { params: { run_id: run.id } });
+    expect(stoppedRun.success).toBe(true);
     expect((await api.ok('getRun', { params: { run_id: run.id } })).run).toMatchObject({ status: 'interrupted', error: null });
     resumeGate.open();
-    await over.opened;
+    await endGate.opened;
     expect(refusal).toMatchObject({ name: 'RunLostError' });
     expect(await api.texts(run.id)).toEqual([]);
-    const again = await api.ok('stopRun', { params: { run_id: run.id } });
-    expect(again).toMatchObject({ success: true, message: expect.stringContaining('interrupted') });
+    const repeatedStop = await api.ok('stopRun', { params: { run_id: run.id } });
+    expect(repeatedStop).toMatchObject({ success: true, message: expect.stringContaining('interrupted') });
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'continue' } });
     await api.until(run.id, 'completed');
   });
 
   it('also interrupts runs that sleep or wait, and the runs of an agent that is deleted', async () => {
-    const api = await started({
+    const api = await startApi({
       behaviours: { approval, nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }) },
     });
     const runs = [await api.run('approval'), await api.run('nap')];
@@ -220,19 +220,19 @@ describe('stopping', () => {
     for (const run of runs) {
       await api.ok('deleteAgent', { params: { agent_id: run.agent_id as string } });
       await api.until(run.id, 'interrupted');
-      const refused = await api.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'hm' } });
-      expect(refused).toMatchObject({ status: 409, body: { error: 'agent_deleted' } });
+      const refusal = await api.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'hm' } });
+      expect(refusal).toMatchObject({ status: 409, body: { error: 'agent_deleted' } });
     }
   });
 });
 
 describe('a restart', () => {
   const counting = (effects: string[], arrival: Gate, gate: Gate) => async (host: RunHost) => {
-    await once(host, 'first', async () => effects.push('first'));
+    await runOnce(host, 'first', async () => effects.push('first'));
     if (host.journal.has('second')) return { status: 'completed' as const };
     arrival.open();
     await Promise.race([gate.opened, new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason)))]);
-    await once(host, 'second', async () => effects.push('second'));
+    await runOnce(host, 'second', async () => effects.push('second'));
     return { status: 'completed' as const };
   };
 
@@ -240,13 +240,13 @@ describe('a restart', () => {
     const dataDirectory = await temporaryDirectory();
     const effects: string[] = [];
     const arrival = new Gate();
-    const first = await started({ dataDirectory, behaviours: { work: counting(effects, arrival, new Gate()) } });
+    const first = await startApi({ dataDirectory, behaviours: { work: counting(effects, arrival, new Gate()) } });
     const run = await first.run('work');
     await arrival.opened;
     await first.service.close();
     const resumeGate = new Gate();
     resumeGate.open();
-    const second = await started({ dataDirectory, behaviours: { work: counting(effects, new Gate(), resumeGate) } });
+    const second = await startApi({ dataDirectory, behaviours: { work: counting(effects, new Gate(), resumeGate) } });
     expect(second.service.token).toBe(first.service.token);
     await second.until(run.id, 'completed');
     expect(effects).toEqual(['first', 'second']);
@@ -254,7 +254,7 @@ describe('a restart', () => {
 
   it('executes nothing of a run that is not on disk', async () => {
     const effects: string[] = [];
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         work: async () => {
           effects.push('executed');
@@ -277,32 +277,32 @@ describe('a restart', () => {
   it('continues runs after a crash, with everything that was acknowledged', async () => {
     const effects: string[] = [];
     const arrival = new Gate();
-    const first = await started({ behaviours: { approval, work: counting(effects, arrival, new Gate()) } });
+    const first = await startApi({ behaviours: { approval, work: counting(effects, arrival, new Gate()) } });
     const run = await first.run('work');
-    const asking = await first.run('approval');
+    const askingRun = await first.run('approval');
     await arrival.opened;
-    const { pending_human_request: request } = await first.until(asking.id, 'waiting');
+    const { pending_human_request: request } = await first.until(askingRun.id, 'waiting');
     // The files as a crash leaves them: nothing was closed, and the leases have not ended.
     const dataDirectory = await temporaryDirectory();
     for (const name of ['aops.db', 'aops.db-wal', 'token', 'sandboxes'])
       await cp(join(first.dataDirectory, name), join(dataDirectory, name), { recursive: true });
     const resumeGate = new Gate();
     resumeGate.open();
-    const second = await started({ dataDirectory, behaviours: { approval, work: counting(effects, new Gate(), resumeGate) } });
+    const second = await startApi({ dataDirectory, behaviours: { approval, work: counting(effects, new Gate(), resumeGate) } });
     await second.until(run.id, 'completed');
     expect(effects).toEqual(['first', 'second']);
     await second.ok('respondToHumanRequest', {
-      params: { run_id: asking.id, request_id: request?.id as string },
+      params: { run_id: askingRun.id, request_id: request?.id as string },
       body: { approved: true },
     });
-    await second.until(asking.id, 'completed');
+    await second.until(askingRun.id, 'completed');
   });
 });
 
 it('a run is starting, and not running, until its folder exists', async () => {
   const clock = new ManualClock();
   const failures: string[] = [];
-  const api = await started({ clock, log: ({ message }) => void failures.push(message) });
+  const api = await startApi({ clock, log: ({ message }) => void failures.push(message) });
   const agentId = await api.agent();
   const folder = join(api.dataDirectory, 'sandboxes');
   await rm(folder, { recursive: true, force: true });

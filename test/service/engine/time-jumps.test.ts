@@ -9,7 +9,7 @@ import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { fillable, withEverything } from '../helpers/everything.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -24,7 +24,7 @@ function claims(directory: string): { kind: string; epoch: number }[] {
 }
 
 /** Long enough for a loop without a pause to turn hundreds of times. */
-async function aWhile(api: Api): Promise<void> {
+async function passTime(api: Api): Promise<void> {
   for (let attempt = 0; attempt < 40; attempt++) await api.send('GET', '/healthz', { anonymous: true });
 }
 
@@ -41,16 +41,16 @@ describe('a service whose clock stands still', () => {
     const clock = new ManualClock();
     const settings = { sandboxRetention: 0, runRetention: 0, webhooks: { timeScale: 0, random: () => 0 } };
     const api = await fillable({ clock, ...settings });
-    const of = await withEverything(api);
-    const artifact = { params: { artifactId: of.artifactId as string } };
+    const ownedIds = await withEverything(api);
+    const artifact = { params: { artifactId: ownedIds.artifactId as string } };
     await api.ok('updateArtifact', { ...artifact, body: { refresh_frequency: 'every_15_minutes' } });
     const { agent } = await api.ok('createAgent', { body: { name: 'without a revision' } });
-    const trigger = { case_queue_id: of.queue_id as string, enabled: true };
+    const trigger = { case_queue_id: ownedIds.queue_id as string, enabled: true };
     await api.ok('createAgentCaseTrigger', { params: { agent_id: agent.id }, body: trigger });
     const jumps = [0, minute, -hour, day, -day, 60 * day, -365 * day, 400 * day];
     for (const jump of jumps) {
       clock.advance(jump);
-      await aWhile(api);
+      await passTime(api);
     }
     await api.service.close();
     // Each attempt at a delivery is a claim, and there are some of them at each jump.
@@ -63,7 +63,7 @@ describe('a service whose clock stands still', () => {
       await host.sandbox.write('note.txt', Buffer.from('note'));
       return { status: 'completed' as const };
     };
-    const api = await started({ clock, sandboxRetention: 0, behaviours: { write } });
+    const api = await startApi({ clock, sandboxRetention: 0, behaviours: { write } });
     const first = await api.run('write');
     await api.until(first.id, 'completed');
     clock.advance(minute);
@@ -78,12 +78,12 @@ describe('a service whose clock stands still', () => {
     const log: string[] = [];
     const clock = new ManualClock();
     const retention = { runRetention: 1e300, sandboxRetention: 1e300 };
-    const api = await started({ clock, ...retention, log: ({ level, message }) => log.push(`${level} ${message}`) });
+    const api = await startApi({ clock, ...retention, log: ({ level, message }) => log.push(`${level} ${message}`) });
     const run = await api.run();
     await api.until(run.id, 'completed');
     for (const jump of [hour, hour, hour]) {
       clock.advance(jump);
-      await aWhile(api);
+      await passTime(api);
     }
     expect(log.filter((line) => /^(error|warn)/.test(line))).toEqual([]);
     expect((await api.ok('listRuns')).total).toBe(1);
@@ -102,7 +102,7 @@ describe('when the time of day is set back by an hour', () => {
   it('clients that wait for a run over MCP wait no longer than before', async () => {
     const clock = new SetClock();
     const gate = new Gate();
-    const api = await started({ clock, behaviours: { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) } });
+    const api = await startApi({ clock, behaviours: { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) } });
     afterTest(async () => gate.open());
     const run = await api.run('held');
     await api.until(run.id, 'running');
@@ -118,18 +118,18 @@ describe('when the time of day is set back by an hour', () => {
       });
     // The first call loads the modules for the others, so that the clock is set while they wait.
     await wait(0);
-    const begun = performance.now();
+    const startedAt = performance.now();
     const answer = wait(3);
-    await aWhile(api);
+    await passTime(api);
     clock.offset = -hour;
     expect((await answer).text).toContain('still_running');
-    expect(performance.now() - begun).toBeLessThan(30_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
   });
 
   it('readiness is checked again, and a worker that hangs is detected', async () => {
     let offset = 0;
-    let steady = 0;
-    const clock: Clock = { now: () => 1e12 + steady + offset, steady: () => steady, sleep: systemClock.sleep };
+    let steadyCount = 0;
+    const clock: Clock = { now: () => 1e12 + steadyCount + offset, steady: () => steadyCount, sleep: systemClock.sleep };
     const store = await openDatabase(await temporaryDirectory());
     const worker = new Worker({ store, clock, log: () => undefined, owner: 'me', lease: 1_000 });
     let hangs = false;
@@ -143,7 +143,7 @@ describe('when the time of day is set back by an hour', () => {
     expect(worker.isAlive()).toBe(true);
     offset = -hour;
     hangs = true;
-    steady = 5_000;
+    steadyCount = 5_000;
     expect(worker.isAlive()).toBe(false);
     await worker.close(1);
     await store.destroy();
@@ -152,7 +152,7 @@ describe('when the time of day is set back by an hour', () => {
 
   it('an unused sandbox is removed in time, and a schedule fires once at each instant', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const { sandbox_id } = await api.ok('createSandbox');
     const agent_id = await api.agent();
     const body = { enabled: true, frequency: 'hourly', timezone: 'UTC' } as const;
@@ -162,39 +162,39 @@ describe('when the time of day is set back by an hour', () => {
     const until = async (time: number) => {
       while (clock.now() < time) {
         clock.advance(Math.min(10 * minute, time - clock.now()));
-        await aWhile(api);
+        await passTime(api);
       }
     };
     /** Resolves when this many runs have been started; no more come at this moment. */
-    const fired = async (count: number) => {
+    const untilFired = async (count: number) => {
       await within(10_000, clock, async () => (await runs()) >= count);
-      await aWhile(api);
+      await passTime(api);
       expect(await runs()).toBe(count);
     };
     const start = clock.now();
     await until(start + 90 * minute);
-    await fired(1);
+    await untilFired(1);
     clock.advance(-hour);
-    await aWhile(api);
+    await passTime(api);
     // A time that the clock reaches for the second time is not a new instant.
     await until(start + 110 * minute);
     expect(await runs()).toBe(1);
     await until(start + 130 * minute);
-    await fired(2);
+    await untilFired(2);
     clock.set(start + 25 * hour);
     await within(10_000, clock, async () => {
       const answer = await api.call('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'x' } });
       return answer.status === 404;
     });
     // A machine that was suspended makes up once for what it missed.
-    await fired(3);
+    await untilFired(3);
   });
 });
 
 it('a run that waits for a slot when the clock is set back by an hour still gets it', async () => {
   const clock = new ManualClock();
   const gate = new Gate();
-  const api = await started({
+  const api = await startApi({
     clock,
     runConcurrency: 1,
     behaviours: { held: async () => gate.opened.then(() => ({ status: 'completed' as const })) },

@@ -7,12 +7,12 @@ import { afterTest } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
 import { fileHandles } from '../helpers/disk.ts';
 import { type Behaviour, Gate } from '../helpers/runtime.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
 const hour = 60 * 60 * 1_000;
 
 const serviceFor = (behaviour: Behaviour, clock = new ManualClock()): Promise<Api> =>
-  started({ clock, behaviours: { behaves: behaviour }, rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
+  startApi({ clock, behaviours: { behaves: behaviour }, rateLimit: { limit: 1_000_000, windowSeconds: 60 } });
 
 async function startJudged(api: Api, descriptions: readonly string[]): Promise<string> {
   const agentId = await api.agent('behaves');
@@ -32,8 +32,8 @@ async function results(api: Api, runId: string): Promise<RubricResult[] | undefi
 /** The results of the rubrics of the agent and of the platform, once they exist. */
 async function verdicts(api: Api, runId: string): Promise<string[]> {
   for (;;) {
-    const found = await results(api, runId);
-    if (found !== undefined) return found.map(({ status, comment }) => (comment === null ? status : `${status}: ${comment}`));
+    const resultList = await results(api, runId);
+    if (resultList !== undefined) return resultList.map(({ status, comment }) => (comment === null ? status : `${status}: ${comment}`));
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -127,11 +127,11 @@ it('are read again after a while if the disk fails', async () => {
     return { status: 'completed' };
   }, clock);
   const failure = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
-  const read = vi.spyOn(await fileHandles(), 'read').mockRejectedValueOnce(failure);
-  afterTest(async () => read.mockRestore());
+  const readSpy = vi.spyOn(await fileHandles(), 'read').mockRejectedValueOnce(failure);
+  afterTest(async () => readSpy.mockRestore());
   const runId = await startJudged(api, ['The file small.txt contains "total".']);
   await within(60_000, clock, async () => (await results(api, runId)) !== undefined);
-  expect([(await verdicts(api, runId))[0], read.mock.calls.length > 1]).toEqual(['passed', true]);
+  expect([(await verdicts(api, runId))[0], readSpy.mock.calls.length > 1]).toEqual(['passed', true]);
 });
 
 it('distinguish an answered question from an approval, and a withdrawn request from both', async () => {
@@ -154,7 +154,7 @@ it('distinguish an answered question from an approval, and a withdrawn request f
 
 it('do not include a duration if the run was stopped before it started', async () => {
   const [startGate, finish] = [new Gate(), new Gate()];
-  const api = await started({
+  const api = await startApi({
     runConcurrency: 1,
     behaviours: {
       behaves: async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readDemand } from '../../../src/service/evaluation/language.ts';
 import { checkInWords } from '../../../src/service/evaluation/words.ts';
 
-const understood = (text: string) => {
+const parse = (text: string) => {
   const { checks, unclearClauses } = readDemand(text);
   return [...checks.map(checkInWords), ...unclearClauses.map((clause) => `? ${clause}`)];
 };
@@ -98,7 +98,7 @@ describe('a sentence', () => {
     ['It took less than a while', '? It took less than a while'],
     ['The file a.md exists and the tone of "x" is kind', ['file a.md exists', '? the tone of "x" is kind']],
   ])('%s', (text, expected) => {
-    expect(understood(text)).toEqual([expected].flat());
+    expect(parse(text)).toEqual([expected].flat());
   });
 });
 

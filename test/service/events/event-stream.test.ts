@@ -5,13 +5,13 @@ import type { EventSource } from '../../../src/service/events/event-source.ts';
 import { eventStream } from '../../../src/service/events/event-stream.ts';
 
 it('ends in the middle of the available events when the reader is no longer allowed to read', async () => {
-  const endless: EventSource = {
+  const endlessSource: EventSource = {
     async *poll() {
       for (let number = 1; ; number++) yield { id: String(number), type: 'message', data: number };
     },
   };
   let mayRead = true;
-  const stream = eventStream(endless, {
+  const stream = eventStream(endlessSource, {
     waker: new ChangeFeed({ onChange: () => () => undefined }).waker({}),
     signal: new AbortController().signal,
     heartbeatMilliseconds: 1_000,

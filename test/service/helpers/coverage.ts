@@ -1,7 +1,7 @@
 /** Proof that the tests of a file call every operation of the groups it says it covers. */
 import { afterAll, expect, type RunnerTask } from 'vitest';
 import { type OperationId, operationGroups } from '../../../src/interface/operations.ts';
-import { type Api, started, type TestOptions } from './service.ts';
+import { type Api, startApi, type TestOptions } from './service.ts';
 
 export type GroupName = keyof typeof operationGroups;
 
@@ -11,14 +11,14 @@ export type GroupName = keyof typeof operationGroups;
  */
 export function covers(...groups: GroupName[]): (options?: TestOptions) => Promise<Api> {
   const expected = groups.flatMap((group) => Object.keys(operationGroups[group])) as OperationId[];
-  const called = new Set<OperationId>();
+  const calledIds = new Set<OperationId>();
   // biome-ignore lint/correctness/noEmptyPattern: vitest accepts only a destructured context
-  afterAll(({}, { tasks }) => expect(uncalled(expected, called, tasks)).toEqual([]));
+  afterAll(({}, { tasks }) => expect(findUncalled(expected, calledIds, tasks)).toEqual([]));
   return async (options) => {
-    const service = await started(options);
+    const service = await startApi(options);
     const call = service.call.bind(service);
     service.call = (id, input) => {
-      called.add(id);
+      calledIds.add(id);
       return call(id, input);
     };
     return service;
@@ -29,8 +29,12 @@ export function covers(...groups: GroupName[]): (options?: TestOptions) => Promi
  * The expected operations that were never called. None unless all tests passed: tests that failed, or were skipped because
  * others failed, call less, and their failure is the one to report.
  */
-export function uncalled(expected: readonly OperationId[], called: ReadonlySet<OperationId>, tasks: readonly RunnerTask[]): OperationId[] {
-  return tasks.every(hasPassed) ? expected.filter((id) => !called.has(id)) : [];
+export function findUncalled(
+  expected: readonly OperationId[],
+  calledIds: ReadonlySet<OperationId>,
+  tasks: readonly RunnerTask[],
+): OperationId[] {
+  return tasks.every(hasPassed) ? expected.filter((id) => !calledIds.has(id)) : [];
 }
 
 const hasPassed = (task: RunnerTask): boolean => ('tasks' in task ? task.tasks.every(hasPassed) : task.result?.state === 'pass');

@@ -12,7 +12,7 @@ type Call = 'lstat' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | '
  */
 export function onDiskCall(when: 'before' | 'after', call: Call, path: string | RegExp, action: () => Promise<unknown>): void {
   let isDone = false;
-  const isSame = (other: string): boolean => (typeof path === 'string' ? other === path : path.test(other));
+  const isSame = (candidate: string): boolean => (typeof path === 'string' ? candidate === path : path.test(candidate));
   const real = promises[call] as (...values: unknown[]) => Promise<unknown>;
   const act = async (): Promise<void> => {
     isDone = true;

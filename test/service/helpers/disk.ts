@@ -41,7 +41,7 @@ export async function heldDisk(gate: Gate): Promise<Mock> {
  */
 export async function syncsFrom(
   { dataDirectory, text }: { dataDirectory: string; text: string },
-  instead: () => Promise<void>,
+  replacement: () => Promise<void>,
 ): Promise<{ reached: Promise<void>; restore: () => void }> {
   const handles = await fileHandles();
   const { datasync } = handles;
@@ -49,7 +49,7 @@ export async function syncsFrom(
   const spy = vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
     if (readFileSync(join(dataDirectory, 'aops.db-wal')).includes(text)) {
       arrival.open();
-      await instead();
+      await replacement();
     }
     await datasync.call(this);
   });
@@ -69,13 +69,13 @@ export interface Commits {
 export const failingCommits = (real: Libsql.Database, commits: Commits): Libsql.Database =>
   new Proxy(real, {
     get(target, name) {
-      if (name === 'prepare') return (text: string) => failing(real.prepare(text), text, commits);
+      if (name === 'prepare') return (text: string) => failStatement(real.prepare(text), text, commits);
       const value = Reflect.get(target, name, target) as unknown;
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 
-function failing(statement: Statement, text: string, commits: Commits): Statement {
+function failStatement(statement: Statement, text: string, commits: Commits): Statement {
   const run = statement.run.bind(statement);
   statement.run = (...values: never[]) => {
     if (commits.failure !== undefined && (commits.failing ?? /^commit$/).test(text)) throw commits.failure;
@@ -91,7 +91,7 @@ export function serviceCommits(): Commits & { database?: Libsql.Database } {
   const { prepare } = Libsql.prototype;
   const spy = vi.spyOn(Libsql.prototype, 'prepare').mockImplementation(function (this: Libsql.Database, text: string) {
     commits.database = this;
-    return failing(prepare.call(this, text), text, commits);
+    return failStatement(prepare.call(this, text), text, commits);
   });
   afterTest(async () => spy.mockRestore());
   return commits;

@@ -8,7 +8,7 @@ import { type OperationId, operation, operationGroups, operationIds } from '../.
 import { scriptRuntime } from '../../../src/service/runtimes/script/script-runtime.ts';
 import { ManualClock } from './clock.ts';
 import { type Behaviour, testRuntime } from './runtime.ts';
-import { type Answer, type Api, type CallInput, config, started, type TestOptions } from './service.ts';
+import { type Answer, type Api, type CallInput, config, startApi, type TestOptions } from './service.ts';
 
 const behaviours: Record<string, Behaviour> = {
   everything: async (host) => {
@@ -38,7 +38,7 @@ const behaviours: Record<string, Behaviour> = {
 
 /** A service that `withEverything` can fill. */
 export const fillable = (options: TestOptions = {}): Promise<Api> =>
-  started({
+  startApi({
     clock: new ManualClock(),
     runtimes: [scriptRuntime, testRuntime(behaviours)],
     // A machine that is busy with other tests may take long between two requests.
@@ -74,9 +74,9 @@ export async function withEverything(api: Api): Promise<Owned> {
     body: { enabled: true, frequency: 'daily', timezone: 'UTC', task: 'the secret of A' },
   });
   const { artifact_id } = await api.ok('createArtifact', { body: { message: 'title "the secret of A"; runs' } });
-  const made = async () => (await api.ok('listArtifactRevisions', { params: { artifactId: artifact_id } })).current_revision_id;
-  let revisionId = await made();
-  for (; revisionId === null; revisionId = await made()) await new Promise((resolve) => setImmediate(resolve));
+  const isReady = async () => (await api.ok('listArtifactRevisions', { params: { artifactId: artifact_id } })).current_revision_id;
+  let revisionId = await isReady();
+  for (; revisionId === null; revisionId = await isReady()) await new Promise((resolve) => setImmediate(resolve));
   const { rubric } = await api.ok('createEvalRubric', {
     params: { agentId: agent.id },
     body: { title: 'the secret of A', description: 'The final message contains "the secret of A".' },
@@ -94,8 +94,8 @@ export async function withEverything(api: Api): Promise<Owned> {
     body: { name: 'secret connection', provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/secret' },
   });
   // The signed URL of a screenshot says which file it is.
-  const signed = new URL(data.toolExecutions[0]?.afterScreenshot?.signedUrl as string).pathname.split('/')[2] as string;
-  const { fileId } = JSON.parse(Buffer.from(signed.split('.')[0] as string, 'base64url').toString()) as { fileId: string };
+  const signedSegments = new URL(data.toolExecutions[0]?.afterScreenshot?.signedUrl as string).pathname.split('/')[2] as string;
+  const { fileId } = JSON.parse(Buffer.from(signedSegments.split('.')[0] as string, 'base64url').toString()) as { fileId: string };
   return {
     teamId: api.service.teamId,
     subscriptionId: webhook.id,
@@ -127,7 +127,7 @@ export async function withEverything(api: Api): Promise<Owned> {
 }
 
 /** Bodies that would do, were the target the caller's own. */
-const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
+const bodies = (ownedIds: Owned): Partial<Record<OperationId, unknown>> => ({
   createTeamWebhook: { url: 'http://127.0.0.1:9/' },
   updateTeamWebhook: { description: 'mine' },
   createAgent: { name: 'mine' },
@@ -137,7 +137,7 @@ const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
   promoteRevision: {},
   uploadSandboxFile: form(),
   createSandboxUploadUrl: { path: 'x' },
-  startRun: { agent_id: of.agent_id },
+  startRun: { agent_id: ownedIds.agent_id },
   postRunMessage: { message: 'mine' },
   respondToHumanRequest: { approved: true },
   createEvalRubric: { title: 'mine', description: 'The final message contains "mine".' },
@@ -150,27 +150,27 @@ const bodies = (of: Owned): Partial<Record<OperationId, unknown>> => ({
   sendArtifactMessage: { message: 'mine' },
   publishArtifact: { visibility: 'team' },
   answerArtifactQuestion: { toolCallId: 'mine', answers: {} },
-  attachArtifactConnection: { connection_id: of.connection_id },
+  attachArtifactConnection: { connection_id: ownedIds.connection_id },
   createQueue: { name: 'mine' },
   updateQueue: { description: 'mine' },
   createCases: { case: { title: 'mine' } },
   searchCases: { search: 'secret' },
-  bulkDeleteCases: { case_ids: [of.case_id] },
-  bulkReprocessCases: { case_ids: [of.case_id] },
-  bulkUpdateCasePriority: { case_ids: [of.case_id], priority: 'high' },
-  bulkUpdateCaseStatus: { case_ids: [of.case_id], status: 'completed' },
+  bulkDeleteCases: { case_ids: [ownedIds.case_id] },
+  bulkReprocessCases: { case_ids: [ownedIds.case_id] },
+  bulkUpdateCasePriority: { case_ids: [ownedIds.case_id], priority: 'high' },
+  bulkUpdateCaseStatus: { case_ids: [ownedIds.case_id], status: 'completed' },
   createQueueLabel: { value: 'mine' },
   updateQueueLabel: { value: 'mine' },
   assignCaseLabels: { labels: [{ value: 'mine' }] },
-  unlinkCaseLabels: { label_ids: [of.label_id] },
-  createAgentCaseTrigger: { case_queue_id: of.queue_id, enabled: true },
+  unlinkCaseLabels: { label_ids: [ownedIds.label_id] },
+  createAgentCaseTrigger: { case_queue_id: ownedIds.queue_id, enabled: true },
   updateAgentCaseTrigger: { enabled: true },
   updateConnection: { name: 'mine' },
   createConnection: { name: 'mine', provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/' },
   probeMcpServer: { server_url: 'http://127.0.0.1:9/', auth_method: 'url' },
   authorizeMcpOAuth: { mcp_server_url: 'http://127.0.0.1:9/', name: 'mine' },
-  bulkDelegateCases: { case_ids: [of.case_id], agent_id: of.agent_id },
-  bulkRetryCases: { case_ids: [of.case_id] },
+  bulkDelegateCases: { case_ids: [ownedIds.case_id], agent_id: ownedIds.agent_id },
+  bulkRetryCases: { case_ids: [ownedIds.case_id] },
   answerBuilderRun: { answers: { question: 'mine' } },
 });
 
@@ -181,21 +181,21 @@ function form(): FormData {
   return form;
 }
 
-const queries = (of: Owned): Partial<Record<OperationId, Record<string, string>>> => ({
+const queries = (ownedIds: Owned): Partial<Record<OperationId, Record<string, string>>> => ({
   getRunSandboxFileContent: { path: 'secret.txt' },
   getAgentRunSandboxFileContent: { path: 'secret.txt' },
-  previewAgentCaseTriggerConflicts: { case_queue_id: of.queue_id as string },
+  previewAgentCaseTriggerConflicts: { case_queue_id: ownedIds.queue_id as string },
 });
 
 export const namesOf = (id: OperationId): string[] => [...operation(id).path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string);
 
 /** A request for the operation, of what the team has. */
-export function inputFor(id: OperationId, of: Owned): CallInput {
-  const unknown = namesOf(id).filter((name) => of[name] === undefined);
-  expect(unknown, `say in withEverything() what the parameters of ${id} name`).toEqual([]);
-  const [body, query] = [bodies(of)[id], queries(of)[id]];
+export function inputFor(id: OperationId, ownedIds: Owned): CallInput {
+  const unknownNames = namesOf(id).filter((name) => ownedIds[name] === undefined);
+  expect(unknownNames, `say in withEverything() what the parameters of ${id} name`).toEqual([]);
+  const [body, query] = [bodies(ownedIds)[id], queries(ownedIds)[id]];
   return {
-    params: Object.fromEntries(namesOf(id).map((name) => [name, of[name] as string])),
+    params: Object.fromEntries(namesOf(id).map((name) => [name, ownedIds[name] as string])),
     ...(query === undefined ? {} : { query }),
     ...(body === undefined ? {} : { body }),
   };
@@ -203,12 +203,12 @@ export function inputFor(id: OperationId, of: Owned): CallInput {
 
 /** What belongs to no team: who may use the service. */
 export async function filled(api: Api): Promise<Owned> {
-  const of = await withEverything(api);
+  const ownedIds = await withEverything(api);
   const { team } = await api.ok('createLocalTeam', { body: { name: 'Spare' } });
   const { token } = await api.ok('createLocalToken', { body: { name: 'spare' } });
   const { client } = await api.ok('createLocalClient', { body: { name: 'spare' } });
   // A hold would end long before the requests that are about it.
-  return { ...of, team_id: team.id, token_id: token.id, client_id: client.id, hold_id: randomUUID() };
+  return { ...ownedIds, team_id: team.id, token_id: token.id, client_id: client.id, hold_id: randomUUID() };
 }
 
 const localBodies: Partial<Record<OperationId, unknown>> = {
@@ -223,14 +223,14 @@ const localBodies: Partial<Record<OperationId, unknown>> = {
 };
 
 /** The same with what belongs to no team. */
-export function requestFor(id: OperationId, of: Owned): CallInput {
+export function requestFor(id: OperationId, ownedIds: Owned): CallInput {
   const body = localBodies[id];
-  return { ...inputFor(id, of), ...(body === undefined ? {} : { body }) };
+  return { ...inputFor(id, ownedIds), ...(body === undefined ? {} : { body }) };
 }
 
 /** The operation's path with its parameters filled in. */
-export const pathOf = (id: OperationId, of: Owned): string =>
-  operation(id).path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(of[name] as string));
+export const pathOf = (id: OperationId, ownedIds: Owned): string =>
+  operation(id).path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ownedIds[name] as string));
 
 /** What is answered in the form of JSON-RPC, as its protocol wants it (mcp.test.ts). */
 const ownForm: readonly string[] = Object.keys(operationGroups.mcp);
@@ -247,20 +247,20 @@ export const codeOf = (answer: Answer): [number, string | undefined] => [
 export const sendBody = (
   api: Api,
   id: OperationId,
-  of: Owned,
+  ownedIds: Owned,
   body: string | Buffer,
   headers: Record<string, string> = json,
-): Promise<Answer> => api.send(operation(id).method, pathOf(id, of), { headers, body });
+): Promise<Answer> => api.send(operation(id).method, pathOf(id, ownedIds), { headers, body });
 
 /** An id that nobody has for each name in the operation's path. */
 export const strangeIds = (id: OperationId): Record<string, string> => Object.fromEntries(namesOf(id).map((name) => [name, randomUUID()]));
 
 /** Works on all of them, a few at a time. */
-export async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
-  const left = items.values();
+export async function forEachItem<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  const remainingItems = items.values();
   await Promise.all(
     Array.from({ length: 8 }, async () => {
-      for (const item of left) await work(item);
+      for (const item of remainingItems) await work(item);
     }),
   );
 }

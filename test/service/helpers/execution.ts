@@ -14,7 +14,7 @@ import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock } from './clock.ts';
 
 /** A run of a case in progress, and an execution that owns its job. */
-export async function executing() {
+export async function startExecution() {
   const folder = await temporaryDirectory();
   const db = await openDatabase(folder);
   const clock = new ManualClock();
@@ -70,4 +70,4 @@ export async function executing() {
   };
 }
 
-export type Executing = Awaited<ReturnType<typeof executing>>;
+export type Executing = Awaited<ReturnType<typeof startExecution>>;

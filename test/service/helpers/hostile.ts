@@ -14,8 +14,8 @@ const strangeFor = (value: unknown): unknown[] => [
 ];
 
 /** What the operation takes, with everything that may be left out. */
-export function fullBody(id: OperationId, of: Owned): unknown {
-  const { body } = requestFor(id, of);
+export function fullBody(id: OperationId, ownedIds: Owned): unknown {
+  const { body } = requestFor(id, ownedIds);
   return { ...(sample(schemasOf(id).body as TSchema) as object), ...(body as object) };
 }
 
@@ -36,8 +36,10 @@ function sample(schema: TSchema | Shape): unknown {
   if (word !== undefined) return word;
   if (anyOf !== undefined) return sample(anyOf[0] as Shape);
   if (allOf !== undefined) return Object.assign({}, ...allOf.map(sample));
-  if (properties !== undefined) return Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, sample(one)]));
-  if (patternProperties !== undefined) return Object.fromEntries(Object.values(patternProperties).map((one) => ['key', sample(one)]));
+  if (properties !== undefined)
+    return Object.fromEntries(Object.entries(properties).map(([name, propertySchema]) => [name, sample(propertySchema)]));
+  if (patternProperties !== undefined)
+    return Object.fromEntries(Object.values(patternProperties).map((propertySchema) => ['key', sample(propertySchema)]));
   if (items !== undefined) return [sample(items)];
   if (type === 'boolean') return true;
   if (type === 'integer' || type === 'number') return minimum ?? 1;
@@ -51,38 +53,41 @@ export function hostileBodies(body: unknown): string[] {
   const plain = JSON.stringify(body ?? {});
   texts.push(`{"__proto__":{"admin":true},"x":1${plain === '{}' ? '' : `,${plain.slice(1, -1)}`}}`);
   for (const place of places(body, []))
-    for (const value of [...strangeFor(at(body, place)), ...many(at(body, place))])
-      texts.push(JSON.stringify(replaced(body, place, value)));
+    for (const value of [...strangeFor(valueAt(body, place)), ...many(valueAt(body, place))])
+      texts.push(JSON.stringify(replaceAt(body, place, value)));
   return texts;
 }
 
 type Place = (string | number)[];
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-const at = (value: unknown, place: Place): unknown => place.reduce((of, name) => (of as Record<string | number, unknown>)[name], value);
+const valueAt = (value: unknown, place: Place): unknown =>
+  place.reduce((node, name) => (node as Record<string | number, unknown>)[name], value);
 
 /** As many of what a list or a record holds as fit a body. */
 function many(value: unknown): unknown[] {
   if (!isObject(value) || Object.keys(value).length === 0) return [];
-  const [one] = Object.values(value);
-  const count = Math.floor(1_000_000 / (JSON.stringify(one).length + 10));
+  const [onlyValue] = Object.values(value);
+  const count = Math.floor(1_000_000 / (JSON.stringify(onlyValue).length + 10));
   if (Array.isArray(value))
     return [
-      Array.from({ length: count }, () => one),
-      Array.from({ length: count }, (_, index) => (typeof one === 'string' && one.length < 36 ? `${index}` : one)),
+      Array.from({ length: count }, () => onlyValue),
+      Array.from({ length: count }, (_, index) => (typeof onlyValue === 'string' && onlyValue.length < 36 ? `${index}` : onlyValue)),
     ];
-  return [Object.fromEntries(Array.from({ length: Math.min(count, 20_000) }, (_, index) => [`k${index}`, one]))];
+  return [Object.fromEntries(Array.from({ length: Math.min(count, 20_000) }, (_, index) => [`k${index}`, onlyValue]))];
 }
 
-function places(value: unknown, at: Place): Place[] {
-  if (!isObject(value)) return [at];
-  const below = Object.entries(value).flatMap(([name, one]) => places(one, [...at, Array.isArray(value) ? Number(name) : name]));
-  return at.length === 0 ? below : [at, ...below];
+function places(value: unknown, place: Place): Place[] {
+  if (!isObject(value)) return [place];
+  const childPlaces = Object.entries(value).flatMap(([name, child]) =>
+    places(child, [...place, Array.isArray(value) ? Number(name) : name]),
+  );
+  return place.length === 0 ? childPlaces : [place, ...childPlaces];
 }
 
-function replaced(value: unknown, [name, ...rest]: Place, by: unknown): unknown {
-  if (name === undefined) return by;
+function replaceAt(value: unknown, [name, ...remainingPlace]: Place, replacement: unknown): unknown {
+  if (name === undefined) return replacement;
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string | number, unknown>;
-  copy[name] = replaced(copy[name], rest, by);
+  copy[name] = replaceAt(copy[name], remainingPlace, replacement);
   return copy;
 }

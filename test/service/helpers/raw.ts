@@ -14,7 +14,7 @@ export async function dial(api: Api, from = '127.0.0.1'): Promise<Socket> {
 }
 
 /** Everything that comes until the other side closes. */
-export async function received(socket: Socket): Promise<string> {
+export async function receiveAll(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk) => {
     text += String(chunk);
@@ -27,7 +27,7 @@ export async function received(socket: Socket): Promise<string> {
 /** Sends the unchanged text, and returns the response until the service closes the connection. */
 export async function raw(api: Api, text: string): Promise<string> {
   const socket = await dial(api);
-  const answer = received(socket);
+  const answer = receiveAll(socket);
   socket.write(text);
   return answer;
 }

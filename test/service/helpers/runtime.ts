@@ -25,6 +25,6 @@ export class Gate {
 }
 
 /** Runs a step once, however often the runtime is called. */
-export async function once(host: RunHost, step: string, work: () => Promise<unknown> = async () => null): Promise<void> {
+export async function runOnce(host: RunHost, step: string, work: () => Promise<unknown> = async () => null): Promise<void> {
   if (!host.journal.has(step)) await host.commit(step, await work());
 }

@@ -15,7 +15,7 @@ import { type Behaviour, testRuntime } from './runtime.ts';
 export type TestOptions = Partial<ServiceOptions> & { behaviours?: Record<string, Behaviour> };
 
 /** A service on a free port, closed after the test. */
-export async function started({ behaviours = {}, ...options }: TestOptions = {}): Promise<Api> {
+export async function startApi({ behaviours = {}, ...options }: TestOptions = {}): Promise<Api> {
   const dataDirectory = options.dataDirectory ?? (await temporaryDirectory());
   if (options.dataDirectory === undefined) await putEmptyDatabase(dataDirectory);
   const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
@@ -98,11 +98,13 @@ export class Api {
       ...(options.body === undefined ? {} : { body: options.body }),
     });
     const isStream = response.headers['content-type']?.includes('text/event-stream') ?? false;
-    const text = isStream ? await beginning(response.body) : await response.body.text();
+    const text = isStream ? await readBeginning(response.body) : await response.body.text();
     // Assertions only for an invalid response, because there are thousands of valid ones.
-    const invalid = Object.entries(commonHeaders).filter(([name, pattern]) => !pattern.test(String(response.headers[name])));
-    if (invalid.length > 0)
-      expect(response.headers).toMatchObject(Object.fromEntries(invalid.map(([name, pattern]) => [name, expect.stringMatching(pattern)])));
+    const invalidHeaders = Object.entries(commonHeaders).filter(([name, pattern]) => !pattern.test(String(response.headers[name])));
+    if (invalidHeaders.length > 0)
+      expect(response.headers).toMatchObject(
+        Object.fromEntries(invalidHeaders.map(([name, pattern]) => [name, expect.stringMatching(pattern)])),
+      );
     const shared = Object.keys(response.headers).filter((name) => name.startsWith('access-control-'));
     if (shared.length > 0) expect(shared, 'no other origin can read a response').toEqual([]);
     const isJson = response.headers['content-type']?.includes('application/json') ?? false;
@@ -122,7 +124,7 @@ export class Api {
     const query = new URLSearchParams(
       Object.entries(input.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
     ).toString();
-    const { type, bytes } = await encoded(input.body);
+    const { type, bytes } = await encodeBody(input.body);
     const answer = await this.send(method, `${filled}${query === '' ? '' : `?${query}`}`, {
       headers: { ...(type === undefined ? {} : { 'content-type': type }), ...input.headers },
       ...(bytes === undefined ? {} : { body: bytes }),
@@ -175,12 +177,12 @@ export class Api {
 }
 
 /** The first piece of a body that may never end. */
-async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
+async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const piece of body) return piece.toString();
   return '';
 }
 
-async function encoded(body: unknown): Promise<{ type?: string; bytes?: Buffer }> {
+async function encodeBody(body: unknown): Promise<{ type?: string; bytes?: Buffer }> {
   if (body === undefined) return {};
   if (!(body instanceof FormData)) return { type: 'application/json', bytes: Buffer.from(JSON.stringify(body)) };
   const form = new globalThis.Response(body);

@@ -7,9 +7,9 @@ import type { Api } from './service.ts';
 
 /** A receiver that ends with the test. */
 export async function receiver(): Promise<Receiver> {
-  const started = await Receiver.start();
-  afterTest(() => started.close());
-  return started;
+  const hookReceiver = await Receiver.start();
+  afterTest(() => hookReceiver.close());
+  return hookReceiver;
 }
 
 export const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
@@ -19,10 +19,14 @@ export async function deliveries(service: Api, query: object = {}): Promise<Webh
 }
 
 /** The newest delivery once it is as wanted. */
-export async function delivery(service: Api, wanted: (delivery: WebhookDelivery) => boolean, query: object = {}): Promise<WebhookDelivery> {
+export async function delivery(
+  service: Api,
+  predicate: (delivery: WebhookDelivery) => boolean,
+  query: object = {},
+): Promise<WebhookDelivery> {
   for (;;) {
     const [newest] = await deliveries(service, query);
-    if (newest !== undefined && wanted(newest)) return newest;
+    if (newest !== undefined && predicate(newest)) return newest;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

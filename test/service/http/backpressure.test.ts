@@ -6,22 +6,22 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { afterTest } from '../../support/temporary.ts';
 import { fileHandles } from '../helpers/disk.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
 const mebibyte = 1024 * 1024;
 
 /** The request to an address, as the service has it. */
 function requestTo(part: string): () => IncomingMessage {
-  let found: IncomingMessage | undefined;
+  let incomingRequest: IncomingMessage | undefined;
   const listener = (message: unknown): void => {
     const { request } = message as { request: IncomingMessage };
-    if (request.url?.includes(part)) found = request;
+    if (request.url?.includes(part)) incomingRequest = request;
   };
   subscribe('http.server.request.start', listener);
   afterTest(() => unsubscribe('http.server.request.start', listener));
   return () => {
-    if (found === undefined) throw new Error(`There was no request to ${part}.`);
-    return found;
+    if (incomingRequest === undefined) throw new Error(`There was no request to ${part}.`);
+    return incomingRequest;
   };
 }
 
@@ -33,12 +33,12 @@ async function slowestDisk(request: () => IncomingMessage): Promise<() => number
   const handles = await fileHandles();
   const { writeFile } = handles;
   let lead = 0;
-  let taken = 0;
+  let takenBytes = 0;
   const spy = vi.spyOn(handles, 'writeFile').mockImplementation(async function (this: FileHandle, data) {
     const { socket } = request();
     while (!socket.isPaused() && !request().complete) await turn();
-    lead = Math.max(lead, socket.bytesRead - taken);
-    taken += (data as Uint8Array).length;
+    lead = Math.max(lead, socket.bytesRead - takenBytes);
+    takenBytes += (data as Uint8Array).length;
     await writeFile.call(this, data);
   });
   afterTest(() => spy.mockRestore());
@@ -52,7 +52,7 @@ async function uploadUrl(api: Api): Promise<{ url: string; sandboxId: string }> 
 }
 
 it('an upload is read from the connection as fast as the disk accepts it', async () => {
-  const api = await started();
+  const api = await startApi();
   const { url } = await uploadUrl(api);
   const lead = await slowestDisk(requestTo('/uploads/'));
   const answer = await api.send('PUT', url, { anonymous: true, body: Buffer.alloc(32 * mebibyte) });
@@ -62,7 +62,7 @@ it('an upload is read from the connection as fast as the disk accepts it', async
 });
 
 it('a form is read from the connection as fast as the disk accepts it', async () => {
-  const api = await started();
+  const api = await startApi();
   const { sandbox_id } = await api.ok('createSandbox');
   const lead = await slowestDisk(requestTo(`/v2/sandboxes/${sandbox_id}/files`));
   const size = 9 * mebibyte;
@@ -78,7 +78,7 @@ it('a form is read from the connection as fast as the disk accepts it', async ()
 
 it('an upload that the disk rejects gets a response, and leaves nothing behind', async () => {
   const messages: string[] = [];
-  const api = await started({ log: ({ message }) => messages.push(message) });
+  const api = await startApi({ log: ({ message }) => messages.push(message) });
   const { url, sandboxId } = await uploadUrl(api);
   const handles = await fileHandles();
   const spy = vi.spyOn(handles, 'writeFile').mockRejectedValueOnce(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));

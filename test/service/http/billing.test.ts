@@ -51,19 +51,19 @@ it('counts the builder runs that asked a question', async () => {
       if (run.status === status) return run;
     }
   };
-  const used = async () => (await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).clarityInterviews.used;
+  const readUsage = async () => (await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).clarityInterviews.used;
   await api.ok('generateRevision', { params, body: { prompt: 'say "Bye" at the end' } });
   await until('waiting_for_approve');
-  expect(await used()).toBe(0);
+  expect(await readUsage()).toBe(0);
   await api.ok('discardRevision', { params });
   const { generation } = await api.ok('generateRevision', { params, body: { prompt: 'remove the approval' } });
   const result = (await until('waiting_for_input')).pending_user_questions as unknown as HumanRequest;
-  expect(await used()).toBe(1);
+  expect(await readUsage()).toBe(1);
   const answers = { [result.questions?.[0]?.question as string]: 'Leave it out' };
   await api.ok('answerBuilderRun', { params: { builder_run_id: generation.builder_run_id }, body: { answers } });
-  expect(await used()).toBe(1);
+  expect(await readUsage()).toBe(1);
   clock.advance(31 * 86_400_000);
-  expect(await used()).toBe(0);
+  expect(await readUsage()).toBe(0);
 });
 
 it('gives other teams their own plans', async () => {
@@ -81,8 +81,8 @@ it('gives other teams their own plans', async () => {
   });
   const { secret: token } = await second.ok('createLocalToken', { body: { name: 'f', team_id: team.id } });
   const headers = { authorization: `Bearer ${token}` };
-  const theirs = await second.call('getTeamEntitlements', { params: { teamId: team.id }, headers });
-  expect(theirs.body).toMatchObject({ plan: 'theirs', maxConcurrentRuns: 1 });
+  const otherTeamAnswer = await second.call('getTeamEntitlements', { params: { teamId: team.id }, headers });
+  expect(otherTeamAnswer.body).toMatchObject({ plan: 'theirs', maxConcurrentRuns: 1 });
   expect(await second.ok('getTeamEntitlements', { params: { teamId: second.service.teamId } })).toMatchObject({ plan: 'own' });
 });
 
@@ -107,19 +107,19 @@ it('counts a run while it is being executed, but not while it waits for a person
       nap: async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 }),
     },
   });
-  const used = async () => (await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).concurrency.used;
-  const asking = await api.run('ask');
-  await api.until(asking.id, 'waiting');
+  const readUsage = async () => (await api.ok('getTeamUsage', { params: { teamId: api.service.teamId } })).concurrency.used;
+  const askingRun = await api.run('ask');
+  await api.until(askingRun.id, 'waiting');
   const napping = await api.run('nap');
   await api.until(napping.id, 'running');
   const working = await api.run('work');
   await startGate.opened;
   // The two free their slots a moment after their statuses change.
-  while ((await used()) > 1) await new Promise((resolve) => setImmediate(resolve));
-  expect(await used()).toBe(1);
+  while ((await readUsage()) > 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(await readUsage()).toBe(1);
   resumeGate.open();
   await api.until(working.id, 'completed');
-  expect(await used()).toBe(0);
+  expect(await readUsage()).toBe(0);
 });
 
 it('refuses a run above the monthly limit, and accepts it in the next month', async () => {
@@ -131,8 +131,8 @@ it('refuses a run above the monthly limit, and accepts it in the next month', as
   // The last two of the month, requested at the same time as two more than allowed.
   const answers = await Promise.all([start(), start(), start(), start()]);
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 403, 403]);
-  const refused = answers.find(({ status }) => status === 403) as Answer;
-  expect(refused.body).toEqual({
+  const refusal = answers.find(({ status }) => status === 403) as Answer;
+  expect(refusal.body).toEqual({
     error: 'plan_limit_reached',
     message: 'The plan "trial" allows 2 runs a month, and that limit has been reached; more can be started from 2027-01-01T00:00:00.000Z.',
   });
@@ -154,15 +154,15 @@ it('counts only runs that did not fail if the plan says so, even when one is res
       ask: async () => ({ status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } }),
     },
   });
-  const failed = await api.run('broken');
-  await api.until(failed.id, 'failed');
-  const stopped = await api.run('ask');
-  await api.until(stopped.id, 'waiting');
-  expect(failure(await api.call('startRun', { body: { agent_id: stopped.agent_id } }))).toEqual([403, 'plan_limit_reached']);
-  await api.ok('stopRun', { params: { run_id: stopped.id } });
+  const failedRun = await api.run('broken');
+  await api.until(failedRun.id, 'failed');
+  const stoppedRun = await api.run('ask');
+  await api.until(stoppedRun.id, 'waiting');
+  expect(failure(await api.call('startRun', { body: { agent_id: stoppedRun.agent_id } }))).toEqual([403, 'plan_limit_reached']);
+  await api.ok('stopRun', { params: { run_id: stoppedRun.id } });
   const second = await api.run('done');
   await api.until(second.id, 'completed');
-  const resume = () => api.call('postRunMessage', { params: { run_id: stopped.id }, body: { message: 'go on' } });
+  const resume = () => api.call('postRunMessage', { params: { run_id: stoppedRun.id }, body: { message: 'go on' } });
   expect(failure(await resume())).toEqual([403, 'plan_limit_reached']);
   // A run that already counts can always continue.
   expect((await api.call('postRunMessage', { params: { run_id: second.id }, body: { message: 'more' } })).status).toBe(201);
@@ -172,9 +172,9 @@ it('refuses an agent above the limit until one is deleted', async () => {
   const api = await service({ plan: plan({ name: 'solo', limits: limits({ assignments: 1 }) }) });
   const agent = await api.agent('done', 'first');
   const create = () => api.call('createAgent', { body: { name: 'second' } });
-  const refused = await create();
-  expect(failure(refused)).toEqual([403, 'plan_limit_reached']);
-  expect((refused.body as unknown as { message: string }).message).toBe(
+  const refusal = await create();
+  expect(failure(refusal)).toEqual([403, 'plan_limit_reached']);
+  expect((refusal.body as unknown as { message: string }).message).toBe(
     'The plan "solo" allows 1 agent, and the team already has as many; delete one first.',
   );
   await api.ok('deleteAgent', { params: { agent_id: agent } });

@@ -17,13 +17,13 @@ import { afterTest } from '../../support/temporary.ts';
 type Incoming = IncomingMessage & PassThrough;
 
 /** A request whose body the test writes. */
-const incoming = (headers: IncomingHttpHeaders = {}): Incoming => Object.assign(new PassThrough(), { headers }) as unknown as Incoming;
+const makeIncoming = (headers: IncomingHttpHeaders = {}): Incoming => Object.assign(new PassThrough(), { headers }) as unknown as Incoming;
 /** These tests need milliseconds; one that hangs is not waited for longer than this. */
-const hanging = 10_000;
+const hangTimeout = 10_000;
 const events = ['data', 'end', 'error', 'close'];
 const listeners = (request: Incoming) => events.map((event) => request.listenerCount(event));
 
-const whole = async (request: Incoming, limit: number, milliseconds = 60_000) => String(await readBody(request, limit, milliseconds));
+const readWhole = async (request: Incoming, limit: number, milliseconds = 60_000) => String(await readBody(request, limit, milliseconds));
 async function inPieces(request: Incoming, limit: number, milliseconds = 60_000): Promise<string> {
   let text = '';
   for await (const chunk of bodyChunks(request, limit, milliseconds)) text += String(chunk);
@@ -31,34 +31,34 @@ async function inPieces(request: Incoming, limit: number, milliseconds = 60_000)
 }
 
 describe.each([
-  ['whole', whole],
+  ['whole', readWhole],
   ['in pieces', inPieces],
-])('a body that is read %s', { timeout: hanging }, (_, read) => {
+])('a body that is read %s', { timeout: hangTimeout }, (_, read) => {
   it.each([[['abcd']], [['a', 'bc', 'd']], [[]]])('can have the size of the limit: %j', async (pieces) => {
-    const request = incoming({ 'content-length': String(pieces.join('').length) });
+    const request = makeIncoming({ 'content-length': String(pieces.join('').length) });
     const before = listeners(request);
-    const reading = read(request, 4);
+    const pendingRead = read(request, 4);
     for (const piece of pieces) {
       request.write(piece);
       await new Promise((resolve) => setImmediate(resolve));
     }
     request.end();
-    expect(await reading).toBe(pieces.join(''));
+    expect(await pendingRead).toBe(pieces.join(''));
     expect(listeners(request)).toEqual(before);
   });
 
   it('cannot be larger, however large it is said to be', async () => {
-    const request = incoming();
+    const request = makeIncoming();
     const before = listeners(request);
-    const reading = read(request, 4);
+    const pendingRead = read(request, 4);
     request.write('abc');
     request.write('de');
-    await expect(reading).rejects.toMatchObject({ status: 413, error: 'body_too_large', message: 'The body is larger than 4 bytes.' });
+    await expect(pendingRead).rejects.toMatchObject({ status: 413, error: 'body_too_large', message: 'The body is larger than 4 bytes.' });
     expect([request.isPaused(), request.destroyed, listeners(request)]).toEqual([true, false, before]);
   });
 
   it('is not even requested if it is said to be larger', async () => {
-    const request = incoming({ 'content-length': '5' });
+    const request = makeIncoming({ 'content-length': '5' });
     const invite = vi.fn();
     holdBody(request, invite);
     await expect(read(request, 4)).rejects.toMatchObject({ status: 413, error: 'body_too_large' });
@@ -66,7 +66,7 @@ describe.each([
   });
 
   it('is requested once from a client that holds it back', async () => {
-    const request = incoming();
+    const request = makeIncoming();
     const invite = vi.fn(() => void request.end('abc'));
     holdBody(request, invite);
     expect(await read(request, 4)).toBe('abc');
@@ -77,18 +77,18 @@ describe.each([
   it('leaves no timer behind', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     afterTest(() => vi.useRealTimers());
-    const request = incoming();
-    const reading = read(request, 4);
+    const request = makeIncoming();
+    const pendingRead = read(request, 4);
     request.end('abc');
-    expect([await reading, vi.getTimerCount()]).toEqual(['abc', 0]);
+    expect([await pendingRead, vi.getTimerCount()]).toEqual(['abc', 0]);
   });
 
   it('is not waited for longer than the time limit', async () => {
-    const request = incoming();
+    const request = makeIncoming();
     const before = listeners(request);
-    const reading = read(request, 4, 20);
+    const pendingRead = read(request, 4, 20);
     request.write('a');
-    await expect(reading).rejects.toMatchObject({
+    await expect(pendingRead).rejects.toMatchObject({
       status: 408,
       error: 'request_timeout',
       message: 'The body did not arrive within 0.02 seconds.',
@@ -97,48 +97,48 @@ describe.each([
   });
 
   it('ends with the connection', async () => {
-    const request = incoming();
+    const request = makeIncoming();
     const before = listeners(request);
-    const reading = read(request, 4);
+    const pendingRead = read(request, 4);
     request.write('a');
     request.destroy();
-    await expect(reading).rejects.toMatchObject({ status: 400, message: 'The connection ended before the body did.' });
+    await expect(pendingRead).rejects.toMatchObject({ status: 400, message: 'The connection ended before the body did.' });
     expect(listeners(request)).toEqual(before);
     await expect(read(request, 4)).rejects.toMatchObject({ status: 400, message: 'The connection ended before the body did.' });
   });
 
   it('ends with an error of the connection', async () => {
-    const request = incoming();
-    const reading = read(request, 4);
+    const request = makeIncoming();
+    const pendingRead = read(request, 4);
     request.destroy(new Error('reset'));
-    await expect(reading).rejects.toThrow('reset');
+    await expect(pendingRead).rejects.toThrow('reset');
   });
 });
 
-describe('a body that is read in pieces', { timeout: hanging }, () => {
+describe('a body that is read in pieces', { timeout: hangTimeout }, () => {
   it('waits at the client while a piece is processed, or if the reader stops', async () => {
-    const request = incoming();
+    const request = makeIncoming();
     const before = listeners(request);
     for (const piece of ['a', 'b', 'c']) request.write(piece);
-    const seen: string[] = [];
+    const seenEvents: string[] = [];
     for await (const chunk of bodyChunks(request)) {
-      seen.push(String(chunk));
+      seenEvents.push(String(chunk));
       expect(request.isPaused()).toBe(true);
-      if (seen.length === 2) break;
+      if (seenEvents.length === 2) break;
     }
-    expect([seen, request.isPaused(), request.destroyed, listeners(request)]).toEqual([['a', 'b'], true, false, before]);
+    expect([seenEvents, request.isPaused(), request.destroyed, listeners(request)]).toEqual([['a', 'b'], true, false, before]);
   });
 
   it('has a time limit that does not include the processing', async () => {
     vi.useFakeTimers();
     afterTest(() => vi.useRealTimers());
-    const request = incoming();
+    const request = makeIncoming();
     const chunks = bodyChunks(request, 100, 1_000);
     const next = async (milliseconds: number, piece: string) => {
-      const reading = chunks.next();
+      const pendingRead = chunks.next();
       await vi.advanceTimersByTimeAsync(milliseconds);
       request.write(piece);
-      expect(String((await reading).value)).toBe(piece);
+      expect(String((await pendingRead).value)).toBe(piece);
       await vi.advanceTimersByTimeAsync(10_000);
     };
     await next(600, 'a');
@@ -157,15 +157,15 @@ describe('a body that is read in pieces', { timeout: hanging }, () => {
   it('has no limits if none are specified', async () => {
     vi.useFakeTimers();
     afterTest(() => vi.useRealTimers());
-    const request = incoming({ 'content-length': '1000000000' });
-    const reading = bodyChunks(request).next();
+    const request = makeIncoming({ 'content-length': '1000000000' });
+    const pendingRead = bodyChunks(request).next();
     await vi.advanceTimersByTimeAsync(100 * 24 * 3_600_000);
     request.write('a');
-    expect(String((await reading).value)).toBe('a');
+    expect(String((await pendingRead).value)).toBe('a');
   });
 });
 
-describe('the rest of a body', { timeout: hanging }, () => {
+describe('the rest of a body', { timeout: hangTimeout }, () => {
   it.each([
     [true, { 'content-length': '5' }, false],
     [false, { 'content-length': '5' }, true],
@@ -187,7 +187,7 @@ describe('the rest of a body', { timeout: hanging }, () => {
   }
 
   it.each(['end', 'close', 'error'])('is discarded until it ends: %s', async (event) => {
-    const request = incoming();
+    const request = makeIncoming();
     const draining = drainBody(request, 60_000);
     request.write('abc');
     expect([await isDrained(draining), request.readableLength]).toEqual([false, 0]);
@@ -196,15 +196,15 @@ describe('the rest of a body', { timeout: hanging }, () => {
   });
 
   it('is not waited for if the client holds it back, or has left', async () => {
-    const held = incoming();
-    holdBody(held, () => undefined);
-    const gone = incoming();
-    gone.destroy();
-    expect([await isDrained(drainBody(held, 60_000)), await isDrained(drainBody(gone, 60_000))]).toEqual([true, true]);
+    const heldRequest = makeIncoming();
+    holdBody(heldRequest, () => undefined);
+    const closedRequest = makeIncoming();
+    closedRequest.destroy();
+    expect([await isDrained(drainBody(heldRequest, 60_000)), await isDrained(drainBody(closedRequest, 60_000))]).toEqual([true, true]);
   });
 
   it('is discarded up to 64 MiB', async () => {
-    const request = incoming();
+    const request = makeIncoming();
     const draining = drainBody(request, 60_000);
     const piece = { length: 32 * 1024 * 1024 };
     for (let count = 0; count < 2; count++) request.emit('data', piece);
@@ -216,15 +216,15 @@ describe('the rest of a body', { timeout: hanging }, () => {
   it('is waited for up to a time limit', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     afterTest(() => vi.useRealTimers());
-    const draining = drainBody(incoming(), 1_000);
+    const draining = drainBody(makeIncoming(), 1_000);
     await vi.advanceTimersByTimeAsync(999);
     expect(await isDrained(draining)).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(await isDrained(draining)).toBe(true);
-    const request = incoming();
-    const ended = drainBody(request, 1_000);
+    const request = makeIncoming();
+    const drain = drainBody(request, 1_000);
     request.emit('end');
-    await ended;
+    await drain;
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -22,13 +22,13 @@ it.each([
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const arrived = once(server, 'request');
+  const arrival = once(server, 'request');
   client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}');
-  const [request] = (await arrived) as [IncomingMessage];
+  const [request] = (await arrival) as [IncomingMessage];
   request.on('error', () => undefined);
-  const left = new Promise((resolve) => request.once('close', resolve));
+  const closing = new Promise((resolve) => request.once('close', resolve));
   client.destroy();
-  await left;
+  await closing;
   await expect(read(request)).rejects.toMatchObject({ status: 400, message: expect.stringContaining('ended before') });
 });
 
@@ -43,11 +43,11 @@ it.each([
   const post = async (bytes: number): Promise<unknown> => {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     client.on('error', () => undefined);
-    const arrived = once(server, 'request');
+    const arrival = once(server, 'request');
     client.write(
       `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`,
     );
-    const [request] = (await arrived) as [IncomingMessage];
+    const [request] = (await arrival) as [IncomingMessage];
     return read(request).finally(() => client.destroy());
   };
   await post(100);

@@ -24,12 +24,12 @@ const unknownId = '00000000-0000-4000-8000-000000000001';
 describe('creating cases', () => {
   it('accepts one case or up to a hundred, and creates their labels', async () => {
     const { api, queue_id } = await withQueue();
-    const one = await api.ok('createCases', {
+    const singleBatch = await api.ok('createCases', {
       params: { queue_id },
       body: { case: { title: 'First', data: '{"amount": 3}', priority: 'high' } },
     });
-    expect(one.added_cases).toHaveLength(1);
-    expect(one.added_cases[0]).toMatchObject({
+    expect(singleBatch.added_cases).toHaveLength(1);
+    expect(singleBatch.added_cases[0]).toMatchObject({
       queue_id,
       title: 'First',
       data: '{"amount": 3}',
@@ -46,7 +46,7 @@ describe('creating cases', () => {
       pending_approval_assignee_user_ids: [],
       labels: [],
     });
-    const many = await add(
+    const manyCases = await add(
       api,
       queue_id,
       Array.from({ length: 100 }, (_, index) => ({
@@ -54,8 +54,8 @@ describe('creating cases', () => {
         labels: [{ key: 'vendor', value: `v${index % 2}` }, { value: 'new' }],
       })),
     );
-    expect(many.map(({ title }) => title)).toEqual(Array.from({ length: 100 }, (_, index) => `Case ${index}`));
-    expect(many[1]?.labels.map(({ key, value }) => [key, value])).toEqual([
+    expect(manyCases.map(({ title }) => title)).toEqual(Array.from({ length: 100 }, (_, index) => `Case ${index}`));
+    expect(manyCases[1]?.labels.map(({ key, value }) => [key, value])).toEqual([
       ['', 'new'],
       ['vendor', 'v1'],
     ]);
@@ -106,8 +106,8 @@ describe('creating cases', () => {
           (await api.ok('getWebhookDelivery', { params: { deliveryId: id } })).delivery.payload.data as { case: Case; queue: object },
       ),
     );
-    const completed = details.find(({ case: { status } }) => status === 'completed');
-    expect(completed).toMatchObject({
+    const completedCase = details.find(({ case: { status } }) => status === 'completed');
+    expect(completedCase).toMatchObject({
       queue: { id: queue_id, name: 'Invoices' },
       case: { id: first?.id, labels: [{ key: 'k', value: 'v' }] },
     });
@@ -159,9 +159,13 @@ describe('lists and searches', () => {
   it('search title and data literally, and show where the data matched', async () => {
     const { api, queue_id, cases } = await filled();
     const search = (body: Body<'searchCases'>) => api.ok('searchCases', { params: { queue_id }, body });
-    const found = await search({ search: 'acme gmbh' });
-    expect(found).toMatchObject({ total: 1, limit: 25, offset: 0 });
-    expect(found.cases[0]?.search_match_data_snippet).toEqual({ before: '{"note":"second reminder for ', match: 'ACME GmbH', after: '"}' });
+    const searchResult = await search({ search: 'acme gmbh' });
+    expect(searchResult).toMatchObject({ total: 1, limit: 25, offset: 0 });
+    expect(searchResult.cases[0]?.search_match_data_snippet).toEqual({
+      before: '{"note":"second reminder for ',
+      match: 'ACME GmbH',
+      after: '"}',
+    });
     const needle = (await search({ search: 'needle' })).cases[0]?.search_match_data_snippet;
     expect(needle).toEqual({ before: 'x'.repeat(40), match: 'needle', after: 'y'.repeat(40) });
     // The text must not contain half of a surrogate pair, which would be invalid Unicode.
@@ -182,26 +186,27 @@ describe('lists and searches', () => {
 
   it('filter by labels: any of the values for each of the keys', async () => {
     const { api, queue_id } = await filled();
-    const by = async (labels: Record<string, string | string[]>) =>
+    const searchBy = async (labels: Record<string, string | string[]>) =>
       titles(await api.ok('searchCases', { params: { queue_id }, body: { filters: { labels }, sort_order: 'asc' } }));
-    expect(await by({ vendor: 'acme' })).toEqual(['Acme March', 'Acme April']);
-    expect(await by({ vendor: ['acme', 'zeta'] })).toEqual(['Acme March', 'Acme April', 'Zeta']);
-    expect(await by({ vendor: 'acme', '': 'new' })).toEqual(['Acme March']);
-    expect(await by({ vendor: 'nobody' })).toEqual([]);
-    expect(await by({})).toHaveLength(4);
+    expect(await searchBy({ vendor: 'acme' })).toEqual(['Acme March', 'Acme April']);
+    expect(await searchBy({ vendor: ['acme', 'zeta'] })).toEqual(['Acme March', 'Acme April', 'Zeta']);
+    expect(await searchBy({ vendor: 'acme', '': 'new' })).toEqual(['Acme March']);
+    expect(await searchBy({ vendor: 'nobody' })).toEqual([]);
+    expect(await searchBy({})).toHaveLength(4);
   });
 
   it('filter by status, priority, and times at the same time', async () => {
     const { api, queue_id, clock, cases } = await filled();
-    const by = async (filters: NonNullable<Body<'searchCases'>['filters']>) =>
+    const searchBy = async (filters: NonNullable<Body<'searchCases'>['filters']>) =>
       titles(await api.ok('searchCases', { params: { queue_id }, body: { filters, sort_order: 'asc' } }));
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [(cases[0] as Case).id], status: 'failed' } });
-    expect(await by({ status: ['failed'] })).toEqual(['Acme March']);
-    expect(await by({ status: ['failed', 'pending'], priority: ['high', 'medium'] })).toEqual(['Acme March', 'Zeta']);
-    expect(await by({ updated_at_from: new Date(clock.now()).toISOString() })).toEqual(['Acme March']);
-    expect(await by({ status: [] })).toEqual([]);
-    expect(await by({ priority: [] })).toEqual([]);
-    for (const status of ['claimed', 'needs_input', 'postponed', 'completed'] as const) expect(await by({ status: [status] })).toEqual([]);
+    expect(await searchBy({ status: ['failed'] })).toEqual(['Acme March']);
+    expect(await searchBy({ status: ['failed', 'pending'], priority: ['high', 'medium'] })).toEqual(['Acme March', 'Zeta']);
+    expect(await searchBy({ updated_at_from: new Date(clock.now()).toISOString() })).toEqual(['Acme March']);
+    expect(await searchBy({ status: [] })).toEqual([]);
+    expect(await searchBy({ priority: [] })).toEqual([]);
+    for (const status of ['claimed', 'needs_input', 'postponed', 'completed'] as const)
+      expect(await searchBy({ status: [status] })).toEqual([]);
     expect(failure(await api.call('searchCases', { params: { queue_id }, body: { filters: { status: ['open'] } } }))).toEqual([
       400,
       'invalid_request',
@@ -218,15 +223,15 @@ describe('a case', () => {
     await api.ok('bulkUpdateCasePriority', { params: { queue_id }, body: { case_ids: [row.id], priority: 'high' } });
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'completed' } });
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'pending' } });
-    const seen = await api.ok('getCase', { params: { case_id: row.id } });
-    expect(seen.case).toMatchObject({ id: row.id, priority: 'high', status: 'pending', completed_at: null });
-    expect(seen.events.map(({ type, reason }) => [type, reason])).toEqual([
+    const caseDetail = await api.ok('getCase', { params: { case_id: row.id } });
+    expect(caseDetail.case).toMatchObject({ id: row.id, priority: 'high', status: 'pending', completed_at: null });
+    expect(caseDetail.events.map(({ type, reason }) => [type, reason])).toEqual([
       ['created', null],
       ['priority_changed', 'high'],
       ['completed', 'Set by a person.'],
       ['reopened', null],
     ]);
-    expect(seen.approvalBatches).toEqual([]);
+    expect(caseDetail.approvalBatches).toEqual([]);
     expect(await api.ok('listCaseRuns', { params: { case_id: row.id } })).toEqual({ runs: [] });
     expect(await api.ok('deleteCase', { params: { case_id: row.id } })).toEqual({ success: true, interruptedRunIds: [] });
     expect(failure(await api.call('getCase', { params: { case_id: row.id } }))).toEqual([404, 'case_not_found']);
@@ -301,7 +306,7 @@ describe('bulk actions', () => {
 
   it('accept 1 to 100 IDs', async () => {
     const { api, queue_id } = await withQueue();
-    for (const [id, more] of [
+    for (const [id, extraFields] of [
       ['bulkDeleteCases', {}],
       ['bulkReprocessCases', {}],
       ['bulkUpdateCasePriority', { priority: 'high' }],
@@ -310,7 +315,7 @@ describe('bulk actions', () => {
       ['bulkRetryCases', {}],
     ] as const) {
       const call = (count: number) =>
-        api.call(id, { params: { queue_id }, body: { case_ids: Array.from({ length: count }, () => unknownId), ...more } });
+        api.call(id, { params: { queue_id }, body: { case_ids: Array.from({ length: count }, () => unknownId), ...extraFields } });
       expect(await call(0), id).toMatchObject({ status: 400, body: { message: 'case_ids must have at least 1 item.' } });
       expect(await call(101), id).toMatchObject({ status: 400, body: { message: 'case_ids must have at most 100 items.' } });
       expect((await call(100)).status, id).toBeLessThan(400);
@@ -326,12 +331,13 @@ describe('bulk actions', () => {
       bulkUpdateCasePriority: { priority: 'high' },
       bulkUpdateCaseStatus: { status: 'failed' },
     };
-    for (const [id, extra] of Object.entries(extras) as [keyof typeof extras, object][]) {
+    for (const [id, extraFields] of Object.entries(extras) as [keyof typeof extras, object][]) {
       for (const body of [{}, { all_matching: false }, { filters: {} }, { case_ids: [row.id], all_matching: true }, { case_ids: ['x'] }])
-        expect(failure(await api.call(id, { params: { queue_id }, body: { ...body, ...extra } })), `${id} ${JSON.stringify(body)}`).toEqual(
-          [400, 'invalid_request'],
-        );
-      expect(failure(await api.call(id, { params: { queue_id: unknownId }, body: { all_matching: true, ...extra } }))).toEqual([
+        expect(
+          failure(await api.call(id, { params: { queue_id }, body: { ...body, ...extraFields } })),
+          `${id} ${JSON.stringify(body)}`,
+        ).toEqual([400, 'invalid_request']);
+      expect(failure(await api.call(id, { params: { queue_id: unknownId }, body: { all_matching: true, ...extraFields } }))).toEqual([
         404,
         'queue_not_found',
       ]);
@@ -347,10 +353,11 @@ describe('bulk actions', () => {
   it('delegate only to an existing agent that can run', async () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
-    const to = (agent_id: string) => api.call('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], agent_id } });
-    expect(failure(await to(unknownId))).toEqual([404, 'agent_not_found']);
+    const reprocessWith = (agent_id: string) =>
+      api.call('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], agent_id } });
+    expect(failure(await reprocessWith(unknownId))).toEqual([404, 'agent_not_found']);
     const { agent } = await api.ok('createAgent', { body: { name: 'Empty' } });
-    expect(failure(await to(agent.id))).toEqual([409, 'agent_has_no_live_revision']);
+    expect(failure(await reprocessWith(agent.id))).toEqual([409, 'agent_has_no_live_revision']);
   });
 
   it('that were retired point to the one that replaced them', async () => {
@@ -363,13 +370,13 @@ describe('bulk actions', () => {
       // A client that follows sends the same headers there, and an idempotency key belongs to one request.
       const headers = { 'idempotency-key': `key-${id}` };
       for (let time = 0; time < 2; time += 1) {
-        const again = await api.call(id, { params: { queue_id }, body, headers });
-        expect(again).toMatchObject({ status: 308, headers: { location } });
-        expect(again.headers).not.toHaveProperty('idempotency-replayed');
+        const replay = await api.call(id, { params: { queue_id }, body, headers });
+        expect(replay).toMatchObject({ status: 308, headers: { location } });
+        expect(replay.headers).not.toHaveProperty('idempotency-replayed');
       }
-      const followed = { case_ids: [unknownId] };
-      const reached = await api.call('bulkReprocessCases', { params: { queue_id }, body: followed, headers });
-      expect(reached).toMatchObject({ status: 200, body: { reprocessedCount: 0, skippedCount: 1 } });
+      const followUpBody = { case_ids: [unknownId] };
+      const followUp = await api.call('bulkReprocessCases', { params: { queue_id }, body: followUpBody, headers });
+      expect(followUp).toMatchObject({ status: 200, body: { reprocessedCount: 0, skippedCount: 1 } });
       expect(failure(await api.call(id, { params: { queue_id: unknownId }, body }))).toEqual([404, 'queue_not_found']);
       expect(failure(await api.call(id, { params: { queue_id }, body: {} }))).toEqual([400, 'invalid_request']);
     }
@@ -386,35 +393,38 @@ describe('labels', () => {
     // Creating the same label again returns the existing one.
     expect((await api.ok('createQueueLabel', { params, body: { key: 'vendor', value: 'acme', color_hue: 1 } })).label).toEqual(label);
 
-    const on = { queue_id, case_id: row.id };
-    const assigned = await api.ok('assignCaseLabels', {
-      params: on,
+    const caseParams = { queue_id, case_id: row.id };
+    const assignment = await api.ok('assignCaseLabels', {
+      params: caseParams,
       body: { labels: [{ key: 'vendor', value: 'acme' }, { value: 'urgent' }] },
     });
-    expect(assigned.labels.map(({ key, value }) => `${key}=${value}`)).toEqual(['=urgent', 'vendor=acme']);
-    await api.ok('assignCaseLabels', { params: on, body: { labels: [{ value: 'urgent' }] } });
-    expect(await api.ok('listCaseLabels', { params: on })).toEqual(assigned);
-    expect((await api.ok('listCaseLabels', { params: on, query: { limit: 1, offset: 1 } })).labels).toEqual([assigned.labels[1]]);
+    expect(assignment.labels.map(({ key, value }) => `${key}=${value}`)).toEqual(['=urgent', 'vendor=acme']);
+    await api.ok('assignCaseLabels', { params: caseParams, body: { labels: [{ value: 'urgent' }] } });
+    expect(await api.ok('listCaseLabels', { params: caseParams })).toEqual(assignment);
+    expect((await api.ok('listCaseLabels', { params: caseParams, query: { limit: 1, offset: 1 } })).labels).toEqual([assignment.labels[1]]);
     expect((await api.ok('listQueueLabels', { params })).labels.map(({ case_count }) => case_count)).toEqual([1, 1]);
 
     for (const [labels, message] of [
       [[], 'labels must have at least 1 item.'],
       [Array.from({ length: 51 }, (_, index) => ({ value: `label ${index}` })), 'labels must have at most 50 items.'],
     ])
-      expect(await api.call('assignCaseLabels', { params: on, body: { labels } })).toMatchObject({ status: 400, body: { message } });
-    expect((await api.call('unlinkCaseLabels', { params: on, body: { label_ids: [] } })).status).toBe(400);
+      expect(await api.call('assignCaseLabels', { params: caseParams, body: { labels } })).toMatchObject({
+        status: 400,
+        body: { message },
+      });
+    expect((await api.call('unlinkCaseLabels', { params: caseParams, body: { label_ids: [] } })).status).toBe(400);
 
-    const renamed = await api.ok('updateQueueLabel', { params: { queue_id, label_id: label.id }, body: { value: 'acme gmbh' } });
-    expect(renamed.label).toMatchObject({ id: label.id, key: 'vendor', value: 'acme gmbh', color_hue: 120 });
+    const renamedLabel = await api.ok('updateQueueLabel', { params: { queue_id, label_id: label.id }, body: { value: 'acme gmbh' } });
+    expect(renamedLabel.label).toMatchObject({ id: label.id, key: 'vendor', value: 'acme gmbh', color_hue: 120 });
     expect((await api.ok('getCase', { params: { case_id: row.id } })).case.labels.map(({ value }) => value)).toEqual([
       'urgent',
       'acme gmbh',
     ]);
-    expect(await api.ok('unlinkCaseLabels', { params: on, body: { label_ids: [label.id] } })).toEqual({ success: true });
-    expect((await api.ok('listCaseLabels', { params: on })).labels.map(({ value }) => value)).toEqual(['urgent']);
-    const urgent = assigned.labels[0]?.id as string;
-    expect(await api.ok('deleteQueueLabel', { params: { queue_id, label_id: urgent } })).toEqual({ success: true });
-    expect((await api.ok('listCaseLabels', { params: on })).labels).toEqual([]);
+    expect(await api.ok('unlinkCaseLabels', { params: caseParams, body: { label_ids: [label.id] } })).toEqual({ success: true });
+    expect((await api.ok('listCaseLabels', { params: caseParams })).labels.map(({ value }) => value)).toEqual(['urgent']);
+    const urgentId = assignment.labels[0]?.id as string;
+    expect(await api.ok('deleteQueueLabel', { params: { queue_id, label_id: urgentId } })).toEqual({ success: true });
+    expect((await api.ok('listCaseLabels', { params: caseParams })).labels).toEqual([]);
     expect((await api.ok('listQueueLabels', { params, query: { limit: 1 } })).labels.map(({ value }) => value)).toEqual(['acme gmbh']);
   });
 
@@ -422,29 +432,29 @@ describe('labels', () => {
     const { api, queue_id } = await withQueue();
     const [row] = (await add(api, queue_id, [{ title: 'a', labels: [{ value: 'x' }, { value: 'y' }] }])) as [Case];
     const [x] = row.labels as [Case['labels'][0]];
-    const taken = await api.call('updateQueueLabel', { params: { queue_id, label_id: x.id }, body: { value: 'y' } });
-    expect(failure(taken)).toEqual([409, 'label_taken']);
-    const { queue: other } = await api.ok('createQueue', { body: { name: 'Other' } });
-    for (const at of [
+    const conflictAnswer = await api.call('updateQueueLabel', { params: { queue_id, label_id: x.id }, body: { value: 'y' } });
+    expect(failure(conflictAnswer)).toEqual([409, 'label_taken']);
+    const { queue: otherQueue } = await api.ok('createQueue', { body: { name: 'Other' } });
+    for (const params of [
       { queue_id, label_id: unknownId },
-      { queue_id: other.id, label_id: x.id },
+      { queue_id: otherQueue.id, label_id: x.id },
     ]) {
-      expect(failure(await api.call('updateQueueLabel', { params: at, body: { value: 'z' } }))).toEqual([404, 'label_not_found']);
-      expect(failure(await api.call('deleteQueueLabel', { params: at }))).toEqual([404, 'label_not_found']);
+      expect(failure(await api.call('updateQueueLabel', { params, body: { value: 'z' } }))).toEqual([404, 'label_not_found']);
+      expect(failure(await api.call('deleteQueueLabel', { params }))).toEqual([404, 'label_not_found']);
     }
-    for (const at of [
+    for (const params of [
       { queue_id, case_id: unknownId },
-      { queue_id: other.id, case_id: row.id },
+      { queue_id: otherQueue.id, case_id: row.id },
     ]) {
-      expect(failure(await api.call('listCaseLabels', { params: at }))).toEqual([404, 'case_not_found']);
-      expect(failure(await api.call('assignCaseLabels', { params: at, body: { labels: [{ value: 'z' }] } }))).toEqual([
-        404,
-        'case_not_found',
-      ]);
-      expect(failure(await api.call('unlinkCaseLabels', { params: at, body: { label_ids: [x.id] } }))).toEqual([404, 'case_not_found']);
+      expect(failure(await api.call('listCaseLabels', { params }))).toEqual([404, 'case_not_found']);
+      expect(failure(await api.call('assignCaseLabels', { params, body: { labels: [{ value: 'z' }] } }))).toEqual([404, 'case_not_found']);
+      expect(failure(await api.call('unlinkCaseLabels', { params, body: { label_ids: [x.id] } }))).toEqual([404, 'case_not_found']);
     }
-    const on = { queue_id, case_id: row.id };
-    expect(failure(await api.call('unlinkCaseLabels', { params: on, body: { label_ids: [unknownId] } }))).toEqual([404, 'label_not_found']);
+    const caseParams = { queue_id, case_id: row.id };
+    expect(failure(await api.call('unlinkCaseLabels', { params: caseParams, body: { label_ids: [unknownId] } }))).toEqual([
+      404,
+      'label_not_found',
+    ]);
     expect(failure(await api.call('createQueueLabel', { params: { queue_id }, body: { value: '' } }))).toEqual([400, 'invalid_request']);
     expect(failure(await api.call('createQueueLabel', { params: { queue_id }, body: { value: 'x', color_hue: 361 } }))).toEqual([
       400,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TrustedProxies } from '../../../src/service/http/client-address.ts';
 
 const proxies = new TrustedProxies(['127.0.0.1', '10.0.0.0/8', '[fd00::1]']);
-const seen = (remoteAddress: string | undefined, headers: Record<string, string> = {}) =>
+const clientAddress = (remoteAddress: string | undefined, headers: Record<string, string> = {}) =>
   proxies.clientAddress({ socket: { remoteAddress }, headers });
 const xff = 'x-forwarded-for';
 
@@ -36,7 +36,7 @@ describe('the address of a client', () => {
     ['both headers, when one of them may be of the client', '127.0.0.1', { [xff]: '192.0.2.1', forwarded: 'for=192.0.2.2' }, '127.0.0.1'],
     ['a connection that is gone', undefined, { [xff]: '192.0.2.1' }, 'unknown'],
   ])('with %s', (_, peer, headers, expected) => {
-    expect(seen(peer, headers)).toBe(expected);
+    expect(clientAddress(peer, headers)).toBe(expected);
   });
 
   it('is never one that the client wrote, when the proxy adds the one it saw', () => {
@@ -44,11 +44,13 @@ describe('the address of a client', () => {
       fc.property(
         fc.string(),
         fc.ipV4().filter((ip) => !proxies.trusts(ip)),
-        (written, address) => {
-          expect(seen('127.0.0.1', { [xff]: `${written}, ${address}` })).toBe(address);
-          expect(['127.0.0.1', address]).toContain(seen('127.0.0.1', { [xff]: `${written}, ${address}`, forwarded: written }));
-          for (const added of [`for=${address}`, `for="${address}:80"`, `by="a,b";for="${address}"`])
-            expect(seen('127.0.0.1', { forwarded: `${written}, ${added}` })).toBe(address);
+        (writtenAddress, address) => {
+          expect(clientAddress('127.0.0.1', { [xff]: `${writtenAddress}, ${address}` })).toBe(address);
+          expect(['127.0.0.1', address]).toContain(
+            clientAddress('127.0.0.1', { [xff]: `${writtenAddress}, ${address}`, forwarded: writtenAddress }),
+          );
+          for (const forwardedElement of [`for=${address}`, `for="${address}:80"`, `by="a,b";for="${address}"`])
+            expect(clientAddress('127.0.0.1', { forwarded: `${writtenAddress}, ${forwardedElement}` })).toBe(address);
         },
       ),
     );
@@ -69,7 +71,7 @@ describe('the address of a client', () => {
   it('is reported by addresses and ranges, and by nothing else', () => {
     for (const word of ['localhost', 'public', '', '10.0.0.0/33', '1.2.3'])
       expect(() => new TrustedProxies([word]), word).toThrow(expect.objectContaining({ code: 'trusted_proxy_invalid' }));
-    expect(['10.9.9.9', '::ffff:10.0.0.1', 'fd00::1', 'fd00::2', undefined].map((one) => proxies.trusts(one))).toEqual([
+    expect(['10.9.9.9', '::ffff:10.0.0.1', 'fd00::1', 'fd00::2', undefined].map((proxyAddress) => proxies.trusts(proxyAddress))).toEqual([
       true,
       true,
       true,

@@ -24,24 +24,24 @@ async function mcpServer(era?: 'both' | 'legacy'): Promise<McpServer> {
 }
 
 /** A server that answers every request in the same way. */
-async function answering(status: number, headers: Record<string, string>, body = ''): Promise<string> {
+async function serveAnswer(status: number, headers: Record<string, string>, body = ''): Promise<string> {
   const server = createServer((_, response) => void response.writeHead(status, headers).end(body));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   afterTest(() => new Promise((resolve) => server.close(resolve)));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
 }
 
-const fields = (more: Partial<Body<'createConnection'>> = {}): Body<'createConnection'> => ({
+const fields = (overrides: Partial<Body<'createConnection'>> = {}): Body<'createConnection'> => ({
   name: 'tickets',
   provider: 'user',
   auth_method: 'url',
   server_url: 'http://127.0.0.1:9/mcp',
-  ...more,
+  ...overrides,
 });
 
-const connect = async (service: Api, more: Partial<Body<'createConnection'>> = {}) =>
-  (await service.ok('createConnection', { body: fields(more) })).id;
-const at = (id: string) => ({ params: { connection_id: id } });
+const connect = async (service: Api, overrides: Partial<Body<'createConnection'>> = {}) =>
+  (await service.ok('createConnection', { body: fields(overrides) })).id;
+const inputOf = (id: string) => ({ params: { connection_id: id } });
 
 /** Every byte that the service stores, as text. */
 async function everythingKept(service: Api): Promise<string> {
@@ -52,8 +52,8 @@ async function everythingKept(service: Api): Promise<string> {
 describe('connections', () => {
   it('are created, listed, changed, and deleted', async () => {
     const service = await api();
-    const made = await service.ok('createConnection', { body: fields({ server_url: 'http://127.0.0.1:9/mcp#part' }) });
-    expect(made).toMatchObject({
+    const creation = await service.ok('createConnection', { body: fields({ server_url: 'http://127.0.0.1:9/mcp#part' }) });
+    expect(creation).toMatchObject({
       name: 'tickets',
       type: 'custom_mcp',
       provider: 'user',
@@ -66,26 +66,32 @@ describe('connections', () => {
       broken_at: null,
       team_id: service.service.teamId,
     });
-    const other = await connect(service, { name: 'crm', type: 'crm' });
+    const otherId = await connect(service, { name: 'crm', type: 'crm' });
     expect(await service.ok('listConnections')).toMatchObject({
       total: 2,
       limit: 100,
       offset: 0,
-      integrations: [{ id: made.id }, { id: other }],
+      integrations: [{ id: creation.id }, { id: otherId }],
     });
-    expect(await service.ok('listConnections', { query: { type: 'crm' } })).toMatchObject({ total: 1, integrations: [{ id: other }] });
+    expect(await service.ok('listConnections', { query: { type: 'crm' } })).toMatchObject({ total: 1, integrations: [{ id: otherId }] });
     expect(await service.ok('listConnections', { query: { limit: 1, offset: 1 } })).toMatchObject({
       total: 2,
-      integrations: [{ id: other }],
+      integrations: [{ id: otherId }],
     });
 
-    const changed = await service.ok('updateConnection', { ...at(other), body: { name: 'sales', shared: false, auth_method: 'headers' } });
-    expect(changed).toMatchObject({ id: other, name: 'sales', shared: false, auth_method: 'headers', type: 'crm' });
-    expect(await service.ok('getConnection', at(other))).toEqual(changed);
+    const changedConnection = await service.ok('updateConnection', {
+      ...inputOf(otherId),
+      body: { name: 'sales', shared: false, auth_method: 'headers' },
+    });
+    expect(changedConnection).toMatchObject({ id: otherId, name: 'sales', shared: false, auth_method: 'headers', type: 'crm' });
+    expect(await service.ok('getConnection', inputOf(otherId))).toEqual(changedConnection);
 
-    expect(await service.ok('deleteConnection', at(other))).toMatchObject({ success: true, message: 'The connection sales was deleted.' });
+    expect(await service.ok('deleteConnection', inputOf(otherId))).toMatchObject({
+      success: true,
+      message: 'The connection sales was deleted.',
+    });
     for (const id of ['getConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools'] as const)
-      expect(failure(await service.call(id, { ...at(other), body: {} })), id).toEqual([404, 'connection_not_found']);
+      expect(failure(await service.call(id, { ...inputOf(otherId), body: {} })), id).toEqual([404, 'connection_not_found']);
     expect((await service.ok('listConnections')).total).toBe(1);
   });
 
@@ -112,12 +118,12 @@ describe('connections', () => {
     ['the same header twice', { headers: { plaintext: { 'X-Key': 'a' }, secret: { 'x-key': 'b' } } }, 400, 'invalid_request', 'twice'],
     ['an empty secret', { headers: { secret: { 'X-Key': '' } } }, 400, 'invalid_request', 'no stored value'],
     ['a long header', { headers: { plaintext: { 'X-Key': 'x'.repeat(8_193) } } }, 400, 'invalid_request', 'longer'],
-  ])('cannot be created with %s', async (_, more, status, error, word) => {
+  ])('cannot be created with %s', async (_, overrides, status, error, word) => {
     const service = await api();
-    const refused = await service.call('createConnection', { body: { ...fields(), ...more } });
-    expect(failure(refused)).toEqual([status, error]);
-    expect(refused.text).toContain(word);
-    expect(refused.text).not.toContain('b: c');
+    const refusal = await service.call('createConnection', { body: { ...fields(), ...overrides } });
+    expect(failure(refusal)).toEqual([status, error]);
+    expect(refusal.text).toContain(word);
+    expect(refusal.text).not.toContain('b: c');
   });
 
   it('of another team do not exist', async () => {
@@ -125,7 +131,7 @@ describe('connections', () => {
     const id = await connect(service);
     const otherApi = await service.inNewTeam();
     for (const operation of ['getConnection', 'updateConnection', 'deleteConnection', 'listConnectionTools'] as const)
-      expect(failure(await otherApi.call(operation, { ...at(id), body: {} })), operation).toEqual([404, 'connection_not_found']);
+      expect(failure(await otherApi.call(operation, { ...inputOf(id), body: {} })), operation).toEqual([404, 'connection_not_found']);
     const params = { teamId: service.service.teamId, provider: 'google' };
     const body = { ...fields(), mcp_server_url: 'http://127.0.0.1:9/mcp' };
     for (const operation of ['listConnections', 'createConnection', 'probeMcpServer', 'authorizeMcpOAuth', 'startNativeOAuth'] as const)
@@ -136,7 +142,7 @@ describe('connections', () => {
     const service = await api();
     const id = await connect(service);
     const reader = await service.withToken({ scopes: ['runs:read'] });
-    expect((await reader.ok('getConnection', at(id))).id).toBe(id);
+    expect((await reader.ok('getConnection', inputOf(id))).id).toBe(id);
     for (const operation of [
       'createConnection',
       'updateConnection',
@@ -160,16 +166,16 @@ describe('secret headers', () => {
     const server = await mcpServer();
     server.require('x-api-key', () => secret);
     const headers = { plaintext: { 'X-Team': 'blue' }, secret: { 'X-Api-Key': secret } };
-    const made = await service.call('createConnection', { body: fields({ server_url: server.url, auth_method: 'headers', headers }) });
-    expect(made.body).toMatchObject({ has_headers: true, headers: { plaintext: { 'X-Team': 'blue' }, secret: { 'X-Api-Key': '' } } });
-    const id = made.body.id;
-    expect(await service.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
-    const texts = [made.text, (await service.call('getConnection', at(id))).text, (await service.call('listConnections')).text];
+    const creation = await service.call('createConnection', { body: fields({ server_url: server.url, auth_method: 'headers', headers }) });
+    expect(creation.body).toMatchObject({ has_headers: true, headers: { plaintext: { 'X-Team': 'blue' }, secret: { 'X-Api-Key': '' } } });
+    const id = creation.body.id;
+    expect(await service.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
+    const texts = [creation.text, (await service.call('getConnection', inputOf(id))).text, (await service.call('listConnections')).text];
     expect(texts.join('')).not.toContain(secret);
-    const stored = await everythingKept(service);
-    expect(stored).toContain('tickets');
-    expect(stored).not.toContain(secret);
-    expect(stored).not.toContain(Buffer.from(secret).toString('base64url'));
+    const storedState = await everythingKept(service);
+    expect(storedState).toContain('tickets');
+    expect(storedState).not.toContain(secret);
+    expect(storedState).not.toContain(Buffer.from(secret).toString('base64url'));
     expect((await stat(join(service.dataDirectory, 'secrets.key'))).mode & 0o777).toBe(0o600);
   });
 
@@ -177,37 +183,40 @@ describe('secret headers', () => {
     const service = await api();
     const server = await mcpServer();
     const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': secret, 'X-Other': 'other-value' } } });
-    const seen: Record<string, unknown>[] = [];
+    const seenRequests: Record<string, unknown>[] = [];
     server.guard = ({ headers }) => {
-      seen.push({ key: headers['x-api-key'], other: headers['x-other'], plain: headers['x-plain'] });
+      seenRequests.push({ key: headers['x-api-key'], other: headers['x-other'], plain: headers['x-plain'] });
       return false;
     };
     const change = async (headers: Body<'updateConnection'>['headers']) => {
-      await service.ok('updateConnection', { ...at(id), body: { headers } });
-      seen.length = 0;
-      await service.ok('listConnectionTools', at(id));
-      return seen[0];
+      await service.ok('updateConnection', { ...inputOf(id), body: { headers } });
+      seenRequests.length = 0;
+      await service.ok('listConnectionTools', inputOf(id));
+      return seenRequests[0];
     };
     expect(await change({ plaintext: { 'X-Plain': 'p' } })).toEqual({ key: secret, other: 'other-value', plain: 'p' });
     expect(await change({ secret: { 'x-api-key': '', 'X-Other': 'new-value' } })).toEqual({ key: secret, other: 'new-value', plain: 'p' });
     expect(await change({ secret: { 'X-Api-Key': '' } })).toEqual({ key: secret, plain: 'p' });
     expect(await change(null)).toEqual({});
-    const gone = await service.call('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': '' } } } });
-    expect(failure(gone)).toEqual([400, 'invalid_request']);
+    const goneAnswer = await service.call('updateConnection', { ...inputOf(id), body: { headers: { secret: { 'X-Api-Key': '' } } } });
+    expect(failure(goneAnswer)).toEqual([400, 'invalid_request']);
   });
 
   it('do not follow the connection to another host', async () => {
     const service = await api();
     const [first, second] = [await mcpServer(), await mcpServer()];
     const id = await connect(service, { server_url: first.url, headers: { secret: { 'X-Api-Key': secret } } });
-    await service.ok('updateConnection', { ...at(id), body: { server_url: `${first.origin}/mcp?v=2` } });
+    await service.ok('updateConnection', { ...inputOf(id), body: { server_url: `${first.origin}/mcp?v=2` } });
     for (const headers of [undefined, { secret: { 'X-Api-Key': '' } }, { plaintext: {} }]) {
-      const refused = await service.call('updateConnection', { ...at(id), body: { server_url: second.url, headers } });
-      expect(failure(refused)).toEqual([400, 'invalid_request']);
-      expect(refused.text).toContain('another host');
+      const refusal = await service.call('updateConnection', { ...inputOf(id), body: { server_url: second.url, headers } });
+      expect(failure(refusal)).toEqual([400, 'invalid_request']);
+      expect(refusal.text).toContain('another host');
     }
-    await service.ok('updateConnection', { ...at(id), body: { server_url: second.url, headers: { secret: { 'X-Api-Key': 'other' } } } });
-    await service.ok('updateConnection', { ...at(id), body: { server_url: first.url, headers: null } });
+    await service.ok('updateConnection', {
+      ...inputOf(id),
+      body: { server_url: second.url, headers: { secret: { 'X-Api-Key': 'other' } } },
+    });
+    await service.ok('updateConnection', { ...inputOf(id), body: { server_url: first.url, headers: null } });
   });
 
   it('that can no longer be read break the connection until they are entered again', async () => {
@@ -217,16 +226,16 @@ describe('secret headers', () => {
     await service.service.close();
     await rm(join(service.dataDirectory, 'secrets.key'));
     const restartedApi = await api({ dataDirectory: service.dataDirectory });
-    expect(await restartedApi.ok('listConnectionTools', at(id))).toMatchObject({
+    expect(await restartedApi.ok('listConnectionTools', inputOf(id))).toMatchObject({
       success: false,
       error: expect.stringContaining('another key'),
     });
-    expect(await restartedApi.ok('getConnection', at(id))).toMatchObject({
+    expect(await restartedApi.ok('getConnection', inputOf(id))).toMatchObject({
       broken_reason: expect.stringContaining('another key'),
       has_headers: true,
     });
-    await restartedApi.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': secret } } } });
-    expect(await restartedApi.ok('listConnectionTools', at(id))).toMatchObject({ success: true });
+    await restartedApi.ok('updateConnection', { ...inputOf(id), body: { headers: { secret: { 'X-Api-Key': secret } } } });
+    expect(await restartedApi.ok('listConnectionTools', inputOf(id))).toMatchObject({ success: true });
   });
 });
 
@@ -250,7 +259,7 @@ describe.each(['both', 'legacy'] as const)('a server that supports %s protocol v
     });
     expect((await service.ok('listConnections')).total).toBe(0);
     const id = await connect(service, { server_url: server.url, headers: { secret: { Authorization: 'Bearer letmein' } } });
-    expect(await service.ok('listConnectionTools', at(id))).toEqual(answer);
+    expect(await service.ok('listConnectionTools', inputOf(id))).toEqual(answer);
     if (era === 'legacy') expect([server.sessions.size, server.ended]).toEqual([0, 2]);
   });
 });
@@ -265,20 +274,20 @@ describe('the health of a connection', () => {
     let token = 'first';
     server.require('x-api-key', () => token);
     const id = await connect(service, { server_url: server.url, headers: { secret: { 'X-Api-Key': 'first' } } });
-    const tools = () => service.ok('listConnectionTools', at(id));
+    const tools = () => service.ok('listConnectionTools', inputOf(id));
     expect((await tools()).success).toBe(true);
     token = 'second';
     expect((await tools()).success).toBe(false);
     expect((await tools()).success).toBe(false);
     const reason = 'it refused the credentials (401)';
-    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: '2026-07-18T09:00:00.000Z', broken_reason: reason });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: '2026-07-18T09:00:00.000Z', broken_reason: reason });
     token = 'first';
     expect((await tools()).success).toBe(true);
-    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: null, broken_reason: null });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: null, broken_reason: null });
     token = 'second';
     await tools();
-    await service.ok('updateConnection', { ...at(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
-    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_at: null });
+    await service.ok('updateConnection', { ...inputOf(id), body: { headers: { secret: { 'X-Api-Key': 'second' } } } });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_at: null });
     await hook.count(5);
     const events = hook.received.map(
       ({ json }) => json as unknown as { type: string; data: { connection: { broken_reason: string | null } } },
@@ -297,14 +306,14 @@ describe('the health of a connection', () => {
 
   it.each([
     ['nobody there', async () => 'http://127.0.0.1:9/mcp', 'the connection was refused'],
-    ['a redirect', () => answering(302, { location: 'http://127.0.0.1:1/' }), 'a redirect; redirects are not followed'],
-    ['a web page', () => answering(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is not MCP'],
-    ['JSON that is not MCP', () => answering(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is not MCP'],
-    ['a failure', () => answering(500, {}), 'it responded with 500'],
-    ['not found', () => answering(404, {}), 'it responded with 404'],
+    ['a redirect', () => serveAnswer(302, { location: 'http://127.0.0.1:1/' }), 'a redirect; redirects are not followed'],
+    ['a web page', () => serveAnswer(200, { 'content-type': 'text/html' }, '<p>Hello</p>'), 'is not MCP'],
+    ['JSON that is not MCP', () => serveAnswer(200, { 'content-type': 'application/json' }, '{"a":1}'), 'is not MCP'],
+    ['a failure', () => serveAnswer(500, {}), 'it responded with 500'],
+    ['not found', () => serveAnswer(404, {}), 'it responded with 404'],
     [
       'too much',
-      () => answering(200, { 'content-type': 'application/json' }, `"${'x'.repeat(5 * 1024 * 1024)}"`),
+      () => serveAnswer(200, { 'content-type': 'application/json' }, `"${'x'.repeat(5 * 1024 * 1024)}"`),
       'larger than 4194304 bytes',
     ],
   ])('reports what is wrong: %s', async (_, url, words) => {
@@ -320,8 +329,8 @@ describe('the health of a connection', () => {
     const server = await mcpServer('legacy');
     server.guard = (request, response) => {
       if (request.headers['mcp-session-id'] === undefined || request.method !== 'POST') return false;
-      void json(request).then((asked) => {
-        const { id, method } = asked as { id?: number; method: string };
+      void json(request).then((requestBody) => {
+        const { id, method } = requestBody as { id?: number; method: string };
         const answer = { jsonrpc: '2.0', id, result: { tools: [{ name: 'without_schema' }] } };
         if (method === 'tools/list') response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
         else response.writeHead(202).end();
@@ -352,15 +361,15 @@ describe('the health of a connection', () => {
     const server = await mcpServer();
     const { port } = new URL(server.url);
     const addresses: Record<string, string> = { 'inside.test': '10.0.0.7', 'here.test': '127.0.0.1' };
-    const lookup = (host: string, _: unknown, done: (error: null, found: { address: string; family: number }[]) => void): void =>
-      done(null, [{ address: addresses[host] as string, family: 4 }]);
+    const lookup = (host: string, _: unknown, callback: (error: null, found: { address: string; family: number }[]) => void): void =>
+      callback(null, [{ address: addresses[host] as string, family: 4 }]);
     const service = await api({ connections: { lookup } });
     expect(await service.ok('probeMcpServer', { body: { server_url: `http://here.test:${port}/mcp` } })).toMatchObject({ success: true });
     const id = await connect(service, { server_url: `http://here.test:${port}/mcp` });
     addresses['here.test'] = '10.0.0.7';
-    expect((await service.ok('listConnectionTools', at(id))).error).toContain('may not connect to here.test');
-    const inside = await service.call('probeMcpServer', { body: { server_url: `http://inside.test:${port}/mcp` } });
-    expect(failure(inside)).toEqual([400, 'connection_host_not_allowed']);
+    expect((await service.ok('listConnectionTools', inputOf(id))).error).toContain('may not connect to here.test');
+    const insideAnswer = await service.call('probeMcpServer', { body: { server_url: `http://inside.test:${port}/mcp` } });
+    expect(failure(insideAnswer)).toEqual([400, 'connection_host_not_allowed']);
   });
 
   it('cannot be probed for an integration, or without a URL', async () => {
@@ -371,7 +380,7 @@ describe('the health of a connection', () => {
 });
 
 describe('authorization', () => {
-  async function authorized(service: Api): Promise<{ server: McpServer; issuer: AuthorizationServer }> {
+  async function startAuthorized(service: Api): Promise<{ server: McpServer; issuer: AuthorizationServer }> {
     const [server, issuer] = [await mcpServer(), await AuthorizationServer.start()];
     afterTest(() => issuer.close());
     issuer.protect(server);
@@ -389,7 +398,7 @@ describe('authorization', () => {
 
   it('is discovered by a check', async () => {
     const service = await api();
-    const { server, issuer } = await authorized(service);
+    const { server, issuer } = await startAuthorized(service);
     const check = (url: string) => service.ok('checkMcpOAuth', { body: { mcp_server_url: url } });
     expect(await check(server.url)).toEqual({
       supports_dcr: true,
@@ -399,16 +408,16 @@ describe('authorization', () => {
     issuer.metadata = { registration_endpoint: undefined };
     expect(await check(server.url)).toMatchObject({ supports_dcr: false, authorization_endpoint: `${issuer.url}/authorize` });
     expect(await check((await mcpServer()).url)).toEqual({ supports_dcr: false });
-    const gone = await service.call('checkMcpOAuth', { body: { mcp_server_url: 'http://127.0.0.1:9/mcp' } });
-    expect(failure(gone)).toEqual([400, 'mcp_server_unreachable']);
-    const inside = await service.call('checkMcpOAuth', { body: { mcp_server_url: 'http://10.0.0.7/' } });
-    expect(failure(inside)).toEqual([400, 'connection_host_not_allowed']);
+    const goneAnswer = await service.call('checkMcpOAuth', { body: { mcp_server_url: 'http://127.0.0.1:9/mcp' } });
+    expect(failure(goneAnswer)).toEqual([400, 'mcp_server_unreachable']);
+    const insideAnswer = await service.call('checkMcpOAuth', { body: { mcp_server_url: 'http://10.0.0.7/' } });
+    expect(failure(insideAnswer)).toEqual([400, 'connection_host_not_allowed']);
   });
 
   it('is granted by a person, creates a working connection, and is renewed', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });
-    const { server, issuer } = await authorized(service);
+    const { server, issuer } = await startAuthorized(service);
     const url = await start(service, { mcp_server_url: server.url, integration_type: 'helpdesk' });
     const authorizationUrl = new URL(url);
     expect(`${authorizationUrl.origin}${authorizationUrl.pathname}`).toBe(`${issuer.url}/authorize`);
@@ -419,8 +428,8 @@ describe('authorization', () => {
     const page = await visit(url);
     expect(page).toMatchObject({ status: 200, text: expect.stringContaining('The connection tickets can be used now.') });
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
-    const [made] = (await service.ok('listConnections')).integrations;
-    expect(made).toMatchObject({
+    const [createdConnection] = (await service.ok('listConnections')).integrations;
+    expect(createdConnection).toMatchObject({
       name: 'tickets',
       type: 'helpdesk',
       auth_method: 'oauth',
@@ -428,29 +437,29 @@ describe('authorization', () => {
       oauth_scopes: ['tickets:write', 'offline_access'],
       server_url: server.url,
     });
-    const id = made?.id as string;
-    const tools = () => service.ok('listConnectionTools', at(id));
+    const id = createdConnection?.id as string;
+    const tools = () => service.ok('listConnectionTools', inputOf(id));
     expect((await tools()).success).toBe(true);
     expect(issuer.forms).toHaveLength(1);
     expect(issuer.clients).toMatchObject([{ client_name: 'aops', token_endpoint_auth_method: 'none' }]);
 
     clock.advance(3_600_000 - 20_000);
-    const both = await Promise.all([tools(), tools(), tools()]);
-    expect(both.map(({ success }) => success)).toEqual([true, true, true]);
+    const toolLists = await Promise.all([tools(), tools(), tools()]);
+    expect(toolLists.map(({ success }) => success)).toEqual([true, true, true]);
     expect(issuer.forms.map(({ grant_type }) => grant_type)).toEqual(['authorization_code', 'refresh_token']);
 
     issuer.tokens.clear();
     expect((await tools()).success).toBe(true);
     expect(issuer.forms).toHaveLength(3);
-    const stored = await everythingKept(service);
-    for (const token of issuer.tokens) expect(stored).not.toContain(token);
-    expect(stored).not.toContain(issuer.forms[2]?.refresh_token);
-    expect((await service.call('getConnection', at(id))).text).not.toMatch(/at-|rt-/);
+    const storedState = await everythingKept(service);
+    for (const token of issuer.tokens) expect(storedState).not.toContain(token);
+    expect(storedState).not.toContain(issuer.forms[2]?.refresh_token);
+    expect((await service.call('getConnection', inputOf(id))).text).not.toMatch(/at-|rt-/);
   });
 
   it('has to be granted again when it can no longer be renewed', async () => {
     const service = await api();
-    const { server, issuer } = await authorized(service);
+    const { server, issuer } = await startAuthorized(service);
     await visit(await start(service, { mcp_server_url: server.url }));
     const id = (await service.ok('listConnections')).integrations[0]?.id as string;
     issuer.tokens.clear();
@@ -459,82 +468,84 @@ describe('authorization', () => {
       return true;
     };
     const reason = 'its authorization has ended; a person has to authorize it again';
-    expect((await service.ok('listConnectionTools', at(id))).error).toContain(reason);
-    expect(await service.ok('getConnection', at(id))).toMatchObject({ broken_reason: reason, has_oauth_tokens: true });
+    expect((await service.ok('listConnectionTools', inputOf(id))).error).toContain(reason);
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ broken_reason: reason, has_oauth_tokens: true });
     issuer.refuseTokens = () => false;
     await visit(await start(service, { mcp_server_url: server.url, reconnect_instance_id: id }));
-    const again = (await service.ok('listConnections')).integrations;
-    expect(again).toMatchObject([{ id, broken_at: null }]);
-    expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
+    const integrations = (await service.ok('listConnections')).integrations;
+    expect(integrations).toMatchObject([{ id, broken_at: null }]);
+    expect((await service.ok('listConnectionTools', inputOf(id))).success).toBe(true);
     // The registered client is still valid.
     expect(issuer.clients).toHaveLength(1);
   });
 
   it('is missing from a connection that was created without it', async () => {
     const service = await api();
-    const { server } = await authorized(service);
+    const { server } = await startAuthorized(service);
     const id = await connect(service, { server_url: server.url, auth_method: 'oauth' });
-    expect((await service.ok('listConnectionTools', at(id))).error).toContain('has not been authorized yet');
+    expect((await service.ok('listConnectionTools', inputOf(id))).error).toContain('has not been authorized yet');
     await visit(await start(service, { mcp_server_url: server.url, reconnect_instance_id: id }));
-    expect((await service.ok('listConnectionTools', at(id))).success).toBe(true);
+    expect((await service.ok('listConnectionTools', inputOf(id))).success).toBe(true);
     const otherServer = await mcpServer();
-    await service.ok('updateConnection', { ...at(id), body: { server_url: otherServer.url } });
-    expect(await service.ok('getConnection', at(id))).toMatchObject({ has_oauth_tokens: false, oauth_scopes: null });
+    await service.ok('updateConnection', { ...inputOf(id), body: { server_url: otherServer.url } });
+    expect(await service.ok('getConnection', inputOf(id))).toMatchObject({ has_oauth_tokens: false, oauth_scopes: null });
   });
 
   it('ends at the URL that the caller has chosen', async () => {
     const service = await api();
-    const { server } = await authorized(service);
-    const back = await answering(200, {}, 'back');
-    const url = await start(service, { mcp_server_url: server.url, return_url: `${back}?a=1` });
-    const ended = new URL((await visit(url)).url);
-    expect(`${ended.origin}${ended.pathname}`).toBe(back);
-    const [made] = (await service.ok('listConnections')).integrations;
-    expect(Object.fromEntries(ended.searchParams)).toEqual({ a: '1', connection_id: made?.id });
-    const denied = new URL(await start(service, { mcp_server_url: server.url, return_url: back }));
-    denied.searchParams.set('deny', '1');
-    expect(new URL((await visit(denied.href)).url).searchParams.get('error')).toBe('The authorization failed: access_denied.');
+    const { server } = await startAuthorized(service);
+    const returnUrl = await serveAnswer(200, {}, 'back');
+    const url = await start(service, { mcp_server_url: server.url, return_url: `${returnUrl}?a=1` });
+    const finalUrl = new URL((await visit(url)).url);
+    expect(`${finalUrl.origin}${finalUrl.pathname}`).toBe(returnUrl);
+    const [createdConnection] = (await service.ok('listConnections')).integrations;
+    expect(Object.fromEntries(finalUrl.searchParams)).toEqual({ a: '1', connection_id: createdConnection?.id });
+    const deniedUrl = new URL(await start(service, { mcp_server_url: server.url, return_url: returnUrl }));
+    deniedUrl.searchParams.set('deny', '1');
+    expect(new URL((await visit(deniedUrl.href)).url).searchParams.get('error')).toBe('The authorization failed: access_denied.');
   });
 
   it('fails if it is refused, forged, used twice, or too late', async () => {
     const clock = new ManualClock();
     const service = await api({ clock });
-    const { server, issuer } = await authorized(service);
+    const { server, issuer } = await startAuthorized(service);
     const url = async () => new URL(await start(service, { mcp_server_url: server.url }));
     const callback = (query: string) => visit(`${service.service.url}/oauth/callback${query}`);
-    const unknown = { status: 400, text: expect.stringContaining('This authorization is unknown') };
-    expect(await callback('')).toMatchObject(unknown);
-    expect(await callback('?state=x&code=y')).toMatchObject(unknown);
+    const unknownAuthorization = { status: 400, text: expect.stringContaining('This authorization is unknown') };
+    expect(await callback('')).toMatchObject(unknownAuthorization);
+    expect(await callback('?state=x&code=y')).toMatchObject(unknownAuthorization);
 
-    const denied = await url();
-    denied.searchParams.set('deny', '1');
-    expect(await visit(denied.href)).toMatchObject({ status: 400, text: expect.stringContaining('access_denied') });
+    const deniedUrl = await url();
+    deniedUrl.searchParams.set('deny', '1');
+    expect(await visit(deniedUrl.href)).toMatchObject({ status: 400, text: expect.stringContaining('access_denied') });
 
-    const forged = await url();
-    const state = forged.searchParams.get('state') as string;
+    const forgedUrl = await url();
+    const state = forgedUrl.searchParams.get('state') as string;
     const page = await callback(`?state=${state}&error_description=${encodeURIComponent('<script>alert(1)</script>')}`);
     expect(page).toMatchObject({ status: 400, text: expect.not.stringContaining('<script') });
 
-    const mixed = (await url()).searchParams.get('state') as string;
-    const other = await callback(`?state=${mixed}&code=abc&iss=${encodeURIComponent('http://evil.test')}`);
-    expect(other).toMatchObject({ status: 400, text: expect.stringContaining('could not be completed') });
-    const guessed = (await url()).searchParams.get('state') as string;
-    expect(await callback(`?state=${guessed}&code=abc&iss=${encodeURIComponent(issuer.url)}`)).toMatchObject({ status: 400 });
+    const mixedState = (await url()).searchParams.get('state') as string;
+    const mixedAnswer = await callback(`?state=${mixedState}&code=abc&iss=${encodeURIComponent('http://evil.test')}`);
+    expect(mixedAnswer).toMatchObject({ status: 400, text: expect.stringContaining('could not be completed') });
+    const guessedState = (await url()).searchParams.get('state') as string;
+    expect(await callback(`?state=${guessedState}&code=abc&iss=${encodeURIComponent(issuer.url)}`)).toMatchObject({ status: 400 });
 
-    const once = await url();
-    const head = await fetch(`${service.service.url}/oauth/callback?state=${once.searchParams.get('state')}&code=x`, { method: 'HEAD' });
+    const singleUseUrl = await url();
+    const head = await fetch(`${service.service.url}/oauth/callback?state=${singleUseUrl.searchParams.get('state')}&code=x`, {
+      method: 'HEAD',
+    });
     expect(head.status).toBe(200);
-    const first = await visit(once.href);
+    const first = await visit(singleUseUrl.href);
     expect(first.status).toBe(200);
-    expect(await visit(first.url)).toMatchObject(unknown);
+    expect(await visit(first.url)).toMatchObject(unknownAuthorization);
 
-    const late = await url();
+    const lateUrl = await url();
     clock.advance(15 * 60_000);
-    expect(await visit(late.href)).toMatchObject(unknown);
-    const deleted = (await service.ok('listConnections')).integrations[0]?.id as string;
-    const again = await start(service, { mcp_server_url: server.url, reconnect_instance_id: deleted });
-    await service.ok('deleteConnection', at(deleted));
-    expect(await visit(again)).toMatchObject({ status: 400, text: expect.stringContaining('deleted in the meantime') });
+    expect(await visit(lateUrl.href)).toMatchObject(unknownAuthorization);
+    const deletedId = (await service.ok('listConnections')).integrations[0]?.id as string;
+    const secondUrl = await start(service, { mcp_server_url: server.url, reconnect_instance_id: deletedId });
+    await service.ok('deleteConnection', inputOf(deletedId));
+    expect(await visit(secondUrl)).toMatchObject({ status: 400, text: expect.stringContaining('deleted in the meantime') });
     expect((await service.ok('listConnections')).total).toBe(0);
   });
 
@@ -551,41 +562,41 @@ describe('authorization', () => {
     ['an unknown connection', { reconnect_instance_id: randomUUID() }, {}, 404, 'connection_not_found', false],
     ['a custom integration', { custom_integration_id: randomUUID() }, {}, 404, 'custom_integration_not_found', false],
     ['a host that may not be reached', { mcp_server_url: 'http://10.0.0.7/' }, {}, 400, 'connection_host_not_allowed', false],
-  ])('cannot be started with %s', async (_, body, metadata, status, error, bare) => {
+  ])('cannot be started with %s', async (_, body, metadata, status, error, isBare) => {
     const service = await api();
-    const { server, issuer } = await authorized(service);
+    const { server, issuer } = await startAuthorized(service);
     issuer.metadata = metadata;
-    const mcp_server_url = bare ? (await mcpServer()).url : server.url;
-    const refused = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url, ...body } });
-    expect(failure(refused)).toEqual([status, error]);
+    const mcp_server_url = isBare ? (await mcpServer()).url : server.url;
+    const refusal = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url, ...body } });
+    expect(failure(refusal)).toEqual([status, error]);
   });
 
   it('reports what is wrong with a registration', async () => {
     const service = await api();
-    const { server, issuer } = await authorized(service);
-    issuer.metadata = { registration_endpoint: await answering(201, { 'content-type': 'application/json' }, '{}') };
-    const refused = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
-    expect(failure(refused)).toEqual([400, 'oauth_failed']);
-    expect(refused.text).toMatch(/could not be started: redirect_uris: .*expected array/);
+    const { server, issuer } = await startAuthorized(service);
+    issuer.metadata = { registration_endpoint: await serveAnswer(201, { 'content-type': 'application/json' }, '{}') };
+    const refusal = await service.call('authorizeMcpOAuth', { body: { name: 'tickets', mcp_server_url: server.url } });
+    expect(failure(refusal)).toEqual([400, 'oauth_failed']);
+    expect(refusal.text).toMatch(/could not be started: redirect_uris: .*expected array/);
   });
 
   it('is not started for a server that identifies itself as another one, or for a connection to another host', async () => {
     const service = await api();
-    const { server, issuer } = await authorized(service);
+    const { server, issuer } = await startAuthorized(service);
     issuer.protect(server, { resource: 'https://bank.example.com/mcp' });
     const body = { name: 'tickets', mcp_server_url: server.url };
-    const refused = await service.call('authorizeMcpOAuth', { body });
-    expect(failure(refused)).toEqual([400, 'oauth_failed']);
-    expect(refused.text).toContain('bank.example.com');
-    const elsewhere = await connect(service);
-    const moved = await service.call('authorizeMcpOAuth', { body: { ...body, reconnect_instance_id: elsewhere } });
-    expect(failure(moved)).toEqual([400, 'invalid_request']);
+    const refusal = await service.call('authorizeMcpOAuth', { body });
+    expect(failure(refusal)).toEqual([400, 'oauth_failed']);
+    expect(refusal.text).toContain('bank.example.com');
+    const otherId = await connect(service);
+    const moveAnswer = await service.call('authorizeMcpOAuth', { body: { ...body, reconnect_instance_id: otherId } });
+    expect(failure(moveAnswer)).toEqual([400, 'invalid_request']);
   });
 
   it('does not exist for built-in providers', async () => {
     const service = await api();
-    const refused = await service.call('startNativeOAuth', { params: { provider: 'google' }, body: {} });
-    expect(failure(refused)).toEqual([404, 'oauth_provider_not_found']);
-    expect(refused.text).toContain('google');
+    const refusal = await service.call('startNativeOAuth', { params: { provider: 'google' }, body: {} });
+    expect(failure(refusal)).toEqual([404, 'oauth_provider_not_found']);
+    expect(refusal.text).toContain('google');
   });
 });

@@ -1,48 +1,48 @@
 /** Closing the service finishes what was begun, takes nothing new, and waits no longer than its bound. */
 import { describe, expect, it } from 'vitest';
-import { promptly } from '../../support/promptly.ts';
-import { auth, dial, received, statusOf } from '../helpers/raw.ts';
-import { started } from '../helpers/service.ts';
+import { runPromptly } from '../../support/promptly.ts';
+import { auth, dial, receiveAll, statusOf } from '../helpers/raw.ts';
+import { startApi } from '../helpers/service.ts';
 
 describe('closing', () => {
   it('responds to a request whose body is still arriving, refuses new connections, and closes', async () => {
-    const api = await started();
+    const api = await startApi();
     const socket = await dial(api);
-    const answer = received(socket);
+    const answer = receiveAll(socket);
     const body = '{"name":"Last"}';
     const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
     // "100 Continue" says that the request is being handled.
     const handled = new Promise<void>((resolve) => socket.once('data', () => resolve()));
     socket.write(`${head}Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`);
     await handled;
-    const closed = api.service.close();
+    const closing = api.service.close();
     await expect(api.send('GET', '/healthz')).rejects.toThrow();
     socket.write(body);
     const text = await answer;
     expect(statusOf(text.slice(text.indexOf('\r\n\r\n') + 4))).toBe(201);
-    await closed;
-    const restartedApi = await started({ dataDirectory: api.dataDirectory });
+    await closing;
+    const restartedApi = await startApi({ dataDirectory: api.dataDirectory });
     expect((await restartedApi.ok('listAgents')).agents).toMatchObject([{ name: 'Last' }]);
   });
 
   it('does not wait for connections that never sent anything', async () => {
-    const api = await started();
-    const ended = received(await dial(api));
-    await promptly(() => api.service.close(), 3_000);
-    expect(await ended).toBe('');
+    const api = await startApi();
+    const pendingReply = receiveAll(await dial(api));
+    await runPromptly(() => api.service.close(), 3_000);
+    expect(await pendingReply).toBe('');
   });
 
   it('does not wait for idle connections, nor for ever for a request that makes no progress', async () => {
-    const api = await started({ httpLimits: { bodyMilliseconds: 600_000 } });
+    const api = await startApi({ httpLimits: { bodyMilliseconds: 600_000 } });
     const idle = await dial(api);
-    const idleEnd = received(idle);
-    const stuck = await dial(api);
-    const stuckEnd = received(stuck);
-    stuck.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
-    await new Promise<void>((resolve) => stuck.once('data', () => resolve()));
-    const begun = performance.now();
+    const idleEnd = receiveAll(idle);
+    const stuckSocket = await dial(api);
+    const stuckEnd = receiveAll(stuckSocket);
+    stuckSocket.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
+    await new Promise<void>((resolve) => stuckSocket.once('data', () => resolve()));
+    const startedAt = performance.now();
     await api.service.close();
-    const took = performance.now() - begun;
+    const took = performance.now() - startedAt;
     expect(took).toBeGreaterThan(4_000);
     expect(took).toBeLessThan(9_000);
     expect(await idleEnd).toBe('');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { crashImage } from '../helpers/crash.ts';
 import { manyTurns, serviceCommits, syncsFrom } from '../helpers/disk.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { type Answer, type Api, started } from '../helpers/service.ts';
+import { type Answer, type Api, startApi } from '../helpers/service.ts';
 
 const create = (api: Api, name: string, key?: string): Promise<Answer> =>
   api.call('createAgent', { body: { name }, ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }) });
@@ -14,31 +14,31 @@ const isReplayed = ({ headers }: Answer): boolean => headers['idempotency-replay
 
 describe('a disk that takes its time', () => {
   it.each([undefined, 'k1'])('holds back the answer to a change, and the change from readers (key: %s)', async (key) => {
-    const api = await started();
+    const api = await startApi();
     const resumeGate = new Gate();
     const { reached } = await syncsFrom({ ...api, text: 'Slow agent' }, () => resumeGate.opened);
-    const answered: string[] = [];
-    const note = (what: string) => () => void answered.push(what);
-    const created = create(api, 'Slow agent', key);
-    void created.then(note('created'));
+    const answerOrder: string[] = [];
+    const note = (label: string) => () => void answerOrder.push(label);
+    const creation = create(api, 'Slow agent', key);
+    void creation.then(note('created'));
     await reached;
-    const read = agentNames(api);
-    void read.then(note('read'));
+    const listing = agentNames(api);
+    void listing.then(note('read'));
     await manyTurns();
-    expect(answered).toEqual([]);
+    expect(answerOrder).toEqual([]);
     resumeGate.open();
-    expect([(await created).status, await read]).toEqual([201, ['Slow agent']]);
+    expect([(await creation).status, await listing]).toEqual([201, ['Slow agent']]);
   });
 });
 
 describe('a full disk', () => {
   it('fails keyed and other changes, leaves nothing of them behind, and locks no key', async () => {
     const commits = serviceCommits();
-    const api = await started();
+    const api = await startApi();
     await create(api, 'Before');
     commits.failure = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-    const refused = await Promise.all([create(api, 'A', 'k1'), create(api, 'B', 'k2'), create(api, 'C')]);
-    expect(refused.map(failure)).toEqual(refused.map(() => [503, 'disk_full']));
+    const refusals = await Promise.all([create(api, 'A', 'k1'), create(api, 'B', 'k2'), create(api, 'C')]);
+    expect(refusals.map(failure)).toEqual(refusals.map(() => [503, 'disk_full']));
     expect(failure(await create(api, 'A', 'k1'))).toEqual([503, 'disk_full']);
     expect(await agentNames(api)).toEqual(['Before']);
     commits.failure = undefined;
@@ -55,52 +55,52 @@ describe('a full disk', () => {
 
 describe('a disk that fails to sync', () => {
   it('fails every request until a restart, which finds a change whole or not at all', async () => {
-    const api = await started();
+    const api = await startApi();
     await create(api, 'Before', 'before');
-    const lost = await crashImage(api);
-    const failed = () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
-    const { restore } = await syncsFrom({ ...api, text: 'Unsynced' }, failed);
-    const refused = await Promise.all([create(api, 'Unsynced', 'k1'), create(api, 'Unsynced too')]);
-    expect(refused.map(failure)).toEqual(refused.map(() => [503, 'disk_failed']));
+    const lostImage = await crashImage(api);
+    const failToSync = () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
+    const { restore } = await syncsFrom({ ...api, text: 'Unsynced' }, failToSync);
+    const refusals = await Promise.all([create(api, 'Unsynced', 'k1'), create(api, 'Unsynced too')]);
+    expect(refusals.map(failure)).toEqual(refusals.map(() => [503, 'disk_failed']));
     restore();
     // Nobody knows what the disk holds, so the key is neither in progress nor answered.
-    for (const again of [create(api, 'Unsynced', 'k1'), create(api, 'Before', 'before'), api.call('listAgents')])
-      expect(failure((await again) as Answer)).toEqual([503, 'disk_failed']);
-    const stored = await crashImage(api);
-    for (const dataDirectory of [lost, stored]) {
-      const restarted = await started({ dataDirectory });
-      const isThere = (await agentNames(restarted)).includes('Unsynced');
-      const answer = await create(restarted, 'Unsynced', 'k1');
+    for (const repeat of [create(api, 'Unsynced', 'k1'), create(api, 'Before', 'before'), api.call('listAgents')])
+      expect(failure((await repeat) as Answer)).toEqual([503, 'disk_failed']);
+    const storedImage = await crashImage(api);
+    for (const dataDirectory of [lostImage, storedImage]) {
+      const restartedApi = await startApi({ dataDirectory });
+      const isThere = (await agentNames(restartedApi)).includes('Unsynced');
+      const answer = await create(restartedApi, 'Unsynced', 'k1');
       expect([answer.status, isReplayed(answer)]).toEqual([201, isThere]);
-      expect(isReplayed(await create(restarted, 'Before', 'before'))).toBe(true);
-      expect((await agentNames(restarted)).filter((name) => name !== 'Unsynced too')).toEqual(['Before', 'Unsynced']);
+      expect(isReplayed(await create(restartedApi, 'Before', 'before'))).toBe(true);
+      expect((await agentNames(restartedApi)).filter((name) => name !== 'Unsynced too')).toEqual(['Before', 'Unsynced']);
     }
   });
 });
 
 describe('a service that is killed while it handles a key', () => {
   it('executes the key immediately after the restart when nothing was committed', async () => {
-    const api = await started();
+    const api = await startApi();
     // The token is known from here on, so that no request waits for the disk to be let in.
     await create(api, 'Before');
     const resumeGate = new Gate();
     const { reached } = await syncsFrom({ ...api, text: 'In the way' }, () => resumeGate.opened);
-    const inTheWay = create(api, 'In the way');
+    const blockingRequest = create(api, 'In the way');
     await reached;
     // One of them waits for the disk.
     const attempts = [create(api, 'A', 'k1'), create(api, 'A', 'k1')];
     expect(failure(await Promise.race(attempts))).toEqual([409, 'idempotency_in_progress']);
     const image = await crashImage(api);
     resumeGate.open();
-    await Promise.all([inTheWay, ...attempts]);
-    const restarted = await started({ dataDirectory: image });
-    const answer = await create(restarted, 'A', 'k1');
+    await Promise.all([blockingRequest, ...attempts]);
+    const restartedApi = await startApi({ dataDirectory: image });
+    const answer = await create(restartedApi, 'A', 'k1');
     expect([answer.status, isReplayed(answer)]).toEqual([201, false]);
-    expect(await agentNames(restarted)).toEqual(['A', 'Before', 'In the way']);
+    expect(await agentNames(restartedApi)).toEqual(['A', 'Before', 'In the way']);
   });
 
   it('has the answer after the restart when the change was committed but not acknowledged', async () => {
-    const api = await started();
+    const api = await startApi();
     const resumeGate = new Gate();
     const { reached } = await syncsFrom({ ...api, text: 'Unacknowledged' }, () => resumeGate.opened);
     const inProgress = create(api, 'Unacknowledged', 'k1');
@@ -108,9 +108,9 @@ describe('a service that is killed while it handles a key', () => {
     const image = await crashImage(api);
     resumeGate.open();
     const { text } = await inProgress;
-    const restarted = await started({ dataDirectory: image });
-    const answer = await create(restarted, 'Unacknowledged', 'k1');
+    const restartedApi = await startApi({ dataDirectory: image });
+    const answer = await create(restartedApi, 'Unacknowledged', 'k1');
     expect([answer.text, isReplayed(answer)]).toEqual([text, true]);
-    expect(await agentNames(restarted)).toEqual(['Unacknowledged']);
+    expect(await agentNames(restartedApi)).toEqual(['Unacknowledged']);
   });
 });

@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { covers } from '../helpers/coverage.ts';
@@ -16,7 +16,7 @@ import type { Api } from '../helpers/service.ts';
 const service = covers('events');
 
 /** Sends a message, asks a question, and sends the answer as a message. */
-const asks: Behaviour = async (host) => {
+const askBehaviour: Behaviour = async (host) => {
   const answer = host.answer('ask');
   if (answer === undefined) {
     await host.emit([{ kind: 'text', id: 'before', text: 'Before' }]);
@@ -26,7 +26,7 @@ const asks: Behaviour = async (host) => {
   return { status: 'completed' };
 };
 
-const whole = ['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'];
+const completeEvents = ['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'];
 
 const open = (api: Api, runId: string, headers?: Record<string, string>) => EventReader.open(api, `/v2/runs/${runId}/events`, headers);
 const openTeam = (api: Api, headers?: Record<string, string>, query = '') =>
@@ -41,11 +41,11 @@ async function approve(api: Api, runId: string): Promise<void> {
 
 /** Events that a reader might miss, or see a moment earlier or later. */
 const passing = new Set(['> not_started', '> pending', '> starting', '> running', 'answered: Really?']);
-const lasting = (events: readonly string[]) => events.filter((event) => !passing.has(event));
+const lastingOf = (events: readonly string[]) => events.filter((event) => !passing.has(event));
 
 describe('the events of a run', () => {
   it('arrive as they happen: messages, statuses, requests, and the end', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
     expect(reader.headers).toMatchObject({
@@ -57,32 +57,32 @@ describe('the events of a run', () => {
     expect(reader.retry).toBe(1_000);
     await approve(api, run.id);
     const events = [...before, ...(await reader.rest())];
-    expect(lasting(events.map(inShort))).toEqual(whole);
+    expect(lastingOf(events.map(inShort))).toEqual(completeEvents);
     expect(events.map(inShort)).toContain('answered: Really?');
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
     const { messages } = await api.ok('listRunMessages', { params: { run_id: run.id } });
-    const told = events.filter(({ type }) => type === 'message').map(({ data }) => JSON.parse(data).message);
-    expect(told).toEqual(messages);
-    const { run: ended } = await api.ok('getRun', { params: { run_id: run.id } });
-    expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({ run: ended });
+    const messageTexts = events.filter(({ type }) => type === 'message').map(({ data }) => JSON.parse(data).message);
+    expect(messageTexts).toEqual(messages);
+    const { run: endedRun } = await api.ok('getRun', { params: { run_id: run.id } });
+    expect(JSON.parse(events.at(-1)?.data ?? '')).toEqual({ run: endedRun });
   });
 
   it('continue exactly after any of them, even after the service was killed', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const run = await api.run('asks', 'Go');
     await api.until(run.id, 'waiting');
     const reader = await open(api, run.id);
     const before = await reader.until('human_request.pending');
     await approve(api, run.id);
     const events = [...before, ...(await reader.rest())];
-    const copy = await service({ behaviours: { asks }, dataDirectory: await crashImage(api) });
+    const copy = await service({ behaviours: { asks: askBehaviour }, dataDirectory: await crashImage(api) });
     for (const target of [api, copy.as(api.service.token)]) {
       for (const [index, { id }] of events.entries()) {
         const secondEventReader = await open(target, run.id, resuming(id));
         // A reader that continues from before the run waited sees its current state: it has ended.
         const passedBy = index < before.length - 1 ? ['> waiting', '? Really?'] : [];
-        const left = lasting(events.slice(index + 1).map(inShort)).filter((event) => !passedBy.includes(event));
-        expect(lasting((await secondEventReader.rest()).map(inShort)), `after ${id}`).toEqual(left);
+        const remainingEvents = lastingOf(events.slice(index + 1).map(inShort)).filter((event) => !passedBy.includes(event));
+        expect(lastingOf((await secondEventReader.rest()).map(inShort)), `after ${id}`).toEqual(remainingEvents);
         expect(secondEventReader.status).toBe(index === events.length - 1 ? 204 : 200);
       }
     }
@@ -93,11 +93,11 @@ describe('the events of a run', () => {
     const run = await api.run('done', 'Go');
     await api.until(run.id, 'completed');
     const reader = await open(api, run.id, resuming('7.00000000.running..'));
-    expect(lasting((await reader.rest()).map(inShort))).toEqual(['Go', '> completed', 'finished completed']);
+    expect(lastingOf((await reader.rest()).map(inShort))).toEqual(['Go', '> completed', 'finished completed']);
   });
 
   it('include a request that was withdrawn, and the next turn of a run that had ended', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
     await reader.until('human_request.pending');
@@ -106,55 +106,55 @@ describe('the events of a run', () => {
     expect(events.map(inShort)).toEqual(['withdrawn: Really?', '> interrupted', 'finished interrupted']);
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Again' } });
     const next = await open(api, run.id, resuming(events.at(-1)?.id));
-    expect(lasting((await next.until('human_request.pending')).map(inShort))).toEqual(['Again', '> waiting', '? Really?']);
+    expect(lastingOf((await next.until('human_request.pending')).map(inShort))).toEqual(['Again', '> waiting', '? Really?']);
   });
 
   it('are the same for two readers, and for one that starts later', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const run = await api.run('asks', 'Go');
-    const [one, two] = await Promise.all([open(api, run.id), open(api, run.id)]);
-    const begun = await Promise.all([one.until('human_request.pending'), two.until('human_request.pending')]);
-    const late = await open(api, run.id);
-    const lateBegun = await late.until('human_request.pending');
+    const [firstReader, secondReader] = await Promise.all([open(api, run.id), open(api, run.id)]);
+    const initialEvents = await Promise.all([firstReader.until('human_request.pending'), secondReader.until('human_request.pending')]);
+    const lateReader = await open(api, run.id);
+    const lateBegun = await lateReader.until('human_request.pending');
     await approve(api, run.id);
-    const all = [...(await one.rest()), ...(await two.rest()), ...(await late.rest())].map(inShort);
-    const rest = whole.slice(4);
-    expect(lasting(all)).toEqual([...rest, ...rest, ...rest]);
-    for (const events of [...begun, lateBegun]) expect(lasting(events.map(inShort))).toEqual(whole.slice(0, 4));
+    const allEvents = [...(await firstReader.rest()), ...(await secondReader.rest()), ...(await lateReader.rest())].map(inShort);
+    const remainingEvents = completeEvents.slice(4);
+    expect(lastingOf(allEvents)).toEqual([...remainingEvents, ...remainingEvents, ...remainingEvents]);
+    for (const events of [...initialEvents, lateBegun]) expect(lastingOf(events.map(inShort))).toEqual(completeEvents.slice(0, 4));
   });
 
   it('include occasional comments while nothing happens', async () => {
-    const api = await service({ behaviours: { asks }, httpLimits: { heartbeatMilliseconds: 20 } });
+    const api = await service({ behaviours: { asks: askBehaviour }, httpLimits: { heartbeatMilliseconds: 20 } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
     await reader.until('human_request.pending');
-    const rest = reader.rest();
+    const pendingEvents = reader.rest();
     await expect.poll(() => reader.text).toContain('\n\n:\n\n:\n\n');
     await api.ok('stopRun', { params: { run_id: run.id } });
-    await rest;
+    await pendingEvents;
   });
 
   it('count as one request, however many they are', async () => {
     const clock = new ManualClock();
-    const many: Behaviour = async (host) => {
+    const manyBehaviour: Behaviour = async (host) => {
       for (let index = 0; index < 50; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: `m${index}` }]);
       return { status: 'completed' };
     };
-    const api = await service({ behaviours: { many }, clock });
+    const api = await service({ behaviours: { many: manyBehaviour }, clock });
     const run = await api.run('many');
     await api.until(run.id, 'completed');
     const before = await api.send('GET', `/v2/runs/${run.id}`);
     const reader = await open(api, run.id);
     expect((await reader.rest()).filter(({ type }) => type === 'message')).toHaveLength(50);
-    const left = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => Number(headers['ratelimit-remaining']);
-    expect(left(reader)).toBe(left(before) - 1);
-    expect(left(await api.send('GET', `/v2/runs/${run.id}`))).toBe(left(before) - 2);
+    const remainingOf = ({ headers }: { headers: Record<string, string | string[] | undefined> }) => Number(headers['ratelimit-remaining']);
+    expect(remainingOf(reader)).toBe(remainingOf(before) - 1);
+    expect(remainingOf(await api.send('GET', `/v2/runs/${run.id}`))).toBe(remainingOf(before) - 2);
   });
 });
 
 describe('the events of a team', () => {
   it('start with the pending requests, and continue with those that are made and settled', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const first = await api.run('asks', 'Go');
     await api.until(first.id, 'waiting');
     await api.call('streamTeamEvents');
@@ -174,7 +174,7 @@ describe('the events of a team', () => {
   });
 
   it('continue exactly after any of them, even after the service was killed', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const runs: string[] = [];
     const begin = async () => {
       const { id } = await api.run('asks', 'Go');
@@ -195,28 +195,29 @@ describe('the events of a team', () => {
       ['human_request.resolved', runs[1], 'answered'],
       ['human_request.pending', runs[3]],
     ]);
-    const copy = await service({ behaviours: { asks }, dataDirectory: await crashImage(api) });
+    const copy = await service({ behaviours: { asks: askBehaviour }, dataDirectory: await crashImage(api) });
     for (const target of [api, copy.as(api.service.token)]) {
       for (const [index, event] of events.slice(0, -1).entries()) {
         const secondEventReader = await openTeam(target, resuming(event?.id));
         // A request that was pending and has been settled is not reported as pending, only as settled.
-        const expected = events.slice(index + 1).filter((left) => !(index === 0 && left === events[1]));
-        for (const left of expected) expect(runOf(await secondEventReader.next()), `after ${event?.id}`).toEqual(runOf(left));
+        const expected = events.slice(index + 1).filter((candidate) => !(index === 0 && candidate === events[1]));
+        for (const expectedEvent of expected)
+          expect(runOf(await secondEventReader.next()), `after ${event?.id}`).toEqual(runOf(expectedEvent));
         secondEventReader.close();
       }
     }
   });
 
   it('are only those of the team', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const otherApi = await api.inNewTeam();
     const reader = await openTeam(api, {}, '?include=runs');
     expect((await reader.next())?.type).toBe('runs.changed');
-    const theirs = await otherApi.run('asks', 'Theirs');
-    await otherApi.until(theirs.id, 'waiting');
-    const ours = await api.run('asks', 'Ours');
-    expect(runOf((await reader.until('human_request.pending')).at(-1))).toEqual(['human_request.pending', ours.id]);
-    expect((await EventReader.open(otherApi, `/v2/runs/${ours.id}/events`)).status).toBe(404);
+    const foreignRun = await otherApi.run('asks', 'Theirs');
+    await otherApi.until(foreignRun.id, 'waiting');
+    const ownRun = await api.run('asks', 'Ours');
+    expect(runOf((await reader.until('human_request.pending')).at(-1))).toEqual(['human_request.pending', ownRun.id]);
+    expect((await EventReader.open(otherApi, `/v2/runs/${ownRun.id}/events`)).status).toBe(404);
     expect((await EventReader.open(otherApi, `/v2/teams/${api.service.teamId}/events`)).status).toBe(404);
   });
 
@@ -237,7 +238,7 @@ function runOf(event: { type: string; data: string } | undefined): (string | und
 
 describe('a stream', () => {
   it('is refused without permission to read, for a foreign event ID, and with another method', async () => {
-    const api = await service({ behaviours: { asks } });
+    const api = await service({ behaviours: { asks: askBehaviour } });
     const run = await api.run('asks', 'Go');
     const limitedApi = await api.withToken({ scopes: ['runs:write'] });
     for (const path of [`/v2/runs/${run.id}/events`, `/v2/teams/${api.service.teamId}/events`]) {
@@ -252,49 +253,49 @@ describe('a stream', () => {
 
   it('ends when its token is revoked or expires, and when its team is removed', async () => {
     const clock = new ManualClock();
-    const api = await service({ behaviours: { asks }, clock, httpLimits: { heartbeatMilliseconds: 20 } });
+    const api = await service({ behaviours: { asks: askBehaviour }, clock, httpLimits: { heartbeatMilliseconds: 20 } });
     const { token, secret } = await api.ok('createLocalToken', { body: { name: 'revoked' } });
     const expiring = await api.withToken({ expires_in_seconds: 60 });
     const otherApi = await api.inNewTeam();
     const readers = [await openTeam(api.as(secret)), await openTeam(expiring), await openTeam(otherApi)];
-    const [revoked, expired, removed] = readers.map((reader) => reader.rest());
+    const [revokedEvents, expiredEvents, removedEvents] = readers.map((reader) => reader.rest());
     await api.ok('revokeLocalToken', { params: { token_id: token.id } });
-    expect(await revoked).toEqual([]);
+    expect(await revokedEvents).toEqual([]);
     await api.ok('deleteLocalTeam', { params: { team_id: otherApi.service.teamId } });
-    expect(await removed).toEqual([]);
+    expect(await removedEvents).toEqual([]);
     clock.advance(61_000);
-    expect(await expired).toEqual([]);
+    expect(await expiredEvents).toEqual([]);
   });
 
   it('counts against the limits of the credential and the service until its reader disconnects', async () => {
-    const api = await service({ behaviours: { asks }, httpLimits: { streams: 3, streamsPerCredential: 2 } });
+    const api = await service({ behaviours: { asks: askBehaviour }, httpLimits: { streams: 3, streamsPerCredential: 2 } });
     const otherApi = await api.withToken();
     const [first] = [await openTeam(api), await openTeam(api)];
-    const refused = await openTeam(api);
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '30']);
+    const refusal = await openTeam(api);
+    expect([refusal.status, refusal.headers['retry-after']]).toEqual([429, '30']);
     await openTeam(otherApi);
-    const full = await openTeam(otherApi);
-    expect([full.status, full.headers['retry-after']]).toEqual([503, '30']);
+    const otherStream = await openTeam(otherApi);
+    expect([otherStream.status, otherStream.headers['retry-after']]).toEqual([503, '30']);
     first?.close();
     await expect.poll(async () => (await openTeam(otherApi)).status).toBe(200);
   });
 
   it('ends immediately with the service, even if its reader does not read', async () => {
-    const long: Behaviour = async (host) => {
+    const longBehaviour: Behaviour = async (host) => {
       for (let index = 0; index < 40; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: `${index}`.repeat(500_000) }]);
       return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Really?' } };
     };
-    const api = await service({ behaviours: { asks, long } });
+    const api = await service({ behaviours: { asks: askBehaviour, long: longBehaviour } });
     const run = await api.run('asks', 'Go');
     const reader = await open(api, run.id);
     await reader.until('human_request.pending');
-    const large = await api.run('long');
-    await api.until(large.id, 'waiting');
-    const stuck = await dial(api);
-    stuck.pause();
-    stuck.write(`GET /v2/runs/${large.id}/events HTTP/1.1\r\n${auth(api)}\r\n`);
-    await new Promise<void>((resolve) => stuck.once('readable', resolve));
-    await promptly(() => api.service.close(), 3_000);
+    const largeRun = await api.run('long');
+    await api.until(largeRun.id, 'waiting');
+    const stuckSocket = await dial(api);
+    stuckSocket.pause();
+    stuckSocket.write(`GET /v2/runs/${largeRun.id}/events HTTP/1.1\r\n${auth(api)}\r\n`);
+    await new Promise<void>((resolve) => stuckSocket.once('readable', resolve));
+    await runPromptly(() => api.service.close(), 3_000);
     expect(await reader.rest()).toEqual([]);
     expect(reader.text.endsWith('retry: 1000\n\n')).toBe(true);
   });
@@ -302,17 +303,17 @@ describe('a stream', () => {
   it('buffers little of what its reader has not read', async () => {
     const size = 500_000;
     const count = 20;
-    const long: Behaviour = async (host) => {
+    const longBehaviour: Behaviour = async (host) => {
       for (let index = 0; index < count; index += 1) await host.emit([{ kind: 'text', id: `m${index}`, text: 'x'.repeat(size) }]);
       return { status: 'completed' };
     };
-    const api = await service({ behaviours: { long } });
+    const api = await service({ behaviours: { long: longBehaviour } });
     const run = await api.run('long');
     await api.until(run.id, 'completed');
     const responses: ServerResponse[] = [];
-    const began = (message: unknown): void => void responses.push((message as { response: ServerResponse }).response);
-    subscribe('http.server.request.start', began);
-    afterTest(() => unsubscribe('http.server.request.start', began));
+    const onRequestStart = (message: unknown): void => void responses.push((message as { response: ServerResponse }).response);
+    subscribe('http.server.request.start', onRequestStart);
+    afterTest(() => unsubscribe('http.server.request.start', onRequestStart));
     const sockets = await Promise.all(Array.from({ length: 10 }, () => dial(api)));
     for (const socket of sockets) {
       socket.pause();
@@ -322,9 +323,9 @@ describe('a stream', () => {
     const reader = await open(api, run.id);
     expect((await reader.rest()).filter(({ type }) => type === 'message')).toHaveLength(count);
     // While one reader read everything, the others read almost nothing: each has at most the piece sent last and the next event.
-    const held = responses.map((response) => (response.socket?.writableLength ?? 0) + response.writableLength);
-    expect(Math.max(...held)).toBeGreaterThan(0);
-    expect(Math.max(...held)).toBeLessThan(3 * size);
+    const heldBytes = responses.map((response) => (response.socket?.writableLength ?? 0) + response.writableLength);
+    expect(Math.max(...heldBytes)).toBeGreaterThan(0);
+    expect(Math.max(...heldBytes)).toBeLessThan(3 * size);
   });
 
   it('is described in the OpenAPI document', async () => {

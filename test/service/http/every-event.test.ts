@@ -16,8 +16,8 @@ import { McpServer } from '../../support/mcp-server.ts';
 import { png } from '../../support/png.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { verifyWithLibrary } from '../../support/webhook-receiver.ts';
-import { type Behaviour, once } from '../helpers/runtime.ts';
-import { type Api, config, expectFits, started } from '../helpers/service.ts';
+import { type Behaviour, runOnce } from '../helpers/runtime.ts';
+import { type Api, config, expectFits, startApi } from '../helpers/service.ts';
 import { receiver } from '../helpers/webhooks.ts';
 
 const ofRun = { run_id: Uuid, agent_id: Uuid };
@@ -64,15 +64,15 @@ const work: Behaviour = async (host) => {
   return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Pay?' } };
 };
 const fail: Behaviour = async (host) => {
-  await once(host, 'step');
+  await runOnce(host, 'step');
   return { status: 'failed', error: 'no luck' };
 };
 
 /** Causes events of every kind. */
 async function causeAll(api: Api): Promise<void> {
-  const gone = await receiver();
-  gone.answer = (response) => response.writeHead(410).end();
-  await api.ok('createTeamWebhook', { body: { url: gone.url, events: ['run.failed'] } });
+  const goneReceiver = await receiver();
+  goneReceiver.answer = (response) => response.writeHead(410).end();
+  await api.ok('createTeamWebhook', { body: { url: goneReceiver.url, events: ['run.failed'] } });
 
   const worker = await api.agent('work', 'Clerk');
   const draft = await api.ok('createRevision', { params: { agent_id: worker }, body: { name: 'two', config: config('work') } });
@@ -90,8 +90,8 @@ async function causeAll(api: Api): Promise<void> {
     await api.until(run_id, 'completed');
     break;
   }
-  const failing = await api.run('fail');
-  await api.until(failing.id, 'failed');
+  const failingRun = await api.run('fail');
+  await api.until(failingRun.id, 'failed');
 
   const server = await McpServer.start();
   afterTest(() => server.close());
@@ -109,7 +109,7 @@ async function causeAll(api: Api): Promise<void> {
 }
 
 it('delivers an event of every kind to its subscribers, signed, with the data that a read would return', async () => {
-  const api = await started({ behaviours: { work, fail } });
+  const api = await startApi({ behaviours: { work, fail } });
   const hook = await receiver();
   for (const kind of [...webhookEventKinds, allEvents] as const)
     await api.ok('createTeamWebhook', { body: { url: `${hook.url}/${kind}`, events: [kind] } });
@@ -117,21 +117,22 @@ it('delivers an event of every kind to its subscribers, signed, with the data th
   await causeAll(api);
 
   const toAll = () => hook.received.filter(({ path }) => path.endsWith(`/${allEvents}`));
-  const missing = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));
+  const missingKinds = () => webhookEventKinds.filter((kind) => !toAll().some(({ json }) => json.type === kind));
   // If a kind never arrives, the message names it instead of reporting a timeout.
-  for (const end = Date.now() + 30_000; missing().length > 0 && Date.now() < end; ) await new Promise((resolve) => setImmediate(resolve));
-  expect(missing(), 'kinds that nothing here causes, or that were not delivered').toEqual([]);
+  for (const end = Date.now() + 30_000; missingKinds().length > 0 && Date.now() < end; )
+    await new Promise((resolve) => setImmediate(resolve));
+  expect(missingKinds(), 'kinds that nothing here causes, or that were not delivered').toEqual([]);
   const deliveriesToAll = toAll();
   await hook.count(2 * deliveriesToAll.length);
 
-  for (const one of hook.received) {
-    const { type, id, team_id, data } = one.json;
-    expect(verifyWithLibrary(secret, one)).toEqual(one.json);
-    expect([team_id, one.headers['webhook-id']]).toEqual([api.service.teamId, id]);
+  for (const delivery of hook.received) {
+    const { type, id, team_id, data } = delivery.json;
+    expect(verifyWithLibrary(secret, delivery)).toEqual(delivery.json);
+    expect([team_id, delivery.headers['webhook-id']]).toEqual([api.service.teamId, id]);
     expectFits(forms[type as WebhookEventKind], data);
     // A subscriber to one kind gets that kind only, and the same event as a subscriber to all of them.
-    const subscribed = one.path.split('/').at(-1);
-    expect([type, allEvents]).toContain(subscribed);
-    expect(deliveriesToAll.find(({ json }) => json.id === id)?.body).toEqual(one.body);
+    const subscribedKind = delivery.path.split('/').at(-1);
+    expect([type, allEvents]).toContain(subscribedKind);
+    expect(deliveriesToAll.find(({ json }) => json.id === id)?.body).toEqual(delivery.body);
   }
 });

@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { operation } from '../../../src/interface/operations.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { codeOf, each, fillable, filled, namesOf, pathOf, plainOperations, requestFor, strangeIds } from '../helpers/everything.ts';
+import { codeOf, fillable, filled, forEachItem, namesOf, pathOf, plainOperations, requestFor, strangeIds } from '../helpers/everything.ts';
 import { keyed, keyedInOrder, type Other, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
 import type { Answer } from '../helpers/service.ts';
 
@@ -13,17 +13,17 @@ describe('a key', () => {
   it('lets every change execute once, even if it is sent several times simultaneously, and is rejected for any other request', async () => {
     const clock = new ManualClock();
     const api = await fillable({ clock });
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     const refusals: typeof refusedInOrder = {};
-    for (const id of keyedInOrder.filter((one) => !retired.includes(one))) {
+    for (const id of keyedInOrder.filter((candidate) => !retired.includes(candidate))) {
       const key = `key-of-${id}`;
-      const send = await sendable(api, id, of);
-      const atOnce = await Promise.all([send(key), send(key), send(key)]);
-      const executed = atOnce.filter(
-        (one) => one.headers['idempotency-replayed'] === undefined && codeOf(one)[1] !== 'idempotency_in_progress',
+      const send = await sendable(api, id, ownedIds);
+      const parallelAnswers = await Promise.all([send(key), send(key), send(key)]);
+      const executions = parallelAnswers.filter(
+        (answer) => answer.headers['idempotency-replayed'] === undefined && codeOf(answer)[1] !== 'idempotency_in_progress',
       );
-      expect(executed.length, id).toBe(1);
-      const first = executed[0] as Answer;
+      expect(executions.length, id).toBe(1);
+      const first = executions[0] as Answer;
       expect(first.status, `${id} ${first.text}`).toBeLessThan(500);
       if (first.status >= 400) refusals[id] = codeOf(first)[1] as string;
       // A second execution would have another time or another id, or find nothing any more.
@@ -32,11 +32,11 @@ describe('a key', () => {
       const summaryOf = ({ status, text, headers }: Answer) => [status, text, headers['content-type'], headers.location];
       expect(summaryOf(second), id).toEqual(summaryOf(first));
       expect(second.headers, id).toMatchObject({ 'idempotency-replayed': 'true', 'x-original-request-id': first.headers['x-request-id'] });
-      const others: Other[] = [{ more: ' ' }, { search: { other: '1' } }];
-      if (requestFor(id, of).body !== undefined) others.push({ contentType: 'text/plain' });
-      if (namesOf(id).length > 0) others.push({ ids: strangeIds(id) });
-      for (const other of others)
-        expect(codeOf(await send(key, other)), `${id} ${JSON.stringify(other)}`).toEqual([400, 'idempotency_key_reused']);
+      const otherRequests: Other[] = [{ more: ' ' }, { search: { other: '1' } }];
+      if (requestFor(id, ownedIds).body !== undefined) otherRequests.push({ contentType: 'text/plain' });
+      if (namesOf(id).length > 0) otherRequests.push({ ids: strangeIds(id) });
+      for (const variation of otherRequests)
+        expect(codeOf(await send(key, variation)), `${id} ${JSON.stringify(variation)}`).toEqual([400, 'idempotency_key_reused']);
       expect((await send(key)).text, id).toBe(first.text);
     }
     expect(refusals).toEqual(refusedInOrder);
@@ -44,11 +44,11 @@ describe('a key', () => {
 
   it('can be used again to follow a redirect', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     for (const id of retired) {
-      const send = await sendable(api, id, of);
-      for (const other of [undefined, undefined, { more: ' ' }]) {
-        const { status, headers } = await send(`key-of-${id}`, other);
+      const send = await sendable(api, id, ownedIds);
+      for (const variation of [undefined, undefined, { more: ' ' }]) {
+        const { status, headers } = await send(`key-of-${id}`, variation);
         expect([status, headers['idempotency-replayed']], id).toEqual([308, undefined]);
       }
     }
@@ -56,11 +56,11 @@ describe('a key', () => {
 
   it('belongs to one route, and is rejected on every other', async () => {
     const api = await fillable();
-    const of = await filled(api);
-    await (await sendable(api, 'createSandbox', of))('one');
-    await each(
+    const ownedIds = await filled(api);
+    await (await sendable(api, 'createSandbox', ownedIds))('one');
+    await forEachItem(
       keyedInOrder.filter((id) => id !== 'createSandbox'),
-      async (id) => expect(codeOf(await (await sendable(api, id, of))('one')), id).toEqual([400, 'idempotency_key_reused']),
+      async (id) => expect(codeOf(await (await sendable(api, id, ownedIds))('one')), id).toEqual([400, 'idempotency_key_reused']),
     );
   });
 });
@@ -68,17 +68,17 @@ describe('a key', () => {
 describe('a request without a key', () => {
   it('executes each time, because the interface requires no key, and reads ignore it', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     for (const id of keyedInOrder) {
-      const send = await sendable(api, id, of);
+      const send = await sendable(api, id, ownedIds);
       const answers = [await send(undefined), await send(undefined)];
       for (const answer of answers) {
         expect(answer.headers['idempotency-replayed'], id).toBeUndefined();
         expect(answer.status, `${id} ${answer.text}`).toBeLessThan(500);
       }
     }
-    for (const id of plainOperations.filter((one) => !operation(one).idempotent)) {
-      const answer = await api.call(id, { ...requestFor(id, of), headers: { 'idempotency-key': 'two words' } });
+    for (const id of plainOperations.filter((candidate) => !operation(candidate).idempotent)) {
+      const answer = await api.call(id, { ...requestFor(id, ownedIds), headers: { 'idempotency-key': 'two words' } });
       expect(answer.headers['idempotency-replayed'], id).toBeUndefined();
       expect(codeOf(answer)[1], id).not.toBe('invalid_idempotency_key');
     }
@@ -88,7 +88,7 @@ describe('a request without a key', () => {
 describe('an invalid key', () => {
   it('is rejected by every change before its body is read', async () => {
     const api = await fillable();
-    await each(keyed, async (id) => {
+    await forEachItem(keyed, async (id) => {
       for (const key of ['two words', 'x'.repeat(256), ''])
         expect(
           codeOf(await api.send(operation(id).method, pathOf(id, strangeIds(id)), { headers: { 'idempotency-key': key }, body: '{' })),

@@ -10,9 +10,9 @@ import { jsonLimit } from '../../../src/service/http/body.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import {
   codeOf,
-  each,
   fillable,
   filled,
+  forEachItem,
   json,
   namesOf,
   pathOf,
@@ -28,20 +28,22 @@ const withJson = plainOperations.filter((id) => schemasOf(id).body !== undefined
 describe('a refusal', () => {
   it('has the common shape and headers for every operation: 401, 404, 405, 429', async () => {
     const api = await fillable();
-    const of = await filled(api);
-    await each(operationIds, async (id) => {
+    const ownedIds = await filled(api);
+    await forEachItem(operationIds, async (id) => {
       const { method } = operation(id);
-      const path = pathOf(id, { ...of, ...strangeIds(id) });
-      const unknown = await api.send(method, path, { anonymous: true });
-      expect(codeOf(unknown), id).toEqual([401, 'invalid_token']);
-      expect(unknown.headers['www-authenticate'], id).toMatch(id.endsWith('Mcp') ? /^Bearer resource_metadata="http[^"]+"$/ : /^Bearer$/);
-      const wrong = await api.send('TRACE', pathOf(id, of));
-      expect(codeOf(wrong), id).toEqual([405, 'method_not_allowed']);
-      expect(String(wrong.headers.allow).split(', '), id).toContain(method);
+      const path = pathOf(id, { ...ownedIds, ...strangeIds(id) });
+      const anonymousAnswer = await api.send(method, path, { anonymous: true });
+      expect(codeOf(anonymousAnswer), id).toEqual([401, 'invalid_token']);
+      expect(anonymousAnswer.headers['www-authenticate'], id).toMatch(
+        id.endsWith('Mcp') ? /^Bearer resource_metadata="http[^"]+"$/ : /^Bearer$/,
+      );
+      const traceAnswer = await api.send('TRACE', pathOf(id, ownedIds));
+      expect(codeOf(traceAnswer), id).toEqual([405, 'method_not_allowed']);
+      expect(String(traceAnswer.headers.allow).split(', '), id).toContain(method);
     });
-    const targeted = plainOperations.filter((id) => namesOf(id).length > 0);
-    await each(targeted, async (id) => {
-      const request = requestFor(id, of);
+    const targetedOperations = plainOperations.filter((id) => namesOf(id).length > 0);
+    await forEachItem(targetedOperations, async (id) => {
+      const request = requestFor(id, ownedIds);
       const answer = await api.call(id, { ...request, params: { ...request.params, ...strangeIds(id) } });
       expect(answer.status, `${id} ${answer.text}`).toBe(404);
       expect(codeOf(answer)[1], id).toMatch(/_not_found$/);
@@ -52,7 +54,7 @@ describe('a refusal', () => {
     const clock = new ManualClock();
     const api = await fillable({ clock, rateLimit: { limit: 1, windowSeconds: 60 } });
     await api.send('GET', '/v2/nowhere');
-    await each(operationIds, async (id) => {
+    await forEachItem(operationIds, async (id) => {
       const answer = await api.send(operation(id).method, pathOf(id, strangeIds(id)), { headers: { 'idempotency-key': 'k' } });
       expect(codeOf(answer), id).toEqual([429, 'rate_limited']);
       expect(Number(answer.headers['retry-after']), id).toBeGreaterThanOrEqual(1);
@@ -62,18 +64,18 @@ describe('a refusal', () => {
 
   it('by a broken service reveals nothing, is logged, and is not stored under a key', async () => {
     const intact = await fillable();
-    const of = await filled(intact);
+    const ownedIds = await filled(intact);
     await intact.service.close();
     breakTables(intact.dataDirectory);
     const log: string[] = [];
     const api = await fillable({ dataDirectory: intact.dataDirectory, log: (entry) => log.push(JSON.stringify(entry)) });
-    const failed: OperationId[] = [];
-    await each(plainOperations, async (id) => {
-      const request = { ...requestFor(id, of), headers: { 'idempotency-key': `of-${id}` } };
+    const failedOperations: OperationId[] = [];
+    await forEachItem(plainOperations, async (id) => {
+      const request = { ...requestFor(id, ownedIds), headers: { 'idempotency-key': `of-${id}` } };
       const [first, second] = [await api.call(id, request), await api.call(id, request)];
       expect(first.text, id).not.toMatch(/no such table|sqlite|select /i);
       if (first.status < 500) return;
-      failed.push(id);
+      failedOperations.push(id);
       expect(codeOf(first), id).toEqual([500, 'internal_error']);
       expect(codeOf(second), id).toEqual([500, 'internal_error']);
       expect(second.headers['idempotency-replayed'], id).toBeUndefined();
@@ -83,7 +85,7 @@ describe('a refusal', () => {
       ).toBe(true);
     });
     // All operations except those that do not need what was removed.
-    expect(failed.length).toBeGreaterThan(plainOperations.length * 0.8);
+    expect(failedOperations.length).toBeGreaterThan(plainOperations.length * 0.8);
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 });
@@ -102,36 +104,38 @@ function breakTables(directory: string): void {
 describe('the body of every operation that has one', () => {
   it('is refused if it is not JSON of the right kind, or too large', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     const texts = ['{', '"', '{"a":1}{"b":2}', 'NaN', '\u00a0', '{"a":\u0000}', "{'a':1}", '\ufeff{', 'null', '[]', '1', '"text"', '[[]]'];
     const notText = [[0xff], [0x22, 0xc3, 0x28, 0x22], [0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d]];
-    const deep = [`${'['.repeat(20_000)}1${']'.repeat(20_000)}`, `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`];
+    const deepBodies = [`${'['.repeat(20_000)}1${']'.repeat(20_000)}`, `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`];
     const types = ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '', 'application/jsonx'];
-    await each(withJson, async (id) => {
-      const invalid = [400, 'invalid_request'];
-      for (const body of [...texts, ...notText.map((bytes) => Buffer.from(bytes)), ...deep])
-        expect(codeOf(await sendBody(api, id, of, body)), `${id} ${body.slice(0, 50)}`).toEqual(invalid);
+    await forEachItem(withJson, async (id) => {
+      const invalidRequest = [400, 'invalid_request'];
+      for (const body of [...texts, ...notText.map((bytes) => Buffer.from(bytes)), ...deepBodies])
+        expect(codeOf(await sendBody(api, id, ownedIds, body)), `${id} ${body.slice(0, 50)}`).toEqual(invalidRequest);
       for (const type of types)
-        expect(codeOf(await sendBody(api, id, of, '{"name":"A"}', { 'content-type': type })), `${id} ${type}`).toEqual(invalid);
-      expect(codeOf(await sendBody(api, id, of, Buffer.alloc(jsonLimit + 1, ' '))), id).toEqual([413, 'body_too_large']);
+        expect(codeOf(await sendBody(api, id, ownedIds, '{"name":"A"}', { 'content-type': type })), `${id} ${type}`).toEqual(
+          invalidRequest,
+        );
+      expect(codeOf(await sendBody(api, id, ownedIds, Buffer.alloc(jsonLimit + 1, ' '))), id).toEqual([413, 'body_too_large']);
     });
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 
   it('does no harm, whatever its texts, numbers, and lists contain', { timeout: 120_000 }, async () => {
     const api = await fillable({ rateLimit: { limit: 1e9, windowSeconds: 60 } });
-    const of = await filled(api);
-    await each(withJson, async (id) => {
-      for (const body of hostileBodies(fullBody(id, of))) {
-        const answer = await sendBody(api, id, of, body);
+    const ownedIds = await filled(api);
+    await forEachItem(withJson, async (id) => {
+      for (const body of hostileBodies(fullBody(id, ownedIds))) {
+        const answer = await sendBody(api, id, ownedIds, body);
         expect(answer.status, `${id} ${body.slice(0, 300)} -> ${answer.text.slice(0, 300)}`).toBeLessThan(500);
       }
     });
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
     // Whatever was accepted can be read.
-    const reads = plainOperations.filter((id) => operation(id).method === 'GET' && operation(id).produces !== 'application/pdf');
-    await each(reads, async (id) => {
-      const answer = await api.call(id, requestFor(id, of));
+    const readOperations = plainOperations.filter((id) => operation(id).method === 'GET' && operation(id).produces !== 'application/pdf');
+    await forEachItem(readOperations, async (id) => {
+      const answer = await api.call(id, requestFor(id, ownedIds));
       expect(answer.status, `${id} ${answer.text}`).toBeLessThan(500);
       expect(answer.text.includes('\u0000'), id).toBe(false);
     });
@@ -141,17 +145,24 @@ describe('the body of every operation that has one', () => {
 describe('the path and the query of every operation', () => {
   it('are matched exactly: no additional slash, no other case', async () => {
     const api = await fillable();
-    const of = await filled(api);
-    await each(operationIds, async (id) => {
+    const ownedIds = await filled(api);
+    await forEachItem(operationIds, async (id) => {
       const { method, rest } = operation(id);
-      const path = pathOf(id, of);
-      const wrong = [`${path}/`, path.replace('/v2/', '/v2//'), path.replace('/v2/', '/V2/'), `${path}/more`, `/${path}`, `${path}%2F`];
-      for (const other of rest ? wrong.slice(1, 3) : wrong) {
-        const answer = await api.send(method, other, {
+      const path = pathOf(id, ownedIds);
+      const invalidPaths = [
+        `${path}/`,
+        path.replace('/v2/', '/v2//'),
+        path.replace('/v2/', '/V2/'),
+        `${path}/more`,
+        `/${path}`,
+        `${path}%2F`,
+      ];
+      for (const invalidPath of rest ? invalidPaths.slice(1, 3) : invalidPaths) {
+        const answer = await api.send(method, invalidPath, {
           headers: json,
-          body: method === 'GET' ? undefined : JSON.stringify(requestFor(id, of).body ?? {}),
+          body: method === 'GET' ? undefined : JSON.stringify(requestFor(id, ownedIds).body ?? {}),
         });
-        expect([404, 405], `${id} ${other} ${answer.text}`).toContain(answer.status);
+        expect([404, 405], `${id} ${invalidPath} ${answer.text}`).toContain(answer.status);
       }
       expect((await api.send('HEAD', path)).text, id).toBe('');
     });
@@ -159,19 +170,21 @@ describe('the path and the query of every operation', () => {
 
   it('can contain any ID: unknown ones are not found', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     const names = ['a%00b', '%F0%9F%A7%A8', '..%2fa', "'%20or%201=1--", '%25', '%5C', 'x'.repeat(10_000), '-1', '__proto__'];
-    const broken = ['%', '%ff', '%ed%a0%80'];
-    await each(plainOperations, async (id) => {
+    const brokenTexts = ['%', '%ff', '%ed%a0%80'];
+    await forEachItem(plainOperations, async (id) => {
       const { method } = operation(id);
-      const { body } = requestFor(id, of);
+      const { body } = requestFor(id, ownedIds);
       for (const name of namesOf(id)) {
-        for (const text of [...names, ...broken]) {
-          const path = operation(id).path.replace(/\{(\w+)\}/g, (_, other: string) => (other === name ? text : (of[other] as string)));
-          const sent = method === 'GET' ? {} : { headers: json, body: JSON.stringify(body ?? {}) };
-          const answer = await api.send(method, path, sent);
-          const wanted = broken.includes(text) ? [400] : [400, 404];
-          expect(wanted, `${id} ${name}=${text.slice(0, 40)} ${answer.text.slice(0, 300)}`).toContain(answer.status);
+        for (const text of [...names, ...brokenTexts]) {
+          const path = operation(id).path.replace(/\{(\w+)\}/g, (_, parameterName: string) =>
+            parameterName === name ? text : (ownedIds[parameterName] as string),
+          );
+          const requestInit = method === 'GET' ? {} : { headers: json, body: JSON.stringify(body ?? {}) };
+          const answer = await api.send(method, path, requestInit);
+          const expectedStatuses = brokenTexts.includes(text) ? [400] : [400, 404];
+          expect(expectedStatuses, `${id} ${name}=${text.slice(0, 40)} ${answer.text.slice(0, 300)}`).toContain(answer.status);
         }
       }
     });
@@ -179,14 +192,14 @@ describe('the path and the query of every operation', () => {
 
   it('can contain any parameters: they are rejected or answered', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     const values = ['', 'a%00b', '%ff', '%F0%9F%A7%A8', '%25%27_', '-1', '1e999', 'x'.repeat(10_000), '__proto__', ...times, ...words];
-    await each(plainOperations, async (id) => {
+    await forEachItem(plainOperations, async (id) => {
       const { method, produces } = operation(id);
       if (produces === 'application/pdf') return;
       for (const name of [...Object.keys(schemasOf(id).query?.properties ?? {}), 'unknown']) {
         for (const value of method === 'GET' ? values : values.slice(0, 3)) {
-          const answer = await api.send(method, `${pathOf(id, of)}?${name}=${value}`);
+          const answer = await api.send(method, `${pathOf(id, ownedIds)}?${name}=${value}`);
           expect(answer.status, `${id} ${name}=${value.slice(0, 40)} ${answer.text.slice(0, 300)}`).toBeLessThan(500);
         }
       }

@@ -2,12 +2,12 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../helpers/clock.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { started } from '../helpers/service.ts';
+import { startApi } from '../helpers/service.ts';
 
 describe('a run that is read again and again', () => {
   it('shows every change immediately', async () => {
     const gate = new Gate();
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         ask: async (host) => {
           if (host.answer('ask')) return { status: 'completed' };
@@ -22,13 +22,13 @@ describe('a run that is read again and again', () => {
     const list = `/v2/teams/${api.service.teamId}/runs`;
     expect(await get(list)).toMatchObject({ total: 0 });
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
-    const [one, messages] = [`/v2/runs/${run.id}`, `/v2/runs/${run.id}/messages`];
-    const all = async () => [await get(one), await get(list), await get(`${list}?status=waiting`), await get(messages)];
+    const [runPath, messages] = [`/v2/runs/${run.id}`, `/v2/runs/${run.id}/messages`];
+    const readAll = async () => [await get(runPath), await get(list), await get(`${list}?status=waiting`), await get(messages)];
     await api.until(run.id, 'running');
-    expect(await all()).toMatchObject([{ run: { status: 'running' } }, { total: 1 }, { total: 0 }, { total: 0 }]);
+    expect(await readAll()).toMatchObject([{ run: { status: 'running' } }, { total: 1 }, { total: 0 }, { total: 0 }]);
     gate.open();
     await api.until(run.id, 'waiting');
-    expect(await all()).toMatchObject([
+    expect(await readAll()).toMatchObject([
       { pending_human_request: { title: 'Really?' } },
       { data: [{ status: 'waiting', pending_human_request: { title: 'Really?' } }] },
       { total: 1 },
@@ -38,11 +38,11 @@ describe('a run that is read again and again', () => {
     expect(await get(list)).toMatchObject({ data: [{ agent_name: 'Renamed' }] });
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Yes' } });
     await api.until(run.id, 'completed');
-    expect(await all()).toMatchObject([{ run: { status: 'completed' } }, { total: 1 }, { data: [], total: 0 }, { total: 2 }]);
+    expect(await readAll()).toMatchObject([{ run: { status: 'completed' } }, { total: 1 }, { data: [], total: 0 }, { total: 2 }]);
   });
 
   it('is shown only to callers that may see it', async () => {
-    const api = await started();
+    const api = await startApi();
     const agentId = await api.agent();
     const { run } = await api.ok('startRun', { body: { agent_id: agentId } });
     await api.until(run.id, 'completed');
@@ -59,17 +59,17 @@ describe('a run that is read again and again', () => {
 describe('a token that was used before', () => {
   it('is refused as soon as it is revoked or has expired', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
-    const lasting = await api.ok('createLocalToken', { body: { name: 'lasting' } });
+    const api = await startApi({ clock });
+    const lastingToken = await api.ok('createLocalToken', { body: { name: 'lasting' } });
     const short = await api.withToken({ expires_in_seconds: 60 });
     const status = async (token: string) => (await api.as(token).send('GET', '/v2/local/credential')).status;
-    expect([await status(lasting.secret), await status(short.service.token)]).toEqual([200, 200]);
+    expect([await status(lastingToken.secret), await status(short.service.token)]).toEqual([200, 200]);
     clock.advance(59_999);
     expect(await status(short.service.token)).toBe(200);
     clock.advance(1);
     expect(await status(short.service.token)).toBe(401);
-    expect(await status(lasting.secret)).toBe(200);
-    await api.ok('revokeLocalToken', { params: { token_id: lasting.token.id } });
-    expect(await status(lasting.secret)).toBe(401);
+    expect(await status(lastingToken.secret)).toBe(200);
+    await api.ok('revokeLocalToken', { params: { token_id: lastingToken.token.id } });
+    expect(await status(lastingToken.secret)).toBe(401);
   });
 });

@@ -5,8 +5,8 @@
 import { request } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { type OperationId, operation, operationIds } from '../../../src/interface/operations.ts';
-import { each, fillable, filled, pathOf, requestFor } from '../helpers/everything.ts';
-import { type Answer, type Api, started } from '../helpers/service.ts';
+import { fillable, filled, forEachItem, pathOf, requestFor } from '../helpers/everything.ts';
+import { type Answer, type Api, startApi } from '../helpers/service.ts';
 
 const isPrivate = ({ headers }: Answer) => String(headers['cache-control']).startsWith('no-store');
 const policyOf = ({ headers }: Answer) => headers['content-security-policy'];
@@ -15,41 +15,41 @@ const dataPolicy = "default-src 'none'; frame-ancestors 'none'";
 /** A file of a run, and the URL for uploading another one. */
 async function transfers(api: Api): Promise<{ download: string; upload: string }> {
   const { sandbox_id } = await api.ok('createSandbox');
-  const put = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'page.html' } });
-  expect((await api.send('PUT', put.upload_url, { anonymous: true, body: '<script>alert(1)</script>\0' })).status).toBe(201);
+  const uploadGrant = await api.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: 'page.html' } });
+  expect((await api.send('PUT', uploadGrant.upload_url, { anonymous: true, body: '<script>alert(1)</script>\0' })).status).toBe(201);
   const { run } = await api.ok('startRun', { body: { agent_id: await api.agent(), sandbox_id } });
   const { data } = await api.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'page.html' } });
-  return { download: data.download_url as string, upload: put.upload_url };
+  return { download: data.download_url as string, upload: uploadGrant.upload_url };
 }
 
 describe('a response with data of a team', () => {
   it('is not stored by any cache and is never a page, whichever operation it answers', async () => {
     const api = await fillable();
-    const of = await filled(api);
+    const ownedIds = await filled(api);
     const check = async (id: OperationId) => {
-      const answer = await api.call(id, requestFor(id, of));
+      const answer = await api.call(id, requestFor(id, ownedIds));
       expect(isPrivate(answer), id).toBe(true);
       const isPage = String(answer.headers['content-type']).startsWith('text/html');
       if (isPage) expect(policyOf(answer), id).toMatch(/; sandbox$/);
       else expect(policyOf(answer), id).toBe(dataPolicy);
       return answer.status;
     };
-    const reads = operationIds.filter((id) => operation(id).method === 'GET' && operation(id).produces !== 'application/pdf');
-    const refused: OperationId[] = [];
-    await each(reads, async (id) => {
-      if ((await check(id)) >= 300) refused.push(id);
+    const readOperations = operationIds.filter((id) => operation(id).method === 'GET' && operation(id).produces !== 'application/pdf');
+    const refusedOperations: OperationId[] = [];
+    await forEachItem(readOperations, async (id) => {
+      if ((await check(id)) >= 300) refusedOperations.push(id);
     });
     // The MCP endpoint offers no stream, and no run has worked on the case.
-    expect(refused.sort()).toEqual(['getMcp', 'listCaseRunRecentMessages']);
-    await each(reads, async (id) => expect(isPrivate(await api.send('HEAD', pathOf(id, of))), id).toBe(true));
-    await each(
+    expect(refusedOperations.sort()).toEqual(['getMcp', 'listCaseRunRecentMessages']);
+    await forEachItem(readOperations, async (id) => expect(isPrivate(await api.send('HEAD', pathOf(id, ownedIds))), id).toBe(true));
+    await forEachItem(
       operationIds.filter((id) => operation(id).method !== 'GET'),
       check,
     );
   });
 
   it('is not shared with another origin by a preflight request', async () => {
-    const api = await started();
+    const api = await startApi();
     const headers = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
     for (const path of [`/v2/teams/${api.service.teamId}/agents`, '/oauth/token', '/', '/page/session', '/files/x', '/healthz']) {
       for (const origin of ['https://elsewhere.example', 'null', api.service.url]) {
@@ -82,7 +82,7 @@ describe('a response of an open route', () => {
   ];
 
   it('is not stored by any cache and is never a page, whatever its status', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const [method, path, status] of requests) {
       const answer = await api.send(method, path, { anonymous: true });
       expect([answer.status, answer.headers['cache-control'], policyOf(answer)], `${method} ${path}`).toEqual([
@@ -94,7 +94,7 @@ describe('a response of an open route', () => {
   });
 
   it('that a person sees after an authorization loads and sends nothing, and is not stored', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const method of ['GET', 'HEAD']) {
       const response = await request(`${api.service.url}/oauth/callback?state=unknown&code=secret`, { method });
       await response.body.dump();
@@ -118,15 +118,15 @@ describe('a file of an agent', () => {
   };
 
   it('never runs as a page of the service, whole, in part, unchanged, or only its headers', async () => {
-    const api = await started();
+    const api = await startApi();
     const { download } = await transfers(api);
     const get = (headers: Record<string, string> = {}, method = 'GET') => api.send(method, download, { anonymous: true, headers });
-    const whole = await get();
-    expect([whole.status, whole.headers['content-type']]).toEqual([200, 'text/html']);
+    const wholeAnswer = await get();
+    expect([wholeAnswer.status, wholeAnswer.headers['content-type']]).toEqual([200, 'text/html']);
     const answers = [
-      whole,
+      wholeAnswer,
       await get({ range: 'bytes=0-3' }),
-      await get({ 'if-none-match': String(whole.headers.etag) }),
+      await get({ 'if-none-match': String(wholeAnswer.headers.etag) }),
       await get({}, 'HEAD'),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 206, 304, 200]);
@@ -134,7 +134,7 @@ describe('a file of an agent', () => {
   });
 
   it('is a plain error where there is no file', async () => {
-    const api = await started();
+    const api = await startApi();
     const { download, upload } = await transfers(api);
     const answers = [
       await api.send('GET', download, { anonymous: true, headers: { range: 'bytes=1000-' } }),

@@ -10,17 +10,17 @@ import type { Answer, Api, CallInput } from '../helpers/service.ts';
 
 /** Only the owner of the data directory may use these, for all teams (local.test.ts). */
 const administration = Object.keys(operationGroups.local);
-const targeted = operationIds.filter((id) => namesOf(id).length > 0 && !administration.includes(id));
+const targetedOperations = operationIds.filter((id) => namesOf(id).length > 0 && !administration.includes(id));
 
 /** Everything that the team can read. */
-async function reading(api: Api, of: Owned): Promise<Record<string, string>> {
+async function readEverything(api: Api, ownedIds: Owned): Promise<Record<string, string>> {
   const answers: Record<string, string> = {};
-  for (const id of targeted) {
+  for (const id of targetedOperations) {
     // A PDF needs a browser, and is different each time.
     if (operation(id).method !== 'GET' || operation(id).produces === 'application/pdf') continue;
     // No run works on the case, and the server whose tools are requested does not exist.
     if (id === 'listCaseRunRecentMessages' || id === 'listConnectionTools') continue;
-    const answer = await api.call(id, inputFor(id, of));
+    const answer = await api.call(id, inputFor(id, ownedIds));
     expect(answer.status, `${id} ${answer.text}`).toBe(200);
     answers[id] = answer.text;
   }
@@ -28,20 +28,20 @@ async function reading(api: Api, of: Owned): Promise<Record<string, string>> {
 }
 
 /** Resolves when the background work is done: the builder run has its proposal, and each delivery its first attempt. */
-async function settled(api: Api, of: Owned): Promise<void> {
+async function untilSettled(api: Api, ownedIds: Owned): Promise<void> {
   for (;;) {
-    const run = await api.ok('getBuilderRunStatus', { params: { builder_run_id: of.builder_run_id as string } });
+    const run = await api.ok('getBuilderRunStatus', { params: { builder_run_id: ownedIds.builder_run_id as string } });
     const { deliveries } = await api.ok('listWebhookDeliveries');
     if (run.status !== 'running' && deliveries.every(({ attempt_count }) => attempt_count > 0)) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-function expectNothing(answer: Answer, of: Owned, what: string): void {
-  expect([answer.status, (answer.body as { error: string }).error], what).toEqual([404, expect.stringMatching(/_not_found$/)]);
+function expectNothing(answer: Answer, ownedIds: Owned, label: string): void {
+  expect([answer.status, (answer.body as { error: string }).error], label).toEqual([404, expect.stringMatching(/_not_found$/)]);
   expect(answer.text).not.toContain('secret');
   // Whatever the caller did not name is not revealed, either.
-  for (const id of Object.values(of)) if (!what.includes(id)) expect(answer.text, what).not.toContain(id);
+  for (const id of Object.values(ownedIds)) if (!label.includes(id)) expect(answer.text, label).not.toContain(id);
 }
 
 describe('a team', () => {
@@ -49,46 +49,50 @@ describe('a team', () => {
     const owner = await service();
     const a = await owner.withToken();
     const b = await owner.inNewTeam();
-    const [of, own] = [await withEverything(a), await withEverything(b)];
-    await settled(a, of);
-    const before = await reading(a, of);
+    const [ownedIds, ownIds] = [await withEverything(a), await withEverything(b)];
+    await untilSettled(a, ownedIds);
+    const before = await readEverything(a, ownedIds);
     expect(JSON.stringify(before)).toContain('secret');
-    for (const id of targeted) {
-      const input = inputFor(id, of);
-      const what = `${id} ${JSON.stringify(input.params)}${JSON.stringify(input.body ?? '')}`;
-      expectNothing(await b.call(id, input), of, what);
+    for (const id of targetedOperations) {
+      const input = inputFor(id, ownedIds);
+      const label = `${id} ${JSON.stringify(input.params)}${JSON.stringify(input.body ?? '')}`;
+      expectNothing(await b.call(id, input), ownedIds, label);
       // Under its own team, or with one ID of its own in addition to those of the other team.
       for (const name of namesOf(id)) {
         if (namesOf(id).length === 1) continue;
-        const mixed = { ...input, params: { ...input.params, [name]: own[name] as string } };
-        expectNothing(await b.call(id, mixed), of, `${id} ${JSON.stringify(mixed.params)}${JSON.stringify(input.body ?? '')}`);
+        const mixedInput = { ...input, params: { ...input.params, [name]: ownIds[name] as string } };
+        expectNothing(
+          await b.call(id, mixedInput),
+          ownedIds,
+          `${id} ${JSON.stringify(mixedInput.params)}${JSON.stringify(input.body ?? '')}`,
+        );
       }
     }
-    expect(await reading(a, of)).toEqual(before);
+    expect(await readEverything(a, ownedIds)).toEqual(before);
   });
 
   it('cannot refer to objects of another team in a body or a query', async () => {
     const owner = await service();
     const a = await owner.withToken();
     const b = await owner.inNewTeam();
-    const [of, own] = [await withEverything(a), await withEverything(b)];
-    const refused: [OperationId, CallInput][] = [
-      ['startRun', { body: { agent_id: of.agent_id } }],
-      ['startRun', { body: { agent_id: own.agent_id, sandbox_id: of.sandbox_id } }],
-      ['createAgent', { body: { name: 'mine', source_build_id: of.build_id } }],
-      ['createRevision', { params: { agent_id: own.agent_id as string }, body: { name: 'mine', source_build_id: of.build_id } }],
-      ['acceptRevision', { params: { build_id: own.build_id as string }, body: { builder_run_id: of.builder_run_id } }],
+    const [ownedIds, ownIds] = [await withEverything(a), await withEverything(b)];
+    const refusedCalls: [OperationId, CallInput][] = [
+      ['startRun', { body: { agent_id: ownedIds.agent_id } }],
+      ['startRun', { body: { agent_id: ownIds.agent_id, sandbox_id: ownedIds.sandbox_id } }],
+      ['createAgent', { body: { name: 'mine', source_build_id: ownedIds.build_id } }],
+      ['createRevision', { params: { agent_id: ownIds.agent_id as string }, body: { name: 'mine', source_build_id: ownedIds.build_id } }],
+      ['acceptRevision', { params: { build_id: ownIds.build_id as string }, body: { builder_run_id: ownedIds.builder_run_id } }],
     ];
-    for (const [id, input] of refused) {
+    for (const [id, input] of refusedCalls) {
       const answer = await b.call(id, input);
       expect([404, 409], `${id} ${answer.text}`).toContain(answer.status);
       expect(answer.text).not.toContain('secret');
     }
-    for (const query of [{ agent_id: of.agent_id as string }, { search: 'secret' }]) {
+    for (const query of [{ agent_id: ownedIds.agent_id as string }, { search: 'secret' }]) {
       const { data } = await b.ok('listRuns', { query });
-      expect(data.map((run) => run.id)).not.toContain(of.run_id);
+      expect(data.map((run) => run.id)).not.toContain(ownedIds.run_id);
     }
-    for (const query of [{ run_id: of.run_id as string }, { subscription_id: of.subscriptionId as string }])
+    for (const query of [{ run_id: ownedIds.run_id as string }, { subscription_id: ownedIds.subscriptionId as string }])
       expect((await b.ok('listWebhookDeliveries', { query })).deliveries).toEqual([]);
   });
 
@@ -96,19 +100,19 @@ describe('a team', () => {
     const owner = await service();
     const a = await owner.withToken();
     const b = await owner.inNewTeam();
-    const of = await withEverything(a);
+    const ownedIds = await withEverything(a);
     for (const id of operationIds) {
       if (operation(id).method !== 'GET' || administration.includes(id) || namesOf(id).some((name) => name !== 'teamId')) continue;
       const answer = await b.call(id);
       expect(answer.text).not.toContain('secret agent');
-      for (const other of Object.values(of)) expect(answer.text, id).not.toContain(other);
+      for (const otherId of Object.values(ownedIds)) expect(answer.text, id).not.toContain(otherId);
     }
     expect((await b.ok('getTeamUsage')).agentRuns.used).toBe(0);
     expect((await b.call('getTeamWebhookSecret')).text).not.toBe((await a.call('getTeamWebhookSecret')).text);
     // Names are free, numbers start from one, and the same idempotency key is a different one.
     const headers = { 'idempotency-key': 'same' };
-    const mine = await b.call('createAgent', { body: { name: 'secret agent' }, headers });
-    expect(mine.status).toBe(201);
+    const ownAnswer = await b.call('createAgent', { body: { name: 'secret agent' }, headers });
+    expect(ownAnswer.status).toBe(201);
     expect((await a.call('createAgent', { body: { name: 'secret agent' }, headers })).status).toBe(409);
     expect((await b.call('getAgent', { params: { agent_id: randomUUID() } })).status).toBe(404);
   });

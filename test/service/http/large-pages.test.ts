@@ -1,49 +1,49 @@
 /** Lists of large rows: a page is bounded in bytes, and the next one starts where it ended. */
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
-import { config, started } from '../helpers/service.ts';
+import { config, startApi } from '../helpers/service.ts';
 
 const kilobyte = 1_024;
 /** The most bytes that a page can have, including those around its rows. */
 const mostBytes = 1_100 * kilobyte;
-const large = (kilobytes: number, letter = 'x'): string => letter.repeat(kilobytes * kilobyte);
+const largeText = (kilobytes: number, letter = 'x'): string => letter.repeat(kilobytes * kilobyte);
 
 /** All rows of a list, read page by page, and the sizes of the pages. */
-async function walk<Row>(read: (offset: number) => Promise<{ rows: Row[]; total: number; bytes: number }>, total: number) {
-  const all: Row[] = [];
+async function walk<Row>(readPage: (offset: number) => Promise<{ rows: Row[]; total: number; bytes: number }>, total: number) {
+  const allRows: Row[] = [];
   const pages: number[] = [];
-  while (all.length < total) {
-    const page = await read(all.length);
+  while (allRows.length < total) {
+    const page = await readPage(allRows.length);
     expect(page.total).toBe(total);
     expect(page.rows.length).toBeGreaterThan(0);
-    all.push(...page.rows);
+    allRows.push(...page.rows);
     pages.push(page.bytes);
   }
-  return { all, pages };
+  return { all: allRows, pages };
 }
 
 /** A run that has sent texts of these sizes in kilobytes, and then waits for a person. */
-async function talked(api: Awaited<ReturnType<typeof started>>) {
+async function runTalk(api: Awaited<ReturnType<typeof startApi>>) {
   const run = await api.run('talks');
   await eventually('the run waits', async () => (await api.ok('getRun', { params: { run_id: run.id } })).run.status === 'waiting');
   return run;
 }
 
 const sizes = [10, 500, 500, 10, 2_000, 10, 10, 900];
-const talking = () =>
-  started({
+const startTalking = () =>
+  startApi({
     behaviours: {
       talks: async (host) => {
-        await host.emit(sizes.map((size, index) => ({ kind: 'text', id: `t${index}`, text: large(size, String(index)) })));
-        return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Go on?', description: large(700) } };
+        await host.emit(sizes.map((size, index) => ({ kind: 'text', id: `t${index}`, text: largeText(size, String(index)) })));
+        return { status: 'waiting', step: 'ask', request: { type: 'approval', title: 'Go on?', description: largeText(700) } };
       },
     },
   });
 
 describe('a page of large rows', () => {
   it('of messages ends early, and the next one starts where it ended', async () => {
-    const api = await talking();
-    const { id: run_id } = await talked(api);
+    const api = await startTalking();
+    const { id: run_id } = await runTalk(api);
     const { all, pages } = await walk(async (offset) => {
       const answer = await api.call('listRunMessages', { params: { run_id }, query: { limit: 50, offset } });
       expect(answer.body).toMatchObject({ limit: 50, offset });
@@ -56,16 +56,16 @@ describe('a page of large rows', () => {
   });
 
   it('of the latest messages is shortened at its beginning', async () => {
-    const api = await talking();
-    const { id: runId, agent_id: agentId } = await talked(api);
+    const api = await startTalking();
+    const { id: runId, agent_id: agentId } = await runTalk(api);
     const detail = await api.ok('getRunDetail', { params: { agentId: agentId as string, runId } });
     expect(detail.conversation.map(({ text_content }) => (text_content as string)[0])).toEqual(['5', '6', '7']);
     expect(detail.conversationPagination).toEqual({ total: sizes.length, included: 3, hasMore: true });
   });
 
   it('of runs ends early if their human requests are large', async () => {
-    const api = await talking();
-    for (let count = 0; count < 3; count++) await talked(api);
+    const api = await startTalking();
+    for (let count = 0; count < 3; count++) await runTalk(api);
     const { all, pages } = await walk(async (offset) => {
       const { body, text } = await api.call('listRuns', { query: { limit: 20, offset } });
       return { rows: body.data, total: body.total, bytes: text.length };
@@ -77,19 +77,19 @@ describe('a page of large rows', () => {
   });
 
   it('of cases, revisions, and agents ends early as well', async () => {
-    const api = await started();
+    const api = await startApi();
     const { queue } = await api.ok('createQueue', { body: { name: 'Large' } });
     const params = { queue_id: queue.id };
-    const made: string[] = [];
+    const createdIds: string[] = [];
     for (let count = 0; count < 3; count++) {
-      const { added_cases } = await api.ok('createCases', { params, body: { case: { title: `Case ${count}`, data: large(700) } } });
-      made.push(added_cases[0]?.id as string);
+      const { added_cases } = await api.ok('createCases', { params, body: { case: { title: `Case ${count}`, data: largeText(700) } } });
+      createdIds.push(added_cases[0]?.id as string);
     }
     const cases = await walk(async (offset) => {
       const { body, text } = await api.call('listCases', { params, query: { offset } });
       return { rows: body.cases, total: body.total, bytes: text.length };
     }, 3);
-    expect(cases.all.map(({ id }) => id)).toEqual(made.reverse());
+    expect(cases.all.map(({ id }) => id)).toEqual(createdIds.reverse());
     expect(Math.max(...cases.pages)).toBeLessThan(mostBytes);
 
     const procedure = `done${' '.repeat(700 * kilobyte)}`;

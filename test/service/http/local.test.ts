@@ -17,12 +17,17 @@ describe('the owner', () => {
     const api = await service();
     const { credential } = await api.ok('getLocalCredential');
     expect(credential).toMatchObject({ kind: 'local', owner: true, scopes: null, expires_at: null, team_id: api.service.teamId });
-    const full = await api.withToken();
+    const fullAccessApi = await api.withToken();
     for (const id of Object.keys(operationGroups.local) as (keyof typeof operationGroups.local)[]) {
       const params = { team_id: api.service.teamId, token_id: credential.id, client_id: credential.id, hold_id: credential.id };
-      if (id !== 'getLocalCredential') expect(failure(await full.call(id, { params })), id).toEqual([403, 'owner_only']);
+      if (id !== 'getLocalCredential') expect(failure(await fullAccessApi.call(id, { params })), id).toEqual([403, 'owner_only']);
     }
-    expect((await full.ok('getLocalCredential')).credential).toMatchObject({ kind: 'api_key', owner: false, scopes: null, name: 'test' });
+    expect((await fullAccessApi.ok('getLocalCredential')).credential).toMatchObject({
+      kind: 'api_key',
+      owner: false,
+      scopes: null,
+      name: 'test',
+    });
   });
 });
 
@@ -49,9 +54,9 @@ describe('holds for a backup', () => {
     const params = { hold_id: hold.id };
     clock.advance(10_000);
     const resume = (holds: string) => api.call('updateBackupHold', { params, body: { holds } });
-    const prolonged = (await resume('everything')).body.hold;
-    expect(prolonged).toMatchObject({ id: hold.id, created_at: hold.created_at, holds: 'everything', runs_waited: true });
-    expect(Date.parse(prolonged.expires_at) - clock.now()).toBe(30_000);
+    const prolongedHold = (await resume('everything')).body.hold;
+    expect(prolongedHold).toMatchObject({ id: hold.id, created_at: hold.created_at, holds: 'everything', runs_waited: true });
+    expect(Date.parse(prolongedHold.expires_at) - clock.now()).toBe(30_000);
     expect((await resume('files')).body.hold.holds).toBe('files');
     // Whatever was released is not held again.
     expect((await resume('everything')).body.hold.holds).toBe('files');
@@ -87,8 +92,8 @@ describe('teams', () => {
     expect((await rename('Finance')).status).toBe(200);
     expect((await rename('Money')).body.team.name).toBe('Money');
     expect(failure(await rename('x', randomUUID()))).toEqual([404, 'team_not_found']);
-    const listed = await api.ok('listLocalTeams', { query: { limit: 1, offset: 1 } });
-    expect(listed).toMatchObject({ total: 2, teams: [{ name: 'Money' }] });
+    const teamList = await api.ok('listLocalTeams', { query: { limit: 1, offset: 1 } });
+    expect(teamList).toMatchObject({ total: 2, teams: [{ name: 'Money' }] });
     expect((await api.ok('listLocalTeams')).teams[0]).toMatchObject({ id: api.service.teamId, own: true });
   });
 
@@ -122,9 +127,9 @@ describe('tokens', () => {
     const ci = api.as(secret);
     expect((await ci.ok('getLocalCredential')).credential).toMatchObject({ id: token.id, scopes: ['runs:read', 'files:read'] });
     await ci.ok('listRuns');
-    const listed = await api.call('listLocalTokens');
-    expect(listed.body.tokens).toEqual([token]);
-    expect(listed.text).not.toContain(secret);
+    const tokenList = await api.call('listLocalTokens');
+    expect(tokenList.body.tokens).toEqual([token]);
+    expect(tokenList.text).not.toContain(secret);
     const revoke = () => api.call('revokeLocalToken', { params: { token_id: token.id } });
     expect((await revoke()).status).toBe(200);
     expect(failure(await ci.call('listRuns'))).toEqual([401, 'invalid_token']);
@@ -139,9 +144,9 @@ describe('tokens', () => {
     clock.advance(59_999);
     await short.ok('getTeam');
     clock.advance(1);
-    const late = await short.call('getTeam');
-    expect(failure(late)).toEqual([401, 'invalid_token']);
-    expect(late.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+    const lateAnswer = await short.call('getTeam');
+    expect(failure(lateAnswer)).toEqual([401, 'invalid_token']);
+    expect(lateAnswer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
     expect((await api.ok('listLocalTokens')).tokens).toMatchObject([{ status: 'expired', expires_at: '2026-07-18T09:01:00.000Z' }]);
   });
 
@@ -185,20 +190,20 @@ describe('clients', () => {
     const api = await service();
     const { client, secret, token_url } = await api.ok('createLocalClient', { body: { name: 'nightly', scopes: ['runs:read'] } });
     expect(token_url).toBe(`${api.service.url}/oauth/token`);
-    const fetched = await api.send('POST', '/oauth/token', {
+    const tokenAnswer = await api.send('POST', '/oauth/token', {
       anonymous: true,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: `grant_type=client_credentials&client_id=${client.id}&client_secret=${secret}`,
     });
-    const nightly = api.as((fetched.body as { access_token: string }).access_token);
+    const nightly = api.as((tokenAnswer.body as { access_token: string }).access_token);
     expect((await nightly.ok('getLocalCredential')).credential).toMatchObject({
       id: client.id,
       kind: 'oauth_client',
       scopes: ['runs:read'],
     });
-    const listed = await api.call('listLocalClients', { query: { team_id: api.service.teamId } });
-    expect(listed.body.clients).toEqual([client]);
-    expect(listed.text).not.toContain(secret);
+    const clientList = await api.call('listLocalClients', { query: { team_id: api.service.teamId } });
+    expect(clientList.body.clients).toEqual([client]);
+    expect(clientList.text).not.toContain(secret);
     // A client cannot be revoked as a token, or a token as a client.
     expect(failure(await api.call('revokeLocalToken', { params: { token_id: client.id } }))).toEqual([404, 'token_not_found']);
     await nightly.ok('listRuns');

@@ -16,10 +16,10 @@ const service = (options: TestOptions & { behaviours?: Record<string, Behaviour>
 
 async function agent(api: Api, ...steps: string[]): Promise<string> {
   const input = `version: 1\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}`;
-  const { agent: made } = await api.ok('createAgent', {
+  const { agent: createdAgent } = await api.ok('createAgent', {
     body: { name: `A ${randomUUID()}`, build: { name: 'b', config: config(input, 'script') } },
   });
-  return made.id;
+  return createdAgent.id;
 }
 
 async function run(
@@ -27,9 +27,9 @@ async function run(
   agentId: string,
   message = 'Hello',
 ): Promise<{ id: string; texts: string[]; error: string | null | undefined }> {
-  const { run: made } = await api.ok('startRun', { body: { agent_id: agentId, message } });
-  const { error } = await api.until(made.id, 'completed', 'failed', 'waiting');
-  return { id: made.id, texts: (await api.texts(made.id)).slice(1), error };
+  const { run: startedRun } = await api.ok('startRun', { body: { agent_id: agentId, message } });
+  const { error } = await api.until(startedRun.id, 'completed', 'failed', 'waiting');
+  return { id: startedRun.id, texts: (await api.texts(startedRun.id)).slice(1), error };
 }
 
 const get = async (api: Api, agentId: string, path: string): Promise<string> =>
@@ -101,17 +101,17 @@ describe('a memory file', () => {
 
   it('belongs to its agent, and is deleted with it', async () => {
     const api = await service();
-    const one = await agent(api, 'remember: { path: notes.md, content: mine }');
-    const other = await agent(api, 'say: "<{{ memory[\'notes.md\'] }}>"');
-    await run(api, one);
-    expect((await run(api, other)).texts).toEqual(['<>']);
-    expect(failure(await api.call('getAgentMemoryFile', { params: { agent_id: other, path: 'notes.md' } }))).toEqual([
+    const firstAgent = await agent(api, 'remember: { path: notes.md, content: mine }');
+    const otherAgent = await agent(api, 'say: "<{{ memory[\'notes.md\'] }}>"');
+    await run(api, firstAgent);
+    expect((await run(api, otherAgent)).texts).toEqual(['<>']);
+    expect(failure(await api.call('getAgentMemoryFile', { params: { agent_id: otherAgent, path: 'notes.md' } }))).toEqual([
       404,
       'memory_file_not_found',
     ]);
-    await api.ok('deleteAgent', { params: { agent_id: one } });
+    await api.ok('deleteAgent', { params: { agent_id: firstAgent } });
     for (const id of ['listAgentMemoryFiles', 'getAgentMemoryFile'] as const)
-      expect(failure(await api.call(id, { params: { agent_id: one, path: 'notes.md' } }))).toEqual([404, 'agent_not_found']);
+      expect(failure(await api.call(id, { params: { agent_id: firstAgent, path: 'notes.md' } }))).toEqual([404, 'agent_not_found']);
   });
 });
 
@@ -121,9 +121,9 @@ describe('the memory of an agent', () => {
     const id = await agent(api, 'say: "<{{ memory[\'notes.md\'] }}>"', 'remember: { path: notes.md, content: x }');
     await run(api, id);
     await api.ok('updateAgent', { params: { agent_id: id }, body: { agentic_memory_enabled: false } });
-    const off = await run(api, id);
-    expect(off.texts[0]).toBe('<>');
-    expect(off.error).toMatch(/^Step 2 \(remember, line 4\): The memory of this agent is turned off\. Turn it on with/);
+    const runWithoutMemory = await run(api, id);
+    expect(runWithoutMemory.texts[0]).toBe('<>');
+    expect(runWithoutMemory.error).toMatch(/^Step 2 \(remember, line 4\): The memory of this agent is turned off\. Turn it on with/);
     expect(await get(api, id, 'notes.md')).toBe('x');
     await api.ok('updateAgent', { params: { agent_id: id }, body: { agentic_memory_enabled: true } });
     expect((await run(api, id)).texts[0]).toBe('<x>');
@@ -152,11 +152,11 @@ describe('the memory of an agent', () => {
         },
       },
     });
-    const full = await api.agent('fill');
-    expect((await run(api, full)).error).toMatch(/already has 200 memory files/);
-    const grown = await api.agent('grow');
-    expect((await run(api, grown)).error).toMatch(/would have 262146 bytes; the limit is 262144/);
-    expect((await api.ok('listAgentMemoryFiles', { params: { agent_id: grown } })).files).toMatchObject([
+    const fullAgent = await api.agent('fill');
+    expect((await run(api, fullAgent)).error).toMatch(/already has 200 memory files/);
+    const growingAgent = await api.agent('grow');
+    expect((await run(api, growingAgent)).error).toMatch(/would have 262146 bytes; the limit is 262144/);
+    expect((await api.ok('listAgentMemoryFiles', { params: { agent_id: growingAgent } })).files).toMatchObject([
       { size: 262144, generation: '1' },
     ]);
   });
@@ -172,16 +172,16 @@ describe('a restart', () => {
       'approve: { id: go, title: Go? }',
       'say: "log: {{ memory[\'log.txt\'] }}"',
     );
-    const waiting = await run(api, id, 'once');
+    const waitingRun = await run(api, id, 'once');
     await api.service.close();
     const after = await service({ dataDirectory });
-    const { pending_human_request: request } = await after.ok('getRun', { params: { run_id: waiting.id } });
+    const { pending_human_request: request } = await after.ok('getRun', { params: { run_id: waitingRun.id } });
     await after.ok('respondToHumanRequest', {
-      params: { run_id: waiting.id, request_id: request?.id as string },
+      params: { run_id: waitingRun.id, request_id: request?.id as string },
       body: { approved: true },
     });
-    await after.until(waiting.id, 'completed');
-    expect((await after.texts(waiting.id)).at(-1)).toBe('log: once');
+    await after.until(waitingRun.id, 'completed');
+    expect((await after.texts(waitingRun.id)).at(-1)).toBe('log: once');
     expect(await get(after, id, 'log.txt')).toBe('once');
   });
 });

@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { fileHandles } from '../helpers/disk.ts';
 import { auth, dial } from '../helpers/raw.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
 type Part = [name: string, isFile: boolean, content: string];
 
@@ -17,10 +17,10 @@ async function partsOf(body: string | Buffer, boundary: string, length: number):
   const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
   const reader = await MultipartReader.open(`multipart/form-data; boundary=${boundary}`);
   const parts = new Map<PartHead, string>();
-  const keep = (found: PartContent[]) => {
-    for (const [part, content] of found) parts.set(part, (parts.get(part) ?? '') + content.toString('latin1'));
+  const keep = (contents: PartContent[]) => {
+    for (const [part, content] of contents) parts.set(part, (parts.get(part) ?? '') + content.toString('latin1'));
   };
-  for (let at = 0; at < bytes.length; at += length) keep(await reader.read(bytes.subarray(at, at + length)));
+  for (let offset = 0; offset < bytes.length; offset += length) keep(await reader.read(bytes.subarray(offset, offset + length)));
   keep(await reader.end());
   return [...parts].map(([{ name, isFile }, content]) => [name, isFile, content]);
 }
@@ -31,7 +31,7 @@ async function expectParts(body: string | Buffer, boundary: string, expected: Pa
     expect(await partsOf(body, boundary, length), `pieces of ${length}`).toEqual(expected);
 }
 
-const disposition = (rest: string): string => `Content-Disposition: form-data; ${rest}`;
+const disposition = (parameters: string): string => `Content-Disposition: form-data; ${parameters}`;
 
 describe('a form', () => {
   it('is read as FormData writes it', async () => {
@@ -75,15 +75,15 @@ describe('a form', () => {
 
   it('buffers no more of a chunk than could be the beginning of a boundary', async () => {
     const reader = await MultipartReader.open('multipart/form-data; boundary=b');
-    const found = await reader.read(Buffer.from(`--b\r\n${disposition('name="f"')}\r\n\r\n${'x'.repeat(1_000)}`));
-    expect(found.reduce((size, [, { length }]) => size + length, 0)).toBeGreaterThan(990);
+    const contents = await reader.read(Buffer.from(`--b\r\n${disposition('name="f"')}\r\n\r\n${'x'.repeat(1_000)}`));
+    expect(contents.reduce((size, [, { length }]) => size + length, 0)).toBeGreaterThan(990);
   });
 
   it('has its boundary in the content type', async () => {
     const parts = async (type: string | undefined, boundary: string) => {
       const reader = await MultipartReader.open(type);
-      const found = await reader.read(Buffer.from(`--${boundary}\r\n${disposition('name=a')}\r\n\r\n1\r\n--${boundary}--`));
-      return [...found, ...(await reader.end())].map(([{ name }, bytes]) => name + bytes).join();
+      const contents = await reader.read(Buffer.from(`--${boundary}\r\n${disposition('name=a')}\r\n\r\n1\r\n--${boundary}--`));
+      return [...contents, ...(await reader.end())].map(([{ name }, bytes]) => name + bytes).join();
     };
     expect(await parts('multipart/form-data; charset=utf-8; BOUNDARY=abc', 'abc')).toBe('a,a1');
     expect(await parts('Multipart/Form-Data;boundary="a b;c"', 'a b;c')).toBe('a,a1');
@@ -105,7 +105,7 @@ describe('a form', () => {
 
   it('is refused if it is invalid or incomplete', async () => {
     const head = `--x\r\n${disposition('name="a"')}\r\n`;
-    const broken = [
+    const brokenBodies = [
       '',
       'junk',
       '--x',
@@ -119,7 +119,7 @@ describe('a form', () => {
       `--x\r\n${disposition('filename="a"')}\r\n\r\n1\r\n--x--`,
       `--x\r\nX: ${'y'.repeat(200_000)}\r\n`,
     ];
-    for (const body of broken)
+    for (const body of brokenBodies)
       for (const length of [7, 100_000])
         await expect(partsOf(body, 'x', length), JSON.stringify(body.slice(0, 80))).rejects.toThrow(/could not be read/);
   });
@@ -132,10 +132,10 @@ describe('a form', () => {
   ])('leaves out a part with %s, however large it is, and wherever', async (_, headers) => {
     for (const size of [0, 1, 100_000]) {
       const skipped = `--x\r\n${headers}\r\n${'z'.repeat(size)}\r\n`;
-      const good = `--x\r\n${disposition('name="a"')}\r\n\r\n1\r\n`;
+      const validPart = `--x\r\n${disposition('name="a"')}\r\n\r\n1\r\n`;
       for (const length of [11, 65_536, 1_000_000]) {
         expect(await partsOf(`${skipped}--x--`, 'x', length)).toEqual([]);
-        expect(await partsOf(`${skipped}${good}${skipped}--x--`, 'x', length)).toEqual([['a', false, '1']]);
+        expect(await partsOf(`${skipped}${validPart}${skipped}--x--`, 'x', length)).toEqual([['a', false, '1']]);
       }
     }
   });
@@ -149,9 +149,9 @@ describe('a form', () => {
       'application/octet-stream',
       '; ;=',
     ];
-    const more = names.map((name) => `${name}: x\r\n`).join('');
+    const extraHeaders = names.map((name) => `${name}: x\r\n`).join('');
     for (const type of types) {
-      const part = (name: string) => `--x\r\n${more}Content-Type: ${type}\r\n${disposition(`name=${name}`)}\r\n\r\n\xff\r\n`;
+      const part = (name: string) => `--x\r\n${extraHeaders}Content-Type: ${type}\r\n${disposition(`name=${name}`)}\r\n\r\n\xff\r\n`;
       const file = `--x\r\n${disposition("name=f; filename*=unheard-of''%41%ff")}\r\nContent-Transfer-Encoding: base64\r\n\r\n\xff\r\n`;
       await expectParts(`${names.map(part).join('')}${file}--x--`, 'x', [
         ...names.map((name): Part => [name, false, '\xff']),
@@ -173,7 +173,7 @@ describe('an upload as a form', () => {
   const errorOf = ({ status, body }: { status: number; body: unknown }) => [status, (body as { error: string }).error];
 
   it('stores files of any size completely, and leaves nothing else behind', async () => {
-    const api = await started();
+    const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');
     const folder = path.join(api.dataDirectory, 'sandboxes');
     for (const size of [0, 1, 65_536, 256 * 1024, 256 * 1024 + 1, 10 * 1024 * 1024]) {
@@ -186,46 +186,46 @@ describe('an upload as a form', () => {
       expect((await readFile(path.join(folder, sandbox_id, 'workspace/a.bin'))).equals(bytes)).toBe(true);
       expect(await readdir(folder)).toEqual([sandbox_id]);
     }
-    const large = await upload(api, sandbox_id, [
+    const largeAnswer = await upload(api, sandbox_id, [
       ['path', 'new/b.bin'],
       ['file', Buffer.alloc(10 * 1024 * 1024 + 1)],
     ]);
-    expect(errorOf(large)).toEqual([413, 'file_too_large']);
-    const larger = await upload(api, sandbox_id, [
+    expect(errorOf(largeAnswer)).toEqual([413, 'file_too_large']);
+    const largerAnswer = await upload(api, sandbox_id, [
       ['path', 'new/b.bin'],
       ['file', Buffer.alloc(11 * 1024 * 1024)],
     ]);
-    expect(errorOf(larger)).toEqual([413, 'body_too_large']);
+    expect(errorOf(largerAnswer)).toEqual([413, 'body_too_large']);
     const { files } = await api.ok('listSandboxFiles', { params: { sandbox_id } });
     expect(files.map(({ name }) => name)).toEqual(['a.bin']);
     expect(await readdir(folder)).toEqual([sandbox_id]);
   });
 
   it('is the same request only with the same bytes, even if it was rejected', async () => {
-    const api = await started();
+    const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');
     const send = (key: string, content: string, type = 'multipart/form-data; boundary=x') =>
       api.send('POST', `/v2/sandboxes/${sandbox_id}/files`, {
         headers: { 'content-type': type, 'idempotency-key': key },
         body: `--x\r\n${disposition('name="path"')}\r\n\r\na\r\n--x\r\n${disposition('name="file"; filename="f"')}\r\n\r\n${content}`,
       });
-    const replayed = (answer: Awaited<ReturnType<typeof send>>) => [answer.status, answer.headers['idempotency-replayed']];
+    const replayOf = (answer: Awaited<ReturnType<typeof send>>) => [answer.status, answer.headers['idempotency-replayed']];
     const largeText = 'x'.repeat(1_000_000);
-    expect(replayed(await send('good', `${largeText}\r\n--x--`))).toEqual([201, undefined]);
-    expect(replayed(await send('good', `${largeText}\r\n--x--`))).toEqual([201, 'true']);
+    expect(replayOf(await send('good', `${largeText}\r\n--x--`))).toEqual([201, undefined]);
+    expect(replayOf(await send('good', `${largeText}\r\n--x--`))).toEqual([201, 'true']);
     expect(errorOf(await send('good', `${largeText}y\r\n--x--`))).toEqual([400, 'idempotency_key_reused']);
     // What follows the form is part of the request, too.
     expect(errorOf(await send('good', `${largeText}\r\n--x--\r\n`))).toEqual([400, 'idempotency_key_reused']);
-    expect(replayed(await send('cut-off', largeText))).toEqual([400, undefined]);
-    expect(replayed(await send('cut-off', largeText))).toEqual([400, 'true']);
-    expect(replayed(await send('no-form', largeText, 'text/plain'))).toEqual([400, undefined]);
-    expect(replayed(await send('no-form', largeText, 'text/plain'))).toEqual([400, 'true']);
+    expect(replayOf(await send('cut-off', largeText))).toEqual([400, undefined]);
+    expect(replayOf(await send('cut-off', largeText))).toEqual([400, 'true']);
+    expect(replayOf(await send('no-form', largeText, 'text/plain'))).toEqual([400, undefined]);
+    expect(replayOf(await send('no-form', largeText, 'text/plain'))).toEqual([400, 'true']);
     expect(errorOf(await send('no-form', `${largeText}y`, 'text/plain'))).toEqual([400, 'idempotency_key_reused']);
   });
 
   it("gives back its place on the disk when its client leaves in the middle, which is nobody's failure", async () => {
     const messages: string[] = [];
-    const api = await started({ log: ({ message }) => messages.push(message) });
+    const api = await startApi({ log: ({ message }) => messages.push(message) });
     const { sandbox_id } = await api.ok('createSandbox');
     const handles = await fileHandles();
     const { writeFile } = handles;
@@ -256,19 +256,19 @@ describe('an upload as a form', () => {
   });
 
   it('is limited in its number of parts and its text', async () => {
-    const api = await started();
+    const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');
     const file: [string, Buffer] = ['file', Buffer.from('1')];
     const parts = (count: number) => Array.from({ length: count }, (_, index): [string, string] => ['path', `p${index}`]);
     expect((await upload(api, sandbox_id, [file, ...parts(15)])).body).toMatchObject({ path: '/workspace/p14' });
-    const many = await upload(api, sandbox_id, [file, ...parts(16)]);
-    expect([...errorOf(many), (many.body as unknown as { message: string }).message]).toEqual([
+    const manyAnswer = await upload(api, sandbox_id, [file, ...parts(16)]);
+    expect([...errorOf(manyAnswer), (manyAnswer.body as unknown as { message: string }).message]).toEqual([
       400,
       'invalid_request',
       expect.stringContaining('16 parts'),
     ]);
-    const long = await upload(api, sandbox_id, [file, ['path', 'x'.repeat(40_000)], ['more', 'x'.repeat(40_000)]]);
-    expect([...errorOf(long), (long.body as unknown as { message: string }).message]).toEqual([
+    const longAnswer = await upload(api, sandbox_id, [file, ['path', 'x'.repeat(40_000)], ['more', 'x'.repeat(40_000)]]);
+    expect([...errorOf(longAnswer), (longAnswer.body as unknown as { message: string }).message]).toEqual([
       400,
       'invalid_request',
       expect.stringContaining('65536 bytes of text'),

@@ -5,17 +5,17 @@ import { scopes as allScopes, type Scope } from '../../../src/interface/scopes.t
 import type { LogEntry } from '../../../src/service/log.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { serviceCommits } from '../helpers/disk.ts';
-import { type Answer, type Api, started, type TestOptions } from '../helpers/service.ts';
+import { type Answer, type Api, startApi, type TestOptions } from '../helpers/service.ts';
 
 interface TestClient {
   id: string;
   secret: string;
 }
 
-async function withClient(scopes?: Scope[], options: TestOptions = {}, more: object = {}): Promise<{ api: Api; client: TestClient }> {
-  const api = await started(options);
+async function withClient(scopes?: Scope[], options: TestOptions = {}, overrides: object = {}): Promise<{ api: Api; client: TestClient }> {
+  const api = await startApi(options);
   const { client, secret } = await api.ok('createLocalClient', {
-    body: { name: 'c', ...(scopes === undefined ? {} : { scopes }), ...more },
+    body: { name: 'c', ...(scopes === undefined ? {} : { scopes }), ...overrides },
   });
   return { api, client: { id: client.id, secret } };
 }
@@ -42,8 +42,8 @@ function expectUncached({ headers }: Answer): void {
 }
 
 /** Checks that a response is a refusal according to section 5.2, and contains nothing else. */
-function expectRefusal(answer: Answer, status: number, error: string, what?: string): void {
-  expect([answer.status, (answer.body as { error: string }).error], what ?? answer.text).toEqual([status, error]);
+function expectRefusal(answer: Answer, status: number, error: string, description?: string): void {
+  expect([answer.status, (answer.body as { error: string }).error], description ?? answer.text).toEqual([status, error]);
   expect(Object.keys(answer.body as object)).toEqual(['error', 'error_description']);
   expectUncached(answer);
   expect(answer.headers['www-authenticate'] ?? null).toBe(status === 401 ? 'Basic realm="aops", charset="UTF-8"' : null);
@@ -82,15 +82,15 @@ describe('a token', () => {
     expect((await token(api, client)).scope).toBe('runs:read runs:write');
     const narrow = await token(api, client, `${grant}&scope=runs:read`);
     expect(narrow.scope).toBe('runs:read');
-    const refused = await api.as(narrow.access_token).call('startRun', { body: { agent_id: randomUUID() } });
-    expect([refused.status, refused.body]).toMatchObject([403, { error: 'insufficient_scope', scope: 'runs:write' }]);
+    const refusal = await api.as(narrow.access_token).call('startRun', { body: { agent_id: randomUUID() } });
+    expect([refusal.status, refusal.body]).toMatchObject([403, { error: 'insufficient_scope', scope: 'runs:write' }]);
   });
 
   it('of a client with full access has that if no scope is requested, and otherwise only the requested scopes', async () => {
     const { api, client } = await withClient();
-    const full = await token(api, client);
-    expect(full.scope).toBeUndefined();
-    await api.as(full.access_token).ok('createAgent', { body: { name: 'A' } });
+    const fullToken = await token(api, client);
+    expect(fullToken.scope).toBeUndefined();
+    await api.as(fullToken.access_token).ok('createAgent', { body: { name: 'A' } });
     const narrow = await token(api, client, `${grant}&scope=${allScopes.join('+')}`);
     expect(narrow.scope).toBe(allScopes.join(' '));
     expect((await api.as(narrow.access_token).call('createAgent', { body: { name: 'B' } })).status).toBe(403);
@@ -105,8 +105,8 @@ describe('a token', () => {
     const last = await token(api, client);
     expect(last.expires_in).toBe(1_800);
     clock.advance(1);
-    const late = await first.call('getTeam');
-    expect([late.status, late.body, late.headers['www-authenticate']]).toMatchObject([
+    const lateAnswer = await first.call('getTeam');
+    expect([lateAnswer.status, lateAnswer.body, lateAnswer.headers['www-authenticate']]).toMatchObject([
       401,
       { error: 'invalid_token' },
       'Bearer error="invalid_token"',
@@ -123,13 +123,13 @@ describe('a token', () => {
       api.as(access).call('createAgent', { body: { name: 'Once' }, headers: { 'idempotency-key': 'k' } });
     const first = await create((await token(api, client)).access_token);
     clock.advance(3_600_000);
-    const fresh = (await token(api, client)).access_token;
-    const before = Number((await api.as(fresh).call('getTeam')).headers['ratelimit-remaining']);
-    const again = await create(fresh);
-    expect([again.status, again.text, again.headers['idempotency-replayed']]).toEqual([201, first.text, 'true']);
-    const other = (await token(api, client)).access_token;
+    const freshToken = (await token(api, client)).access_token;
+    const before = Number((await api.as(freshToken).call('getTeam')).headers['ratelimit-remaining']);
+    const secondAnswer = await create(freshToken);
+    expect([secondAnswer.status, secondAnswer.text, secondAnswer.headers['idempotency-replayed']]).toEqual([201, first.text, 'true']);
+    const otherToken = (await token(api, client)).access_token;
     // One each for the replay, the token, and this request.
-    expect(Number((await api.as(other).call('getTeam')).headers['ratelimit-remaining'])).toBe(before - 3);
+    expect(Number((await api.as(otherToken).call('getTeam')).headers['ratelimit-remaining'])).toBe(before - 3);
   });
 });
 
@@ -154,29 +154,29 @@ describe('a request is refused', () => {
       ['no base64', grant, { authorization: 'Basic ***' }],
       ['another scheme', grant, { authorization: `Bearer ${api.service.token}` }],
     ];
-    for (const [what, body, headers] of cases) expectRefusal(await ask(api, body, headers), 401, 'invalid_client', what);
+    for (const [label, body, headers] of cases) expectRefusal(await ask(api, body, headers), 401, 'invalid_client', label);
     await api.ok('revokeLocalClient', { params: { client_id: client.id } });
     expectRefusal(await ask(api, grant, basic(client.id, client.secret)), 401, 'invalid_client');
   });
 
   it('as invalid_request if it is not a form, or contains something twice or in two places', async () => {
     const { api, client } = await withClient();
-    const own = basic(client.id, client.secret);
+    const ownHeaders = basic(client.id, client.secret);
     const cases: [string, string, Record<string, string>?][] = [
-      ['JSON', '{"grant_type":"client_credentials"}', { ...own, 'content-type': 'application/json' }],
-      ['no grant type', 'scope=runs:read', own],
-      ['empty grant type', 'grant_type=', own],
-      ['grant type twice', `${grant}&${grant}`, own],
-      ['scope twice', `${grant}&scope=runs:read&scope=runs:write`, own],
-      ['a name twice, once escaped', `${grant}&scope=&sc%6fpe=runs:read`, own],
-      ['a secret in both places', `${grant}&client_id=${client.id}&client_secret=${client.secret}`, own],
-      ['another client in the form', `${grant}&client_id=other`, own],
-      ['a broken escape', `${grant}&scope=%zz`, own],
-      ['no UTF-8', `${grant}&scope=%ff`, own],
+      ['JSON', '{"grant_type":"client_credentials"}', { ...ownHeaders, 'content-type': 'application/json' }],
+      ['no grant type', 'scope=runs:read', ownHeaders],
+      ['empty grant type', 'grant_type=', ownHeaders],
+      ['grant type twice', `${grant}&${grant}`, ownHeaders],
+      ['scope twice', `${grant}&scope=runs:read&scope=runs:write`, ownHeaders],
+      ['a name twice, once escaped', `${grant}&scope=&sc%6fpe=runs:read`, ownHeaders],
+      ['a secret in both places', `${grant}&client_id=${client.id}&client_secret=${client.secret}`, ownHeaders],
+      ['another client in the form', `${grant}&client_id=other`, ownHeaders],
+      ['a broken escape', `${grant}&scope=%zz`, ownHeaders],
+      ['no UTF-8', `${grant}&scope=%ff`, ownHeaders],
       ['no UTF-8 in the header', grant, { authorization: `Basic ${Buffer.from([0xff, 0x3a, 0xff]).toString('base64')}` }],
       ['a broken escape in the header', grant, basic('%zz', 'x')],
     ];
-    for (const [what, body, headers] of cases) expectRefusal(await ask(api, body, headers), 400, 'invalid_request', what);
+    for (const [label, body, headers] of cases) expectRefusal(await ask(api, body, headers), 400, 'invalid_request', label);
     const inUrl = await api.send('POST', `/oauth/token?client_id=${client.id}&client_secret=${client.secret}`, {
       anonymous: true,
       headers: formType,
@@ -188,11 +188,11 @@ describe('a request is refused', () => {
 
   it('as unsupported_grant_type or invalid_scope for anything unknown', async () => {
     const { api, client } = await withClient(['runs:read']);
-    const own = basic(client.id, client.secret);
+    const ownHeaders = basic(client.id, client.secret);
     for (const type of ['password', 'authorization_code', 'refresh_token', 'CLIENT_CREDENTIALS'])
-      expectRefusal(await ask(api, `grant_type=${type}`, own), 400, 'unsupported_grant_type', type);
+      expectRefusal(await ask(api, `grant_type=${type}`, ownHeaders), 400, 'unsupported_grant_type', type);
     for (const scope of ['admin', 'runs:write', 'runs:read+runs:write', 'runs:read++runs:read', '+', 'runs%3Aread%0a', '%22'])
-      expectRefusal(await ask(api, `${grant}&scope=${scope}`, own), 400, 'invalid_scope', scope);
+      expectRefusal(await ask(api, `${grant}&scope=${scope}`, ownHeaders), 400, 'invalid_scope', scope);
   });
 
   it('with other methods, and if it is too large', async () => {
@@ -201,8 +201,8 @@ describe('a request is refused', () => {
       const answer = await api.send(method, '/oauth/token', { anonymous: true });
       expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
     }
-    const large = await ask(api, `${grant}&x=${'x'.repeat(20_000)}`, basic(client.id, client.secret));
-    expect([large.status, large.headers['cache-control']]).toEqual([413, 'no-store']);
+    const largeAnswer = await ask(api, `${grant}&x=${'x'.repeat(20_000)}`, basic(client.id, client.secret));
+    expect([largeAnswer.status, largeAnswer.headers['cache-control']]).toEqual([413, 'no-store']);
   });
 
   it('with 429 after ten wrong secrets for a client in a minute, while the right one is accepted', async () => {
@@ -210,13 +210,13 @@ describe('a request is refused', () => {
     const { api, client } = await withClient(undefined, { clock });
     for (let attempt = 0; attempt < 10; attempt++)
       expectRefusal(await ask(api, grant, basic(client.id, `wrong${attempt}`)), 401, 'invalid_client');
-    const limited = await ask(api, grant, basic(client.id, 'wrong again'));
-    expect([limited.status, limited.body]).toMatchObject([429, { error: 'rate_limited' }]);
-    expect([limited.headers['ratelimit-limit'], limited.headers['ratelimit-remaining']]).toEqual(['10', '0']);
-    expect(Number(limited.headers['retry-after'])).toBeGreaterThan(0);
-    expectUncached(limited);
+    const limitedAnswer = await ask(api, grant, basic(client.id, 'wrong again'));
+    expect([limitedAnswer.status, limitedAnswer.body]).toMatchObject([429, { error: 'rate_limited' }]);
+    expect([limitedAnswer.headers['ratelimit-limit'], limitedAnswer.headers['ratelimit-remaining']]).toEqual(['10', '0']);
+    expect(Number(limitedAnswer.headers['retry-after'])).toBeGreaterThan(0);
+    expectUncached(limitedAnswer);
     await token(api, client);
-    clock.advance(Number(limited.headers['retry-after']) * 1_000);
+    clock.advance(Number(limitedAnswer.headers['retry-after']) * 1_000);
     expectRefusal(await ask(api, grant, basic(client.id, 'wrong')), 401, 'invalid_client');
   });
 
@@ -230,14 +230,14 @@ describe('a request is refused', () => {
     // The limit that a response reports is the one that applies to it.
     clock.advance(60_000);
     const remaining = async (headers: Record<string, string>) => (await ask(api, grant, headers)).headers['ratelimit-remaining'];
-    const own = basic(client.id, client.secret);
-    expect([await remaining({}), await remaining(own), await remaining(own)]).toEqual(['1', '1', '0']);
+    const ownHeaders = basic(client.id, client.secret);
+    expect([await remaining({}), await remaining(ownHeaders), await remaining(ownHeaders)]).toEqual(['1', '1', '0']);
   });
 
   it('with 429 above the rate limit of the address, also if its bodies are not read', async () => {
     const { api } = await withClient(undefined, { clock: new ManualClock(), rateLimit: { limit: 2, windowSeconds: 60 } });
-    const large = async () => (await ask(api, 'x'.repeat(20_000))).status;
-    expect([await large(), await large(), await large()]).toEqual([413, 413, 429]);
+    const postLarge = async () => (await ask(api, 'x'.repeat(20_000))).status;
+    expect([await postLarge(), await postLarge(), await postLarge()]).toEqual([413, 413, 429]);
   });
 
   it('with an error of the service if the token cannot be stored, which is logged', async () => {
@@ -252,14 +252,14 @@ describe('a request is refused', () => {
 
   it('with 429 after wrong secrets, counted for each client that a trusted proxy reports', async () => {
     const { api, client } = await withClient(undefined, { clock: new ManualClock(), trustedProxies: ['127.0.0.1'] });
-    const from = async (address: string) => (await ask(api, grant, { ...basic(client.id, 'wrong'), 'x-forwarded-for': address })).status;
-    for (let attempt = 0; attempt < 10; attempt++) expect(await from('192.0.2.1')).toBe(401);
-    expect([await from('192.0.2.1'), await from('192.0.2.2')]).toEqual([429, 401]);
+    const askFrom = async (address: string) => (await ask(api, grant, { ...basic(client.id, 'wrong'), 'x-forwarded-for': address })).status;
+    for (let attempt = 0; attempt < 10; attempt++) expect(await askFrom('192.0.2.1')).toBe(401);
+    expect([await askFrom('192.0.2.1'), await askFrom('192.0.2.2')]).toEqual([429, 401]);
   });
 });
 
 it('publishes where and how to get tokens (RFC 8414)', async () => {
-  const api = await started();
+  const api = await startApi();
   const metadata = await api.send('GET', '/.well-known/oauth-authorization-server', { anonymous: true });
   expect(metadata.body).toEqual({
     issuer: api.service.url,
@@ -274,7 +274,7 @@ it('publishes where and how to get tokens (RFC 8414)', async () => {
 
 describe('the metadata of protected resources (RFC 9728)', () => {
   it('contains the token endpoint for the MCP endpoint, and for the service as a whole', async () => {
-    const api = await started();
+    const api = await startApi();
     const { url } = api.service;
     for (const resource of ['', '/v2/mcp']) {
       const metadata = await api.send('GET', `/.well-known/oauth-protected-resource${resource}`, { anonymous: true });
@@ -291,22 +291,25 @@ describe('the metadata of protected resources (RFC 9728)', () => {
   });
 
   it('is referred to by refusals of the MCP endpoint only', async () => {
-    const api = await started();
+    const api = await startApi();
     const limitedApi = await api.withToken({ scopes: ['runs:read'] });
-    const where = `resource_metadata="${api.service.url}/.well-known/oauth-protected-resource/v2/mcp"`;
+    const metadataParameter = `resource_metadata="${api.service.url}/.well-known/oauth-protected-resource/v2/mcp"`;
     const message = { headers: { 'content-type': 'application/json' }, body: '{"jsonrpc":"2.0","id":1,"method":"ping"}' };
     const challenge = async (caller: Api, path: string, anonymous = false) => {
       const { status, headers } = await caller.send('POST', path, { ...message, anonymous });
       return [status, headers['www-authenticate']];
     };
-    expect(await challenge(api, '/v2/mcp', true)).toEqual([401, `Bearer ${where}`]);
-    expect(await challenge(api.as('wrong'), '/v2/mcp')).toEqual([401, `Bearer error="invalid_token", ${where}`]);
-    expect(await challenge(limitedApi, '/v2/mcp')).toEqual([403, `Bearer error="insufficient_scope", scope="mcp:call", ${where}`]);
+    expect(await challenge(api, '/v2/mcp', true)).toEqual([401, `Bearer ${metadataParameter}`]);
+    expect(await challenge(api.as('wrong'), '/v2/mcp')).toEqual([401, `Bearer error="invalid_token", ${metadataParameter}`]);
+    expect(await challenge(limitedApi, '/v2/mcp')).toEqual([
+      403,
+      `Bearer error="insufficient_scope", scope="mcp:call", ${metadataParameter}`,
+    ]);
     expect(await challenge(api, '/v2/sandboxes', true)).toEqual([401, 'Bearer']);
   });
 
   it('leaves other well-known documents not found, rather than forbidden', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const name of ['openid-configuration', 'oauth-protected-resource/v2/runs', 'oauth-authorization-server/v2/mcp', 'x'])
       expect((await api.send('GET', `/.well-known/${name}`, { anonymous: true })).status, name).toBe(404);
     expect((await api.send('POST', '/.well-known/oauth-protected-resource', { anonymous: true })).status).toBe(405);

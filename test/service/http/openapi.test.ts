@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { openApiDocument } from '../../../src/interface/openapi.ts';
 import { operation, operationIds } from '../../../src/interface/operations.ts';
-import { started } from '../helpers/service.ts';
+import { startApi } from '../helpers/service.ts';
 
 interface Described {
   operationId: string;
@@ -18,8 +18,8 @@ const document = JSON.parse(JSON.stringify(openApiDocument('https://agents.examp
 const text = JSON.stringify(document);
 
 it('describes every operation once, with all its parameters', () => {
-  const described = Object.values(document.paths).flatMap((path) => Object.values(path));
-  expect(described.map(({ operationId }) => operationId).sort()).toEqual([...operationIds].sort());
+  const describedOperations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  expect(describedOperations.map(({ operationId }) => operationId).sort()).toEqual([...operationIds].sort());
   for (const id of operationIds) {
     const row = operation(id);
     const entry = document.paths[row.path]?.[row.method.toLowerCase()] as Described;
@@ -39,10 +39,10 @@ it('only refers to schemas that it contains', () => {
 });
 
 it('is served without a credential, and contains the address it was read from, or the public one', async () => {
-  const plain = await started();
+  const plain = await startApi();
   const answer = await plain.send('GET', '/v2/openapi.json', { anonymous: true });
   expect(answer.body).toEqual(JSON.parse(JSON.stringify(openApiDocument(plain.service.url))));
-  const published = await started({ publicUrl: 'https://agents.example.com' });
+  const published = await startApi({ publicUrl: 'https://agents.example.com' });
   expect((await published.send('GET', '/v2/openapi.json', { anonymous: true })).body).toMatchObject({
     servers: [{ url: 'https://agents.example.com' }],
   });

@@ -3,17 +3,17 @@ import { request as httpsRequest } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../../../src/service/service.ts';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
 import { authority, certificate, tlsFile } from '../../support/tls.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { auth, dial, raw, received, statusOf } from '../helpers/raw.ts';
+import { auth, dial, raw, receiveAll, statusOf } from '../helpers/raw.ts';
 import { Gate } from '../helpers/runtime.ts';
-import { type Api, config, started } from '../helpers/service.ts';
+import { type Api, config, startApi } from '../helpers/service.ts';
 
 describe('/healthz and /readyz', () => {
   it('report to anybody that the service is alive and ready', async () => {
-    const api = await started();
+    const api = await startApi();
     expect(await api.send('GET', '/healthz', { anonymous: true })).toMatchObject({
       status: 200,
       body: { status: 'ok', instance_id: api.service.instanceId },
@@ -25,11 +25,11 @@ describe('/healthz and /readyz', () => {
   });
 
   it('report that the service is no longer ready before it stops accepting requests', async () => {
-    const api = await started({ drain: { delay: 500 } });
-    const closed = api.service.close();
+    const api = await startApi({ drain: { delay: 500 } });
+    const closing = api.service.close();
     expect(await api.send('GET', '/readyz', { anonymous: true })).toMatchObject({ status: 503, body: { status: 'draining' } });
     expect((await api.call('listAgents')).status).toBe(200);
-    await closed;
+    await closing;
     await expect(api.send('GET', '/healthz', { anonymous: true })).rejects.toThrow();
   });
 });
@@ -50,43 +50,43 @@ function figures(text: string): Map<string, number> {
 describe('/metrics', () => {
   it('has metrics of requests, runs, jobs, and the process, and identifies nobody', async () => {
     const usage = { residentBytes: 5e7, heapBytes: 2e7, cpuSeconds: 1.5 };
-    const api = await started({ usage: () => usage, behaviours: { stuck: () => new Gate().opened as never } });
+    const api = await startApi({ usage: () => usage, behaviours: { stuck: () => new Gate().opened as never } });
     const run = await api.run();
     await api.until(run.id, 'completed');
-    const stuck = await api.run('stuck');
-    await api.until(stuck.id, 'running');
+    const stuckRun = await api.run('stuck');
+    await api.until(stuckRun.id, 'running');
     await api.call('getAgent', { params: { agent_id: run.id } });
     const answer = await api.send('GET', '/metrics', { anonymous: true });
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
-    const read = figures(answer.text);
-    expect(read.get('aops_http_requests_total{operation="getAgent",status="404"}')).toBe(1);
-    expect(read.get('aops_http_requests_total{operation="startRun",status="201"}')).toBe(2);
-    expect(read.get('aops_http_request_duration_seconds_count{operation="startRun"}')).toBe(2);
-    expect(read.get('aops_http_request_duration_seconds_bucket{operation="startRun",le="+Inf"}')).toBe(2);
-    expect(read.get('aops_runs{status="completed"}')).toBe(1);
-    expect(read.get('aops_runs{status="running"}')).toBe(1);
-    expect(read.get('aops_jobs_running{kind="run"}')).toBe(1);
-    expect(read.get('aops_jobs_due{kind="run"}')).toBe(0);
-    expect(read.get('process_resident_memory_bytes')).toBe(5e7);
-    expect(read.get('process_cpu_seconds_total')).toBe(1.5);
-    expect(read.get('nodejs_eventloop_lag_max_seconds')).toBeGreaterThanOrEqual(0);
-    for (const secret of [api.service.teamId, run.id, stuck.id, run.agent_id as string]) expect(answer.text).not.toContain(secret);
+    const readings = figures(answer.text);
+    expect(readings.get('aops_http_requests_total{operation="getAgent",status="404"}')).toBe(1);
+    expect(readings.get('aops_http_requests_total{operation="startRun",status="201"}')).toBe(2);
+    expect(readings.get('aops_http_request_duration_seconds_count{operation="startRun"}')).toBe(2);
+    expect(readings.get('aops_http_request_duration_seconds_bucket{operation="startRun",le="+Inf"}')).toBe(2);
+    expect(readings.get('aops_runs{status="completed"}')).toBe(1);
+    expect(readings.get('aops_runs{status="running"}')).toBe(1);
+    expect(readings.get('aops_jobs_running{kind="run"}')).toBe(1);
+    expect(readings.get('aops_jobs_due{kind="run"}')).toBe(0);
+    expect(readings.get('process_resident_memory_bytes')).toBe(5e7);
+    expect(readings.get('process_cpu_seconds_total')).toBe(1.5);
+    expect(readings.get('nodejs_eventloop_lag_max_seconds')).toBeGreaterThanOrEqual(0);
+    for (const secret of [api.service.teamId, run.id, stuckRun.id, run.agent_id as string]) expect(answer.text).not.toContain(secret);
     expect(answer.text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   });
 
   it('reports how late jobs are', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, runConcurrency: 1, behaviours: { stuck: () => new Gate().opened as never } });
+    const api = await startApi({ clock, runConcurrency: 1, behaviours: { stuck: () => new Gate().opened as never } });
     await api.until((await api.run('stuck')).id, 'running');
     await api.ok('startRun', { body: { agent_id: await api.agent('done') } });
     clock.advance(4_000);
-    const read = figures((await api.send('GET', '/metrics', { anonymous: true })).text);
-    expect([read.get('aops_jobs_due{kind="run"}'), read.get('aops_jobs_late_seconds{kind="run"}')]).toEqual([1, 4]);
+    const readings = figures((await api.send('GET', '/metrics', { anonymous: true })).text);
+    expect([readings.get('aops_jobs_due{kind="run"}'), readings.get('aops_jobs_late_seconds{kind="run"}')]).toEqual([1, 4]);
   });
 
   it('can be read on this machine, but not through a proxy', async () => {
-    const api = await started({ publicUrl: 'https://agents.example.com' });
+    const api = await startApi({ publicUrl: 'https://agents.example.com' });
     expect((await api.send('GET', '/metrics', { anonymous: true })).status).toBe(200);
     expect((await api.send('GET', '/metrics', { anonymous: true, headers: { Host: 'agents.example.com' } })).status).toBe(403);
     for (const name of ['X-Forwarded-For', 'Forwarded', 'Via', 'X-Real-IP']) {
@@ -97,7 +97,7 @@ describe('/metrics', () => {
 
   it('requires the token if there is one', async () => {
     const token = 'figures-0123456789';
-    const api = await started({ metricsToken: token, rateLimit: { limit: 3, windowSeconds: 60 }, clock: new ManualClock() });
+    const api = await startApi({ metricsToken: token, rateLimit: { limit: 3, windowSeconds: 60 }, clock: new ManualClock() });
     const as = async (authorization?: string) =>
       (await api.send('GET', '/metrics', { anonymous: true, headers: authorization === undefined ? {} : { authorization } })).status;
     expect([await as(`Bearer ${token}`), await as(), await as(`Bearer ${api.service.token}`), await as('Bearer x')]).toEqual([
@@ -111,10 +111,10 @@ describe('/metrics', () => {
 describe('the log', () => {
   it('has a line for each request, with its caller and outcome', async () => {
     const entries: LogEntry[] = [];
-    const api = await started({ log: (entry) => entries.push(entry), logLevel: 'info' });
+    const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'info' });
     const lines = () =>
       entries.filter(({ message }) => message === 'request').map(({ level, fields }): Record<string, unknown> => ({ level, ...fields }));
-    const listed = await api.call('listAgents');
+    const listAnswer = await api.call('listAgents');
     const { credential } = await api.ok('getLocalCredential');
     await api.send('GET', '/v2/nothing');
     await api.send('GET', '/v2/agents', { anonymous: true });
@@ -127,7 +127,7 @@ describe('the log', () => {
         operation: 'listAgents',
         status: 200,
         credential: credential.id,
-        request: listed.headers['x-request-id'],
+        request: listAnswer.headers['x-request-id'],
       },
       { operation: 'getLocalCredential', status: 200 },
       { operation: null, status: 404, credential: credential.id },
@@ -139,7 +139,7 @@ describe('the log', () => {
 
   it('only has entries of the configured level or above', async () => {
     const entries: LogEntry[] = [];
-    const api = await started({ log: (entry) => entries.push(entry), logLevel: 'warn' });
+    const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'warn' });
     await api.call('listAgents');
     expect(entries).toEqual([]);
   });
@@ -148,15 +148,15 @@ describe('the log', () => {
 /** A request over TLS to 127.0.0.1 that verifies the certificate. */
 const secure = (port: number, path: string, headers: Record<string, string> = {}) =>
   new Promise<{ status: number; body: string }>((resolve, reject) => {
-    const sent = httpsRequest({ port, host: '127.0.0.1', path, headers, ca: authority, agent: false }, (response) => {
+    const clientRequest = httpsRequest({ port, host: '127.0.0.1', path, headers, ca: authority, agent: false }, (response) => {
       let body = '';
       response.on('data', (chunk) => {
         body += String(chunk);
       });
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
     });
-    sent.on('error', reject);
-    sent.end();
+    clientRequest.on('error', reject);
+    clientRequest.end();
   });
 
 /** The name in the certificate of the service. */
@@ -171,7 +171,7 @@ const fingerprintOn = (port: number) =>
 
 describe('TLS', () => {
   it('uses the certificate, and a new one for connections after it was changed', async () => {
-    const { service, ...api } = await started({ tls: certificate('server') });
+    const { service, ...api } = await startApi({ tls: certificate('server') });
     expect(service.url).toBe(`https://127.0.0.1:${service.port}`);
     const headers = { authorization: `Bearer ${service.token}` };
     expect((await secure(service.port, '/v2/local/credential', headers)).status).toBe(200);
@@ -196,10 +196,10 @@ describe('TLS', () => {
   it('is required to listen beyond this machine, unless plain HTTP is explicitly allowed', async () => {
     const dataDirectory = await temporaryDirectory();
     for (const host of ['0.0.0.0', '::', 'example.com', '127.example.com'])
-      await expect(started({ dataDirectory, host })).rejects.toMatchObject({ code: 'tls_required', exit: 2 });
+      await expect(startApi({ dataDirectory, host })).rejects.toMatchObject({ code: 'tls_required', exit: 2 });
     const tls = { cert: tlsFile('server'), key: '' };
-    await expect(started({ dataDirectory, host: '0.0.0.0', tls })).rejects.toMatchObject({ code: 'tls_invalid', exit: 2 });
-    const open = await started({ dataDirectory, host: '0.0.0.0', insecureHttp: true });
+    await expect(startApi({ dataDirectory, host: '0.0.0.0', tls })).rejects.toMatchObject({ code: 'tls_invalid', exit: 2 });
+    const open = await startApi({ dataDirectory, host: '0.0.0.0', insecureHttp: true });
     expect((await fetch(`http://127.0.0.1:${open.service.port}/healthz`)).status).toBe(200);
   });
 });
@@ -208,7 +208,7 @@ describe('behind a proxy', () => {
   const publicUrl = 'https://agents.example.com';
 
   it('gives URLs that lead through the proxy', async () => {
-    const api = await started({ publicUrl });
+    const api = await startApi({ publicUrl });
     const metadata = await api.send('GET', '/.well-known/oauth-authorization-server', { anonymous: true });
     expect(metadata.body).toMatchObject({ issuer: publicUrl, token_endpoint: `${publicUrl}/oauth/token` });
     expect((await api.ok('createLocalClient', { body: { name: 'ci' } })).token_url).toBe(`${publicUrl}/oauth/token`);
@@ -221,7 +221,7 @@ describe('behind a proxy', () => {
   });
 
   it('answers to its own names, to that of the proxy, and to allowed ones', async () => {
-    const api = await started({ publicUrl, allowedHosts: ['agents.internal'] });
+    const api = await startApi({ publicUrl, allowedHosts: ['agents.internal'] });
     const status = async (host: string, origin?: string) =>
       statusOf(
         await raw(
@@ -243,42 +243,51 @@ describe('behind a proxy', () => {
   it('takes the address of a client from a trusted proxy, for rate limits and the log', async () => {
     const lines: LogEntry[] = [];
     const rateLimit = { limit: 1, windowSeconds: 60 };
-    const trusting = await started({
+    const trustingApi = await startApi({
       clock: new ManualClock(),
       rateLimit,
       trustedProxies: ['127.0.0.0/8'],
       log: (entry) => lines.push(entry),
     });
-    const otherApi = await started({ clock: new ManualClock(), rateLimit });
-    const from = async (api: Api, headers: Record<string, string>) =>
+    const otherApi = await startApi({ clock: new ManualClock(), rateLimit });
+    const requestFrom = async (api: Api, headers: Record<string, string>) =>
       (await api.send('GET', '/v2/anything', { anonymous: true, headers })).status;
-    expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);
-    expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1' })).toBe(429);
-    expect(await from(trusting, { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' })).toBe(401);
+    expect(await requestFrom(trustingApi, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);
+    expect(await requestFrom(trustingApi, { 'x-forwarded-for': '192.0.2.1' })).toBe(429);
+    expect(await requestFrom(trustingApi, { 'x-forwarded-for': '192.0.2.1, 192.0.2.2' })).toBe(401);
     expect(lines.filter(({ message }) => message === 'request').map(({ fields }) => fields.address)).toEqual([
       '192.0.2.1',
       '192.0.2.1',
       '192.0.2.2',
     ]);
-    expect([await from(otherApi, { 'x-forwarded-for': '192.0.2.1' }), await from(otherApi, { 'x-forwarded-for': '192.0.2.2' })]).toEqual([
-      401, 429,
-    ]);
+    expect([
+      await requestFrom(otherApi, { 'x-forwarded-for': '192.0.2.1' }),
+      await requestFrom(otherApi, { 'x-forwarded-for': '192.0.2.2' }),
+    ]).toEqual([401, 429]);
   });
 
   it('answers to any name if it listens on every interface, unless allowed names are configured', async () => {
-    const any = await started({ host: '0.0.0.0', insecureHttp: true });
-    const some = await started({ host: '0.0.0.0', insecureHttp: true, allowedHosts: ['agents.internal'] });
+    const any = await startApi({ host: '0.0.0.0', insecureHttp: true });
+    const restrictedApi = await startApi({ host: '0.0.0.0', insecureHttp: true, allowedHosts: ['agents.internal'] });
     const status = async (api: Api, host: string) =>
       statusOf(await raw(api, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`));
-    expect([await status(any, 'whatever'), await status(some, 'whatever'), await status(some, 'agents.internal')]).toEqual([200, 403, 200]);
+    expect([
+      await status(any, 'whatever'),
+      await status(restrictedApi, 'whatever'),
+      await status(restrictedApi, 'agents.internal'),
+    ]).toEqual([200, 403, 200]);
   });
 
   it('on every interface refuses requests from pages of other sites, by whatever name it is reached', async () => {
-    const api = await started({ host: '0.0.0.0', insecureHttp: true });
-    const from = async (origin: string) =>
+    const api = await startApi({ host: '0.0.0.0', insecureHttp: true });
+    const requestFrom = async (origin: string) =>
       statusOf(await raw(api, `GET /healthz HTTP/1.1\r\nHost: agents.internal\r\nOrigin: ${origin}\r\nConnection: close\r\n\r\n`));
-    expect(await from('http://agents.internal')).toBe(200);
-    expect([await from('http://elsewhere.example'), await from('null'), await from('https://agents.internal')]).toEqual([403, 403, 403]);
+    expect(await requestFrom('http://agents.internal')).toBe(200);
+    expect([
+      await requestFrom('http://elsewhere.example'),
+      await requestFrom('null'),
+      await requestFrom('https://agents.internal'),
+    ]).toEqual([403, 403, 403]);
   });
 });
 
@@ -286,17 +295,17 @@ describe('shutting down', () => {
   it('ends in time, releases runs, and leaves them to the next start', async () => {
     const gate = new Gate();
     const behaviours = { slow: async () => gate.opened.then(() => ({ status: 'completed' as const })) };
-    const api = await started({ behaviours, drain: { time: 200 } });
+    const api = await startApi({ behaviours, drain: { time: 200 } });
     const run = await api.run('slow');
     await api.until(run.id, 'running');
-    const stuck = await dial(api);
-    const end = received(stuck);
-    stuck.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
-    await new Promise<void>((resolve) => stuck.once('data', () => resolve()));
-    await promptly(() => api.service.close(), 3_000);
+    const stuckSocket = await dial(api);
+    const end = receiveAll(stuckSocket);
+    stuckSocket.write(`POST /v2/sandboxes HTTP/1.1\r\n${auth(api)}Expect: 100-continue\r\nContent-Length: 10\r\n\r\n`);
+    await new Promise<void>((resolve) => stuckSocket.once('data', () => resolve()));
+    await runPromptly(() => api.service.close(), 3_000);
     await end;
     gate.open();
-    const restartedApi = await started({ behaviours, dataDirectory: api.dataDirectory });
+    const restartedApi = await startApi({ behaviours, dataDirectory: api.dataDirectory });
     expect((await restartedApi.until(run.id, 'completed')).status).toBe('completed');
   });
 });
@@ -304,7 +313,7 @@ describe('shutting down', () => {
 describe('secrets', () => {
   it('never appear in the log, wherever in a request they are', async () => {
     const log: string[] = [];
-    const api = await started({
+    const api = await startApi({
       log: (entry) => void log.push(JSON.stringify(entry)),
       metricsToken: 'metrics-token-0123456789',
       connections: { allow: ['127.0.0.1'] },
@@ -325,12 +334,12 @@ describe('secrets', () => {
     const client = await api.ok('createLocalClient', { body: { name: 'two' } });
     secret(client.secret);
     const form = `grant_type=client_credentials&client_id=${client.client.id}&client_secret=${client.secret}`;
-    const granted = await api.send('POST', '/oauth/token', {
+    const grant = await api.send('POST', '/oauth/token', {
       anonymous: true,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: form,
     });
-    secret((granted.body as { access_token: string }).access_token);
+    secret((grant.body as { access_token: string }).access_token);
     secret((await api.ok('getTeamWebhookSecret')).secret);
     secret((await api.ok('rotateTeamWebhookSecret')).secret);
     const { code } = await api.ok('createPageCode');
@@ -385,9 +394,9 @@ describe('secrets', () => {
     const text = log.join('\n');
     expect(log.length).toBeGreaterThan(20);
     expect(secrets.size).toBeGreaterThanOrEqual(12);
-    for (const one of secrets) {
-      expect(text, one).not.toContain(one);
-      expect(text, one).not.toContain(Buffer.from(one).toString('base64'));
+    for (const secretText of secrets) {
+      expect(text, secretText).not.toContain(secretText);
+      expect(text, secretText).not.toContain(Buffer.from(secretText).toString('base64'));
     }
   });
 });

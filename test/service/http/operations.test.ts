@@ -54,57 +54,63 @@ describe('teams and agents', () => {
     expect(build).toMatchObject({ status: 'live', revision_number: 1, agent_id: agent.id });
     expect(failure(await service.call('createAgent', { body: { name: 'Clerk' } }))).toEqual([409, 'agent_name_taken']);
     expect(failure(await service.call('createAgent', { body: { name: '  ' } }))).toEqual([400, 'invalid_request']);
-    const bare = (await service.ok('createAgent', { body: { name: 'Bare' } })).agent;
+    const bareAgent = (await service.ok('createAgent', { body: { name: 'Bare' } })).agent;
     const copy = await service.ok('createAgent', { body: { name: 'Copy', source_build_id: build?.id as string } });
     expect(copy.build).toMatchObject({ parent_build_id: build?.id, config: config('done') });
 
-    const listed = await service.ok('listAgents', { query: { limit: 2 } });
-    expect(listed).toMatchObject({ total: 3, limit: 2, offset: 0 });
-    expect(listed.agents).toHaveLength(2);
-    const changed = await service.ok('updateAgent', {
-      params: { agent_id: bare.id },
+    const agentList = await service.ok('listAgents', { query: { limit: 2 } });
+    expect(agentList).toMatchObject({ total: 3, limit: 2, offset: 0 });
+    expect(agentList.agents).toHaveLength(2);
+    const changedAgent = await service.ok('updateAgent', {
+      params: { agent_id: bareAgent.id },
       body: { name: 'Plain', pinned: true, slack_enabled: true },
     });
-    expect(changed).toMatchObject({ agent: { name: 'Plain', slack_enabled: true }, user_context: { pinned_at: expect.any(String) } });
-    expect(failure(await service.call('updateAgent', { params: { agent_id: bare.id }, body: { name: 'Clerk' } }))).toEqual([
+    expect(changedAgent).toMatchObject({ agent: { name: 'Plain', slack_enabled: true }, user_context: { pinned_at: expect.any(String) } });
+    expect(failure(await service.call('updateAgent', { params: { agent_id: bareAgent.id }, body: { name: 'Clerk' } }))).toEqual([
       409,
       'agent_name_taken',
     ]);
-    expect((await service.ok('getAgent', { params: { agent_id: bare.id } })).agent.name).toBe('Plain');
-    expect(failure(await service.call('startRun', { body: { agent_id: bare.id } }))).toEqual([409, 'agent_has_no_live_revision']);
+    expect((await service.ok('getAgent', { params: { agent_id: bareAgent.id } })).agent.name).toBe('Plain');
+    expect(failure(await service.call('startRun', { body: { agent_id: bareAgent.id } }))).toEqual([409, 'agent_has_no_live_revision']);
 
-    await service.ok('deleteAgent', { params: { agent_id: bare.id } });
-    expect(failure(await service.call('getAgent', { params: { agent_id: bare.id } }))).toEqual([404, 'agent_not_found']);
+    await service.ok('deleteAgent', { params: { agent_id: bareAgent.id } });
+    expect(failure(await service.call('getAgent', { params: { agent_id: bareAgent.id } }))).toEqual([404, 'agent_not_found']);
     await service.ok('createAgent', { body: { name: 'Plain' } });
   });
 
   it('refuses procedures that cannot be executed', async () => {
     const service = await api();
-    const unknown = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('done', 'gpt') } } });
-    expect(failure(unknown)).toEqual([400, 'unknown_runtime']);
-    expect(unknown.text).toContain('test');
-    const invalid = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('nonsense') } } });
-    expect(invalid).toMatchObject({ status: 400, body: { error: 'invalid_procedure', details: [{ line: 1 }] } });
+    const refusal = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('done', 'gpt') } } });
+    expect(failure(refusal)).toEqual([400, 'unknown_runtime']);
+    expect(refusal.text).toContain('test');
+    const invalidAnswer = await service.call('createAgent', { body: { name: 'A', build: { name: 'b', config: config('nonsense') } } });
+    expect(invalidAnswer).toMatchObject({ status: 400, body: { error: 'invalid_procedure', details: [{ line: 1 }] } });
     expect((await service.ok('listAgents')).total).toBe(0);
   });
 
   it('drafts, edits, and promotes revisions', async () => {
     const service = await api();
     const agentId = await service.agent('done');
-    const drafted = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'second', config: config('ask') } });
-    expect(drafted).toMatchObject({ agent: { id: agentId }, build: { status: 'draft', revision_number: 2 } });
-    const buildId = drafted.build.id;
-    const copied = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'copy' } });
+    const draftRevision = await service.ok('createRevision', {
+      params: { agent_id: agentId },
+      body: { name: 'second', config: config('ask') },
+    });
+    expect(draftRevision).toMatchObject({ agent: { id: agentId }, build: { status: 'draft', revision_number: 2 } });
+    const buildId = draftRevision.build.id;
+    const copiedRevision = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'copy' } });
     // Fields that were left out are null, and the others are returned unchanged.
     const { data } = config('done');
-    expect(copied.build.config).toEqual({ version: 'v2', data: { ...data, files: null, skills: null, plugins: null, subAgents: null } });
-    const edited = await service.ok('updateRevision', {
+    expect(copiedRevision.build.config).toEqual({
+      version: 'v2',
+      data: { ...data, files: null, skills: null, plugins: null, subAgents: null },
+    });
+    const editedRevision = await service.ok('updateRevision', {
       params: { build_id: buildId },
       body: { revision_name: 'Asking', config: config('browse') },
     });
-    expect(edited.build).toMatchObject({ revision_name: 'Asking', config: config('browse') });
-    const broken = await service.call('updateRevision', { params: { build_id: buildId }, body: { config: config('nonsense') } });
-    expect(failure(broken)).toEqual([400, 'invalid_procedure']);
+    expect(editedRevision.build).toMatchObject({ revision_name: 'Asking', config: config('browse') });
+    const refusal = await service.call('updateRevision', { params: { build_id: buildId }, body: { config: config('nonsense') } });
+    expect(failure(refusal)).toEqual([400, 'invalid_procedure']);
     await service.ok('promoteRevision', { params: { build_id: buildId } });
     expect(failure(await service.call('promoteRevision', { params: { build_id: buildId } }))).toEqual([409, 'revision_already_live']);
     const { builds, total } = await service.ok('listAgentRevisions', { params: { agent_id: agentId }, query: { limit: 2 } });
@@ -112,13 +118,19 @@ describe('teams and agents', () => {
     const first = (await service.ok('listAgentRevisions', { params: { agent_id: agentId }, query: { offset: 2 } })).builds[0];
     expect(first?.status).toBe('archived');
     expect((await service.ok('getRevision', { params: { agent_id: agentId, build_id: buildId } })).build.id).toBe(buildId);
-    const other = await service.agent('done', 'Other');
-    expect((await service.call('getRevision', { params: { agent_id: other, build_id: buildId } })).status).toBe(404);
-    const again = { params: { agent_id: agentId }, body: { name: 'again', config: copied.build.config as ReturnType<typeof config> } };
-    expect((await service.ok('createRevision', again)).build.config).toEqual(copied.build.config);
-    const given = { version: 'v2' as const, data: { ...data, files: ['a.txt'], skills: [] } };
-    const created = await service.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'given', config: given } });
-    expect(created.build.config).toMatchObject({ data: { files: ['a.txt'], skills: [], plugins: null, subAgents: null } });
+    const otherAgent = await service.agent('done', 'Other');
+    expect((await service.call('getRevision', { params: { agent_id: otherAgent, build_id: buildId } })).status).toBe(404);
+    const duplicateInput = {
+      params: { agent_id: agentId },
+      body: { name: 'again', config: copiedRevision.build.config as ReturnType<typeof config> },
+    };
+    expect((await service.ok('createRevision', duplicateInput)).build.config).toEqual(copiedRevision.build.config);
+    const fileConfig = { version: 'v2' as const, data: { ...data, files: ['a.txt'], skills: [] } };
+    const createdRevision = await service.ok('createRevision', {
+      params: { agent_id: agentId },
+      body: { name: 'given', config: fileConfig },
+    });
+    expect(createdRevision.build.config).toMatchObject({ data: { files: ['a.txt'], skills: [], plugins: null, subAgents: null } });
   });
 
   it('keeps the procedure of a run that has started when its live revision is edited', async () => {
@@ -140,13 +152,13 @@ describe('the run list', () => {
   it('filters, counts, and pages', async () => {
     const service = await api();
     const agentId = await service.agent('done', 'Über Clerk');
-    const started = [];
+    const startedRuns = [];
     for (const message of ['Check 50% of A_1\nplease', undefined, 'x'.repeat(200)]) {
       const { run } = await service.ok('startRun', { body: { agent_id: agentId, ...(message === undefined ? {} : { message }) } });
-      started.push(await service.until(run.id, 'completed'));
+      startedRuns.push(await service.until(run.id, 'completed'));
     }
-    const asking = await service.run('ask');
-    await service.until(asking.id, 'waiting');
+    const askingRun = await service.run('ask');
+    await service.until(askingRun.id, 'waiting');
 
     const list = async (query: object) => (await service.ok('listRuns', { query: query as never })).data.map((run) => run.run_number);
     expect(await list({})).toEqual([4, 3, 2, 1]);
@@ -161,19 +173,19 @@ describe('the run list', () => {
     expect(await list({ search: '50% of a_1' })).toEqual([1]);
     expect(await list({ search: '%' })).toEqual([1]);
     expect(await list({ search: 'über' })).toEqual([3, 2, 1]);
-    expect(await list({ search: started[1]?.id.slice(-8) })).toEqual([2]);
-    expect(await list({ search: started[1]?.id.slice(0, 7) })).toEqual([]);
-    const since = started[1]?.created_at as string;
+    expect(await list({ search: startedRuns[1]?.id.slice(-8) })).toEqual([2]);
+    expect(await list({ search: startedRuns[1]?.id.slice(0, 7) })).toEqual([]);
+    const since = startedRuns[1]?.created_at as string;
     expect(await list({ since })).toEqual([4, 3, 2]);
     expect(await list({ until: since })).toEqual([1]);
-    for (const nothing of [
+    for (const unmatchedQuery of [
       { user_id: agentId },
       { case_queue_id: agentId },
       { digest_id: agentId },
       { has_issues: 'true' },
       { issue_severity: 'low' },
     ]) {
-      expect(await list(nothing)).toEqual([]);
+      expect(await list(unmatchedQuery)).toEqual([]);
     }
     expect(await service.ok('listRuns', { query: { count_only: 'true' } })).toEqual({ data: [], total: 4 });
     expect((await service.ok('listRuns', { query: { include_total: 'false', limit: 2 } })).total).toBe(3);
@@ -210,8 +222,8 @@ describe('a run that browsed', () => {
     expect(out.entries).toMatchObject([{ path: '/workspace/out/note.txt', size: 3, isTextFile: true }]);
     const { data: note } = await service.ok('getRunSandboxFileContent', { params: byRun, query: { path: '/workspace/out/note.txt' } });
     expect(note).toMatchObject({ content: 'hé', truncated: false, download_url: null, encoding: 'utf-8' });
-    const same = await service.ok('getAgentRunSandboxFileContent', { params: byAgent, query: { path: 'out/note.txt' } });
-    expect(same.data.content).toBe('hé');
+    const sameContent = await service.ok('getAgentRunSandboxFileContent', { params: byAgent, query: { path: 'out/note.txt' } });
+    expect(sameContent.data.content).toBe('hé');
     expect(failure(await service.call('getRunSandboxFileContent', { params: byRun }))).toEqual([400, 'invalid_request']);
     expect((await service.call('getRunSandboxFileContent', { params: byRun, query: { path: 'none' } })).status).toBe(404);
 
@@ -254,11 +266,11 @@ describe('a run that browsed', () => {
       programmaticExecutionRate: 0.5,
     });
 
-    const stranger = await service.agent('done', 'Stranger');
+    const otherAgent = await service.agent('done', 'Stranger');
     for (const id of ['listAgentRunSandboxFiles', 'getAgentRunScreenshotTimeline'] as const) {
-      expect((await service.call(id, { params: { ...byRun, agent_id: stranger } })).status).toBe(404);
+      expect((await service.call(id, { params: { ...byRun, agent_id: otherAgent } })).status).toBe(404);
     }
-    expect((await service.call('getRunDetail', { params: { agentId: stranger, runId: run.id } })).status).toBe(404);
+    expect((await service.call('getRunDetail', { params: { agentId: otherAgent, runId: run.id } })).status).toBe(404);
   });
 });
 
@@ -275,14 +287,14 @@ describe('answers', () => {
       { answers: { 'Which vendor?': 'Bolt' }, reason: 'x' },
       { answers: { 'Which colour?': 'red', 'Which vendor?': 'Bolt' } },
     ]) {
-      const refused = await service.call('respondToHumanRequest', { params, body });
-      expect(failure(refused)).toEqual([400, 'invalid_answer']);
+      const refusal = await service.call('respondToHumanRequest', { params, body });
+      expect(failure(refusal)).toEqual([400, 'invalid_answer']);
     }
-    const { human_request: answered } = await service.ok('respondToHumanRequest', {
+    const { human_request: answeredRequest } = await service.ok('respondToHumanRequest', {
       params,
       body: { answers: { 'Which vendor?': 'Acme, Inc' } },
     });
-    expect(answered.response).toBe('Acme, Inc');
+    expect(answeredRequest.response).toBe('Acme, Inc');
     await service.until(run.id, 'completed');
   });
 });
@@ -307,11 +319,11 @@ describe('messages', () => {
     await service.until(run.id, 'waiting');
     const post = (expected_human_request_id: string | null) =>
       service.call('postRunMessage', { params: { run_id: run.id }, body: { message: 'Bolt', expected_human_request_id } });
-    for (const other of [null, randomUUID()]) expect(failure(await post(other))).toEqual([409, 'human_request_pending']);
+    for (const otherId of [null, randomUUID()]) expect(failure(await post(otherId))).toEqual([409, 'human_request_pending']);
     const { pending_human_request: pending } = await service.ok('getRun', { params: { run_id: run.id } });
     expect(pending).toMatchObject({ title: 'Vendor' });
-    const answered = await post(pending?.id as string);
-    expect(answered).toMatchObject({ status: 201, body: { human_request: { id: pending?.id, response: 'Bolt' } } });
+    const acceptance = await post(pending?.id as string);
+    expect(acceptance).toMatchObject({ status: 201, body: { human_request: { id: pending?.id, response: 'Bolt' } } });
     await service.until(run.id, 'completed');
     expect(failure(await post(pending?.id as string))).toEqual([409, 'run_not_waiting']);
     expect((await service.ok('listRunMessages', { params: { run_id: run.id } })).total).toBe(1);
@@ -354,12 +366,12 @@ describe('a staged sandbox', () => {
     const form = new FormData();
     form.append('path', 'in/a.txt');
     form.append('file', new File(['hello'], 'a.txt'));
-    const uploaded = await service.call('uploadSandboxFile', { params: { sandbox_id }, body: form });
-    expect(uploaded.body).toEqual({ path: '/workspace/in/a.txt', size_bytes: 5 });
-    const granted = await service.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: './in/b.bin' } });
-    expect(granted.path).toBe('/workspace/in/b.bin');
-    const put = await service.send('PUT', granted.upload_url, { anonymous: true, body: Buffer.alloc(100_000) });
-    expect(put).toMatchObject({ status: 201, body: { path: '/workspace/in/b.bin', size_bytes: 100_000 } });
+    const upload = await service.call('uploadSandboxFile', { params: { sandbox_id }, body: form });
+    expect(upload.body).toEqual({ path: '/workspace/in/a.txt', size_bytes: 5 });
+    const uploadGrant = await service.ok('createSandboxUploadUrl', { params: { sandbox_id }, body: { path: './in/b.bin' } });
+    expect(uploadGrant.path).toBe('/workspace/in/b.bin');
+    const putAnswer = await service.send('PUT', uploadGrant.upload_url, { anonymous: true, body: Buffer.alloc(100_000) });
+    expect(putAnswer).toMatchObject({ status: 201, body: { path: '/workspace/in/b.bin', size_bytes: 100_000 } });
     const { files } = await service.ok('listSandboxFiles', { params: { sandbox_id }, query: { path: '/workspace/in' } });
     expect(files.map(({ name, type, size_bytes }) => [name, type, size_bytes])).toEqual([
       ['a.txt', 'file', 5],

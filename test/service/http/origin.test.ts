@@ -6,13 +6,13 @@ import { type OwnNames, originCheck, requireSoundHeaders } from '../../../src/se
 const local: OwnNames = { scheme: 'http', host: '127.0.0.1' };
 const named: OwnNames = { scheme: 'http', host: 'Machine.Local' };
 const six: OwnNames = { scheme: 'https', host: '2001:db8::1' };
-const anywhere: OwnNames = { scheme: 'http', host: '0.0.0.0' };
+const anyHostNames: OwnNames = { scheme: 'http', host: '0.0.0.0' };
 const anywhereSix: OwnNames = { scheme: 'http', host: '::' };
-const listed: OwnNames = { scheme: 'http', host: '0.0.0.0', names: ['Agents.Internal'] };
+const listedNames: OwnNames = { scheme: 'http', host: '0.0.0.0', names: ['Agents.Internal'] };
 const behindProxy: OwnNames = { scheme: 'http', host: '0.0.0.0', publicUrl: 'https://agents.example.com' };
 
 /** The origin that a request was sent to, or the code of the refusal. */
-function checked(names: OwnNames, host: string | undefined, { origin, url }: { origin?: string; url?: string } = {}): string {
+function checkHost(names: OwnNames, host: string | undefined, { origin, url }: { origin?: string; url?: string } = {}): string {
   try {
     return originCheck(names)({ url, headers: { host, origin } });
   } catch (error) {
@@ -36,23 +36,23 @@ describe('the host of a request', () => {
     ['a name', named, 'other.local', 'host_not_allowed'],
     ['an IPv6 address', six, '[2001:db8::1]:4010', 'https://[2001:db8::1]:4010'],
     ['an IPv6 address', six, '[2001:db8::2]', 'host_not_allowed'],
-    ['every interface', anywhere, 'whatever.example', 'http://whatever.example'],
+    ['every interface', anyHostNames, 'whatever.example', 'http://whatever.example'],
     ['every interface', anywhereSix, 'whatever.example', 'http://whatever.example'],
-    ['every interface, with names', listed, 'agents.internal', 'http://agents.internal'],
-    ['every interface, with names', listed, 'localhost', 'http://localhost'],
-    ['every interface, with names', listed, 'whatever.example', 'host_not_allowed'],
-    ['every interface, with names', listed, '0.0.0.0', 'host_not_allowed'],
+    ['every interface, with names', listedNames, 'agents.internal', 'http://agents.internal'],
+    ['every interface, with names', listedNames, 'localhost', 'http://localhost'],
+    ['every interface, with names', listedNames, 'whatever.example', 'host_not_allowed'],
+    ['every interface, with names', listedNames, '0.0.0.0', 'host_not_allowed'],
     ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'http://agents.example.com'],
     ['every interface, behind a proxy', behindProxy, 'whatever.example', 'host_not_allowed'],
   ])('of a service on %s is checked: %j %s is %s', (_, names, host, expected) => {
-    expect(checked(names, host)).toBe(expected);
+    expect(checkHost(names, host)).toBe(expected);
   });
 
   it('is that of a target in absolute form, whatever the Host header contains', () => {
-    expect(checked(local, 'evil.example', { url: 'http://localhost:1/a' })).toBe('http://localhost:1');
-    expect(checked(local, 'localhost', { url: 'HTTPS://evil.example/a' })).toBe('host_not_allowed');
-    expect(checked(local, 'localhost', { url: 'http://' })).toBe('invalid_request');
-    expect(checked(local, 'localhost', { url: '/http://evil.example/a' })).toBe('http://localhost');
+    expect(checkHost(local, 'evil.example', { url: 'http://localhost:1/a' })).toBe('http://localhost:1');
+    expect(checkHost(local, 'localhost', { url: 'HTTPS://evil.example/a' })).toBe('host_not_allowed');
+    expect(checkHost(local, 'localhost', { url: 'http://' })).toBe('invalid_request');
+    expect(checkHost(local, 'localhost', { url: '/http://evil.example/a' })).toBe('http://localhost');
   });
 });
 
@@ -63,8 +63,8 @@ describe('the origin of a request', () => {
     ['loopback', local, '127.0.0.1:4010', 'https://127.0.0.1:4010', false],
     ['loopback', local, '127.0.0.1:4010', 'null', false],
     ['loopback', local, '127.0.0.1:4010', '', false],
-    ['every interface', anywhere, 'whatever.example', 'http://whatever.example', true],
-    ['every interface', anywhere, 'whatever.example', 'http://evil.example', false],
+    ['every interface', anyHostNames, 'whatever.example', 'http://whatever.example', true],
+    ['every interface', anyHostNames, 'whatever.example', 'http://evil.example', false],
     ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'https://agents.example.com', true],
     ['every interface, behind a proxy', behindProxy, 'localhost:4010', 'https://agents.example.com', true],
     ['every interface, behind a proxy', behindProxy, 'localhost:4010', 'http://localhost:4010', true],
@@ -72,8 +72,8 @@ describe('the origin of a request', () => {
     ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'http://agents.example.com', false],
     ['every interface, behind a proxy', behindProxy, 'agents.example.com', 'https://evil.example', false],
   ])('of a service on %s is checked: %j %s from %s', (_, names, host, origin, isAllowed) => {
-    const result = checked(names, host, { origin });
-    if (isAllowed) expect(result).toBe(checked(names, host));
+    const result = checkHost(names, host, { origin });
+    if (isAllowed) expect(result).toBe(checkHost(names, host));
     else expect(result).toBe('origin_not_allowed');
   });
 });

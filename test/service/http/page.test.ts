@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { pageSessionLife } from '../../../src/service/page/sessions.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { type Answer, type Api, started } from '../helpers/service.ts';
+import { type Answer, type Api, startApi } from '../helpers/service.ts';
 
 const folder = new URL('../../../src/service/page/team-page/', import.meta.url);
 const json = { 'content-type': 'application/json' };
@@ -22,7 +22,7 @@ async function signedIn(api: Api): Promise<Api> {
 
 describe('the files of the page', () => {
   it('are served without a credential, each with its type and a policy that prevents any other script from running', async () => {
-    const api = await started();
+    const api = await startApi();
     const names = (await readdir(folder)).filter((name) => /\.(css|js|svg)$/.test(name));
     expect(names.length).toBeGreaterThan(10);
     const types: Record<string, string> = { css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', svg: 'image/svg+xml' };
@@ -56,30 +56,30 @@ describe('the files of the page', () => {
   });
 
   it('contain no inline script or style, and refer to nothing outside', async () => {
-    const api = await started();
+    const api = await startApi();
     const { text } = await api.send('GET', '/');
     expect(text).not.toMatch(/<script(?![^>]* src="\/page\/)|<style|\son\w+=|\sstyle=|https?:\/\//);
     for (const name of (await readdir(folder)).filter((file) => file.endsWith('.js'))) {
       const { text: code } = await api.send('GET', `/page/${name}`);
       expect(code, name).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|localStorage|\.cookie/);
-      for (const [, imported] of code.matchAll(/^import .* from '(.*)';$/gm)) expect(imported, name).toMatch(/^\.\/[\w-]+\.js$/);
+      for (const [, importPath] of code.matchAll(/^import .* from '(.*)';$/gm)) expect(importPath, name).toMatch(/^\.\/[\w-]+\.js$/);
     }
   });
 
   it('are sent once, and then only confirmed', async () => {
-    const api = await started();
+    const api = await startApi();
     const first = await api.send('GET', '/page/app.js');
     const etag = String(first.headers.etag);
-    const again = await api.send('GET', '/page/app.js', { headers: { 'if-none-match': `W/${etag}` } });
-    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
-    expect(again.headers['content-security-policy']).toBe(first.headers['content-security-policy']);
+    const secondAnswer = await api.send('GET', '/page/app.js', { headers: { 'if-none-match': `W/${etag}` } });
+    expect([secondAnswer.status, secondAnswer.text, secondAnswer.headers.etag]).toEqual([304, '', etag]);
+    expect(secondAnswer.headers['content-security-policy']).toBe(first.headers['content-security-policy']);
     expect((await api.send('GET', '/page/app.js', { headers: { 'if-none-match': '"other"' } })).status).toBe(200);
     const head = await api.send('HEAD', '/');
     expect([head.status, head.text, head.headers['content-type']]).toEqual([200, '', 'text/html; charset=utf-8']);
   });
 
   it('are the only ones', async () => {
-    const api = await started();
+    const api = await startApi();
     const hidden = [
       '/page/',
       '/page/tsconfig.json',
@@ -99,7 +99,7 @@ describe('the files of the page', () => {
   });
 
   it('are not served to a page of another origin, or under another host name', async () => {
-    const api = await started();
+    const api = await startApi();
     expect(failure(await api.send('GET', '/', { headers: { origin: 'https://evil.example' } }))).toEqual([403, 'origin_not_allowed']);
     expect(failure(await api.send('GET', '/', { headers: { host: 'evil.example' } }))).toEqual([403, 'host_not_allowed']);
   });
@@ -108,7 +108,7 @@ describe('the files of the page', () => {
 describe('a code', () => {
   it('signs in once, and the session can only do what the page needs', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const { code } = await api.ok('createPageCode');
     const answer = await redeem(api, code);
     expect(answer.headers['cache-control']).toBe('no-store');
@@ -129,7 +129,7 @@ describe('a code', () => {
   });
 
   it('works for one of many browsers that use it at the same time', async () => {
-    const api = await started();
+    const api = await startApi();
     const { code } = await api.ok('createPageCode');
     const answers = await Promise.all(Array.from({ length: 6 }, () => redeem(api, code)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403, 403, 403, 403]);
@@ -137,7 +137,7 @@ describe('a code', () => {
 
   it('is refused if it has expired, and on any other route', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const { code } = await api.ok('createPageCode');
     expect(failure(await api.as(code).call('getLocalCredential'))).toEqual([401, 'invalid_token']);
     expect(
@@ -145,13 +145,13 @@ describe('a code', () => {
     ).toEqual([401, 'invalid_token']);
     clock.advance(120_000);
     expect(failure(await redeem(api, code))).toEqual([403, 'invalid_code']);
-    for (const wrong of [undefined, 7, null]) expect(failure(await redeem(api, wrong))).toEqual([400, 'invalid_request']);
+    for (const invalidCode of [undefined, 7, null]) expect(failure(await redeem(api, invalidCode))).toEqual([400, 'invalid_request']);
     // A form on another page could send text, but not JSON.
     expect(failure(await redeem(api, code, { 'content-type': 'text/plain' }))).toEqual([400, 'invalid_request']);
   });
 
   it('cannot be guessed, and wrong guesses lock nobody out', async () => {
-    const api = await started({ clock: new ManualClock() });
+    const api = await startApi({ clock: new ManualClock() });
     const { code } = await api.ok('createPageCode');
     for (let index = 0; index < 10; index++) expect(failure(await redeem(api, `wrong ${index}`))).toEqual([403, 'invalid_code']);
     expect(failure(await redeem(api, 'wrong again'))).toEqual([429, 'rate_limited']);
@@ -159,10 +159,12 @@ describe('a code', () => {
   });
 
   it('signs in and out even if requests without a token have exhausted the limit of the address', async () => {
-    const api = await started({ clock: new ManualClock(), rateLimit: { limit: 3, windowSeconds: 60 } });
+    const api = await startApi({ clock: new ManualClock(), rateLimit: { limit: 3, windowSeconds: 60 } });
     const { code } = await api.ok('createPageCode');
-    const stranger = async () => (await api.send('GET', '/v2/local/credential', { anonymous: true })).status;
-    expect([await stranger(), await stranger(), await stranger(), await stranger()]).toEqual([401, 401, 401, 429]);
+    const anonymousStatus = async () => (await api.send('GET', '/v2/local/credential', { anonymous: true })).status;
+    expect([await anonymousStatus(), await anonymousStatus(), await anonymousStatus(), await anonymousStatus()]).toEqual([
+      401, 401, 401, 429,
+    ]);
     const { token } = (await redeem(api, code)).body;
     const signOut = () => api.as(token).send('DELETE', '/page/session');
     expect((await signOut()).body).toEqual({ ended: true });
@@ -171,7 +173,7 @@ describe('a code', () => {
 
   it('never appears in the log, and neither does its session', async () => {
     const lines: string[] = [];
-    const api = await started({ log: (entry) => lines.push(JSON.stringify(entry)) });
+    const api = await startApi({ log: (entry) => lines.push(JSON.stringify(entry)) });
     const { code } = await api.ok('createPageCode');
     const { token } = (await redeem(api, code)).body;
     await redeem(api, code);
@@ -184,9 +186,9 @@ describe('a code', () => {
 
 describe('signing out', () => {
   it('ends the session, but no other credential', async () => {
-    const api = await started();
+    const api = await startApi();
     const [page, otherApi] = [await signedIn(api), await signedIn(api)];
-    const end = (who: Api) => who.send('DELETE', '/page/session');
+    const end = (client: Api) => client.send('DELETE', '/page/session');
     expect((await end(page)).body).toEqual({ ended: true });
     expect(failure(await page.call('listRuns'))).toEqual([401, 'invalid_token']);
     expect((await end(page)).body).toEqual({ ended: false });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type OperationId, operationIds } from '../../../src/interface/operations.ts';
 import { schemasOf } from '../../../src/interface/schemas.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
 const paged = operationIds.filter((id) => 'offset' in (schemasOf(id).query?.properties ?? {}));
 
@@ -22,7 +22,7 @@ async function paramsFor(api: Api, id: OperationId): Promise<Record<string, stri
 
 describe.each(paged)('%s', (id) => {
   it('rejects invalid pages, and has empty ones beyond its end', async () => {
-    const api = await started();
+    const api = await startApi();
     const params = await paramsFor(api, id);
     const { limit } = (schemasOf(id).query?.properties ?? {}) as { limit: { maximum: number } };
     const extremes: Record<string, string | number>[] = [
@@ -43,14 +43,14 @@ describe.each(paged)('%s', (id) => {
       const answer = await api.call(id, { params, query });
       expect([answer.status, (answer.body as { error?: string }).error], JSON.stringify(query)).toEqual([400, 'invalid_request']);
     }
-    const behind = await api.call(id, { params, query: { limit: limit.maximum, offset: Number.MAX_SAFE_INTEGER } });
+    const emptyPage = await api.call(id, { params, query: { limit: limit.maximum, offset: Number.MAX_SAFE_INTEGER } });
     // Without the object that the path refers to, there is no list to page through.
-    if (behind.status !== 404) expect(Object.values(behind.body as object).find(Array.isArray)).toEqual([]);
+    if (emptyPage.status !== 404) expect(Object.values(emptyPage.body as object).find(Array.isArray)).toEqual([]);
   });
 });
 
 it('has stable and complete pages, even for rows of the same instant', async () => {
-  const api = await started();
+  const api = await startApi();
   for (let count = 0; count < 5; count++) await api.ok('createAgent', { body: { name: `A${count}` } });
   const ids: string[] = [];
   for (let offset = 0; offset < 6; offset += 2) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { version } from '../../../src/base/version.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { auth, bodyOf, raw, statusOf } from '../helpers/raw.ts';
-import { type Answer, type Api, started } from '../helpers/service.ts';
+import { type Answer, type Api, startApi } from '../helpers/service.ts';
 
 const json = { 'content-type': 'application/json' };
 const codeOf = (answer: Answer) => [answer.status, (answer.body as { error?: string } | undefined)?.error];
@@ -10,7 +10,7 @@ const agentsPath = (api: Api) => `/v2/teams/${api.service.teamId}/agents`;
 
 describe('access', () => {
   it('requires a valid token on every path that is not public', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const authorization of [undefined, 'Bearer', 'Bearer wrong', `Basic ${api.service.token}`, api.service.token]) {
       const answer = await api.send('GET', '/v2/anything', {
         anonymous: true,
@@ -27,15 +27,15 @@ describe('access', () => {
   });
 
   it('requires a Host of this service, and no foreign Origin', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const host of ['evil.test', '10.0.0.1', 'localhost.evil.test']) {
       expect(codeOf(await api.send('GET', '/healthz', { headers: { host } }))).toEqual([403, 'host_not_allowed']);
     }
     for (const host of ['localhost', `LOCALHOST:${api.service.port}`, '[::1]:1'])
       expect((await api.send('GET', '/healthz', { headers: { host } })).status).toBe(200);
     const { port, url } = api.service;
-    const foreign = ['http://localhost:3000', 'http://127.0.0.1', `https://127.0.0.1:${port}`, `http://localhost:${port}`];
-    for (const origin of ['https://evil.test', 'null', 'http://127.0.0.1.evil.test', ...foreign]) {
+    const foreignOrigins = ['http://localhost:3000', 'http://127.0.0.1', `https://127.0.0.1:${port}`, `http://localhost:${port}`];
+    for (const origin of ['https://evil.test', 'null', 'http://127.0.0.1.evil.test', ...foreignOrigins]) {
       expect(codeOf(await api.send('GET', '/healthz', { headers: { origin } })), origin).toEqual([403, 'origin_not_allowed']);
     }
     expect((await api.send('GET', '/healthz', { headers: { origin: url } })).status).toBe(200);
@@ -54,13 +54,13 @@ describe('access', () => {
     ['a space', '127.0.0.1 evil.test'],
     ['nothing', ''],
   ])('rejects a Host with %s', async (_, host) => {
-    const api = await started();
+    const api = await startApi();
     const answer = await raw(api, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect([statusOf(answer), (bodyOf(answer) as { error: string }).error]).toEqual([400, 'invalid_request']);
   });
 
   it('uses the host of a request target in absolute form instead of the Host header', async () => {
-    const api = await started();
+    const api = await startApi();
     const get = (target: string, host: string) => raw(api, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     const metadata = '/.well-known/oauth-authorization-server';
     expect(statusOf(await get(`http://evil.test${metadata}`, '127.0.0.1'))).toBe(403);
@@ -70,7 +70,7 @@ describe('access', () => {
   });
 
   it('requires no token for its health and the description of the interface', async () => {
-    const api = await started();
+    const api = await startApi();
     const health = await api.send('GET', '/healthz', { anonymous: true });
     expect(health.body).toEqual({ status: 'ok', version, instance_id: api.service.instanceId });
     const description = await api.send('GET', '/v2/openapi.json', { anonymous: true });
@@ -82,7 +82,7 @@ describe('access', () => {
 describe('the rate limit', () => {
   it('rejects the request that exceeds it, and reports when it ends', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
+    const api = await startApi({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
     clock.advance(1_500);
     const [first, second, third] = [
       await api.send('GET', agentsPath(api)),
@@ -103,7 +103,7 @@ describe('the rate limit', () => {
 
   it('is reported with every response, and only counts down within a window', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, rateLimit: { limit: 6, windowSeconds: 60 } });
+    const api = await startApi({ clock, rateLimit: { limit: 6, windowSeconds: 60 } });
     const answers = [
       await api.send('GET', agentsPath(api)),
       await api.send('GET', '/v2/nowhere'),
@@ -120,7 +120,7 @@ describe('the rate limit', () => {
 
   it('counts attempts without a valid token against their address only', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
+    const api = await startApi({ clock, rateLimit: { limit: 2, windowSeconds: 10 } });
     const attempt = () => api.send('GET', agentsPath(api), { anonymous: true });
     expect([(await attempt()).status, (await attempt()).status, (await attempt()).status]).toEqual([401, 401, 429]);
     expect((await api.send('GET', agentsPath(api))).status).toBe(200);
@@ -130,7 +130,7 @@ describe('the rate limit', () => {
   it('follows the clock, like the Date header', async () => {
     for (const skew of [-3_600_000, 3_600_000]) {
       const clock = new ManualClock(Date.now() + skew);
-      const api = await started({ clock, rateLimit: { limit: 5, windowSeconds: 30 } });
+      const api = await startApi({ clock, rateLimit: { limit: 5, windowSeconds: 30 } });
       const { headers } = await api.send('GET', agentsPath(api));
       const date = Date.parse(String(headers.date)) / 1_000;
       expect(date).toBe(Math.floor(clock.now() / 1_000));
@@ -142,7 +142,7 @@ describe('the rate limit', () => {
 
 describe('bodies', () => {
   it('that are not JSON objects of the expected shape are rejected with every problem', async () => {
-    const api = await started();
+    const api = await startApi();
     const post = (body: string, headers: Record<string, string> = json) => api.send('POST', agentsPath(api), { headers, body });
     for (const body of ['', '{', 'null', '[]', '"text"', '{"name":1}', '{"name":"\ud800"', `${'['.repeat(5_000)}${']'.repeat(5_000)}`]) {
       expect(codeOf(await post(body))).toEqual([400, 'invalid_request']);
@@ -152,10 +152,10 @@ describe('bodies', () => {
       400,
       'invalid_request',
     ]);
-    const wrong = await post(
+    const refusal = await post(
       '{"thread_id":"x","build":{"name":"","config":{"version":"v1","data":{"models":{},"input":[{"role":"boss","content":"c"}]}}}}',
     );
-    const { message, details } = wrong.body as { message: string; details: { path: string; message: string }[] };
+    const { message, details } = refusal.body as { message: string; details: { path: string; message: string }[] };
     expect(message).toContain('name is required');
     expect(details).toEqual(
       expect.arrayContaining([
@@ -168,10 +168,10 @@ describe('bodies', () => {
   });
 
   it('that are nested too deeply or try to change prototypes do no harm', async () => {
-    const api = await started();
+    const api = await startApi();
     const post = (body: string) => api.send('POST', agentsPath(api), { headers: json, body });
-    const deep = `{"name":"A","build":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
-    expect(codeOf(await post(deep))).toEqual([400, 'invalid_request']);
+    const deepBody = `{"name":"A","build":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}}`;
+    expect(codeOf(await post(deepBody))).toEqual([400, 'invalid_request']);
     expect((await post('{"name":"A","__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}')).status).toBe(201);
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
     const nul = await post('{"name":"a\\u0000b"}');
@@ -179,7 +179,7 @@ describe('bodies', () => {
   });
 
   it('that are too large are rejected, whether or not their length was announced', async () => {
-    const api = await started();
+    const api = await startApi();
     const big = Buffer.alloc(2 * 1024 * 1024, ' ');
     expect(codeOf(await api.send('POST', agentsPath(api), { headers: json, body: big }))).toEqual([413, 'body_too_large']);
     const { sandbox_id } = await api.ok('createSandbox');
@@ -187,16 +187,16 @@ describe('bodies', () => {
     form.append('path', 'big');
     form.append('file', new File([Buffer.alloc(11 * 1024 * 1024)], 'big'));
     expect((await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form })).status).toBe(413);
-    const endless = await raw(
+    const endlessAnswer = await raw(
       api,
       `POST ${agentsPath(api)} HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n`,
     );
-    expect(endless).toMatch(/^HTTP\/1.1 413 .*Connection: close/s);
+    expect(endlessAnswer).toMatch(/^HTTP\/1.1 413 .*Connection: close/s);
     expect((await api.send('GET', '/healthz')).status).toBe(200);
   });
 
   it('of an unexpected type are rejected where a file is expected', async () => {
-    const api = await started();
+    const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');
     const path = `/v2/sandboxes/${sandbox_id}/files`;
     expect(codeOf(await api.send('POST', path, { headers: json, body: '{}' }))).toEqual([400, 'invalid_request']);
@@ -214,7 +214,7 @@ describe('bodies', () => {
 
 describe('paths and methods', () => {
   it('that do not exist all get the same kind of response', async () => {
-    const api = await started();
+    const api = await startApi();
     const runs = `/v2/teams/${api.service.teamId}/runs`;
     for (const path of ['/v2', '/v2/', `${runs}/`, `//v2/teams`, '/v2/runs', '/v2/runs/', '/v3/runs/x', '/V2/runs/x']) {
       expect(codeOf(await api.send('GET', path))).toEqual([404, 'route_not_found']);
@@ -228,19 +228,19 @@ describe('paths and methods', () => {
   });
 
   it('list the methods that they allow', async () => {
-    const api = await started();
+    const api = await startApi();
     const answer = await api.send('DELETE', agentsPath(api));
     expect(codeOf(answer)).toEqual([405, 'method_not_allowed']);
     expect(answer.headers.allow).toBe('GET, HEAD, POST');
     expect((await api.send('OPTIONS', agentsPath(api))).status).toBe(405);
     const head = await api.send('HEAD', agentsPath(api));
     expect([head.status, head.text]).toEqual([200, '']);
-    const missing = await api.send('HEAD', '/v2/nowhere');
-    expect([missing.status, missing.text]).toEqual([404, '']);
+    const missingAnswer = await api.send('HEAD', '/v2/nowhere');
+    expect([missingAnswer.status, missingAnswer.text]).toEqual([404, '']);
   });
 
   it('that are not valid HTTP get a response and do no harm', async () => {
-    const api = await started();
+    const api = await startApi();
     const garbage = await raw(api, 'NONSENSE\r\n\r\n');
     expect(garbage).toMatch(/^HTTP\/1.1 400 .*RateLimit-Limit: \d+.*"error":"invalid_request"/s);
     const longText = await raw(api, `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
@@ -252,7 +252,7 @@ describe('paths and methods', () => {
 it('a failure of the service is a 500 that reveals nothing, and is logged without the token', async () => {
   const lines: string[] = [];
   // A broken runtime: its validate throws something that is no ServiceError.
-  const broken = await started({
+  const brokenApi = await startApi({
     log: (entry) => lines.push(JSON.stringify(entry)),
     runtimes: [
       {
@@ -265,7 +265,7 @@ it('a failure of the service is a 500 that reveals nothing, and is logged withou
       },
     ],
   });
-  const answer = await broken.call('createAgent', {
+  const answer = await brokenApi.call('createAgent', {
     body: {
       name: 'A',
       build: {
@@ -277,7 +277,7 @@ it('a failure of the service is a 500 that reveals nothing, and is logged withou
   expect(codeOf(answer)).toEqual([500, 'internal_error']);
   expect(answer.text).not.toContain('secret detail');
   expect(lines.join('\n')).toContain('secret detail');
-  expect(lines.join('\n')).not.toContain(broken.service.token);
+  expect(lines.join('\n')).not.toContain(brokenApi.service.token);
 });
 
 async function rawStatus(api: Api, line: string): Promise<number> {

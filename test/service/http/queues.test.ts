@@ -13,16 +13,16 @@ describe('queues', () => {
     expect((await api.ok('getQueue', { params: { queue_id: queue.id } })).queue).toEqual(queue);
 
     const folder = randomUUID();
-    const changed = await api.ok('updateQueue', {
+    const changedQueue = await api.ok('updateQueue', {
       params: { queue_id: queue.id },
       body: { name: 'Bills', description: null, folder_id: folder },
     });
-    expect(changed.queue).toMatchObject({ id: queue.id, name: 'Bills', description: null, folder_id: folder });
-    expect((await api.ok('updateQueue', { params: { queue_id: queue.id }, body: {} })).queue).toEqual(changed.queue);
+    expect(changedQueue.queue).toMatchObject({ id: queue.id, name: 'Bills', description: null, folder_id: folder });
+    expect((await api.ok('updateQueue', { params: { queue_id: queue.id }, body: {} })).queue).toEqual(changedQueue.queue);
 
     const automation_id = randomUUID();
     const { queue: second } = await api.ok('createQueue', { body: { name: 'Claims', automation_id } });
-    expect(await api.ok('listQueues')).toEqual({ queues: [changed.queue, second], total: 2, limit: 250, offset: 0 });
+    expect(await api.ok('listQueues')).toEqual({ queues: [changedQueue.queue, second], total: 2, limit: 250, offset: 0 });
     expect(await api.ok('listQueues', { query: { limit: 1, offset: 1 } })).toMatchObject({ queues: [second], total: 2, limit: 1 });
     expect(await api.ok('listQueues', { query: { automation_id } })).toMatchObject({ queues: [second], total: 1 });
 
@@ -39,13 +39,13 @@ describe('queues', () => {
   it('have unique names within their team', async () => {
     const api = await service();
     const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
-    const { queue: other } = await api.ok('createQueue', { body: { name: 'Claims' } });
+    const { queue: otherQueue } = await api.ok('createQueue', { body: { name: 'Claims' } });
     expect(failure(await api.call('createQueue', { body: { name: 'Invoices' } }))).toEqual([409, 'queue_name_taken']);
-    const renamed = await api.call('updateQueue', { params: { queue_id: other.id }, body: { name: 'Invoices' } });
-    expect(failure(renamed)).toEqual([409, 'queue_name_taken']);
+    const renameAnswer = await api.call('updateQueue', { params: { queue_id: otherQueue.id }, body: { name: 'Invoices' } });
+    expect(failure(renameAnswer)).toEqual([409, 'queue_name_taken']);
     expect((await api.ok('updateQueue', { params: { queue_id: queue.id }, body: { name: 'Invoices' } })).queue).toEqual(queue);
-    const elsewhere = await api.inNewTeam();
-    expect((await elsewhere.ok('createQueue', { body: { name: 'Invoices' } })).queue.name).toBe('Invoices');
+    const otherTeam = await api.inNewTeam();
+    expect((await otherTeam.ok('createQueue', { body: { name: 'Invoices' } })).queue.name).toBe('Invoices');
   });
 
   it('reject invalid fields and unknown IDs', async () => {

@@ -56,6 +56,6 @@ it.each([
   ["it's (a) *.txt", "it's (a) *.txt", 'it%27s%20%28a%29%20%2A.txt'],
   ['a\r\nSet-Cookie: b', 'a__Set-Cookie: b', 'a%0D%0ASet-Cookie%3A%20b'],
   ['a\ud800b', 'a_b', 'a%EF%BF%BDb'],
-])('a download has the name %j', (name, plain, encoded) => {
-  expect(contentDisposition(name)).toBe(`attachment; filename="${plain}"; filename*=UTF-8''${encoded}`);
+])('a download has the name %j', (name, plain, encodedName) => {
+  expect(contentDisposition(name)).toBe(`attachment; filename="${plain}"; filename*=UTF-8''${encodedName}`);
 });

@@ -51,13 +51,13 @@ async function until(api: Api, draft: Draft, ...statuses: BuilderRunStatus[]): P
 }
 
 /** A builder run that proposes the requested change. */
-async function proposed(api: Api, draft: Draft, prompt = 'say "Bye" at the end'): Promise<BuilderRun> {
+async function propose(api: Api, draft: Draft, prompt = 'say "Bye" at the end'): Promise<BuilderRun> {
   await generate(api, draft, prompt);
   return until(api, draft, 'waiting_for_approve');
 }
 
 const inputOf = (value: unknown): string => (value as { data: { input: string } }).data.input;
-const asks = (run: BuilderRun): HumanRequest => run.pending_user_questions as unknown as HumanRequest;
+const requestOf = (run: BuilderRun): HumanRequest => run.pending_user_questions as unknown as HumanRequest;
 const revision = async (api: Api, { agentId, buildId }: Draft) =>
   (await api.ok('getRevision', { params: { agent_id: agentId, build_id: buildId } })).build;
 
@@ -72,11 +72,11 @@ describe('a builder run', () => {
   it('proposes a changed procedure, and changes nothing until it is accepted', async () => {
     const api = await script();
     const draft = await live(api);
-    const started = await api.ok('generateRevision', { ...at(draft), body: { prompt: 'say "Bye" at the end' } });
-    expect(started).toEqual({ generation: { status: 'generating', builder_run_id: expect.any(String), build_id: draft.buildId } });
+    const generation = await api.ok('generateRevision', { ...at(draft), body: { prompt: 'say "Bye" at the end' } });
+    expect(generation).toEqual({ generation: { status: 'generating', builder_run_id: expect.any(String), build_id: draft.buildId } });
     const run = await until(api, draft, 'waiting_for_approve');
     expect(run).toMatchObject({
-      id: started.generation.builder_run_id,
+      id: generation.generation.builder_run_id,
       build_id: draft.buildId,
       assignment_id: draft.agentId,
       prompt: 'say "Bye" at the end',
@@ -108,10 +108,10 @@ describe('a builder run', () => {
   it('changes the revision when it is accepted, and new runs of a live one follow it', async () => {
     const api = await script();
     const draft = await live(api, 'version: 1\nsteps:\n  - say: Hello\n');
-    const run = await proposed(api, draft, 'replace "Hello" with "Goodbye"');
+    const run = await propose(api, draft, 'replace "Hello" with "Goodbye"');
     const guard = { builder_run_id: run.id, expected_started_at: run.started_at };
-    const { builder_run: accepted } = await api.ok('acceptRevision', { ...at(draft), body: guard });
-    expect(accepted).toMatchObject({
+    const { builder_run: acceptedRun } = await api.ok('acceptRevision', { ...at(draft), body: guard });
+    expect(acceptedRun).toMatchObject({
       id: run.id,
       status: 'completed',
       resolution: 'accepted',
@@ -119,9 +119,9 @@ describe('a builder run', () => {
       completed_at: expect.any(String),
     });
     expect(await revision(api, draft)).toMatchObject({ status: 'live', config: run.proposed_config });
-    const started = await api.ok('startRun', { body: { agent_id: draft.agentId } });
-    await api.until(started.run.id, 'completed');
-    expect(await api.texts(started.run.id)).toEqual(['Goodbye']);
+    const startedRun = await api.ok('startRun', { body: { agent_id: draft.agentId } });
+    await api.until(startedRun.run.id, 'completed');
+    expect(await api.texts(startedRun.run.id)).toEqual(['Goodbye']);
     expect(failure(await api.call('acceptRevision', { ...at(draft), body: guard }))).toEqual([409, 'builder_run_not_waiting_for_approve']);
   });
 
@@ -130,7 +130,7 @@ describe('a builder run', () => {
     const draft = await live(api);
     const { build } = await api.ok('createRevision', { params: { agent_id: draft.agentId }, body: { name: 'second' } });
     const second = { ...draft, buildId: build.id };
-    await proposed(api, second);
+    await propose(api, second);
     expect(failure(await api.call('promoteRevision', at(second)))).toEqual([409, 'builder_run_active']);
     await api.ok('acceptRevision', at(second));
     expect((await revision(api, second)).status).toBe('draft');
@@ -142,7 +142,7 @@ describe('a builder run', () => {
   it('leaves the revision unchanged when it is declined', async () => {
     const api = await script();
     const draft = await live(api);
-    const run = await proposed(api, draft);
+    const run = await propose(api, draft);
     const { builder_run: declined } = await api.ok('declineRevision', { ...at(draft), body: { builder_run_id: run.id } });
     expect(declined).toMatchObject({ status: 'cancelled', resolution: 'declined', warnings: null });
     expect(inputOf((await revision(api, draft)).config)).toBe(procedure);
@@ -156,7 +156,7 @@ describe('a builder run', () => {
     const { build } = await api.ok('createRevision', { params: { agent_id: agent.id }, body: { name: 'first' } });
     expect(build.config).toBeNull();
     const draft = { agentId: agent.id, buildId: build.id };
-    const run = await proposed(api, draft, 'say "Hello". Then ask "Which vendor?" with options Acme, Bolt as vendor');
+    const run = await propose(api, draft, 'say "Hello". Then ask "Which vendor?" with options Acme, Bolt as vendor');
     expect(run).toMatchObject({ mode: 'create', base_config: null });
     expect(inputOf(run.proposed_config)).toBe(`version: 1
 steps:
@@ -182,28 +182,28 @@ steps:
     expect(run).toMatchObject({ proposed_config: null, completed_at: expect.any(String) });
     expect(failure(await api.call('acceptRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
     expect(failure(await api.call('discardRevision', at(draft)))).toEqual([409, 'builder_run_not_active']);
-    expect(await proposed(api, draft)).toMatchObject({ status: 'waiting_for_approve' });
+    expect(await propose(api, draft)).toMatchObject({ status: 'waiting_for_approve' });
   });
 
   it('suggests schedules, and lists what has to be set up', async () => {
     const api = await script({ exec: 'off' });
     const draft = await live(api);
-    const run = await proposed(api, draft, 'run "sort < orders.csv" as sorted at the end. Run it every day at 9:00.');
+    const run = await propose(api, draft, 'run "sort < orders.csv" as sorted at the end. Run it every day at 9:00.');
     expect(run.schedule_suggested).toBe(true);
     expect(run.setup_changes.map(({ type, name, satisfied }) => [type, name, satisfied])).toEqual([
       ['exec', 'exec', false],
       ['file', 'orders.csv', false],
       ['schedule', 'every day at 09:00', false],
     ]);
-    const { builder_run: accepted } = await api.ok('acceptRevision', at(draft));
-    expect(accepted.warnings).toHaveLength(3);
-    expect(accepted.schedule_suggested).toBe(true);
+    const { builder_run: acceptedRun } = await api.ok('acceptRevision', at(draft));
+    expect(acceptedRun.warnings).toHaveLength(3);
+    expect(acceptedRun.schedule_suggested).toBe(true);
   });
 
   it('treats whatever the service already provides as set up', async () => {
     const api = await script({ exec: 'host' });
     const draft = await live(api);
-    const run = await proposed(api, draft, 'run "date" at the end');
+    const run = await propose(api, draft, 'run "date" at the end');
     expect(run.setup_changes).toMatchObject([{ type: 'exec', satisfied: true }]);
     expect((await api.ok('acceptRevision', at(draft))).builder_run.warnings).toEqual([]);
   });
@@ -216,7 +216,7 @@ describe('questions', () => {
     const id = await generate(api, draft, 'remove the approval');
     const run = await until(api, draft, 'waiting_for_input');
     expect(run).toMatchObject({ phase: 'asking', proposed_config: null });
-    const request = asks(run);
+    const request = requestOf(run);
     const question = 'Request 1, "remove the approval": 2 steps match. Which one do you mean?';
     expect(request).toMatchObject({ type: 'question', title: question, questions: [{ question, header: 'Request 1' }] });
     expect(request.questions?.[0]?.options?.map(({ label }) => label)).toEqual([
@@ -226,45 +226,45 @@ describe('questions', () => {
     ]);
     expect(failure(await api.call('acceptRevision', at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
 
-    const to = { params: { builder_run_id: id } };
+    const target = { params: { builder_run_id: id } };
     const answer = { [question]: 'Step 3 (approve): Book?' };
-    expect(failure(await api.call('answerBuilderRun', { ...to, body: {} }))).toEqual([400, 'invalid_request']);
-    expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: {} } }))).toEqual([400, 'invalid_answer']);
-    expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: { [question]: 'Step 9' } } }))).toEqual([
+    expect(failure(await api.call('answerBuilderRun', { ...target, body: {} }))).toEqual([400, 'invalid_request']);
+    expect(failure(await api.call('answerBuilderRun', { ...target, body: { answers: {} } }))).toEqual([400, 'invalid_answer']);
+    expect(failure(await api.call('answerBuilderRun', { ...target, body: { answers: { [question]: 'Step 9' } } }))).toEqual([
       400,
       'invalid_answer',
     ]);
-    const stale = await api.call('answerBuilderRun', { ...to, body: { answers: answer, request_id: randomUUID() } });
-    expect(failure(stale)).toEqual([409, 'questions_already_answered']);
+    const staleAnswer = await api.call('answerBuilderRun', { ...target, body: { answers: answer, request_id: randomUUID() } });
+    expect(failure(staleAnswer)).toEqual([409, 'questions_already_answered']);
 
-    const { builder_run: answered } = await api.ok('answerBuilderRun', { ...to, body: { answers: answer, request_id: request.id } });
-    expect(answered).toMatchObject({ status: 'running', pending_user_questions: null, checkpoint_config: { answers: answer } });
-    const done = await until(api, draft, 'waiting_for_approve');
-    expect(done.changes).toEqual(['Removed Step 3 (approve): Book?']);
-    expect(inputOf(done.proposed_config)).not.toContain('Book?');
-    expect(failure(await api.call('answerBuilderRun', { ...to, body: { answers: answer } }))).toEqual([409, 'builder_run_not_waiting']);
+    const { builder_run: answeredRun } = await api.ok('answerBuilderRun', { ...target, body: { answers: answer, request_id: request.id } });
+    expect(answeredRun).toMatchObject({ status: 'running', pending_user_questions: null, checkpoint_config: { answers: answer } });
+    const finishedRun = await until(api, draft, 'waiting_for_approve');
+    expect(finishedRun.changes).toEqual(['Removed Step 3 (approve): Book?']);
+    expect(inputOf(finishedRun.proposed_config)).not.toContain('Book?');
+    expect(failure(await api.call('answerBuilderRun', { ...target, body: { answers: answer } }))).toEqual([409, 'builder_run_not_waiting']);
   });
 
   it('can follow one another, and a part of the request can be skipped', async () => {
     const api = await script();
     const draft = await live(api);
     const id = await generate(api, draft, 'add an approval. Make it nice. Remove step 7.');
-    const first = asks(await until(api, draft, 'waiting_for_input'));
+    const first = requestOf(await until(api, draft, 'waiting_for_input'));
     expect(first.title).toBe('The builder has 2 questions about the request');
     const [title, nice] = (first.questions ?? []).map(({ question }) => question) as [string, string];
     expect(nice).toMatch(/^Request 2, "Make it nice": this was not understood/);
     const answers = { [title]: 'Ship it?', [nice]: 'say "Nice" at the start' };
     await api.ok('answerBuilderRun', { params: { builder_run_id: id }, body: { answers } });
-    const second = asks(await until(api, draft, 'waiting_for_input'));
-    const [unknown] = second.questions ?? [];
-    expect(unknown?.question).toBe('Request 3, "Remove step 7": there is no step 7. Which step do you mean?');
+    const second = requestOf(await until(api, draft, 'waiting_for_input'));
+    const [unknownQuestion] = second.questions ?? [];
+    expect(unknownQuestion?.question).toBe('Request 3, "Remove step 7": there is no step 7. Which step do you mean?');
     await api.ok('answerBuilderRun', {
       params: { builder_run_id: id },
-      body: { answers: { [unknown?.question as string]: 'Leave it out' } },
+      body: { answers: { [unknownQuestion?.question as string]: 'Leave it out' } },
     });
-    const done = await until(api, draft, 'waiting_for_approve');
-    expect(done.changes).toEqual(['Added a step (approve): Ship it?', 'Added a step (say): Nice']);
-    expect(done.checkpoint_config).toEqual({ answers: { ...answers, [unknown?.question as string]: 'Leave it out' } });
+    const finishedRun = await until(api, draft, 'waiting_for_approve');
+    expect(finishedRun.changes).toEqual(['Added a step (approve): Ship it?', 'Added a step (say): Nice']);
+    expect(finishedRun.checkpoint_config).toEqual({ answers: { ...answers, [unknownQuestion?.question as string]: 'Leave it out' } });
   });
 
   it('are withdrawn when the builder run is discarded', async () => {
@@ -272,8 +272,8 @@ describe('questions', () => {
     const draft = await live(api);
     const id = await generate(api, draft, 'remove the approval');
     await until(api, draft, 'waiting_for_input');
-    const { builder_run: discarded } = await api.ok('discardRevision', at(draft));
-    expect(discarded).toMatchObject({ id, status: 'cancelled', resolution: 'discarded', pending_user_questions: null });
+    const { builder_run: discardedRun } = await api.ok('discardRevision', at(draft));
+    expect(discardedRun).toMatchObject({ id, status: 'cancelled', resolution: 'discarded', pending_user_questions: null });
     expect(failure(await api.call('answerBuilderRun', { params: { builder_run_id: id }, body: { answers: { x: 'y' } } }))).toEqual([
       409,
       'builder_run_not_waiting',
@@ -285,13 +285,13 @@ describe('a review', () => {
   it('is refused if another builder run has replaced the reviewed one', async () => {
     const api = await script();
     const draft = await live(api);
-    const first = await proposed(api, draft);
+    const first = await propose(api, draft);
     await api.ok('discardRevision', at(draft));
-    const second = await proposed(api, draft, 'say "Other" at the end');
+    const second = await propose(api, draft, 'say "Other" at the end');
     for (const id of ['acceptRevision', 'declineRevision'] as const) {
-      const refused = await api.call(id, { ...at(draft), body: { builder_run_id: first.id, expected_started_at: first.started_at } });
-      expect(failure(refused)).toEqual([409, 'builder_run_changed']);
-      expect((refused.body as unknown as { details: object[] }).details).toEqual([
+      const refusal = await api.call(id, { ...at(draft), body: { builder_run_id: first.id, expected_started_at: first.started_at } });
+      expect(failure(refusal)).toEqual([409, 'builder_run_changed']);
+      expect((refusal.body as unknown as { details: object[] }).details).toEqual([
         { path: 'builder_run_id', message: `is now ${second.id}, which was started for another request at ${second.created_at}` },
       ]);
     }
@@ -303,17 +303,17 @@ describe('a review', () => {
     const api = await script({ clock });
     const draft = await live(api);
     const id = await generate(api, draft, 'remove the approval');
-    const asking = await until(api, draft, 'waiting_for_input');
+    const askingRun = await until(api, draft, 'waiting_for_input');
     clock.advance(1_000);
-    const [question] = asks(asking).questions ?? [];
+    const [question] = requestOf(askingRun).questions ?? [];
     const answers = { [question?.question as string]: 'Step 2 (approve): Pay?' };
     await api.ok('answerBuilderRun', { params: { builder_run_id: id }, body: { answers } });
     const run = await until(api, draft, 'waiting_for_approve');
-    expect(Date.parse(run.started_at as string) - Date.parse(asking.started_at as string)).toBe(1_000);
-    for (const expected_started_at of [asking.started_at, null]) {
-      const refused = await api.call('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at } });
-      expect(failure(refused)).toEqual([409, 'builder_run_changed']);
-      expect(refused.text).toContain('expected_started_at');
+    expect(Date.parse(run.started_at as string) - Date.parse(askingRun.started_at as string)).toBe(1_000);
+    for (const expected_started_at of [askingRun.started_at, null]) {
+      const refusal = await api.call('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at } });
+      expect(failure(refusal)).toEqual([409, 'builder_run_changed']);
+      expect(refusal.text).toContain('expected_started_at');
     }
     const sameInstant = new Date(run.started_at as string).toISOString().replace('Z', '+00:00');
     await api.ok('acceptRevision', { ...at(draft), body: { builder_run_id: id, expected_started_at: sameInstant } });
@@ -322,7 +322,7 @@ describe('a review', () => {
   it('is not guarded unless it contains guards, which must be IDs and times', async () => {
     const api = await script();
     const draft = await live(api);
-    await proposed(api, draft);
+    await propose(api, draft);
     for (const body of [{ builder_run_id: 'latest' }, { expected_started_at: 'yesterday' }])
       expect(failure(await api.call('acceptRevision', { ...at(draft), body }))).toEqual([400, 'invalid_request']);
     await api.ok('acceptRevision', at(draft));
@@ -333,10 +333,10 @@ describe('an active builder run', () => {
   it('blocks other changes of the procedure until it has ended', async () => {
     const api = await script();
     const draft = await live(api);
-    const run = await proposed(api, draft);
-    const again = await api.call('generateRevision', { ...at(draft), body: { prompt: 'remove step 1' } });
-    expect(failure(again)).toEqual([409, 'builder_run_active']);
-    expect(again.text).toContain(run.id);
+    const run = await propose(api, draft);
+    const secondGeneration = await api.call('generateRevision', { ...at(draft), body: { prompt: 'remove step 1' } });
+    expect(failure(secondGeneration)).toEqual([409, 'builder_run_active']);
+    expect(secondGeneration.text).toContain(run.id);
     expect(failure(await api.call('updateRevision', { ...at(draft), body: { config: config(procedure, 'script') } }))).toEqual([
       409,
       'builder_run_active',
@@ -344,13 +344,13 @@ describe('an active builder run', () => {
     await api.ok('updateRevision', { ...at(draft), body: { revision_name: 'Polite' } });
     await api.ok('discardRevision', at(draft));
     await api.ok('updateRevision', { ...at(draft), body: { config: config(procedure, 'script') } });
-    expect((await proposed(api, draft)).id).not.toBe(run.id);
+    expect((await propose(api, draft)).id).not.toBe(run.id);
   });
 
   it('is removed with its agent', async () => {
     const api = await script();
     const draft = await live(api);
-    const run = await proposed(api, draft);
+    const run = await propose(api, draft);
     await api.ok('deleteAgent', { params: { agent_id: draft.agentId } });
     expect(failure(await api.call('getLatestBuilderRun', at(draft)))).toEqual([404, 'revision_not_found']);
     expect(failure(await api.call('getBuilderRunStatus', { params: { builder_run_id: run.id } }))).toEqual([404, 'builder_run_not_found']);
@@ -359,11 +359,11 @@ describe('an active builder run', () => {
 
   it('can be discarded while it works, which then has no effect', async () => {
     const gate = new Gate();
-    const entered = new Gate();
+    const entryGate = new Gate();
     const runtime = building({
       async build(_request, enter) {
         await enter('thinking');
-        entered.open();
+        entryGate.open();
         await gate.opened;
         await enter('editing');
         return { status: 'proposed', procedure: 'text', changes: [], setupChanges: [], scheduleSuggested: false };
@@ -372,7 +372,7 @@ describe('an active builder run', () => {
     const api = await service({ runtimes: [runtime] });
     const draft = await live(api, 'text', 'built');
     const id = await generate(api, draft, 'anything');
-    await entered.opened;
+    await entryGate.opened;
     expect(await api.ok('getBuilderRunStatus', { params: { builder_run_id: id } })).toMatchObject({ status: 'running', phase: 'thinking' });
     for (const review of ['acceptRevision', 'declineRevision'] as const)
       expect(failure(await api.call(review, at(draft)))).toEqual([409, 'builder_run_not_waiting_for_approve']);
@@ -388,8 +388,8 @@ describe('an active builder run', () => {
 describe('a restart', () => {
   it('keeps questions and proposals, and repeats the work that was in progress', async () => {
     const dataDirectory = await temporaryDirectory();
-    const hold = new Gate();
-    const entered = new Gate();
+    const holdGate = new Gate();
+    const entryGate = new Gate();
     const builder = (work: () => Promise<unknown>) =>
       building({
         async build({ prompt, answers }, enter) {
@@ -406,46 +406,46 @@ describe('a restart', () => {
         },
       });
     const before = builder(async () => {
-      entered.open();
-      await hold.opened;
+      entryGate.open();
+      await holdGate.opened;
     });
     const first = await service({ dataDirectory, runtimes: [before] });
-    const [slow, asking, waiting] = [
+    const [slowDraft, askingDraft, waitingDraft] = [
       await live(first, 'text', 'built'),
       await live(first, 'text', 'built'),
       await live(first, 'text', 'built'),
     ];
-    await generate(first, slow, 'slow');
-    const askingId = await generate(first, asking, 'ask');
-    const proposal = await proposed(first, waiting, 'quick');
-    const question = await until(first, asking, 'waiting_for_input');
-    await entered.opened;
-    const slowStarted = (await first.ok('getLatestBuilderRun', at(slow))).started_at;
+    await generate(first, slowDraft, 'slow');
+    const askingId = await generate(first, askingDraft, 'ask');
+    const proposal = await propose(first, waitingDraft, 'quick');
+    const question = await until(first, askingDraft, 'waiting_for_input');
+    await entryGate.opened;
+    const slowStarted = (await first.ok('getLatestBuilderRun', at(slowDraft))).started_at;
     await first.service.close();
-    hold.open();
+    holdGate.open();
 
     const second = await service({ dataDirectory, runtimes: [builder(async () => undefined)] });
-    expect(await until(second, slow, 'waiting_for_approve')).toMatchObject({ changes: ['slow '], started_at: slowStarted });
-    expect(await second.ok('getLatestBuilderRun', at(waiting))).toEqual(proposal);
-    expect((await second.ok('getLatestBuilderRun', at(asking))).pending_user_questions).toEqual(question.pending_user_questions);
+    expect(await until(second, slowDraft, 'waiting_for_approve')).toMatchObject({ changes: ['slow '], started_at: slowStarted });
+    expect(await second.ok('getLatestBuilderRun', at(waitingDraft))).toEqual(proposal);
+    expect((await second.ok('getLatestBuilderRun', at(askingDraft))).pending_user_questions).toEqual(question.pending_user_questions);
     await second.ok('answerBuilderRun', { params: { builder_run_id: askingId }, body: { answers: { 'Which?': 'that' } } });
-    expect(await until(second, asking, 'waiting_for_approve')).toMatchObject({ changes: ['ask that'] });
-    await second.ok('acceptRevision', at(waiting));
+    expect(await until(second, askingDraft, 'waiting_for_approve')).toMatchObject({ changes: ['ask that'] });
+    await second.ok('acceptRevision', at(waitingDraft));
   });
 
   it('fails a builder run whose runtime no longer exists', async () => {
     const dataDirectory = await temporaryDirectory();
-    const entered = new Gate();
+    const entryGate = new Gate();
     const runtime = building({
       build() {
-        entered.open();
+        entryGate.open();
         return new Gate().opened as Promise<never>;
       },
     });
     const first = await service({ dataDirectory, runtimes: [runtime] });
     const draft = await live(first, 'text', 'built');
     await generate(first, draft, 'anything');
-    await entered.opened;
+    await entryGate.opened;
     await first.service.close();
     const second = await service({ dataDirectory });
     expect((await until(second, draft, 'failed')).error).toBe('The runtime "built" no longer has a builder in this service.');
@@ -462,19 +462,19 @@ describe('a restart', () => {
 describe('a refusal', () => {
   it('names the missing object', async () => {
     const api = await script();
-    const nobody = { agentId: '', buildId: randomUUID() };
-    expect(failure(await api.call('generateRevision', { ...at(nobody), body: { prompt: 'say "x"' } }))).toEqual([
+    const unknownDraft = { agentId: '', buildId: randomUUID() };
+    expect(failure(await api.call('generateRevision', { ...at(unknownDraft), body: { prompt: 'say "x"' } }))).toEqual([
       404,
       'revision_not_found',
     ]);
     for (const id of ['getLatestBuilderRun', 'acceptRevision', 'declineRevision', 'discardRevision'] as const)
-      expect(failure(await api.call(id, at(nobody)))).toEqual([404, 'revision_not_found']);
+      expect(failure(await api.call(id, at(unknownDraft)))).toEqual([404, 'revision_not_found']);
     const draft = await live(api);
     for (const id of ['getLatestBuilderRun', 'acceptRevision', 'declineRevision', 'discardRevision'] as const)
       expect(failure(await api.call(id, at(draft)))).toEqual([404, 'builder_run_not_found']);
-    const unknown = { params: { builder_run_id: randomUUID() } };
-    expect(failure(await api.call('getBuilderRunStatus', unknown))).toEqual([404, 'builder_run_not_found']);
-    expect(failure(await api.call('answerBuilderRun', { ...unknown, body: { answers: {} } }))).toEqual([404, 'builder_run_not_found']);
+    const unknownRun = { params: { builder_run_id: randomUUID() } };
+    expect(failure(await api.call('getBuilderRunStatus', unknownRun))).toEqual([404, 'builder_run_not_found']);
+    expect(failure(await api.call('answerBuilderRun', { ...unknownRun, body: { answers: {} } }))).toEqual([404, 'builder_run_not_found']);
   });
 
   it('is the answer to an empty prompt', async () => {
@@ -487,14 +487,14 @@ describe('a refusal', () => {
   it('explains that a runtime has no builder', async () => {
     const api = await service();
     const draft = await live(api, 'done', 'test');
-    const refused = await api.call('generateRevision', { ...at(draft), body: { prompt: 'say "x"' } });
-    expect(failure(refused)).toEqual([409, 'runtime_has_no_builder']);
+    const refusal = await api.call('generateRevision', { ...at(draft), body: { prompt: 'say "x"' } });
+    expect(failure(refusal)).toEqual([409, 'runtime_has_no_builder']);
   });
 
   it('is the answer to changes without full access, but not to reads with runs:read', async () => {
     const api = await script();
     const draft = await live(api);
-    const run = await proposed(api, draft);
+    const run = await propose(api, draft);
     const { secret } = await api.ok('createLocalToken', { body: { name: 'reader', scopes: ['runs:read'] } });
     const headers = { authorization: `Bearer ${secret}` };
     expect((await api.call('getLatestBuilderRun', { ...at(draft), headers })).status).toBe(200);

@@ -13,10 +13,10 @@ import { covers } from '../helpers/coverage.ts';
 import { type Behaviour, Gate, testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, type TestOptions } from '../helpers/service.ts';
 
-const started = covers('rubrics');
+const startApi = covers('rubrics');
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
 const service = ({ behaviours = {}, ...options }: TestOptions & { behaviours?: Record<string, Behaviour> } = {}): Promise<Api> =>
-  started({
+  startApi({
     clock: new ManualClock(),
     ...options,
     runtimes: [scriptRuntime, testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })],
@@ -24,10 +24,10 @@ const service = ({ behaviours = {}, ...options }: TestOptions & { behaviours?: R
 
 async function agent(api: Api, ...steps: string[]): Promise<string> {
   const input = `version: 1\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}`;
-  const { agent: made } = await api.ok('createAgent', {
+  const { agent: createdAgent } = await api.ok('createAgent', {
     body: { name: `A ${randomUUID()}`, build: { name: 'b', config: config(input, 'script') } },
   });
-  return made.id;
+  return createdAgent.id;
 }
 
 const rubric = async (api: Api, agentId: string, title: string, description: string, build?: string): Promise<Rubric> =>
@@ -43,7 +43,7 @@ const start = async (api: Api, agentId: string): Promise<string> => (await api.o
 type Detail = EvaluationSummary & { results: RubricResult[] };
 
 /** The evaluation of a run, once it exists. */
-async function evaluated(api: Api, runId: string): Promise<Detail> {
+async function untilEvaluated(api: Api, runId: string): Promise<Detail> {
   for (;;) {
     const { run } = await api.ok('getRun', { params: { run_id: runId } });
     const { eval_summaries } = await api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId } });
@@ -74,9 +74,9 @@ describe('rubrics', () => {
       unclear: ['the tone is kind'],
     });
     const second = await rubric(api, agentId, 'No errors', 'No tool call failed at any time. No tool call failed.');
-    const listed = await api.ok('getEvalRubrics', { params: { agentId } });
-    expect(listed.rubrics).toEqual([first, second]);
-    expect(listed.platform_rubrics.map(({ key, cause }) => [key, cause])).toEqual([
+    const rubricList = await api.ok('getEvalRubrics', { params: { agentId } });
+    expect(rubricList.rubrics).toEqual([first, second]);
+    expect(rubricList.platform_rubrics.map(({ key, cause }) => [key, cause])).toEqual([
       ['run_failed', 'agent'],
       ['tool_error', 'tool'],
       ['run_stopped', 'person'],
@@ -84,8 +84,11 @@ describe('rubrics', () => {
     ]);
 
     const params = { agentId, rubricId: first.id };
-    const { rubric: changed } = await api.ok('updateEvalRubric', { params, body: { title: 'Paid', description: `Low: ${description}` } });
-    expect(changed).toMatchObject({ id: first.id, slug: first.slug, title: 'Paid', severity: 'low', unclear: [] });
+    const { rubric: changedRubric } = await api.ok('updateEvalRubric', {
+      params,
+      body: { title: 'Paid', description: `Low: ${description}` },
+    });
+    expect(changedRubric).toMatchObject({ id: first.id, slug: first.slug, title: 'Paid', severity: 'low', unclear: [] });
     expect(await api.ok('deleteEvalRubric', { params })).toEqual({ success: true });
     expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics).toEqual([second]);
     expect(failure(await api.call('deleteEvalRubric', { params }))).toEqual([404, 'rubric_not_found']);
@@ -102,16 +105,16 @@ describe('rubrics', () => {
       { title: 'New one', description },
       { title: 'kept ONE', description: `Low: ${description}` },
     ];
-    const replaced = await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: drafts } });
-    expect(replaced.rubrics.map(({ slug, sort_order, severity }) => [slug, sort_order, severity])).toEqual([
+    const replacement = await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: drafts } });
+    expect(replacement.rubrics.map(({ slug, sort_order, severity }) => [slug, sort_order, severity])).toEqual([
       ['new-one', 1, 'medium'],
       ['kept-one', 2, 'low'],
     ]);
-    expect(replaced.rubrics[1]?.id).toBe(keptRubric.id);
-    expect(replaced.platform_rubrics).toHaveLength(4);
-    const twice = { rubrics: [drafts[0], { title: 'NEW one!', description }] };
-    expect(failure(await api.call('replaceEvalRubrics', { params: { agentId }, body: twice }))).toEqual([400, 'rubric_repeated']);
-    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics).toEqual(replaced.rubrics);
+    expect(replacement.rubrics[1]?.id).toBe(keptRubric.id);
+    expect(replacement.platform_rubrics).toHaveLength(4);
+    const duplicateBody = { rubrics: [drafts[0], { title: 'NEW one!', description }] };
+    expect(failure(await api.call('replaceEvalRubrics', { params: { agentId }, body: duplicateBody }))).toEqual([400, 'rubric_repeated']);
+    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics).toEqual(replacement.rubrics);
     expect((await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: [] } })).rubrics).toEqual([]);
   });
 
@@ -128,14 +131,14 @@ describe('rubrics', () => {
     expect([second.slug, third.slug]).toEqual(['other', 'other-2']);
 
     const ids = [first.id, second.id, third.id];
-    const listed = (await api.ok('getEvalRubrics', { params: { agentId } })).rubrics;
-    const drafts = listed.map(({ title }) => ({ title, description }));
-    const same = await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: drafts } });
-    expect(same.rubrics.map(({ id }) => id)).toEqual(ids);
-    const fewer = { rubrics: [{ title: 'Renamed', description }] };
-    await api.ok('replaceEvalRubrics', { params: { agentId }, body: fewer });
-    const more = { rubrics: [{ title: 'Other', description }, ...fewer.rubrics] };
-    const { rubrics } = await api.ok('replaceEvalRubrics', { params: { agentId }, body: more });
+    const rubricList = (await api.ok('getEvalRubrics', { params: { agentId } })).rubrics;
+    const drafts = rubricList.map(({ title }) => ({ title, description }));
+    const sameReplacement = await api.ok('replaceEvalRubrics', { params: { agentId }, body: { rubrics: drafts } });
+    expect(sameReplacement.rubrics.map(({ id }) => id)).toEqual(ids);
+    const shorterBody = { rubrics: [{ title: 'Renamed', description }] };
+    await api.ok('replaceEvalRubrics', { params: { agentId }, body: shorterBody });
+    const longerBody = { rubrics: [{ title: 'Other', description }, ...shorterBody.rubrics] };
+    const { rubrics } = await api.ok('replaceEvalRubrics', { params: { agentId }, body: longerBody });
     expect(rubrics.map(({ id, slug }) => [id === second.id, slug])).toEqual([
       [false, 'other-2'],
       [true, 'other'],
@@ -147,12 +150,12 @@ describe('rubrics', () => {
     const agentId = await api.agent();
     const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
     const buildId = builds[0]?.id as string;
-    const of = await rubric(api, agentId, 'Same title', description, buildId);
+    const revisionRubric = await rubric(api, agentId, 'Same title', description, buildId);
     await rubric(api, agentId, 'Same title', description);
-    expect((await api.ok('getEvalRubrics', { params: { agentId }, query: { build_id: buildId } })).rubrics).toEqual([of]);
-    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics.map(({ id }) => id)).not.toContain(of.id);
-    const others = await api.agent('done', 'Other');
-    expect(failure(await api.call('getEvalRubrics', { params: { agentId: others }, query: { build_id: buildId } }))).toEqual([
+    expect((await api.ok('getEvalRubrics', { params: { agentId }, query: { build_id: buildId } })).rubrics).toEqual([revisionRubric]);
+    expect((await api.ok('getEvalRubrics', { params: { agentId } })).rubrics.map(({ id }) => id)).not.toContain(revisionRubric.id);
+    const otherAgent = await api.agent('done', 'Other');
+    expect(failure(await api.call('getEvalRubrics', { params: { agentId: otherAgent }, query: { build_id: buildId } }))).toEqual([
       404,
       'revision_not_found',
     ]);
@@ -170,15 +173,16 @@ describe('rubrics', () => {
       { title: 'abc', description: 'x'.repeat(401) },
     ])
       expect(failure(await call(body))).toEqual([400, 'invalid_request']);
-    const many = Array.from({ length: 100 }, (_, index) => ({ title: `Rubric ${index}`, description }));
-    const replace = (count: number) => api.call('replaceEvalRubrics', { params: { agentId }, body: { rubrics: many.slice(0, count) } });
+    const manyRubrics = Array.from({ length: 100 }, (_, index) => ({ title: `Rubric ${index}`, description }));
+    const replace = (count: number) =>
+      api.call('replaceEvalRubrics', { params: { agentId }, body: { rubrics: manyRubrics.slice(0, count) } });
     expect(await replace(6)).toMatchObject({ status: 400, body: { message: 'rubrics must have at most 5 items.' } });
     expect((await replace(5)).status).toBe(200);
-    for (const draft of many.slice(5)) await api.ok('createEvalRubric', { params: { agentId }, body: draft });
+    for (const draft of manyRubrics.slice(5)) await api.ok('createEvalRubric', { params: { agentId }, body: draft });
     expect(failure(await call({ title: 'One more', description }))).toEqual([400, 'too_many_rubrics']);
-    const nowhere = randomUUID();
-    expect(failure(await api.call('getEvalRubrics', { params: { agentId: nowhere } }))).toEqual([404, 'agent_not_found']);
-    expect(failure(await api.call('updateEvalRubric', { params: { agentId, rubricId: nowhere }, body: {} }))).toEqual([
+    const unknownId = randomUUID();
+    expect(failure(await api.call('getEvalRubrics', { params: { agentId: unknownId } }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await api.call('updateEvalRubric', { params: { agentId, rubricId: unknownId }, body: {} }))).toEqual([
       404,
       'rubric_not_found',
     ]);
@@ -204,7 +208,7 @@ describe('an evaluation', () => {
     expect(await summaryOf(api, runId)).toBeNull();
     const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: runId } });
     await api.ok('respondToHumanRequest', { params: { run_id: runId, request_id: request?.id as string }, body: { approved: true } });
-    const { results, ...summary } = await evaluated(api, runId);
+    const { results, ...summary } = await untilEvaluated(api, runId);
     expect(results.map(({ kind, key, severity, status }) => [kind, key, severity, status])).toEqual([
       ['rubric', 'paid', 'critical', 'failed'],
       ['rubric', 'report', 'medium', 'passed'],
@@ -233,7 +237,7 @@ describe('an evaluation', () => {
     const api = await service();
     const agentId = await api.agent();
     await rubric(api, agentId, 'Tone', 'The tone of the answer is kind.');
-    expect(await evaluated(api, await start(api, agentId))).toMatchObject({
+    expect(await untilEvaluated(api, await start(api, agentId))).toMatchObject({
       status: 'unavailable',
       passed: 4,
       total: 4,
@@ -247,11 +251,11 @@ describe('an evaluation', () => {
     const { builds } = await api.ok('listAgentRevisions', { params: { agent_id: agentId } });
     await rubric(api, agentId, 'Of the revision', 'The run completed without delay. The run completed.', builds[0]?.id);
     const before = await start(api, agentId);
-    await evaluated(api, before);
+    await untilEvaluated(api, before);
     const { build } = await api.ok('createRevision', { params: { agent_id: agentId }, body: { name: 'second', config: config('done') } });
     await api.ok('promoteRevision', { params: { build_id: build.id } });
-    const own = async (run: string) => (await evaluated(api, run)).results.filter(({ kind }) => kind === 'rubric').length;
-    expect([await own(before), await own(await start(api, agentId))]).toEqual([1, 0]);
+    const ownResults = async (run: string) => (await untilEvaluated(api, run)).results.filter(({ kind }) => kind === 'rubric').length;
+    expect([await ownResults(before), await ownResults(await start(api, agentId))]).toEqual([1, 0]);
   });
 
   it('finds the issues that the platform checks for', async () => {
@@ -267,18 +271,18 @@ describe('an evaluation', () => {
         },
       },
     });
-    const failed = async (run: string) =>
-      (await evaluated(api, run)).results.flatMap(({ key, status }) => (status === 'failed' ? [key] : []));
-    expect(await failed(await start(api, await api.agent('fails')))).toEqual(['run_failed']);
-    const asking = await start(api, await api.agent('asks'));
-    await api.until(asking, 'waiting');
-    const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: asking } });
-    await api.ok('respondToHumanRequest', { params: { run_id: asking, request_id: request?.id as string }, body: { approved: false } });
-    expect(await failed(asking)).toEqual(['approval_denied']);
-    const stopped = await start(api, await api.agent('hangs'));
-    await api.until(stopped, 'running');
-    await api.ok('stopRun', { params: { run_id: stopped } });
-    expect(await failed(stopped)).toEqual(['run_stopped']);
+    const failedResults = async (run: string) =>
+      (await untilEvaluated(api, run)).results.flatMap(({ key, status }) => (status === 'failed' ? [key] : []));
+    expect(await failedResults(await start(api, await api.agent('fails')))).toEqual(['run_failed']);
+    const askingRun = await start(api, await api.agent('asks'));
+    await api.until(askingRun, 'waiting');
+    const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: askingRun } });
+    await api.ok('respondToHumanRequest', { params: { run_id: askingRun, request_id: request?.id as string }, body: { approved: false } });
+    expect(await failedResults(askingRun)).toEqual(['approval_denied']);
+    const stoppedRun = await start(api, await api.agent('hangs'));
+    await api.until(stoppedRun, 'running');
+    await api.ok('stopRun', { params: { run_id: stoppedRun } });
+    expect(await failedResults(stoppedRun)).toEqual(['run_stopped']);
     gate.open();
   });
 
@@ -297,7 +301,7 @@ describe('an evaluation', () => {
     const agentId = await api.agent('replies');
     await rubric(api, agentId, 'Paid', description);
     const { run } = await api.ok('startRun', { body: { agent_id: agentId, message: 'not yet' } });
-    expect(await evaluated(api, run.id)).toMatchObject({ passed: 4, severityCounts: { medium: 1 } });
+    expect(await untilEvaluated(api, run.id)).toMatchObject({ passed: 4, severityCounts: { medium: 1 } });
     gate = new Gate();
     await api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'now it is paid' } });
     expect(await summaryOf(api, run.id)).toEqual({
@@ -307,21 +311,21 @@ describe('an evaluation', () => {
       severityCounts: { critical: 0, medium: 0, low: 0 },
     });
     gate.open();
-    expect(await evaluated(api, run.id)).toMatchObject({ status: 'ready', passed: 5, total: 5 });
+    expect(await untilEvaluated(api, run.id)).toMatchObject({ status: 'ready', passed: 5, total: 5 });
   });
 
   it('is repeated after a restart if the service ended in the middle of it', async () => {
     const dataDirectory = await temporaryDirectory();
     const api = await service({ dataDirectory });
     const run = await start(api, await api.agent());
-    await evaluated(api, run);
+    await untilEvaluated(api, run);
     await api.service.close();
     // The state that a process leaves when it is killed before the result is written.
     const db = await openDatabase(dataDirectory);
     await db.updateTable('evaluations').set({ status: 'in_progress', passed: 0, total: 0 }).execute();
     await db.updateTable('jobs').set({ status: 'running', owner: 'dead' }).where('kind', '=', 'evaluate').execute();
     await db.destroy();
-    expect(await evaluated(await service({ dataDirectory }), run)).toMatchObject({ status: 'ready', passed: 4 });
+    expect(await untilEvaluated(await service({ dataDirectory }), run)).toMatchObject({ status: 'ready', passed: 4 });
   });
 
   it('does not guess about files that are gone', async () => {
@@ -335,7 +339,7 @@ describe('an evaluation', () => {
     });
     const agentId = await api.agent('gone');
     await rubric(api, agentId, 'File', 'The file /workspace/a.md exists.');
-    expect(await evaluated(api, await start(api, agentId))).toMatchObject({
+    expect(await untilEvaluated(api, await start(api, agentId))).toMatchObject({
       status: 'unavailable',
       final_comment: 'Not decided: File (the files of the run have been removed).',
     });
@@ -345,16 +349,16 @@ describe('an evaluation', () => {
 describe('the run list', () => {
   it('can be filtered by issues and their severity', async () => {
     const api = await service({ behaviours: { fails: async () => ({ status: 'failed', error: 'No.' }) } });
-    const good = await start(api, await api.agent());
-    const bad = await start(api, await api.agent('fails'));
+    const goodRun = await start(api, await api.agent());
+    const badRun = await start(api, await api.agent('fails'));
     const low = await api.agent('done', 'Low');
     await rubric(api, low, 'Paid', `Low: ${description}`);
     const minor = await start(api, low);
-    for (const run of [good, bad, minor]) await evaluated(api, run);
+    for (const run of [goodRun, badRun, minor]) await untilEvaluated(api, run);
     const ids = async (query: object) => (await api.ok('listRuns', { query })).data.map(({ id }) => id);
-    expect(await ids({ has_issues: 'true' })).toEqual([minor, bad]);
-    expect(await ids({ has_issues: 'false' })).toEqual([good]);
-    expect(await ids({ issue_severity: 'critical' })).toEqual([bad]);
+    expect(await ids({ has_issues: 'true' })).toEqual([minor, badRun]);
+    expect(await ids({ has_issues: 'false' })).toEqual([goodRun]);
+    expect(await ids({ issue_severity: 'critical' })).toEqual([badRun]);
     expect(await ids({ issue_severity: 'low' })).toEqual([minor]);
     expect(await ids({ issue_severity: 'medium' })).toEqual([]);
     expect(await ids({ has_issues: 'false', issue_severity: 'low' })).toEqual([]);

@@ -34,29 +34,30 @@ async function list({ api, agentId }: Setting): Promise<Schedule[]> {
 }
 
 /** The only schedule, once it meets a condition. */
-async function when(setting: Setting, wanted: (schedule: Schedule) => boolean): Promise<Schedule> {
+async function untilSchedule(setting: Setting, predicate: (schedule: Schedule) => boolean): Promise<Schedule> {
   for (;;) {
     const [schedule] = await list(setting);
-    if (schedule !== undefined && wanted(schedule)) return schedule;
+    if (schedule !== undefined && predicate(schedule)) return schedule;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-const scheduled = async ({ api }: Setting): Promise<RunListItem[]> => (await api.ok('listRuns', { query: { source: 'schedule' } })).data;
+const listScheduled = async ({ api }: Setting): Promise<RunListItem[]> =>
+  (await api.ok('listRuns', { query: { source: 'schedule' } })).data;
 
 /** Jumps to an instant. Returns the schedule once it has set the next instant. */
-async function jump(setting: Setting, to: string): Promise<Schedule> {
-  setting.clock.set(Date.parse(to));
-  return when(setting, ({ next_run_at }) => next_run_at === null || Date.parse(next_run_at ?? '') > setting.clock.now());
+async function jump(setting: Setting, time: string): Promise<Schedule> {
+  setting.clock.set(Date.parse(time));
+  return untilSchedule(setting, ({ next_run_at }) => next_run_at === null || Date.parse(next_run_at ?? '') > setting.clock.now());
 }
 
 describe('a schedule', () => {
   it('is created with all of its fields, listed, changed, and deleted', async () => {
     const fixture = await setting();
-    const made = await create(fixture, { frequency: 'weekly', timezone: 'Europe/Berlin', task: 'Check the shop' });
+    const schedule = await create(fixture, { frequency: 'weekly', timezone: 'Europe/Berlin', task: 'Check the shop' });
     const { agent } = await fixture.api.ok('getAgent', { params: { agent_id: fixture.agentId } });
     const { builds } = await fixture.api.ok('listAgentRevisions', { params: { agent_id: agent.id } });
-    expect(made).toEqual({
+    expect(schedule).toEqual({
       id: expect.any(String),
       build_id: builds[0]?.id,
       agent_id: fixture.agentId,
@@ -86,12 +87,17 @@ describe('a schedule', () => {
       last_error: null,
       consecutive_failures: 0,
     });
-    expect(await list(fixture)).toEqual([made]);
+    expect(await list(fixture)).toEqual([schedule]);
 
-    const params = { agent_id: fixture.agentId, schedule_id: made.id };
+    const params = { agent_id: fixture.agentId, schedule_id: schedule.id };
     fixture.clock.advance(1_000);
-    const later = await fixture.api.ok('updateSchedule', { params, body: { time: '10:30' } });
-    expect(later).toEqual({ ...made, time: '10:30', next_run_at: '2026-07-20T08:30:00.000Z', updated_at: '2026-07-18T09:00:01.000Z' });
+    const laterSchedule = await fixture.api.ok('updateSchedule', { params, body: { time: '10:30' } });
+    expect(laterSchedule).toEqual({
+      ...schedule,
+      time: '10:30',
+      next_run_at: '2026-07-20T08:30:00.000Z',
+      updated_at: '2026-07-18T09:00:01.000Z',
+    });
     // Another frequency keeps no fields of the previous one.
     const monthly = await fixture.api.ok('updateSchedule', { params, body: { frequency: 'monthly', day_of_month: 31, task: null } });
     expect(monthly).toMatchObject({ day: null, time: '09:00', day_of_month: 31, task: null, next_run_at: '2026-07-31T07:00:00.000Z' });
@@ -110,11 +116,11 @@ describe('a schedule', () => {
 
   it('starts runs of the live revision, with its task as their message', async () => {
     const fixture = await setting({ behaviours: { other: async () => ({ status: 'completed' }) } });
-    const made = await create(fixture, { frequency: 'every_5_minutes', task: 'Check the shop' });
+    const schedule = await create(fixture, { frequency: 'every_5_minutes', task: 'Check the shop' });
     const after = await jump(fixture, '2026-07-18T09:05:00Z');
     expect(after).toMatchObject({ last_run_at: '2026-07-18T09:05:00.000Z', next_run_at: '2026-07-18T09:10:00.000Z' });
-    const [first] = await scheduled(fixture);
-    expect(first).toMatchObject({ id: after.last_run_id, source: 'schedule', title: 'Check the shop', build_id: made.build_id });
+    const [first] = await listScheduled(fixture);
+    expect(first).toMatchObject({ id: after.last_run_id, source: 'schedule', title: 'Check the shop', build_id: schedule.build_id });
     await fixture.api.until(first?.id as string, 'completed');
     expect(await fixture.api.texts(first?.id as string)).toEqual(['Check the shop']);
 
@@ -124,7 +130,7 @@ describe('a schedule', () => {
     });
     await fixture.api.ok('promoteRevision', { params: { build_id: build.id } });
     expect(await jump(fixture, '2026-07-18T09:10:00Z')).toMatchObject({ build_id: build.id });
-    expect((await scheduled(fixture)).map(({ build_id }) => build_id)).toEqual([build.id, made.build_id]);
+    expect((await listScheduled(fixture)).map(({ build_id }) => build_id)).toEqual([build.id, schedule.build_id]);
   });
 
   it('fires once at each instant, whatever wakes the worker', async () => {
@@ -132,7 +138,7 @@ describe('a schedule', () => {
     await create(fixture, { frequency: 'every_5_minutes' });
     for (let minutes = 1; minutes <= 31; minutes++)
       await jump(fixture, new Date(Date.parse('2026-07-18T09:00Z') + minutes * minute).toISOString());
-    expect((await scheduled(fixture)).map(({ created_at }) => created_at?.slice(11, 16)).reverse()).toEqual([
+    expect((await listScheduled(fixture)).map(({ created_at }) => created_at?.slice(11, 16)).reverse()).toEqual([
       '09:05',
       '09:10',
       '09:15',
@@ -144,29 +150,29 @@ describe('a schedule', () => {
 
   it('that is not recurring fires once, and can be enabled again for another time', async () => {
     const fixture = await setting();
-    const made = await create(fixture, { recurring: false, time: '12:00' });
-    const done = await jump(fixture, '2026-07-18T12:00:00Z');
-    expect(done).toMatchObject({ enabled: false, recurring: false, next_run_at: null, auto_disabled_at: null });
+    const schedule = await create(fixture, { recurring: false, time: '12:00' });
+    const doneSchedule = await jump(fixture, '2026-07-18T12:00:00Z');
+    expect(doneSchedule).toMatchObject({ enabled: false, recurring: false, next_run_at: null, auto_disabled_at: null });
     fixture.clock.set(Date.parse('2026-07-19T12:00:00Z'));
-    const again = await fixture.api.ok('updateSchedule', {
-      params: { agent_id: fixture.agentId, schedule_id: made.id },
+    const repeatedSchedule = await fixture.api.ok('updateSchedule', {
+      params: { agent_id: fixture.agentId, schedule_id: schedule.id },
       body: { enabled: true },
     });
-    expect(again.next_run_at).toBe('2026-07-20T12:00:00.000Z');
-    expect(await scheduled(fixture)).toHaveLength(1);
+    expect(repeatedSchedule.next_run_at).toBe('2026-07-20T12:00:00.000Z');
+    expect(await listScheduled(fixture)).toHaveLength(1);
   });
 
   it('does nothing while it is disabled, or after it was deleted', async () => {
     const fixture = await setting();
-    const off = await create(fixture, { enabled: false, frequency: 'every_5_minutes' });
-    const gone = await create(fixture, { frequency: 'every_5_minutes' });
-    await fixture.api.ok('deleteSchedule', { params: { agent_id: fixture.agentId, schedule_id: gone.id } });
+    const disabledSchedule = await create(fixture, { enabled: false, frequency: 'every_5_minutes' });
+    const goneSchedule = await create(fixture, { frequency: 'every_5_minutes' });
+    await fixture.api.ok('deleteSchedule', { params: { agent_id: fixture.agentId, schedule_id: goneSchedule.id } });
     // A schedule of another agent, which shows that the time has passed for all of them.
     const witness = { ...fixture, agentId: await fixture.api.agent('done', 'Witness') };
     await create(witness, { frequency: 'every_5_minutes' });
     await jump(witness, '2026-07-18T09:05:00Z');
-    expect((await scheduled(fixture)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
-    expect(off.next_run_at).toBeNull();
+    expect((await listScheduled(fixture)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
+    expect(disabledSchedule.next_run_at).toBeNull();
   });
 
   it('is deleted with its agent', async () => {
@@ -176,7 +182,7 @@ describe('a schedule', () => {
     const witness = { ...fixture, agentId: await fixture.api.agent('done', 'Witness') };
     await create(witness, { frequency: 'every_5_minutes' });
     await jump(witness, '2026-07-18T09:05:00Z');
-    expect((await scheduled(fixture)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
+    expect((await listScheduled(fixture)).map(({ agent_name }) => agent_name)).toEqual(['Witness']);
   });
 });
 
@@ -188,11 +194,11 @@ describe('instants that passed while the service was down', () => {
     await before.api.service.close();
     const clock = new ManualClock(Date.parse('2026-07-18T11:02:00Z'));
     const after = { ...before, clock, api: await service({ dataDirectory, clock }) };
-    const schedule = await when(after, ({ last_run_id }) => last_run_id !== null);
+    const schedule = await untilSchedule(after, ({ last_run_id }) => last_run_id !== null);
     expect(schedule).toMatchObject({ last_run_at: '2026-07-18T11:02:00.000Z', next_run_at: '2026-07-18T11:05:00.000Z' });
-    expect(await scheduled(after)).toHaveLength(1);
+    expect(await listScheduled(after)).toHaveLength(1);
     await jump(after, '2026-07-18T11:05:00Z');
-    expect(await scheduled(after)).toHaveLength(2);
+    expect(await listScheduled(after)).toHaveLength(2);
   });
 });
 
@@ -210,17 +216,17 @@ describe('a schedule whose runs cannot be started', () => {
 
   it('is disabled after five failures in a row, and counts from zero when it is enabled', async () => {
     const setting = await draftOnly();
-    const made = await create(setting, { frequency: 'every_5_minutes' });
-    expect(made.build_id).toBe(setting.buildId);
+    const schedule = await create(setting, { frequency: 'every_5_minutes' });
+    expect(schedule.build_id).toBe(setting.buildId);
     expect(await jump(setting, '2026-07-18T09:05:00Z')).toMatchObject({
       enabled: true,
       consecutive_failures: 1,
       last_error: 'The agent Draft has no live revision; create one and promote it.',
       auto_disabled_at: null,
     });
-    for (const to of ['09:10', '09:15', '09:20']) await jump(setting, `2026-07-18T${to}:00Z`);
-    const disabled = await jump(setting, '2026-07-18T09:25:00Z');
-    expect(disabled).toMatchObject({
+    for (const time of ['09:10', '09:15', '09:20']) await jump(setting, `2026-07-18T${time}:00Z`);
+    const disabledSchedule = await jump(setting, '2026-07-18T09:25:00Z');
+    expect(disabledSchedule).toMatchObject({
       enabled: false,
       next_run_at: null,
       consecutive_failures: 5,
@@ -228,7 +234,7 @@ describe('a schedule whose runs cannot be started', () => {
       auto_disabled_reason: expect.stringMatching(/^No run could be started 5 times in a row: The agent Draft has no live revision/),
     });
     await setting.api.ok('promoteRevision', { params: { build_id: setting.buildId } });
-    const params = { agent_id: setting.agentId, schedule_id: made.id };
+    const params = { agent_id: setting.agentId, schedule_id: schedule.id };
     expect(await setting.api.ok('updateSchedule', { params, body: { enabled: true } })).toMatchObject({
       enabled: true,
       consecutive_failures: 0,
@@ -237,13 +243,13 @@ describe('a schedule whose runs cannot be started', () => {
       last_error: null,
     });
     await jump(setting, '2026-07-18T09:30:00Z');
-    expect(await scheduled(setting)).toHaveLength(1);
+    expect(await listScheduled(setting)).toHaveLength(1);
   });
 
   it('counts only failures in a row', async () => {
     const setting = await draftOnly();
     await create(setting, { frequency: 'every_5_minutes' });
-    for (const to of ['09:05', '09:10']) await jump(setting, `2026-07-18T${to}:00Z`);
+    for (const time of ['09:05', '09:10']) await jump(setting, `2026-07-18T${time}:00Z`);
     await setting.api.ok('promoteRevision', { params: { build_id: setting.buildId } });
     expect(await jump(setting, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, last_error: null });
   });
@@ -268,7 +274,7 @@ steps:
     const body = { name: 'needs tickets', config: config(procedure, 'script') };
     const { build } = await fixture.api.ok('createRevision', { params, body });
     await fixture.api.ok('promoteRevision', { params: { build_id: build.id } });
-    const made = await create(fixture, { frequency: 'every_5_minutes' });
+    const schedule = await create(fixture, { frequency: 'every_5_minutes' });
     await jump(fixture, '2026-07-18T09:05:00Z');
     expect(await jump(fixture, '2026-07-18T09:10:00Z')).toMatchObject({
       enabled: true,
@@ -278,7 +284,7 @@ steps:
       first_missing_connection_failure_at: '2026-07-18T09:05:00.000Z',
       last_missing_connection_failure_at: '2026-07-18T09:10:00.000Z',
     });
-    expect(await scheduled(fixture)).toEqual([]);
+    expect(await listScheduled(fixture)).toEqual([]);
     const server = { provider: 'user', auth_method: 'url', server_url: 'http://127.0.0.1:9/mcp' } as const;
     const connection = await fixture.api.ok('createConnection', { body: { name: 'tickets', ...server } });
     const clean = {
@@ -288,7 +294,7 @@ steps:
       last_error: null,
     };
     expect(await jump(fixture, '2026-07-18T09:15:00Z')).toMatchObject({ consecutive_failures: 0, ...clean });
-    expect(await scheduled(fixture)).toHaveLength(1);
+    expect(await listScheduled(fixture)).toHaveLength(1);
     const { agents } = await fixture.api.ok('listAgents');
     expect(agents.find(({ id }) => id === fixture.agentId)?.integration_configs).toEqual([
       {
@@ -302,7 +308,7 @@ steps:
     ]);
     await fixture.api.ok('deleteConnection', { params: { connection_id: connection.id } });
     expect(await jump(fixture, '2026-07-18T09:20:00Z')).toMatchObject({ consecutive_missing_connection_failures: 1 });
-    const enabled = { params: { ...params, schedule_id: made.id }, body: { enabled: true } };
+    const enabled = { params: { ...params, schedule_id: schedule.id }, body: { enabled: true } };
     expect(await fixture.api.ok('updateSchedule', enabled)).toMatchObject(clean);
   });
 
@@ -323,19 +329,19 @@ steps:
       consecutive_failures: 0,
       last_error: expect.stringContaining('The plan "small" allows 1 run'),
     });
-    expect(await scheduled(fixture)).toHaveLength(1);
+    expect(await listScheduled(fixture)).toHaveLength(1);
   });
 });
 
 describe('refusals', () => {
   it('name every invalid field', async () => {
     const fixture = await setting();
-    const wrong = { enabled: true, frequency: 'workday', timezone: 'Europe/Berln', day: 'monday', time: '9' };
-    const answer = await fixture.api.call('createSchedule', { params: { agent_id: fixture.agentId }, body: wrong });
+    const invalidBody = { enabled: true, frequency: 'workday', timezone: 'Europe/Berln', day: 'monday', time: '9' };
+    const answer = await fixture.api.call('createSchedule', { params: { agent_id: fixture.agentId }, body: invalidBody });
     expect(failure(answer)).toEqual([400, 'invalid_schedule']);
     const { details } = answer.body as unknown as { details: { path: string; message: string }[] };
     expect(details.map(({ path }) => path)).toEqual(['day', 'time', 'timezone']);
-    for (const body of [{}, { ...wrong, frequency: 'yearly' }, { ...wrong, day_of_month: 32 }])
+    for (const body of [{}, { ...invalidBody, frequency: 'yearly' }, { ...invalidBody, day_of_month: 32 }])
       expect(failure(await fixture.api.call('createSchedule', { params: { agent_id: fixture.agentId }, body }))).toEqual([
         400,
         'invalid_request',
@@ -345,23 +351,23 @@ describe('refusals', () => {
 
   it('leave a schedule unchanged', async () => {
     const fixture = await setting();
-    const made = await create(fixture);
-    const params = { agent_id: fixture.agentId, schedule_id: made.id };
+    const schedule = await create(fixture);
+    const params = { agent_id: fixture.agentId, schedule_id: schedule.id };
     for (const body of [{ timezone: 'Mars/Base' }, { frequency: 'custom' }, { cron: '* * * * *' }])
       expect(failure(await fixture.api.call('updateSchedule', { params, body }))).toEqual([400, 'invalid_schedule']);
-    expect(await list(fixture)).toEqual([made]);
+    expect(await list(fixture)).toEqual([schedule]);
   });
 
   it('have the status 404 for an unknown ID, and 400 for an agent without a revision', async () => {
     const fixture = await setting();
-    const made = await create(fixture);
-    const other = await fixture.api.agent('done', 'Other');
-    const [nowhere, body] = [randomUUID(), { enabled: true, frequency: 'daily', timezone: 'UTC' }];
-    expect(failure(await fixture.api.call('listAgentSchedules', { params: { agent_id: nowhere } }))).toEqual([404, 'agent_not_found']);
-    expect(failure(await fixture.api.call('createSchedule', { params: { agent_id: nowhere }, body }))).toEqual([404, 'agent_not_found']);
+    const schedule = await create(fixture);
+    const otherAgent = await fixture.api.agent('done', 'Other');
+    const [unknownId, body] = [randomUUID(), { enabled: true, frequency: 'daily', timezone: 'UTC' }];
+    expect(failure(await fixture.api.call('listAgentSchedules', { params: { agent_id: unknownId } }))).toEqual([404, 'agent_not_found']);
+    expect(failure(await fixture.api.call('createSchedule', { params: { agent_id: unknownId }, body }))).toEqual([404, 'agent_not_found']);
     for (const params of [
-      { agent_id: fixture.agentId, schedule_id: nowhere },
-      { agent_id: other, schedule_id: made.id },
+      { agent_id: fixture.agentId, schedule_id: unknownId },
+      { agent_id: otherAgent, schedule_id: schedule.id },
     ]) {
       expect(failure(await fixture.api.call('updateSchedule', { params, body: {} }))).toEqual([404, 'schedule_not_found']);
       expect(failure(await fixture.api.call('deleteSchedule', { params }))).toEqual([404, 'schedule_not_found']);

@@ -8,7 +8,7 @@ import { insertCredential, insertToken } from '../../../src/service/store/access
 import { insertTeam } from '../../../src/service/store/access/teams.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { temporaryDirectory } from '../../support/temporary.ts';
-import { type Answer, type Api, started } from '../helpers/service.ts';
+import { type Answer, type Api, startApi } from '../helpers/service.ts';
 
 /** A service with a token for each of these scopes. */
 async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Api; teamId: string }> {
@@ -23,7 +23,7 @@ async function withTokens(limits: readonly (string | null)[]): Promise<{ api: Ap
     await insertToken(db, { hash: secretHash(`token:${scopes}`), credential_id: id, created_at });
   }
   await db.destroy();
-  return { api: await started({ dataDirectory }), teamId };
+  return { api: await startApi({ dataDirectory }), teamId };
 }
 
 const refusal = ({ status, body, headers }: Answer) => ({ status, ...(body as object), challenge: headers['www-authenticate'] });
@@ -38,17 +38,17 @@ describe('an operation', () => {
       const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'teamId' ? teamId : randomUUID()));
       for (const limit of limits) {
         const answer = await api.send(method, filled, { headers: { authorization: `Bearer token:${limit}` } });
-        const what = `${id} with ${limit}`;
-        if (access === 'owner') expect(refusal(answer), what).toMatchObject({ status: 403, error: 'owner_only' });
-        else if (limit === null || access === 'any' || access === limit) expect(answer.status, what).not.toBe(403);
+        const label = `${id} with ${limit}`;
+        if (access === 'owner') expect(refusal(answer), label).toMatchObject({ status: 403, error: 'owner_only' });
+        else if (limit === null || access === 'any' || access === limit) expect(answer.status, label).not.toBe(403);
         else if (access === 'full')
-          expect(refusal(answer), what).toMatchObject({
+          expect(refusal(answer), label).toMatchObject({
             status: 403,
             error: 'insufficient_scope',
             challenge: 'Bearer error="insufficient_scope"',
           });
         else
-          expect(refusal(answer), what).toMatchObject({
+          expect(refusal(answer), label).toMatchObject({
             status: 403,
             error: 'insufficient_scope',
             scope: access,
@@ -77,7 +77,7 @@ describe('an operation', () => {
     { scopes: ['runs:write', 'webhooks:manage'], status: 201 },
     { scopes: undefined, status: 201 },
   ] as const)('to send the events of a run to a URL: $scopes is answered with $status', async ({ scopes: given, status }) => {
-    const api = await started();
+    const api = await startApi();
     const body = { agent_id: await api.agent(), message: 'secret', webhook_url: 'http://127.0.0.1:9/' };
     const limitedApi = await api.withToken(given === undefined ? {} : { scopes: [...given] });
     const answer = await limitedApi.call('startRun', { body });

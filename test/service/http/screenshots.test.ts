@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../helpers/clock.ts';
 import { type Behaviour, Gate } from '../helpers/runtime.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 
 const picture = (name: string, text = name) => ({
   name,
@@ -13,13 +13,13 @@ const picture = (name: string, text = name) => ({
 
 /** Three tool calls: the second starts with the picture with which the first ended, the third has no picture at its end. */
 const three: Behaviour = async (host) => {
-  const at = (seconds: number) => new Date(host.clock.now() + seconds * 1_000);
+  const timeAt = (seconds: number) => new Date(host.clock.now() + seconds * 1_000);
   const events = [
     {
       id: 'a',
       action: 'open',
-      startedAt: at(0),
-      endedAt: at(1),
+      startedAt: timeAt(0),
+      endedAt: timeAt(1),
       input: { url: 'http://shop.test/', title: 'Shop' },
       image: picture('a.png'),
     },
@@ -27,13 +27,13 @@ const three: Behaviour = async (host) => {
       ...{
         id: 'b',
         action: 'click',
-        startedAt: at(2),
-        endedAt: at(4),
+        startedAt: timeAt(2),
+        endedAt: timeAt(4),
         input: { selector: '#pay', url: 'http://shop.test/pay', title: 'Pay' },
       },
       ...{ before: { of: 'a' }, image: picture('b ä.png') },
     },
-    { id: 'c', action: 'click', startedAt: at(5), input: { url: 'http://shop.test/' }, before: picture('c.png'), error: 'no element' },
+    { id: 'c', action: 'click', startedAt: timeAt(5), input: { url: 'http://shop.test/' }, before: picture('c.png'), error: 'no element' },
   ];
   for (const event of events) await host.emit([{ kind: 'screenshot', toolName: 'browser', ...event }]);
   // The same events again with other pictures, as after a crash.
@@ -42,14 +42,14 @@ const three: Behaviour = async (host) => {
   return { status: 'completed' };
 };
 
-async function completed(api: Api): Promise<{ id: string; timeline: Awaited<ReturnType<typeof timelineOf>> }> {
+async function completeRun(api: Api): Promise<{ id: string; timeline: Awaited<ReturnType<typeof timelineOf>> }> {
   const { id } = await api.run('three');
   await api.until(id, 'completed');
   return { id, timeline: await timelineOf(api, id) };
 }
 const timelineOf = async (api: Api, id: string) =>
   (await api.ok('getRunScreenshotTimeline', { params: { run_id: id } })).data.toolExecutions;
-const refused = async (api: Api, url: string) => {
+const refusalOf = async (api: Api, url: string) => {
   const { status, body } = await api.send('GET', url, { anonymous: true });
   return [status, (body as { error?: string } | undefined)?.error];
 };
@@ -57,8 +57,8 @@ const refused = async (api: Api, url: string) => {
 describe('the screenshots of a run', () => {
   it('show every call once, in order, with the pictures before and after it', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, behaviours: { three } });
-    const { id, timeline } = await completed(api);
+    const api = await startApi({ clock, behaviours: { three } });
+    const { id, timeline } = await completeRun(api);
     expect(timeline.map(({ action, input, error, startedAt, endedAt }) => ({ action, input, error, startedAt, endedAt }))).toEqual([
       {
         ...{ action: 'open', input: { url: 'http://shop.test/', title: 'Shop' }, error: undefined },
@@ -99,7 +99,7 @@ describe('the screenshots of a run', () => {
 
   it('are available while the run continues, and only to its team', async () => {
     const gate = new Gate();
-    const api = await started({
+    const api = await startApi({
       behaviours: {
         three: async (host) => {
           await three(host);
@@ -120,38 +120,38 @@ describe('the screenshots of a run', () => {
 describe('a signed URL of a picture', () => {
   it('works for 15 minutes without a credential, and cannot be changed', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, behaviours: { three } });
-    const { id, timeline } = await completed(api);
+    const api = await startApi({ clock, behaviours: { three } });
+    const { id, timeline } = await completeRun(api);
     const url = timeline[0]?.afterScreenshot?.signedUrl ?? '';
     const [payload, signature] = (new URL(url).pathname.split('/')[2] ?? '').split('.') as [string, string];
-    const at = (token: string) => `${api.service.url}/files/${token}`;
+    const urlOf = (token: string) => `${api.service.url}/files/${token}`;
 
-    expect((await api.send('GET', at(`${payload}.${signature}`), { anonymous: true })).status).toBe(200);
+    expect((await api.send('GET', urlOf(`${payload}.${signature}`), { anonymous: true })).status).toBe(200);
     expect((await api.send('HEAD', url, { anonymous: true })).status).toBe(200);
     expect((await api.send('GET', `${url}?a=b`, { anonymous: true })).status).toBe(200);
-    const later = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
-    const prolonged = Buffer.from(JSON.stringify({ ...later, expiresAt: later.expiresAt + 1 })).toString('base64url');
-    for (const token of [`${prolonged}.${signature}`, payload, `${payload}.`, `.${signature}`, `${payload}.${signature}x`, 'x', ''])
-      expect(await refused(api, at(token))).toEqual([403, 'invalid_signature']);
+    const laterGrant = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { expiresAt: number };
+    const prolongedGrant = Buffer.from(JSON.stringify({ ...laterGrant, expiresAt: laterGrant.expiresAt + 1 })).toString('base64url');
+    for (const token of [`${prolongedGrant}.${signature}`, payload, `${payload}.`, `.${signature}`, `${payload}.${signature}x`, 'x', ''])
+      expect(await refusalOf(api, urlOf(token))).toEqual([403, 'invalid_signature']);
     // Any other path requires a credential.
-    expect(await refused(api, `${url}/more`)).toEqual([401, 'invalid_token']);
-    expect(await refused(api, url.replace('/files/', '/uploads/'))).toEqual([401, 'invalid_token']);
+    expect(await refusalOf(api, `${url}/more`)).toEqual([401, 'invalid_token']);
+    expect(await refusalOf(api, url.replace('/files/', '/uploads/'))).toEqual([401, 'invalid_token']);
     expect((await api.send('PUT', `${api.service.url}/uploads/${payload}.${signature}`, { anonymous: true, body: 'x' })).status).toBe(403);
     expect((await api.send('DELETE', url, { anonymous: true })).status).toBe(405);
 
     clock.advance(15 * 60_000 - 1);
     expect((await api.send('GET', url, { anonymous: true })).status).toBe(200);
     clock.advance(1);
-    expect(await refused(api, url)).toEqual([403, 'url_expired']);
+    expect(await refusalOf(api, url)).toEqual([403, 'url_expired']);
     // Every read returns a new URL.
-    const renewed = (await timelineOf(api, id))[0]?.afterScreenshot?.signedUrl ?? '';
-    expect((await api.send('GET', renewed, { anonymous: true })).status).toBe(200);
+    const renewedUrl = (await timelineOf(api, id))[0]?.afterScreenshot?.signedUrl ?? '';
+    expect((await api.send('GET', renewedUrl, { anonymous: true })).status).toBe(200);
   });
 
   it('is answered with 404 if the picture is no longer on disk', async () => {
-    const api = await started({ behaviours: { three } });
-    const { id, timeline } = await completed(api);
+    const api = await startApi({ behaviours: { three } });
+    const { id, timeline } = await completeRun(api);
     await rm(join(api.dataDirectory, 'files', id), { recursive: true });
-    expect(await refused(api, timeline[0]?.afterScreenshot?.signedUrl ?? '')).toEqual([404, 'run_file_not_found']);
+    expect(await refusalOf(api, timeline[0]?.afterScreenshot?.signedUrl ?? '')).toEqual([404, 'run_file_not_found']);
   });
 });

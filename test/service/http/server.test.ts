@@ -6,7 +6,7 @@ import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { serviceCommits } from '../helpers/disk.ts';
 import { auth, raw, statusOf } from '../helpers/raw.ts';
-import { started } from '../helpers/service.ts';
+import { startApi } from '../helpers/service.ts';
 
 describe('an address where the service cannot listen', () => {
   /** Makes every attempt to listen fail as the operating system does. */
@@ -28,7 +28,7 @@ describe('an address where the service cannot listen', () => {
     ['EAI_AGAIN', 'cannot_listen', /this machine has no such address/, /another --host/],
   ])('because of %s is reported as %s, with a way out', async (code, error, message, hint) => {
     failToListen(code);
-    await expect(started({ port: 4010 })).rejects.toMatchObject({
+    await expect(startApi({ port: 4010 })).rejects.toMatchObject({
       code: error,
       exit: 2,
       message: expect.stringMatching(message),
@@ -38,13 +38,13 @@ describe('an address where the service cannot listen', () => {
 
   it('for another reason is reported with that reason', async () => {
     const failure = failToListen('EMFILE');
-    const error = (await started().catch((reason: unknown) => reason)) as Error;
+    const error = (await startApi().catch((reason: unknown) => reason)) as Error;
     expect([error, error.cause]).toContain(failure);
   });
 });
 
 it('reads all headers, however many there are', async () => {
-  const api = await started();
+  const api = await startApi();
   const many = 'a:b\r\n'.repeat(2_500);
   const answer = await raw(api, `GET /v2/local/credential HTTP/1.1\r\n${many}${auth(api)}Connection: close\r\n\r\n`);
   expect(statusOf(answer)).toBe(200);
@@ -53,7 +53,7 @@ it('reads all headers, however many there are', async () => {
 it('writes the level of a request to the log according to what it is for, and how it ended', async () => {
   const entries: LogEntry[] = [];
   const commits = serviceCommits();
-  const api = await started({ log: (entry) => entries.push(entry), logLevel: 'debug' });
+  const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'debug' });
   const run = await api.run();
   await api.until(run.id, 'completed');
   await api.call('getRun', { params: { run_id: 'none' } });
@@ -85,7 +85,7 @@ it('writes the level of a request to the log according to what it is for, and ho
 });
 
 it('counts requests that are not HTTP, and those of no route', async () => {
-  const api = await started();
+  const api = await startApi();
   await raw(api, 'nonsense\r\n\r\n');
   await raw(api, `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`);
   await api.send('GET', '/v2/nowhere');
@@ -96,7 +96,7 @@ it('counts requests that are not HTTP, and those of no route', async () => {
 it('measures an event stream only until it begins', async () => {
   const clock = new ManualClock();
   const entries: LogEntry[] = [];
-  const api = await started({ clock, log: (entry) => entries.push(entry), logLevel: 'debug' });
+  const api = await startApi({ clock, log: (entry) => entries.push(entry), logLevel: 'debug' });
   const socket = new AbortController();
   const stream = await fetch(`${api.service.url}/v2/teams/${api.service.teamId}/events`, {
     headers: { authorization: `Bearer ${api.service.token}` },

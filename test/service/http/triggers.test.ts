@@ -42,9 +42,9 @@ async function trigger(
   api: Api,
   agent_id: string,
   queue_id: string,
-  more: { enabled?: boolean; concurrency?: 1 | null } = {},
+  overrides: { enabled?: boolean; concurrency?: 1 | null } = {},
 ): Promise<CaseTrigger> {
-  const body = { case_queue_id: queue_id, enabled: true, ...more };
+  const body = { case_queue_id: queue_id, enabled: true, ...overrides };
   return (await api.ok('createAgentCaseTrigger', { params: { agent_id }, body })).case_trigger;
 }
 
@@ -53,8 +53,8 @@ const read = async (api: Api, id: string) => api.ok('getCase', { params: { case_
 /** The case, once it has that display status. The time limit of the test bounds this. */
 async function until(api: Api, id: string, ...statuses: Case['display_status'][]): Promise<Case> {
   for (;;) {
-    const seen = await read(api, id);
-    if (statuses.includes(seen.case.display_status)) return seen.case;
+    const currentCase = await read(api, id);
+    if (statuses.includes(currentCase.case.display_status)) return currentCase.case;
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
@@ -76,8 +76,8 @@ describe('case triggers', () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await api.agent();
     expect(await api.ok('listAgentCaseTriggers', { params: { agent_id } })).toEqual({ case_triggers: [] });
-    const created = await trigger(api, agent_id, queue_id, { concurrency: 1 });
-    expect(created).toMatchObject({
+    const createdTrigger = await trigger(api, agent_id, queue_id, { concurrency: 1 });
+    expect(createdTrigger).toMatchObject({
       agent_id,
       case_queue_id: queue_id,
       case_queue_name: 'Invoices',
@@ -88,34 +88,40 @@ describe('case triggers', () => {
       has_conflict: false,
       conflicting_agents: [],
     });
-    const at = { agent_id, trigger_id: created.id };
-    expect((await api.ok('getAgentCaseTrigger', { params: at })).case_trigger).toEqual(created);
-    expect((await api.ok('listAgentCaseTriggers', { params: { agent_id } })).case_triggers).toEqual([created]);
-    const { queue: other } = await api.ok('createQueue', { body: { name: 'Claims' } });
-    const second = await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { case_queue_id: other.id, enabled: true } });
-    expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
-    const changed = await api.ok('updateAgentCaseTrigger', {
-      params: at,
-      body: { case_queue_id: other.id, enabled: false, concurrency: null },
+    const triggerParams = { agent_id, trigger_id: createdTrigger.id };
+    expect((await api.ok('getAgentCaseTrigger', { params: triggerParams })).case_trigger).toEqual(createdTrigger);
+    expect((await api.ok('listAgentCaseTriggers', { params: { agent_id } })).case_triggers).toEqual([createdTrigger]);
+    const { queue: otherQueue } = await api.ok('createQueue', { body: { name: 'Claims' } });
+    const second = await api.call('createAgentCaseTrigger', {
+      params: { agent_id },
+      body: { case_queue_id: otherQueue.id, enabled: true },
     });
-    expect(changed.case_trigger).toMatchObject({ case_queue_name: 'Claims', enabled: false, concurrency: null });
-    expect((await api.ok('updateAgentCaseTrigger', { params: at, body: {} })).case_trigger).toMatchObject({ enabled: false });
-    expect(await api.ok('deleteAgentCaseTrigger', { params: at })).toEqual({ success: true });
-    expect(failure(await api.call('getAgentCaseTrigger', { params: at }))).toEqual([404, 'case_trigger_not_found']);
-    expect(failure(await api.call('deleteAgentCaseTrigger', { params: at }))).toEqual([404, 'case_trigger_not_found']);
-    expect(failure(await api.call('updateAgentCaseTrigger', { params: at, body: {} }))).toEqual([404, 'case_trigger_not_found']);
+    expect(failure(second)).toEqual([409, 'agent_has_case_trigger']);
+    const changedTrigger = await api.ok('updateAgentCaseTrigger', {
+      params: triggerParams,
+      body: { case_queue_id: otherQueue.id, enabled: false, concurrency: null },
+    });
+    expect(changedTrigger.case_trigger).toMatchObject({ case_queue_name: 'Claims', enabled: false, concurrency: null });
+    expect((await api.ok('updateAgentCaseTrigger', { params: triggerParams, body: {} })).case_trigger).toMatchObject({ enabled: false });
+    expect(await api.ok('deleteAgentCaseTrigger', { params: triggerParams })).toEqual({ success: true });
+    expect(failure(await api.call('getAgentCaseTrigger', { params: triggerParams }))).toEqual([404, 'case_trigger_not_found']);
+    expect(failure(await api.call('deleteAgentCaseTrigger', { params: triggerParams }))).toEqual([404, 'case_trigger_not_found']);
+    expect(failure(await api.call('updateAgentCaseTrigger', { params: triggerParams, body: {} }))).toEqual([404, 'case_trigger_not_found']);
   });
 
   it('report the other agents on their queue, which are allowed', async () => {
     const { api, queue_id } = await withQueue();
-    const [one, two] = [await api.agent('done', 'One'), await api.agent('done', 'Two')];
+    const [firstAgent, secondAgent] = [await api.agent('done', 'One'), await api.agent('done', 'Two')];
     const preview = (agent_id: string) =>
       api.ok('previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: queue_id } });
-    expect(await preview(two)).toEqual({ has_conflict: false, conflicting_agents: [] });
-    const first = await trigger(api, one, queue_id);
-    expect(await preview(two)).toEqual({ has_conflict: true, conflicting_agents: [{ id: one, name: 'One' }] });
-    expect(await preview(one)).toMatchObject({ has_conflict: false });
-    expect(await trigger(api, two, queue_id)).toMatchObject({ has_conflict: true, conflicting_agents: [{ id: one, name: 'One' }] });
+    expect(await preview(secondAgent)).toEqual({ has_conflict: false, conflicting_agents: [] });
+    const first = await trigger(api, firstAgent, queue_id);
+    expect(await preview(secondAgent)).toEqual({ has_conflict: true, conflicting_agents: [{ id: firstAgent, name: 'One' }] });
+    expect(await preview(firstAgent)).toMatchObject({ has_conflict: false });
+    expect(await trigger(api, secondAgent, queue_id)).toMatchObject({
+      has_conflict: true,
+      conflicting_agents: [{ id: firstAgent, name: 'One' }],
+    });
     const { agents } = await api.ok('listAgents');
     expect(
       agents.map(({ name, ...agent }) => [name, agent.case_trigger_enabled, agent.case_trigger_has_conflict, agent.case_queue_name]),
@@ -124,8 +130,8 @@ describe('case triggers', () => {
       ['One', true, true, 'Invoices'],
     ]);
     // A disabled trigger conflicts with nothing.
-    await api.ok('updateAgentCaseTrigger', { params: { agent_id: one, trigger_id: first.id }, body: { enabled: false } });
-    expect(await preview(two)).toMatchObject({ has_conflict: false });
+    await api.ok('updateAgentCaseTrigger', { params: { agent_id: firstAgent, trigger_id: first.id }, body: { enabled: false } });
+    expect(await preview(secondAgent)).toMatchObject({ has_conflict: false });
   });
 
   it('reject unknown IDs, those of another team, and invalid fields', async () => {
@@ -136,15 +142,18 @@ describe('case triggers', () => {
     expect(
       failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: { ...body, case_queue_id: unknownId } })),
     ).toEqual([404, 'queue_not_found']);
-    for (const wrong of [{}, { enabled: true }, { ...body, concurrency: 2 }, { ...body, case_queue_id: 'x' }])
-      expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: wrong }))).toEqual([400, 'invalid_request']);
+    for (const invalidBody of [{}, { enabled: true }, { ...body, concurrency: 2 }, { ...body, case_queue_id: 'x' }])
+      expect(failure(await api.call('createAgentCaseTrigger', { params: { agent_id }, body: invalidBody }))).toEqual([
+        400,
+        'invalid_request',
+      ]);
     const { id } = await trigger(api, agent_id, queue_id);
-    const other = await api.agent('done', 'Other');
-    expect(failure(await api.call('getAgentCaseTrigger', { params: { agent_id: other, trigger_id: id } }))).toEqual([
+    const otherAgent = await api.agent('done', 'Other');
+    expect(failure(await api.call('getAgentCaseTrigger', { params: { agent_id: otherAgent, trigger_id: id } }))).toEqual([
       404,
       'case_trigger_not_found',
     ]);
-    const elsewhere = await api.inNewTeam();
+    const otherTeam = await api.inNewTeam();
     for (const [call, input] of [
       ['listAgentCaseTriggers', { params: { agent_id } }],
       ['getAgentCaseTrigger', { params: { agent_id, trigger_id: id } }],
@@ -152,14 +161,14 @@ describe('case triggers', () => {
       ['updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: {} }],
       ['previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: queue_id } }],
     ] as const)
-      expect(failure(await elsewhere.call(call, input as object)), call).toEqual([404, 'agent_not_found']);
+      expect(failure(await otherTeam.call(call, input as object)), call).toEqual([404, 'agent_not_found']);
     expect(failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id } }))).toEqual([400, 'invalid_request']);
     expect(
       failure(await api.call('previewAgentCaseTriggerConflicts', { params: { agent_id }, query: { case_queue_id: unknownId } })),
     ).toEqual([404, 'queue_not_found']);
     const update = await api.call('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { case_queue_id: unknownId } });
     expect(failure(update)).toEqual([404, 'queue_not_found']);
-    expect(failure(await elsewhere.call('listQueueAgents', { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
+    expect(failure(await otherTeam.call('listQueueAgents', { params: { queue_id } }))).toEqual([404, 'queue_not_found']);
     expect(failure(await api.call('deleteQueue', { params: { queue_id } }))).toEqual([409, 'queue_in_use']);
   });
 });
@@ -178,9 +187,9 @@ describe('dispatching', () => {
     const [row] = (await add(api, queue_id, [
       { title: 'Invoice 7', data: '{"amount": 3}', labels: [{ key: 'vendor', value: 'acme' }] },
     ])) as [Case];
-    const done = await until(api, row.id, 'completed');
-    expect(done).toMatchObject({ status: 'completed', completed_at: expect.any(String), claimed_at: expect.any(String) });
-    const run_id = done.claimed_by_run_id as string;
+    const completedCase = await until(api, row.id, 'completed');
+    expect(completedCase).toMatchObject({ status: 'completed', completed_at: expect.any(String), claimed_at: expect.any(String) });
+    const run_id = completedCase.claimed_by_run_id as string;
     await api.until(run_id, 'completed');
     expect(await read(api, row.id)).toMatchObject({ case: { agent_run_status: 'completed' } });
     expect(await api.texts(run_id)).toEqual(['Invoice 7\n\n{"amount": 3}', 'Invoice 7: 3 acme', 'tool_call', 'tool_result']);
@@ -236,11 +245,14 @@ describe('dispatching', () => {
     });
     const agent_id = await api.agent('work');
     const { id } = await trigger(api, agent_id, queue_id, { concurrency: 1 });
-    const [later] = (await add(api, queue_id, [{ title: 'later' }])) as [Case];
-    expect(await until(api, later.id, 'postponed')).toMatchObject({ postponed_to: '2026-07-18T09:01:00.000Z', claimed_by_run_id: null });
-    const at = { agent_id, trigger_id: id };
-    await api.ok('updateAgentCaseTrigger', { params: at, body: { enabled: false } });
-    const added = await add(api, queue_id, [
+    const [laterCase] = (await add(api, queue_id, [{ title: 'later' }])) as [Case];
+    expect(await until(api, laterCase.id, 'postponed')).toMatchObject({
+      postponed_to: '2026-07-18T09:01:00.000Z',
+      claimed_by_run_id: null,
+    });
+    const triggerParams = { agent_id, trigger_id: id };
+    await api.ok('updateAgentCaseTrigger', { params: triggerParams, body: { enabled: false } });
+    const addedCases = await add(api, queue_id, [
       { title: 'old none' },
       { title: 'medium', priority: 'medium' },
       { title: 'high 1', priority: 'high' },
@@ -249,10 +261,10 @@ describe('dispatching', () => {
     ]);
     clock.advance(60_000);
     expect((await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['pending'] } } })).total).toBe(6);
-    await api.ok('updateAgentCaseTrigger', { params: at, body: { enabled: true } });
-    for (const { id } of added) await until(api, id, 'completed');
+    await api.ok('updateAgentCaseTrigger', { params: triggerParams, body: { enabled: true } });
+    for (const { id } of addedCases) await until(api, id, 'completed');
     expect(order).toEqual(['later', 'later', 'high 1', 'high 2', 'medium', 'old none', 'new none']);
-    expect(await history(api, later.id)).toEqual(['created', 'claimed', 'postponed', 'claimed', 'completed']);
+    expect(await history(api, laterCase.id)).toEqual(['created', 'claimed', 'postponed', 'claimed', 'completed']);
   });
 
   it('takes a postponed case when it is due, and not before', async () => {
@@ -275,15 +287,15 @@ describe('dispatching', () => {
     const agent_id = await scripted(api, 'Asker', '- approve: { id: go, title: "Do {{ case.title }}?" }');
     await trigger(api, agent_id, queue_id, { concurrency: 1 });
     const [a, b] = (await add(api, queue_id, [{ title: 'a' }, { title: 'b' }])) as [Case, Case];
-    const waiting = await until(api, a.id, 'needs_input');
-    expect(waiting).toMatchObject({ status: 'pending', agent_run_status: 'waiting', pending_human_request_id: expect.any(String) });
+    const waitingCase = await until(api, a.id, 'needs_input');
+    expect(waitingCase).toMatchObject({ status: 'pending', agent_run_status: 'waiting', pending_human_request_id: expect.any(String) });
     expect((await read(api, b.id)).case.display_status).toBe('pending');
     expect((await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['needs_input'] } } })).cases[0]?.id).toBe(a.id);
     const { runs } = await api.ok('listCaseRuns', { params: { case_id: a.id } });
     expect(runs[0]).toMatchObject({ has_pending_human_request: true, pending_human_request_title: 'Do a?' });
     const { consumers } = await api.ok('listQueueAgents', { params: { queue_id } });
     expect(consumers).toMatchObject([{ concurrency_limit: 1, at_concurrency_limit: true }]);
-    const answer = { run_id: runs[0]?.id as string, request_id: waiting.pending_human_request_id as string };
+    const answer = { run_id: runs[0]?.id as string, request_id: waitingCase.pending_human_request_id as string };
     await api.ok('respondToHumanRequest', { params: answer, body: { approved: true } });
     await until(api, a.id, 'completed');
     await until(api, b.id, 'needs_input');
@@ -331,23 +343,23 @@ describe('dispatching', () => {
     await trigger(api, await scripted(api, 'Patient', '- postpone_case: { for: 1h }'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const { postponed_to } = await until(api, row.id, 'postponed');
-    const due = Date.parse(postponed_to as string);
+    const dueTime = Date.parse(postponed_to as string);
     await api.service.close();
 
     const store = await openDatabase(api.dataDirectory);
     afterTest(() => store.destroy());
-    await nudgeJob(store, { kind: jobKinds.dispatchCases, subjectId: queue_id, dueAt: due - 1 });
-    const job = await claimJob(store, jobKinds.dispatchCases, { owner: 'me', now: due - 1, lease: 60_000 });
+    await nudgeJob(store, { kind: jobKinds.dispatchCases, subjectId: queue_id, dueAt: dueTime - 1 });
+    const job = await claimJob(store, jobKinds.dispatchCases, { owner: 'me', now: dueTime - 1, lease: 60_000 });
     // Time advances with each read of the clock.
-    let time = due - 1;
-    const going: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
+    let time = dueTime - 1;
+    const runningClock: Clock = { now: () => time++, sleep: () => Promise.reject(new Error('nobody sleeps here')) };
     await dispatchCasesJob.run(
-      { store, clock: going, log: () => undefined, runtimes: new Map() },
+      { store, clock: runningClock, log: () => undefined, runtimes: new Map() },
       job as ClaimedJob,
       new AbortController().signal,
     );
     const { status, due_at } = await store.selectFrom('jobs').selectAll().where('subject_id', '=', queue_id).executeTakeFirstOrThrow();
-    expect([status, Number(due_at)]).toEqual(['queued', due]);
+    expect([status, Number(due_at)]).toEqual(['queued', dueTime]);
   });
 
   it('without a limit of its own respects that of the plan, and continues while runs wait', async () => {
@@ -383,19 +395,19 @@ describe('dispatching', () => {
   });
 
   it('claims each of a thousand cases exactly once, whatever is done to them at the same time', { timeout: 120_000 }, async () => {
-    const worked = new Map<string, number>();
+    const workCounts = new Map<string, number>();
     const { api, queue_id } = await withQueue({
       behaviours: {
         work: async (host) => {
           const id = host.case?.id as string;
-          worked.set(id, (worked.get(id) ?? 0) + 1);
+          workCounts.set(id, (workCounts.get(id) ?? 0) + 1);
           return { status: 'completed' };
         },
       },
     });
     for (const name of ['one', 'two', 'three']) await trigger(api, await api.agent('work', name), queue_id);
     const ids: string[] = [];
-    const adding = async (batch: number) => {
+    const addBatch = async (batch: number) => {
       const cases = await add(
         api,
         queue_id,
@@ -411,13 +423,13 @@ describe('dispatching', () => {
         body: { all_matching: true, filters: { status: ['pending'] }, priority: 'medium' },
       });
     };
-    await Promise.all(Array.from({ length: 10 }, (_, batch) => adding(batch)));
+    await Promise.all(Array.from({ length: 10 }, (_, batch) => addBatch(batch)));
     const open = async () =>
       (await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['pending', 'claimed'] }, limit: 1 } })).total;
     while ((await open()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(worked.size).toBe(1_000);
-    expect([...worked.values()].filter((times) => times !== 1)).toEqual([]);
-    expect([...worked.keys()].sort()).toEqual([...ids].sort());
+    expect(workCounts.size).toBe(1_000);
+    expect([...workCounts.values()].filter((times) => times !== 1)).toEqual([]);
+    expect([...workCounts.keys()].sort()).toEqual([...ids].sort());
     expect((await api.ok('listRuns', { query: { case_queue_id: queue_id, count_only: 'true' } })).total).toBe(1_000);
     expect((await api.ok('searchCases', { params: { queue_id }, body: { filters: { status: ['completed'] }, limit: 1 } })).total).toBe(
       1_000,
@@ -443,23 +455,23 @@ describe('the end of a run', () => {
   it('completes its case, or fails it with the reason', async () => {
     const { api, queue_id } = await withQueue();
     await trigger(api, await scripted(api, 'Picky', '- if: case.title == "bad"\n  fail: "I cannot do {{ case.title }}"'), queue_id);
-    const [good, bad] = (await add(api, queue_id, [{ title: 'good' }, { title: 'bad' }])) as [Case, Case];
-    await until(api, good.id, 'completed');
-    expect(await until(api, bad.id, 'failed')).toMatchObject({ status: 'failed', completed_at: null, agent_run_status: 'failed' });
-    expect((await read(api, bad.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'I cannot do bad' });
+    const [goodCase, badCase] = (await add(api, queue_id, [{ title: 'good' }, { title: 'bad' }])) as [Case, Case];
+    await until(api, goodCase.id, 'completed');
+    expect(await until(api, badCase.id, 'failed')).toMatchObject({ status: 'failed', completed_at: null, agent_run_status: 'failed' });
+    expect((await read(api, badCase.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'I cannot do bad' });
     // A retried case gets another run.
-    await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [bad.id] } });
-    for (;;) if ((await api.ok('listCaseRuns', { params: { case_id: bad.id } })).runs.length === 2) break;
-    await until(api, bad.id, 'failed');
-    expect(await history(api, bad.id)).toEqual(['created', 'claimed', 'failed', 'reopened', 'claimed', 'failed']);
+    await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [badCase.id] } });
+    for (;;) if ((await api.ok('listCaseRuns', { params: { case_id: badCase.id } })).runs.length === 2) break;
+    await until(api, badCase.id, 'failed');
+    expect(await history(api, badCase.id)).toEqual(['created', 'claimed', 'failed', 'reopened', 'claimed', 'failed']);
   });
 
   it('leaves a case unchanged that the run has settled', async () => {
     const { api, queue_id } = await withQueue();
     await trigger(api, await scripted(api, 'Odd', '- fail_case: wrong vendor\n- say: but I am well'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
-    const failed = await until(api, row.id, 'failed');
-    await api.until(failed.claimed_by_run_id as string, 'completed');
+    const failedCase = await until(api, row.id, 'failed');
+    await api.until(failedCase.claimed_by_run_id as string, 'completed');
     expect((await read(api, row.id)).case.status).toBe('failed');
     expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'failed', reason: 'wrong vendor' });
   });
@@ -492,14 +504,14 @@ describe('the end of a run', () => {
     });
     const agent_id = await api.agent('work');
     const { id } = await trigger(api, agent_id, queue_id);
-    const [reopened, deleted] = (await add(api, queue_id, [{ title: 'a' }, { title: 'b' }])) as [Case, Case];
+    const [reopened, deletedCase] = (await add(api, queue_id, [{ title: 'a' }, { title: 'b' }])) as [Case, Case];
     const runs: string[] = [];
-    for (const row of [reopened, deleted]) runs.push((await until(api, row.id, 'needs_input')).claimed_by_run_id as string);
+    for (const row of [reopened, deletedCase]) runs.push((await until(api, row.id, 'needs_input')).claimed_by_run_id as string);
     await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
     // Runs that wait for a person are not interrupted: their requests can still be answered.
     const status = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [reopened.id], status: 'pending' } });
     expect(status).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [] });
-    expect(await api.ok('deleteCase', { params: { case_id: deleted.id } })).toEqual({ success: true, interruptedRunIds: [] });
+    expect(await api.ok('deleteCase', { params: { case_id: deletedCase.id } })).toEqual({ success: true, interruptedRunIds: [] });
     for (const run_id of runs) {
       const { pending_human_request } = await api.ok('getRun', { params: { run_id } });
       await api.ok('respondToHumanRequest', {
@@ -560,35 +572,35 @@ describe('taking cases away from runs', () => {
   });
 
   it('by reprocessing a settled case interrupts a run that continues after it', async () => {
-    const ended: string[] = [];
+    const endedIds: string[] = [];
     const { api, queue_id } = await withQueue({
       behaviours: {
         work: async (host) => {
           await host.act('x', { do: 'complete' });
           await new Promise((resolve) => host.signal.addEventListener('abort', resolve));
-          ended.push(host.case?.title ?? '');
+          endedIds.push(host.case?.title ?? '');
           throw host.signal.reason;
         },
       },
     });
     const agent_id = await api.agent('work');
-    const other = await api.agent('done', 'Other');
+    const otherAgent = await api.agent('done', 'Other');
     const { id } = await trigger(api, agent_id, queue_id);
     const cases = (await add(api, queue_id, [{ title: 'again' }, { title: 'given' }])) as [Case, Case];
     const runs: string[] = [];
     for (const row of cases) runs.push((await until(api, row.id, 'completed')).claimed_by_run_id as string);
     await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
     const [again, given] = cases;
-    const reprocess = (row: Case, to: { agent_id?: string }) =>
-      api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...to } });
+    const reprocess = (row: Case, target: { agent_id?: string }) =>
+      api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...target } });
     expect(await reprocess(again, {})).toMatchObject({ reprocessedCount: 1, retriedCount: 1 });
-    expect(await reprocess(given, { agent_id: other })).toMatchObject({ reprocessedCount: 1, delegatedCount: 1 });
+    expect(await reprocess(given, { agent_id: otherAgent })).toMatchObject({ reprocessedCount: 1, delegatedCount: 1 });
     for (const run of runs) expect((await api.ok('getRun', { params: { run_id: run } })).run.status).toBe('interrupted');
     expect(await until(api, again.id, 'pending')).toMatchObject({ claimed_by_run_id: null });
     await until(api, given.id, 'completed');
     expect(await history(api, given.id)).toEqual(['created', 'claimed', 'completed', 'delegated', 'claimed', 'completed']);
-    await eventually('both are ended', () => ended.length === 2);
-    expect(ended.toSorted()).toEqual(['again', 'given']);
+    await eventually('both are ended', () => endedIds.length === 2);
+    expect(endedIds.toSorted()).toEqual(['again', 'given']);
   });
 
   it('by a person who completes them does not interrupt them', async () => {
@@ -599,8 +611,8 @@ describe('taking cases away from runs', () => {
     await trigger(api, await api.agent('work'), queue_id);
     const [row] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
     const { claimed_by_run_id: run_id } = await until(api, row.id, 'in_progress');
-    const done = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'completed' } });
-    expect(done).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [] });
+    const statusUpdate = await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [row.id], status: 'completed' } });
+    expect(statusUpdate).toEqual({ updatedCount: 1, skippedCount: 0, interruptedRunIds: [] });
     gate.open();
     await api.until(run_id as string, 'failed');
     expect((await read(api, row.id)).case.status).toBe('completed');
@@ -628,11 +640,11 @@ describe('delegating and handing over', () => {
     const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     const [a, b, c] = cases as [Case, Case, Case];
     const second = await api.agent('done', 'Second');
-    const delegated = await api.ok('bulkReprocessCases', {
+    const delegation = await api.ok('bulkReprocessCases', {
       params: { queue_id },
       body: { case_ids: [a.id, b.id, unknownId], agent_id: second },
     });
-    expect(delegated).toEqual({ reprocessedCount: 2, skippedCount: 1, delegatedCount: 2 });
+    expect(delegation).toEqual({ reprocessedCount: 2, skippedCount: 1, delegatedCount: 2 });
     for (const row of [a, b]) await until(api, row.id, 'completed');
     expect((await read(api, c.id)).case.display_status).toBe('pending');
     const { runs } = await api.ok('listCaseRuns', { params: { case_id: a.id } });
@@ -650,9 +662,9 @@ describe('delegating and handing over', () => {
       '- create_case: { id: c, queue: Checks, title: "Check {{ case.title }}", agent: Auditor }\n- say: "{{ steps.c.id }}"',
     );
     await trigger(api, producer, queue_id);
-    const [refused] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
-    await until(api, refused.id, 'failed');
-    expect((await read(api, refused.id)).events.at(-1)?.reason).toBe(
+    const [refusedCase] = (await add(api, queue_id, [{ title: 'a' }])) as [Case];
+    await until(api, refusedCase.id, 'failed');
+    expect((await read(api, refusedCase.id)).events.at(-1)?.reason).toBe(
       'Step 1 (create_case, line 3): The agent Auditor is not a handover target of this revision.',
     );
     const { agent } = await api.ok('getAgent', { params: { agent_id: producer } });
@@ -690,8 +702,11 @@ describe('delegating and handing over', () => {
         },
       ],
     });
-    const none = await api.ok('createRevision', { params: { agent_id: producer }, body: { name: 'none', handover_target_ids: [] } });
-    await api.ok('promoteRevision', { params: { build_id: none.build.id } });
+    const emptyRevision = await api.ok('createRevision', {
+      params: { agent_id: producer },
+      body: { name: 'none', handover_target_ids: [] },
+    });
+    await api.ok('promoteRevision', { params: { build_id: emptyRevision.build.id } });
     const targets = async (): Promise<string[]> =>
       (await api.ok('listQueueAgents', { params: { queue_id: checks.id } })).consumers.map(({ agent_name }) => agent_name);
     expect(await targets()).toEqual([]);
@@ -703,18 +718,21 @@ describe('delegating and handing over', () => {
     const { api, queue_id } = await withQueue();
     const { queue: idle } = await api.ok('createQueue', { body: { name: 'Idle' } });
     const loop = await scripted(api, 'Loop', '- create_case: { queue: Invoices, title: again }');
-    const other = await api.agent('done', 'Other');
+    const otherAgent = await api.agent('done', 'Other');
     const { id } = await trigger(api, loop, queue_id, { enabled: false });
-    await trigger(api, other, queue_id);
-    const alone = await api.ok('listQueueAgents', { params: { queue_id } });
-    expect(alone.producers).toMatchObject([{ agent_name: 'Loop', problems: ['producer_consumer_mix'] }]);
-    expect(alone.consumers.map(({ agent_name, problems }) => [agent_name, problems])).toEqual([
+    await trigger(api, otherAgent, queue_id);
+    const firstList = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(firstList.producers).toMatchObject([{ agent_name: 'Loop', problems: ['producer_consumer_mix'] }]);
+    expect(firstList.consumers.map(({ agent_name, problems }) => [agent_name, problems])).toEqual([
       ['Loop', ['producer_consumer_mix']],
       ['Other', []],
     ]);
     await api.ok('updateAgentCaseTrigger', { params: { agent_id: loop, trigger_id: id }, body: { enabled: true } });
-    const both = await api.ok('listQueueAgents', { params: { queue_id } });
-    expect(both.consumers.map(({ problems }) => problems)).toEqual([['multiple_triggers', 'producer_consumer_mix'], ['multiple_triggers']]);
+    const secondList = await api.ok('listQueueAgents', { params: { queue_id } });
+    expect(secondList.consumers.map(({ problems }) => problems)).toEqual([
+      ['multiple_triggers', 'producer_consumer_mix'],
+      ['multiple_triggers'],
+    ]);
     expect(await api.ok('listQueueAgents', { params: { queue_id: idle.id } })).toEqual({
       queue_name: 'Idle',
       producers: [],
@@ -725,17 +743,17 @@ describe('delegating and handing over', () => {
 
 describe('a restart', () => {
   it('continues with the cases, each once', async () => {
-    const worked: string[] = [];
+    const workedCases: string[] = [];
     const gate = new Gate();
-    let stuck = true;
+    let isStuck = true;
     const behaviours: TestOptions['behaviours'] = {
       work: async (host) => {
-        if (stuck)
+        if (isStuck)
           await Promise.race([
             gate.opened,
             new Promise((_, reject) => host.signal.addEventListener('abort', () => reject(host.signal.reason))),
           ]);
-        worked.push(host.case?.title ?? '');
+        workedCases.push(host.case?.title ?? '');
         return { status: 'completed' };
       },
     };
@@ -744,11 +762,11 @@ describe('a restart', () => {
     const cases = await add(api, queue_id, [{ title: 'a' }, { title: 'b' }, { title: 'c' }]);
     await until(api, (cases[0] as Case).id, 'in_progress');
     await api.service.close();
-    stuck = false;
+    isStuck = false;
     const runtimes = [testRuntime({ done: async () => ({ status: 'completed' }), ...behaviours })];
     const restartedApi = await service({ dataDirectory: api.dataDirectory, runtimes });
     for (const { id } of cases) await until(restartedApi, id, 'completed');
-    expect(worked).toEqual(['a', 'b', 'c']);
+    expect(workedCases).toEqual(['a', 'b', 'c']);
     for (const { id } of cases) expect((await restartedApi.ok('listCaseRuns', { params: { case_id: id } })).runs).toHaveLength(1);
   });
 });

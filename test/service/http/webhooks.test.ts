@@ -61,8 +61,8 @@ describe('subscriptions', () => {
       events: ['*'],
       description: 'On call',
     });
-    const moved = await service.ok('updateTeamWebhook', { params, body: { url: 'http://[::1]:9/b', description: null } });
-    expect(moved.webhook).toMatchObject({ url: 'http://[::1]:9/b', description: null });
+    const movedWebhook = await service.ok('updateTeamWebhook', { params, body: { url: 'http://[::1]:9/b', description: null } });
+    expect(movedWebhook.webhook).toMatchObject({ url: 'http://[::1]:9/b', description: null });
 
     await service.ok('deleteTeamWebhook', { params });
     expect((await service.ok('listTeamWebhooks')).total).toBe(1);
@@ -81,25 +81,25 @@ describe('subscriptions', () => {
     ['a long URL', { url: `http://127.0.0.1/${'x'.repeat(2_048)}` }, 'url'],
   ])('cannot be created with %s', async (_, body, word) => {
     const service = await api();
-    const refused = await service.call('createTeamWebhook', { body });
-    expect(failure(refused)).toEqual([400, 'invalid_request']);
-    expect(refused.text).toContain(word);
+    const refusal = await service.call('createTeamWebhook', { body });
+    expect(failure(refusal)).toEqual([400, 'invalid_request']);
+    expect(refusal.text).toContain(word);
   });
 
   it('of an unknown kind are rejected with a list of all kinds', async () => {
-    const refused = await (await api()).call('createTeamWebhook', {
+    const refusal = await (await api()).call('createTeamWebhook', {
       body: { url: 'http://127.0.0.1:9/', events: ['case.created'] as never },
     });
-    expect(failure(refused)).toEqual([400, 'invalid_request']);
-    for (const kind of webhookEventKinds) expect(refused.text).toContain(kind);
+    expect(failure(refusal)).toEqual([400, 'invalid_request']);
+    for (const kind of webhookEventKinds) expect(refusal.text).toContain(kind);
   });
 
   it('cannot be created for a host that the service is not allowed to reach, and the error says how to allow it', async () => {
     const service = await api();
     for (const host of ['10.0.0.7', '169.254.169.254', '[fd00::1]', '0.0.0.0']) {
-      const refused = await service.call('createTeamWebhook', { body: { url: `http://${host}/` } });
-      expect(failure(refused), host).toEqual([400, 'webhook_host_not_allowed']);
-      expect(refused.text).toContain(`--allow-webhook-host ${host}`);
+      const refusal = await service.call('createTeamWebhook', { body: { url: `http://${host}/` } });
+      expect(failure(refusal), host).toEqual([400, 'webhook_host_not_allowed']);
+      expect(refusal.text).toContain(`--allow-webhook-host ${host}`);
     }
     const agentId = await service.agent();
     const run = await service.call('startRun', { body: { agent_id: agentId, webhook_url: 'http://10.0.0.7/' } });
@@ -150,8 +150,8 @@ describe('events', () => {
     const { pending_human_request: request } = await service.until(run.id, 'waiting');
     await service.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id as string }, body: { approved: true } });
     await service.until(run.id, 'completed');
-    const failing = await service.run('fail');
-    await service.until(failing.id, 'failed');
+    const failingRun = await service.run('fail');
+    await service.until(failingRun.id, 'failed');
 
     const expected = [
       'assignment.build.published',
@@ -170,15 +170,15 @@ describe('events', () => {
       'run.started',
       'run.tool_call.completed',
     ];
-    const received = await hook.count(expected.length);
-    expect(received.map(({ json }) => json.type).sort()).toEqual(expected);
-    for (const one of received) {
-      expect(verifyWithLibrary(secret, one)).toEqual(one.json);
-      expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': one.json.id });
-      expect(one.json).toMatchObject({ team_id: service.service.teamId, timestamp: expect.stringMatching(/Z$/) });
-      expect(webhookEventKinds).toContain(one.json.type);
+    const receivedEvents = await hook.count(expected.length);
+    expect(receivedEvents.map(({ json }) => json.type).sort()).toEqual(expected);
+    for (const event of receivedEvents) {
+      expect(verifyWithLibrary(secret, event)).toEqual(event.json);
+      expect(event.headers).toMatchObject({ 'content-type': 'application/json', 'webhook-id': event.json.id });
+      expect(event.json).toMatchObject({ team_id: service.service.teamId, timestamp: expect.stringMatching(/Z$/) });
+      expect(webhookEventKinds).toContain(event.json.type);
     }
-    const data = (kind: string) => received.filter(({ json }) => json.type === kind).map(({ json }) => json.data);
+    const data = (kind: string) => receivedEvents.filter(({ json }) => json.type === kind).map(({ json }) => json.data);
     expect(data('assignment.build.published')[1]).toMatchObject({
       agent: { name: 'Clerk' },
       build: { id: draft.build.id, status: 'live' },
@@ -186,14 +186,16 @@ describe('events', () => {
     expect(data('run.started')[0]).toMatchObject({ run: { id: run.id, status: 'running' } });
     expect(data('run.paused')).toMatchObject([{ run: { status: 'waiting', pending_human_request: { id: request?.id } } }]);
     expect(data('run.completed')).toMatchObject([{ run: { id: run.id, status: 'completed', completed_at: expect.any(String) } }]);
-    expect(data('run.failed')).toMatchObject([{ run: { id: failing.id, status: 'failed', error: 'no luck' } }]);
+    expect(data('run.failed')).toMatchObject([{ run: { id: failingRun.id, status: 'failed', error: 'no luck' } }]);
     expect(data('human_request.created')).toMatchObject([{ run_id: run.id, human_request: { title: 'Pay?', type: 'approval' } }]);
     expect(data('human_request.responded')).toMatchObject([{ human_request: { id: request?.id, response: 'approved' } }]);
     expect(data('run.file.created')).toMatchObject([{ run_id: run.id, file: { name: 'page.png', mime_type: 'image/png', size: 4 } }]);
     expect(data('run.tool_call.completed')).toMatchObject([
       { tool_call: { id: 'c', name: 'browser', arguments: { url: 'https://example.test/' } }, tool_result: { result: { ok: true } } },
     ]);
-    const texts = data('run.message.created').map((one) => (one as unknown as { message: { text_content: string } }).message.text_content);
+    const texts = data('run.message.created').map(
+      (event) => (event as unknown as { message: { text_content: string } }).message.text_content,
+    );
     expect(texts.sort()).toEqual(['Approved: Pay?', 'Go', 'Grüße']);
   });
 
@@ -208,11 +210,11 @@ describe('events', () => {
     expect(first?.json).toMatchObject({ type: 'run.failed', data: { run: { status: 'interrupted', pending_human_request: null } } });
     // Stopping the run again is not an event; deleting an agent interrupts its runs.
     await service.ok('stopRun', { params: { run_id: run.id } });
-    const other = await service.run('wait');
-    const { agent_id } = await service.until(other.id, 'waiting');
+    const otherRun = await service.run('wait');
+    const { agent_id } = await service.until(otherRun.id, 'waiting');
     await service.ok('deleteAgent', { params: { agent_id: agent_id as string } });
-    const received = await hook.count(2);
-    expect(received[1]?.json).toMatchObject({ data: { run: { id: other.id, status: 'interrupted' } } });
+    const receivedEvents = await hook.count(2);
+    expect(receivedEvents[1]?.json).toMatchObject({ data: { run: { id: otherRun.id, status: 'interrupted' } } });
     expect(await deliveries(service)).toHaveLength(2);
   });
 
@@ -223,14 +225,14 @@ describe('events', () => {
     const { run } = await service.ok('startRun', { body: { agent_id: agentId, webhook_url: hook.url } });
     await service.ok('startRun', { body: { agent_id: agentId } });
     await service.until(run.id, 'waiting');
-    const received = await hook.count(6);
-    for (const { json } of received) {
+    const receivedEvents = await hook.count(6);
+    for (const { json } of receivedEvents) {
       const data = json.data as { run_id?: string; run?: { id: string } };
       expect(data.run_id ?? data.run?.id).toBe(run.id);
     }
-    const listed = await deliveries(service, { run_id: run.id });
-    expect(listed).toHaveLength(6);
-    expect(listed[0]).toMatchObject({ subscription_id: null, run_id: run.id, url: hook.url });
+    const deliveryList = await deliveries(service, { run_id: run.id });
+    expect(deliveryList).toHaveLength(6);
+    expect(deliveryList[0]).toMatchObject({ subscription_id: null, run_id: run.id, url: hook.url });
   });
 
   it('without a subscriber are not stored', async () => {
@@ -245,23 +247,25 @@ describe('events', () => {
 describe('deliveries', () => {
   it('are listed by subscription, event, status, and run, in pages, and shown with payload and attempts', async () => {
     const service = await api();
-    const [good, bad] = [await receiver(), await receiver()];
-    bad.answer = (response) => response.writeHead(400, { 'content-type': 'text/plain' }).end(`no${'!'.repeat(5_000)}`);
-    const one = (await service.ok('createTeamWebhook', { body: { url: good.url, events: ['run.completed', 'run.started'] } })).webhook;
-    const two = (await service.ok('createTeamWebhook', { body: { url: bad.url, events: ['run.completed'] } })).webhook;
+    const [goodReceiver, badReceiver] = [await receiver(), await receiver()];
+    badReceiver.answer = (response) => response.writeHead(400, { 'content-type': 'text/plain' }).end(`no${'!'.repeat(5_000)}`);
+    const goodWebhook = (
+      await service.ok('createTeamWebhook', { body: { url: goodReceiver.url, events: ['run.completed', 'run.started'] } })
+    ).webhook;
+    const badWebhook = (await service.ok('createTeamWebhook', { body: { url: badReceiver.url, events: ['run.completed'] } })).webhook;
     // One after the other, because the order matters below.
     const runs: Run[] = [];
     for (let count = 0; count < 2; count++) {
       const run = await service.run();
       runs.push(await service.until(run.id, 'completed'));
     }
-    await delivery(service, ({ attempt_count }) => attempt_count === 1, { subscription_id: two.id });
-    await Promise.all([good.count(4), bad.count(2)]);
+    await delivery(service, ({ attempt_count }) => attempt_count === 1, { subscription_id: badWebhook.id });
+    await Promise.all([goodReceiver.count(4), badReceiver.count(2)]);
     while ((await deliveries(service, { status: 'delivered' })).length < 4) await new Promise((resolve) => setImmediate(resolve));
 
     const ids = async (query: object) => (await deliveries(service, query)).length;
     expect(await ids({})).toBe(6);
-    expect(await ids({ subscription_id: one.id })).toBe(4);
+    expect(await ids({ subscription_id: goodWebhook.id })).toBe(4);
     expect(await ids({ event: 'run.started' })).toBe(2);
     expect(await ids({ run_id: runs[0]?.id })).toBe(3);
     expect(await ids({ status: 'failed' })).toBe(0);
@@ -270,13 +274,13 @@ describe('deliveries', () => {
     const newest = await deliveries(service, { limit: 1 });
     expect(newest[0]?.run_id).toBe(runs[1]?.id);
 
-    const failing = (await deliveries(service, { subscription_id: two.id }))[0];
-    const { delivery: detail } = await service.ok('getWebhookDelivery', { params: { deliveryId: failing?.id as string } });
+    const failingDelivery = (await deliveries(service, { subscription_id: badWebhook.id }))[0];
+    const { delivery: detail } = await service.ok('getWebhookDelivery', { params: { deliveryId: failingDelivery?.id as string } });
     expect(detail).toMatchObject({
       status: 'pending',
       last_status_code: 400,
       last_error: 'answered 400',
-      payload: { id: failing?.event_id, type: 'run.completed', data: { run: { id: runs[1]?.id } } },
+      payload: { id: failingDelivery?.event_id, type: 'run.completed', data: { run: { id: runs[1]?.id } } },
       attempts: [{ number: 1, status_code: 400, error: 'answered 400', duration_ms: expect.any(Number) }],
     });
     expect(detail.attempts[0]?.response_body).toHaveLength(2_048);
@@ -291,14 +295,14 @@ describe('deliveries', () => {
     const { webhook } = await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
     const run = await service.run();
     await service.until(run.id, 'completed');
-    const failed = await delivery(service, ({ attempt_count }) => attempt_count === 1);
-    const params = { deliveryId: failed.id };
-    expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ id: failed.id, status: 'pending' });
+    const failedDelivery = await delivery(service, ({ attempt_count }) => attempt_count === 1);
+    const params = { deliveryId: failedDelivery.id };
+    expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ id: failedDelivery.id, status: 'pending' });
     await delivery(service, ({ status }) => status === 'delivered');
     // Even a delivery that has succeeded.
     expect((await service.ok('resendWebhookDelivery', { params })).delivery).toMatchObject({ status: 'pending', attempt_count: 2 });
-    const received = await hook.count(3);
-    expect(new Set(received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([failed.event_id]));
+    const receivedEvents = await hook.count(3);
+    expect(new Set(receivedEvents.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([failedDelivery.event_id]));
     await delivery(service, ({ attempt_count }) => attempt_count === 3);
 
     await service.ok('updateTeamWebhook', { params: { subscriptionId: webhook.id }, body: { enabled: false } });
@@ -307,9 +311,9 @@ describe('deliveries', () => {
     expect(failure(await service.call('resendWebhookDelivery', { params }))).toEqual([409, 'webhook_deleted']);
     // The log is retained after the subscription is deleted.
     expect((await service.ok('getWebhookDelivery', { params })).delivery.attempts).toHaveLength(3);
-    const unknown = { params: { deliveryId: randomUUID() } };
-    expect(failure(await service.call('getWebhookDelivery', unknown))).toEqual([404, 'delivery_not_found']);
-    expect(failure(await service.call('resendWebhookDelivery', unknown))).toEqual([404, 'delivery_not_found']);
+    const unknownDelivery = { params: { deliveryId: randomUUID() } };
+    expect(failure(await service.call('getWebhookDelivery', unknownDelivery))).toEqual([404, 'delivery_not_found']);
+    expect(failure(await service.call('resendWebhookDelivery', unknownDelivery))).toEqual([404, 'delivery_not_found']);
   });
 
   it('that are pending are cancelled with their subscription', async () => {
@@ -325,9 +329,9 @@ describe('deliveries', () => {
       await delivery(service, ({ attempt_count }) => attempt_count === 1, query);
       if (end === 'delete') await service.ok('deleteTeamWebhook', { params });
       else await service.ok('updateTeamWebhook', { params, body: { enabled: false } });
-      const [dropped] = await deliveries(service, query);
-      expect(dropped).toMatchObject({ status: 'cancelled', next_attempt_at: null, completed_at: expect.any(String) });
-      expect(dropped?.last_error).toContain(end === 'delete' ? 'deleted' : 'disabled');
+      const [droppedDelivery] = await deliveries(service, query);
+      expect(droppedDelivery).toMatchObject({ status: 'cancelled', next_attempt_at: null, completed_at: expect.any(String) });
+      expect(droppedDelivery?.last_error).toContain(end === 'delete' ? 'deleted' : 'disabled');
       const after = await service.run();
       await service.until(after.id, 'completed');
       expect(await deliveries(service, query)).toHaveLength(1);
@@ -342,16 +346,16 @@ describe('deliveries', () => {
     ['run_id', { run_id: 'nonsense' }],
   ])('reject an invalid %s', async (name, query) => {
     const service = await api();
-    const refused = await service.call('listWebhookDeliveries', { query: query as never });
-    expect(failure(refused)).toEqual([400, 'invalid_request']);
-    expect(refused.text).toContain(name);
+    const refusal = await service.call('listWebhookDeliveries', { query: query as never });
+    expect(failure(refusal)).toEqual([400, 'invalid_request']);
+    expect(refusal.text).toContain(name);
   });
 });
 
 describe('the secret', () => {
-  const verifies = (secret: string, one: Received | undefined): boolean => {
+  const verifies = (secret: string, received: Received | undefined): boolean => {
     try {
-      verifyWithLibrary(secret, one as Received);
+      verifyWithLibrary(secret, received as Received);
       return true;
     } catch {
       return false;
@@ -367,21 +371,21 @@ describe('the secret', () => {
     expect(previous_expires_at).toBeNull();
     expect((await service.ok('getTeamWebhookSecret')).secret).toBe(first);
 
-    const rotated = await service.ok('rotateTeamWebhookSecret');
-    expect(rotated.secret).not.toBe(first);
-    expect(Date.parse(rotated.previous_expires_at as string) - Date.parse(rotated.created_at)).toBe(86_400_000);
-    expect(await service.ok('getTeamWebhookSecret')).toEqual(rotated);
+    const rotation = await service.ok('rotateTeamWebhookSecret');
+    expect(rotation.secret).not.toBe(first);
+    expect(Date.parse(rotation.previous_expires_at as string) - Date.parse(rotation.created_at)).toBe(86_400_000);
+    expect(await service.ok('getTeamWebhookSecret')).toEqual(rotation);
     await service.until((await service.run()).id, 'completed');
-    const [both] = await hook.count(1);
-    expect([verifies(first, both), verifies(rotated.secret, both)]).toEqual([true, true]);
-    expect(both?.headers['webhook-signature']?.split(' ')).toHaveLength(2);
+    const [overlapDelivery] = await hook.count(1);
+    expect([verifies(first, overlapDelivery), verifies(rotation.secret, overlapDelivery)]).toEqual([true, true]);
+    expect(overlapDelivery?.headers['webhook-signature']?.split(' ')).toHaveLength(2);
 
     expect(failure(await service.call('rotateTeamWebhookSecret'))).toEqual([409, 'secret_rotation_in_progress']);
-    const forced = await service.ok('rotateTeamWebhookSecret', { body: { force: true, overlap_seconds: 0 } });
-    expect(forced.previous_expires_at).toBeNull();
+    const forcedRotation = await service.ok('rotateTeamWebhookSecret', { body: { force: true, overlap_seconds: 0 } });
+    expect(forcedRotation.previous_expires_at).toBeNull();
     await service.until((await service.run()).id, 'completed');
-    const [, alone] = await hook.count(2);
-    expect([first, rotated.secret, forced.secret].map((secret) => verifies(secret, alone))).toEqual([false, false, true]);
+    const [, forcedDelivery] = await hook.count(2);
+    expect([first, rotation.secret, forcedRotation.secret].map((secret) => verifies(secret, forcedDelivery))).toEqual([false, false, true]);
     expect(failure(await service.call('rotateTeamWebhookSecret', { body: { overlap_seconds: -1 } }))).toEqual([400, 'invalid_request']);
   });
 });

@@ -28,13 +28,13 @@ const identity = { name: 'test', version: '1' };
 const access = () => ({ requestInit: { headers: { authorization: `Bearer ${service.service.token}` } } });
 const endpoint = () => new URL(`${service.service.url}/v2/mcp`);
 
-async function legacy(): Promise<AnyClient> {
+async function connectLegacy(): Promise<AnyClient> {
   const client = new LegacyClient(identity);
   await client.connect(new LegacyTransport(endpoint(), access()) as Transport);
   return client as unknown as AnyClient;
 }
 
-async function modern(): Promise<AnyClient> {
+async function connectModern(): Promise<AnyClient> {
   const client = new ModernClient(identity, { versionNegotiation: { mode: 'auto' } });
   await client.connect(new ModernTransport(endpoint(), access()));
   expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
@@ -49,12 +49,12 @@ async function unnegotiated(): Promise<AnyClient> {
 }
 
 describe.each([
-  ['sdk 1, the era before', legacy],
-  ['client 2, negotiating', modern],
+  ['sdk 1, the era before', connectLegacy],
+  ['client 2, negotiating', connectModern],
   ['client 2, as it comes', unnegotiated],
-])('%s', (_, connected) => {
+])('%s', (_, connect) => {
   it('starts a run, waits for it, answers its request, and reads its file', async () => {
-    const client = await connected();
+    const client = await connect();
     const call = async (name: string, args: Record<string, unknown>) =>
       (await client.callTool({ name, arguments: args })) as unknown as ToolResult;
     const { tools } = await client.listTools();
@@ -66,12 +66,12 @@ describe.each([
     const { run } = (await call('start_run', { agent_id: agent, message: 'Look at invoice 7' })).structuredContent as {
       run: { id: string };
     };
-    const waited = await call('wait_for_run', { run_id: run.id });
-    expect(waited.structuredContent).toMatchObject({ run: { status: 'waiting' }, still_running: false });
-    expect(waited.content[0]?.text).toContain('one of "Acme GmbH", "Acme Inc"');
-    const { id } = waited.structuredContent.pending_human_request as { id: string };
-    const wrong = await call('respond_to_human_request', { run_id: run.id, request_id: id, approved: true });
-    expect(wrong).toMatchObject({ isError: true, structuredContent: { error: 'invalid_answer' } });
+    const waitResult = await call('wait_for_run', { run_id: run.id });
+    expect(waitResult.structuredContent).toMatchObject({ run: { status: 'waiting' }, still_running: false });
+    expect(waitResult.content[0]?.text).toContain('one of "Acme GmbH", "Acme Inc"');
+    const { id } = waitResult.structuredContent.pending_human_request as { id: string };
+    const invalidResult = await call('respond_to_human_request', { run_id: run.id, request_id: id, approved: true });
+    expect(invalidResult).toMatchObject({ isError: true, structuredContent: { error: 'invalid_answer' } });
     const answer = { run_id: run.id, request_id: id, answers: { 'Who is the vendor?': 'Acme Inc' } };
     expect((await call('respond_to_human_request', answer)).isError).toBeUndefined();
     expect(await call('respond_to_human_request', answer)).toMatchObject({
@@ -85,7 +85,7 @@ describe.each([
   });
 
   it('receives progress notifications', async () => {
-    const client = await connected();
+    const client = await connect();
     const run = await service.run('- exec: { run: "until test -e go; do sleep 0.01; done" }\n- say: done');
     await service.until(run, 'running');
     const progress: string[] = [];
@@ -94,7 +94,7 @@ describe.each([
     };
     const args = { name: 'wait_for_run', arguments: { run_id: run, timeout_seconds: 1 } };
     // The first client takes the options as the third argument: the second is a schema.
-    const options = connected === legacy ? [undefined, { onprogress }] : [{ onprogress }];
+    const options = connect === connectLegacy ? [undefined, { onprogress }] : [{ onprogress }];
     expect(await client.callTool(args, ...options)).toMatchObject({ structuredContent: { still_running: true } });
     expect(progress).toEqual(['The run is running.']);
     await service.api('POST', `/runs/${run}/stop`);

@@ -17,12 +17,12 @@ beforeAll(async () => {
   const server = createServer((incoming, outgoing) => {
     const { port, token } = service.service;
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
-    const onward = request({ host: '127.0.0.1', port, method: incoming.method, path: incoming.url, headers }, (answer) => {
+    const upstreamRequest = request({ host: '127.0.0.1', port, method: incoming.method, path: incoming.url, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
     });
-    onward.on('error', () => outgoing.destroy());
-    incoming.pipe(onward);
+    upstreamRequest.on('error', () => outgoing.destroy());
+    incoming.pipe(upstreamRequest);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   whenDone(async () => {

@@ -58,15 +58,15 @@ describe('a form', () => {
 describe('a client', () => {
   const id = ['client_id', 'i'] as const;
   const secret = ['client_secret', 's'] as const;
-  const presented = (authorization: string | undefined, ...parameters: (readonly [string, string])[]) =>
+  const present = (authorization: string | undefined, ...parameters: (readonly [string, string])[]) =>
     presentedClient(authorization, new Map(parameters));
 
   it('presents itself in the form or in the header', () => {
-    expect(presented(undefined, id, secret)).toEqual({ id: 'i', secret: 's' });
-    expect(presented(basic('i:s'))).toEqual({ id: 'i', secret: 's' });
-    expect(presented(basic('i:s'), id)).toEqual({ id: 'i', secret: 's' });
-    expect(presented(basic('%69+:s%3a:+'))).toEqual({ id: 'i ', secret: 's:: ' });
-    expect(presented(basic(':s'))).toEqual({ id: '', secret: 's' });
+    expect(present(undefined, id, secret)).toEqual({ id: 'i', secret: 's' });
+    expect(present(basic('i:s'))).toEqual({ id: 'i', secret: 's' });
+    expect(present(basic('i:s'), id)).toEqual({ id: 'i', secret: 's' });
+    expect(present(basic('%69+:s%3a:+'))).toEqual({ id: 'i ', secret: 's:: ' });
+    expect(present(basic(':s'))).toEqual({ id: '', secret: 's' });
   });
 
   const incomplete = 'Send the client ID and the client secret, with HTTP Basic authentication or in the form.';
@@ -80,7 +80,7 @@ describe('a client', () => {
     [basic('i:s'), [secret], 'invalid_request', 'Send the client secret in one place: the Authorization header or the form.'],
     [basic('i:s'), [['client_id', 'j']], 'invalid_request', 'client_id differs from the Authorization header.'],
   ] as const)('that sends %j and %j is refused as %s', (authorization, parameters, code, message) => {
-    expect(() => presented(authorization, ...parameters)).toThrow(refusal(code, message));
+    expect(() => present(authorization, ...parameters)).toThrow(refusal(code, message));
   });
 });
 
@@ -93,13 +93,13 @@ describe('the scopes of a token', () => {
     ['runs:write', allowed, ['runs:write']],
     ['runs:write runs:read runs:write', allowed, ['runs:write', 'runs:read']],
     ['files:read', null, ['files:read']],
-  ] as const)('requested as %j of %j are %j', (requested, client, expected) => {
-    expect(grantedScopes(requested, client)).toEqual(expected);
+  ] as const)('requested as %j of %j are %j', (requestedScope, client, expected) => {
+    expect(grantedScopes(requestedScope, client)).toEqual(expected);
   });
 
   it.each([allowed, null])('must exist, and not be empty, whatever the client is allowed: %j', (client) => {
-    for (const requested of ['', ' ', 'admin', 'runs:read admin', 'runs:read  runs:write', 'RUNS:READ', '__proto__'])
-      expect(() => grantedScopes(requested, client), requested).toThrow(
+    for (const requestedScope of ['', ' ', 'admin', 'runs:read admin', 'runs:read  runs:write', 'RUNS:READ', '__proto__'])
+      expect(() => grantedScopes(requestedScope, client), requestedScope).toThrow(
         refusal('invalid_scope', 'A requested scope does not exist, or the list is malformed.'),
       );
   });

@@ -10,7 +10,7 @@ import { Gate } from '../helpers/runtime.ts';
 
 const noLog = () => undefined;
 
-async function opened(): Promise<Store> {
+async function openStore(): Promise<Store> {
   const store = await openDatabase(await temporaryDirectory());
   afterTest(() => store.destroy());
   return store;
@@ -30,8 +30,8 @@ describe('a service', () => {
   });
 
   it('reports why it cannot be written, if that is known', async () => {
-    const store = await opened();
-    const full = new Proxy(store, {
+    const store = await openStore();
+    const fullStore = new Proxy(store, {
       get: (target, name, receiver) => {
         if (name === 'insertInto' || name === 'updateTable')
           return () => {
@@ -40,13 +40,13 @@ describe('a service', () => {
         return Reflect.get(target, name, receiver) as unknown;
       },
     });
-    const readiness = new Readiness({ store: full, clock: new ManualClock(), log: noLog, worker: { isAlive: () => true } });
+    const readiness = new Readiness({ store: fullStore, clock: new ManualClock(), log: noLog, worker: { isAlive: () => true } });
     expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' }, reason: 'disk_full' });
   });
 
   it('is not ready without a worker that looks for work', async () => {
     const clock = new ManualClock();
-    const store = await opened();
+    const store = await openStore();
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
     const readiness = new Readiness({ store, clock, log: noLog, worker });
     expect((await readiness.state()).checks.worker).toBe('failed');
@@ -59,14 +59,14 @@ describe('a service', () => {
 
   it('whose worker hangs is not ready', async () => {
     const clock = new ManualClock();
-    const store = await opened();
+    const store = await openStore();
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
     await enqueueJob(store, { kind: 'run', subjectId: 's', dueAt: clock.now() });
-    const hanging = new Gate();
+    const hangGate = new Gate();
     let hangs = false;
     const claim = async (): Promise<undefined> => {
       if (!hangs) return undefined;
-      hanging.open();
+      hangGate.open();
       return new Promise(() => undefined);
     };
     worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
@@ -74,7 +74,7 @@ describe('a service', () => {
     expect(worker.isAlive()).toBe(true);
     hangs = true;
     clock.advance(1_000);
-    await hanging.opened;
+    await hangGate.opened;
     expect(worker.isAlive()).toBe(true);
     clock.advance(1_500);
     expect(worker.isAlive()).toBe(false);

@@ -5,22 +5,22 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const plain = { scale: 1, random: () => 0.5 };
-const calm = { busy: false };
+const calmState = { busy: false };
 
 describe('the schedule', () => {
   it('is that of Standard Webhooks: ten attempts', () => {
-    const waits = Array.from({ length: 10 }, (_, index) => nextWait(index + 1, calm, plain));
+    const waits = Array.from({ length: 10 }, (_, index) => nextWait(index + 1, calmState, plain));
     expect(waits).toEqual([5_000, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour, undefined]);
     expect(scheduledAttempts).toBe(10);
   });
 
   it('varies by 20 % in both directions', () => {
-    expect(nextWait(2, calm, { scale: 1, random: () => 0 })).toBe(4 * minute);
-    expect(nextWait(2, calm, { scale: 1, random: () => 1 })).toBe(6 * minute);
+    expect(nextWait(2, calmState, { scale: 1, random: () => 0 })).toBe(4 * minute);
+    expect(nextWait(2, calmState, { scale: 1, random: () => 1 })).toBe(6 * minute);
   });
 
   it('can be scaled', () => {
-    expect(nextWait(3, calm, { scale: 0.01, random: () => 0.5 })).toBe(18_000);
+    expect(nextWait(3, calmState, { scale: 0.01, random: () => 0.5 })).toBe(18_000);
   });
 
   it('waits as long as the receiver requests, but never less than the schedule', () => {
@@ -29,7 +29,7 @@ describe('the schedule', () => {
     expect(nextWait(1, { busy: true }, plain)).toBe(minute);
     expect(nextWait(1, { busy: false, retryAfter: 40 * day }, plain)).toBe(day);
     expect(nextWait(10, { busy: true, retryAfter: 1_000 }, plain)).toBeUndefined();
-    expect([holdTime(calm, plain), holdTime({ busy: true }, plain), holdTime({ busy: true, retryAfter: 5 }, plain)]).toEqual([
+    expect([holdTime(calmState, plain), holdTime({ busy: true }, plain), holdTime({ busy: true, retryAfter: 5 }, plain)]).toEqual([
       undefined,
       minute,
       5,

@@ -9,10 +9,10 @@ import { failureOf } from '../../client/harness.ts';
 import { afterTest, whenDone } from '../../support/temporary.ts';
 
 let port: number;
-let received = 0;
+let receivedCount = 0;
 beforeAll(async () => {
   const server = createServer((_, response) => {
-    received += 1;
+    receivedCount += 1;
     response.end('ok');
   });
   whenDone(() => new Promise((resolve) => server.close(resolve)));
@@ -36,8 +36,8 @@ const get = (agent: GuardedAgent, host: string) => agent.dispatcher.request({ or
 
 const resolvingTo =
   (...addresses: string[]): Lookup =>
-  (_, __, done) =>
-    done(
+  (_, __, callback) =>
+    callback(
       null,
       addresses.map((address) => ({ address, family: 4 })),
     );
@@ -45,7 +45,7 @@ const resolvingTo =
 it.each(['127.0.0.1', '[::ffff:127.0.0.1]', '10.0.0.7', '169.254.169.254', '[fd00::1]'])(
   'the address %s is not dialled unless it is allowed, although it is not looked up',
   async (host) => {
-    const before = received;
+    const before = receivedCount;
     const guardedAgent = agent(['public'], () => {
       throw new Error('An address is not looked up.');
     });
@@ -53,7 +53,7 @@ it.each(['127.0.0.1', '[::ffff:127.0.0.1]', '10.0.0.7', '169.254.169.254', '[fd0
       name: 'HostNotAllowedError',
       message: expect.stringContaining('may not connect to'),
     });
-    expect(received).toBe(before);
+    expect(receivedCount).toBe(before);
   },
 );
 
@@ -69,12 +69,12 @@ it('connects to the allowed addresses of a name', async () => {
 });
 
 it('does not connect to a name without an allowed address', async () => {
-  const before = received;
+  const before = receivedCount;
   const guardedAgent = agent(['public'], resolvingTo('127.0.0.1', '10.0.0.7'));
   expect(await failureOf(get(guardedAgent, 'hooks.example'))).toMatchObject({
     message: expect.stringContaining('hooks.example'),
   });
-  expect(received).toBe(before);
+  expect(receivedCount).toBe(before);
 });
 
 it('connects to an allowed address of a name on systems that try only one', async () => {
@@ -87,9 +87,9 @@ it('connects to an allowed address of a name on systems that try only one', asyn
 
 it('looks up all addresses of a name, and reports a failure of the lookup as such', async () => {
   const lookups: [host: string, all: boolean][] = [];
-  const guardedAgent = agent(['public'], (host, { all }, done) => {
+  const guardedAgent = agent(['public'], (host, { all }, callback) => {
     lookups.push([host, all]);
-    done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
+    callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
   });
   expect(await failureOf(get(guardedAgent, 'hooks.example'))).toMatchObject({ code: 'ENOTFOUND' });
   expect(lookups).toEqual([['hooks.example', true]]);
@@ -101,23 +101,23 @@ it('aborts connections in progress when it is closed', async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const guardedAgent = agent(['loopback']);
-  const { port: silent } = server.address() as AddressInfo;
-  const waiting = failureOf(guardedAgent.dispatcher.request({ origin: `http://127.0.0.1:${silent}`, path: '/', method: 'GET' }));
+  const { port: silentPort } = server.address() as AddressInfo;
+  const failure = failureOf(guardedAgent.dispatcher.request({ origin: `http://127.0.0.1:${silentPort}`, path: '/', method: 'GET' }));
   await once(server, 'request');
   await guardedAgent.close();
-  expect(await waiting).toMatchObject({ code: 'UND_ERR_DESTROYED' });
+  expect(await failure).toMatchObject({ code: 'UND_ERR_DESTROYED' });
 });
 
 describe('whether a host can be reached', () => {
-  const notFound: Lookup = (_, __, done) => done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
-  const unneeded: Lookup = () => {
+  const notFound: Lookup = (_, __, callback) => callback(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }), []);
+  const unneededLookup: Lookup = () => {
     throw new Error('An address is not looked up.');
   };
 
   it.each([
-    ['an allowed address', 'loopback', '127.0.0.1', unneeded, true],
-    ['an allowed address in brackets', 'loopback', '[::1]', unneeded, true],
-    ['an address that is not allowed', 'public', '10.0.0.7', unneeded, false],
+    ['an allowed address', 'loopback', '127.0.0.1', unneededLookup, true],
+    ['an allowed address in brackets', 'loopback', '[::1]', unneededLookup, true],
+    ['an address that is not allowed', 'public', '10.0.0.7', unneededLookup, false],
     ['a name with an allowed address', 'loopback', 'hooks.example', resolvingTo('10.0.0.7', '127.0.0.1'), true],
     ['a name without an allowed address', 'loopback', 'hooks.example', resolvingTo('10.0.0.7', '8.8.8.8'), false],
     ['a name without an address', 'loopback', 'hooks.example', resolvingTo(), false],

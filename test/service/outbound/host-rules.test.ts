@@ -5,7 +5,7 @@ const loopback = ['127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1', '::ffff
 const publicAddresses = ['8.8.8.8', '2606:4700::1111', '::ffff:8.8.8.8'];
 const internal = ['10.1.2.3', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1'];
 /** Addresses that only an explicit range allows. */
-const never = [
+const forbiddenAddresses = [
   '0.0.0.0',
   '169.254.169.254',
   '192.0.0.8',
@@ -49,7 +49,7 @@ const allowed = (rules: HostRules, addresses: string[], host = 'hooks.example.co
 describe('without words', () => {
   it('allows nothing, not even this machine', () => {
     const rules = new HostRules();
-    expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...never])).toEqual([]);
+    expect(allowed(rules, [...loopback, ...publicAddresses, ...internal, ...forbiddenAddresses])).toEqual([]);
     expect(allowed(rules, ['127.0.0.1'], 'localhost')).toEqual([]);
     expect(allowed(new HostRules(['loopback']), ['nonsense', '', '127.0.0.1.', '256.1.1.1'])).toEqual([]);
   });
@@ -63,7 +63,7 @@ describe('a word', () => {
     ['10.0.0.0/8', ['10.1.2.3']],
     ['192.168.1.1', ['192.168.1.1']],
     ['[fd12::1]', ['fd12::1']],
-    ['fd00::/8', ['fd12::1', ...never.filter((address) => address.startsWith('fd'))]],
+    ['fd00::/8', ['fd12::1', ...forbiddenAddresses.filter((address) => address.startsWith('fd'))]],
     ['::ffff:8.8.8.8', ['8.8.8.8', '::ffff:8.8.8.8']],
     ['169.254.0.0/16', ['169.254.169.254', '::ffff:169.254.169.254']],
     ['168.63.129.16', ['168.63.129.16']],
@@ -73,7 +73,7 @@ describe('a word', () => {
     ['example.com', []],
     ['*.hooks.example.com', []],
   ])('%s allows what it names, and no more', (word, expected) => {
-    expect(allowed(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...never])).toEqual(expected);
+    expect(allowed(new HostRules([word]), [...loopback, ...publicAddresses, ...internal, ...forbiddenAddresses])).toEqual(expected);
   });
 
   it('for a name does not allow another one', () => {

@@ -5,17 +5,17 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Lookup } from '../../../src/service/outbound/guarded-agent.ts';
 import { afterTest } from '../../support/temporary.ts';
 import type { Receiver } from '../../support/webhook-receiver.ts';
-import { type Api, started } from '../helpers/service.ts';
+import { type Api, startApi } from '../helpers/service.ts';
 import { delivery, failure, receiver } from '../helpers/webhooks.ts';
 
 /** The names of all rules except the one for this machine. */
 const strict = { webhooks: { allow: ['public'] }, connections: { allow: ['public'] } };
 /** A name whose address changes between two lookups. */
-const changing = (first: string, then: string): Lookup => {
+const changing = (first: string, second: string): Lookup => {
   let requestCount = 0;
-  return (_, __, done) => {
+  return (_, __, callback) => {
     requestCount += 1;
-    done(null, [{ address: requestCount === 1 ? first : then, family: 4 }]);
+    callback(null, [{ address: requestCount === 1 ? first : second, family: 4 }]);
   };
 };
 
@@ -23,7 +23,7 @@ let hook: Receiver;
 /** Whatever a test did, no request arrived. */
 afterEach(() => expect(hook.received).toEqual([]));
 
-async function happen(service: Api) {
+async function causeEvent(service: Api) {
   const run = await service.run();
   await service.until(run.id, 'completed');
   return delivery(service, ({ attempt_count }) => attempt_count > 0);
@@ -39,50 +39,50 @@ describe('webhooks', () => {
   ])('are not registered for %s', async (url) => {
     hook = await receiver();
     for (const options of [{ webhooks: { allow: [] } }, strict]) {
-      const service = await started(options);
-      const refused = await service.call('createTeamWebhook', { body: { url: url.replace('PORT', new URL(hook.url).port) } });
-      expect(failure(refused)).toEqual([400, 'webhook_host_not_allowed']);
-      expect(refused.text).toContain(`--allow-webhook-host ${url.includes('localhost') ? 'localhost' : 'loopback'}`);
+      const service = await startApi(options);
+      const refusal = await service.call('createTeamWebhook', { body: { url: url.replace('PORT', new URL(hook.url).port) } });
+      expect(failure(refusal)).toEqual([400, 'webhook_host_not_allowed']);
+      expect(refusal.text).toContain(`--allow-webhook-host ${url.includes('localhost') ? 'localhost' : 'loopback'}`);
     }
   });
 
   it('are not sent to a name that has been redirected to this machine', async () => {
     hook = await receiver();
     const { port } = new URL(hook.url);
-    const service = await started({ webhooks: { ...strict.webhooks, lookup: changing('8.8.8.8', '127.0.0.1') } });
+    const service = await startApi({ webhooks: { ...strict.webhooks, lookup: changing('8.8.8.8', '127.0.0.1') } });
     await service.ok('createTeamWebhook', { body: { url: `http://rebind.test:${port}/`, events: ['run.completed'] } });
-    expect(await happen(service)).toMatchObject({ last_status_code: null, last_error: 'webhooks may not be sent to rebind.test' });
+    expect(await causeEvent(service)).toMatchObject({ last_status_code: null, last_error: 'webhooks may not be sent to rebind.test' });
   });
 
   it('are not sent to an address that was allowed when they were registered', async () => {
     hook = await receiver();
-    const before = await started({ webhooks: { allow: ['loopback'] } });
+    const before = await startApi({ webhooks: { allow: ['loopback'] } });
     await before.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
     await before.service.close();
-    const service = await started({ ...strict, dataDirectory: before.dataDirectory });
-    const { id, last_error } = await happen(service);
+    const service = await startApi({ ...strict, dataDirectory: before.dataDirectory });
+    const { id, last_error } = await causeEvent(service);
     expect(last_error).toBe('webhooks may not be sent to 127.0.0.1');
-    const { delivery: seen } = await service.ok('getWebhookDelivery', { params: { deliveryId: id } });
-    expect(seen.attempts).toMatchObject([{ status_code: null, response_body: null }]);
+    const { delivery: currentDelivery } = await service.ok('getWebhookDelivery', { params: { deliveryId: id } });
+    expect(currentDelivery.attempts).toMatchObject([{ status_code: null, response_body: null }]);
   });
 });
 
 describe('connections', () => {
-  const asking = async () => {
+  const startAskingService = async () => {
     hook = await receiver();
-    return { service: await started({ connections: { allow: [] } }), url: hook.url };
+    return { service: await startApi({ connections: { allow: [] } }), url: hook.url };
   };
 
   it('are not created, probed, checked, or authorized on this machine', async () => {
-    const { service, url } = await asking();
+    const { service, url } = await startAskingService();
     const body = { name: 'inside', provider: 'user', auth_method: 'url', server_url: url } as const;
-    for (const refused of [
+    for (const refusedUrl of [
       await service.call('createConnection', { body }),
       await service.call('probeMcpServer', { body: { server_url: url } }),
       await service.call('checkMcpOAuth', { body: { mcp_server_url: url } }),
       await service.call('authorizeMcpOAuth', { body: { name: 'inside', mcp_server_url: url } }),
     ])
-      expect(failure(refused)).toEqual([400, 'connection_host_not_allowed']);
+      expect(failure(refusedUrl)).toEqual([400, 'connection_host_not_allowed']);
   });
 
   it('do not follow a server elsewhere to an authorization server on this machine', async () => {
@@ -91,21 +91,21 @@ describe('connections', () => {
     const server = createServer((_, response) => void response.writeHead(401, headers).end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     afterTest(() => new Promise((resolve) => server.close(resolve)));
-    const lookup: Lookup = (_, __, done) => done(null, [{ address: '127.0.0.1', family: 4 }]);
-    const service = await started({ connections: { allow: ['elsewhere.test'], lookup } });
+    const lookup: Lookup = (_, __, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]);
+    const service = await startApi({ connections: { allow: ['elsewhere.test'], lookup } });
     const url = `http://elsewhere.test:${(server.address() as AddressInfo).port}/mcp`;
-    const checked = await service.call('checkMcpOAuth', { body: { mcp_server_url: url } });
-    expect(checked.body).toEqual({ supports_dcr: false });
+    const checkAnswer = await service.call('checkMcpOAuth', { body: { mcp_server_url: url } });
+    expect(checkAnswer.body).toEqual({ supports_dcr: false });
   });
 
   it('are no longer used at an address that was allowed when they were created', async () => {
     hook = await receiver();
-    const before = await started();
+    const before = await startApi();
     const { id } = await before.ok('createConnection', {
       body: { name: 'inside', provider: 'user', auth_method: 'url', server_url: hook.url },
     });
     await before.service.close();
-    const service = await started({ ...strict, dataDirectory: before.dataDirectory });
+    const service = await startApi({ ...strict, dataDirectory: before.dataDirectory });
     const { error } = await service.ok('listConnectionTools', { params: { connection_id: id } });
     expect(error).toContain('may not connect to 127.0.0.1');
   });

@@ -9,13 +9,13 @@ import { eventually } from '../../support/eventually.ts';
 import { png } from '../../support/png.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
-const hostile = '<img src=x onerror="alert(1)"><script>alert(1)</script> javascript:alert(1) \u202egnp.exe';
+const hostileText = '<img src=x onerror="alert(1)"><script>alert(1)</script> javascript:alert(1) \u202egnp.exe';
 /** The visible form of the text. */
 const readable = '<img src=x onerror="alert(1)"><script>alert(1)</script> javascript:alert(1) ⟨U+202E⟩gnp.exe';
 const picture = (red: number) => ({ name: 'shot.png', mimeType: 'image/png', bytes: png(640, 400, [red, 120, 200]) });
 
 /** Shows pictures, and possible titles of a page. */
-const showing: Runtime = {
+const showingRuntime: Runtime = {
   name: 'show',
   validate: () => undefined,
   countSteps: () => 1,
@@ -33,11 +33,11 @@ const showing: Runtime = {
       {
         ...shot,
         id: '1',
-        action: hostile,
-        input: { url: hostile, title: hostile },
+        action: hostileText,
+        input: { url: hostileText, title: hostileText },
         before: { of: '0' },
         image: picture(99),
-        error: hostile,
+        error: hostileText,
       },
     ]);
     return { status: 'completed' };
@@ -48,8 +48,8 @@ let service: TestService;
 let waitingRun: string;
 let finishedRun: string;
 beforeAll(async () => {
-  service = await startTestService({ runtimes: [scriptRuntime, showing] });
-  const text = JSON.stringify(hostile);
+  service = await startTestService({ runtimes: [scriptRuntime, showingRuntime] });
+  const text = JSON.stringify(hostileText);
   waitingRun = await service.waiting(`
 - say: ${text}
 - tool: { id: t, name: erp.book, arguments: { ${text}: ${text} }, result: { ${text}: ${text} } }
@@ -63,20 +63,20 @@ beforeAll(async () => {
     data: { models: { agent: { model: 'show' }, browsing: { provider: 'anthropic', model: 'none' } }, input: 'x' },
   };
   const { agent } = await service.api<{ agent: { id: string } }>('POST', `/teams/${service.service.teamId}/agents`, {
-    name: hostile,
+    name: hostileText,
     build: { name: 'first', config },
   });
-  finishedRun = await service.start(agent.id, hostile);
+  finishedRun = await service.start(agent.id, hostileText);
   await service.until(finishedRun, 'completed');
   await service.until(await service.run(`- fail: ${text}`), 'failed');
 });
 
-async function opened(view: string, options = {}): Promise<{ page: Page; troubles: string[] }> {
-  const seen = await newPage(options);
+async function openView(view: string, options = {}): Promise<{ page: Page; troubles: string[] }> {
+  const browserPage = await newPage(options);
   const { code } = await service.api<{ code: string }>('POST', '/local/page-codes');
-  await seen.page.goto(`${service.service.url}/#code=${code}&view=${view}`);
-  await seen.page.getByRole('navigation', { name: 'Page' }).waitFor();
-  return seen;
+  await browserPage.page.goto(`${service.service.url}/#code=${code}&view=${view}`);
+  await browserPage.page.getByRole('navigation', { name: 'Page' }).waitFor();
+  return browserPage;
 }
 
 const go = (page: Page, view: string) => page.goto(`${service.service.url}/#${view}`);
@@ -118,7 +118,7 @@ const audit = `(() => {
 
 describeWithChromium('what an agent wrote', () => {
   it('is text wherever it is shown', async () => {
-    const { page, troubles } = await opened(`/runs/${waitingRun}`);
+    const { page, troubles } = await openView(`/runs/${waitingRun}`);
     const main = page.getByRole('main');
     await page.getByRole('button', { name: 'Send answer' }).waitFor();
     expect(await page.locator('.said .prose').textContent()).toBe(readable);
@@ -139,14 +139,14 @@ describeWithChromium('what an agent wrote', () => {
   });
 
   it('is a text or a download when it is a file, never a page', async () => {
-    const { page, troubles } = await opened(`/runs/${waitingRun}/files`);
+    const { page, troubles } = await openView(`/runs/${waitingRun}/files`);
     const file = page.getByRole('link', { name: 'page <b>.html' });
     await file.waitFor();
     expect(await page.getByRole('link', { name: 'dir⟨U+202E⟩' }).count()).toBe(1);
     await file.click();
     const content = page.locator('pre.content');
     await content.waitFor();
-    expect(await content.textContent()).toBe(hostile);
+    expect(await content.textContent()).toBe(hostileText);
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
     expect(download.suggestedFilename()).toBe('page <b>.html'.replaceAll(/[<>]/g, '_'));
     expect(page.url()).toContain('/file/');
@@ -159,9 +159,9 @@ describeWithChromium('what an agent wrote', () => {
   });
 
   it('has pictures that can be enlarged, browsed with the arrow keys, and are fetched again when their URL has expired', async () => {
-    const { page, troubles } = await opened('/');
-    let refused = 0;
-    await page.route('**/files/**', (route) => (refused++ === 0 ? route.fulfill({ status: 403, body: '' }) : route.continue()));
+    const { page, troubles } = await openView('/');
+    let refusals = 0;
+    await page.route('**/files/**', (route) => (refusals++ === 0 ? route.fulfill({ status: 403, body: '' }) : route.continue()));
     await go(page, `/runs/${finishedRun}/screenshots`);
     await page.getByText('2 actions, 1 failed').waitFor();
     await eventually('all pictures are there', () =>
@@ -185,7 +185,7 @@ describeWithChromium('everybody', () => {
     { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
     { colorScheme: 'dark', viewport: { width: 360, height: 640 } },
   ] as const)('can read and use it: $colorScheme, $viewport.width pixels', async (options) => {
-    const { page } = await opened('/', options);
+    const { page } = await openView('/', options);
     const views: [view: string, there: string][] = [
       ['/', '.run'],
       ['/inbox', '.request'],
@@ -196,9 +196,9 @@ describeWithChromium('everybody', () => {
       [`/runs/${waitingRun}/file/workspace/table.svg`, '.content'],
       ['/runs/unknown', '.empty'],
     ];
-    for (const [view, there] of views) {
+    for (const [view, expectedText] of views) {
       await go(page, view);
-      await page.locator(`main ${there}`).first().waitFor();
+      await page.locator(`main ${expectedText}`).first().waitFor();
       if (view !== '/')
         await eventually(`the heading of ${view} has the focus`, () => page.evaluate<boolean>('document.activeElement.tagName === "H1"'));
       expect(await page.evaluate(audit), view).toEqual([]);
@@ -211,7 +211,7 @@ describeWithChromium('everybody', () => {
   });
 
   it('has no motion for people who prefer reduced motion', async () => {
-    const { page } = await opened(`/runs/${waitingRun}`, { reducedMotion: 'reduce' });
+    const { page } = await openView(`/runs/${waitingRun}`, { reducedMotion: 'reduce' });
     expect(
       await page.evaluate(
         '[getComputedStyle(document.documentElement).scrollBehavior, getComputedStyle(document.querySelector(".pulse")).animationName]',

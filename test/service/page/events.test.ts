@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Forwarder } from '../../support/forwarder.ts';
 import { startTestService, type TestService } from '../../support/service.ts';
 
-async function opened(view: string, streams = true): Promise<{ service: TestService; proxy: Forwarder; page: Page; troubles: string[] }> {
+async function openView(view: string, streams = true): Promise<{ service: TestService; proxy: Forwarder; page: Page; troubles: string[] }> {
   const service = await startTestService();
   const proxy = await Forwarder.to(service.service.url);
   proxy.streams = streams;
@@ -21,7 +21,7 @@ async function opened(view: string, streams = true): Promise<{ service: TestServ
 /** Opens another view of the page, like a click. */
 const goTo = (page: Page, view: string): Promise<unknown> => page.evaluate(`location.hash = ${JSON.stringify(`#${view}`)}`);
 const streamsOf = (proxy: Forwarder): string[] => proxy.requests.filter((path) => /\/events(\?|$)/.test(path));
-const text = (page: Page, shown: string): Promise<void> => page.getByRole('main').getByText(shown).first().waitFor();
+const text = (page: Page, expectedText: string): Promise<void> => page.getByRole('main').getByText(expectedText).first().waitFor();
 const answer = async (service: TestService, run: string): Promise<void> => {
   const { request } = await service.get(run);
   await service.api('POST', `/runs/${run}/human-requests/${request?.id}/respond`, { approved: true });
@@ -29,7 +29,7 @@ const answer = async (service: TestService, run: string): Promise<void> => {
 
 describeWithChromium('the team page with streams of events', () => {
   it('shows requests, runs, and messages when they arrive, and makes hardly any requests while nothing happens', async () => {
-    const { service, proxy, page, troubles } = await opened('/inbox');
+    const { service, proxy, page, troubles } = await openView('/inbox');
     await eventually('the stream of the team', () => streamsOf(proxy).length === 1);
     await text(page, 'Nothing is waiting for you');
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
@@ -52,7 +52,7 @@ describeWithChromium('the team page with streams of events', () => {
   });
 
   it('continues after the streams broke', async () => {
-    const { service, proxy, page } = await opened('/');
+    const { service, proxy, page } = await openView('/');
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
     await goTo(page, `/runs/${run}`);
     await text(page, 'Pay it?');
@@ -66,7 +66,7 @@ describeWithChromium('the team page with streams of events', () => {
 
 describeWithChromium('the team page without streams of events', () => {
   it('polls, and requests each stream once', async () => {
-    const { service, proxy, page } = await opened('/inbox', false);
+    const { service, proxy, page } = await openView('/inbox', false);
     const run = await service.waiting('- approve: { id: a, title: Pay it? }\n- say: Paid.');
     await text(page, 'Pay it?');
     await goTo(page, `/runs/${run}`);

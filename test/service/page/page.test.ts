@@ -14,11 +14,11 @@ beforeAll(async () => {
 const code = async (): Promise<string> => (await service.api<{ code: string }>('POST', '/local/page-codes')).code;
 
 /** The page at a view, signed in. */
-async function opened(view = '/', options = {}): Promise<{ page: Page; troubles: string[] }> {
-  const seen = await newPage(options);
-  await seen.page.goto(`${service.service.url}/#code=${await code()}&view=${view}`);
-  await seen.page.getByRole('link', { name: 'Inbox' }).waitFor();
-  return seen;
+async function openView(view = '/', options = {}): Promise<{ page: Page; troubles: string[] }> {
+  const browserPage = await newPage(options);
+  await browserPage.page.goto(`${service.service.url}/#code=${await code()}&view=${view}`);
+  await browserPage.page.getByRole('link', { name: 'Inbox' }).waitFor();
+  return browserPage;
 }
 
 const lastAnswer = async (run: string) => (await service.messages(run)).findLast(({ type }) => type === 'human_response')?.text_content;
@@ -31,9 +31,9 @@ const isTrue = (page: Page, expression: string) => eventually(expression, () => 
 /** The network is back: the page reads immediately instead of at its next poll. */
 const nudge = (page: Page) => page.evaluate('dispatchEvent(new Event("online"))');
 /** Waits until a request has been visible long enough for its button to work. */
-const settled = (page: Page, name: string) => page.getByRole('button', { name, disabled: false }).waitFor();
+const untilSettled = (page: Page, name: string) => page.getByRole('button', { name, disabled: false }).waitFor();
 /** A step that runs until the run is stopped. */
-const endless = '- exec: { run: sleep 300, timeout: 9m }';
+const endlessStep = '- exec: { run: sleep 300, timeout: 9m }';
 
 describeWithChromium('the team page', () => {
   it('signs in once with a code that leaves no trace, and signs out', async () => {
@@ -82,7 +82,7 @@ describeWithChromium('the team page', () => {
   });
 
   it('lists runs as they arrive, finds them, and links to them', async () => {
-    const { page, troubles } = await opened();
+    const { page, troubles } = await openView();
     const run = await service.run('- say: hi', 'the quick 請求書 fox');
     const row = page.getByRole('link', { name: 'the quick 請求書 fox' });
     await nudge(page);
@@ -90,9 +90,9 @@ describeWithChromium('the team page', () => {
     // A run without a title shows its agent and number, and only once.
     await service.run('- say: hi');
     await nudge(page);
-    const untitled = page.getByRole('listitem').first();
-    await eventually('the run without a title', async () => /^\S+ #\d+$/.test(await untitled.locator('.title').innerText()));
-    expect(await untitled.locator('.by').innerText()).not.toContain('#');
+    const untitledItem = page.getByRole('listitem').first();
+    await eventually('the run without a title', async () => /^\S+ #\d+$/.test(await untitledItem.locator('.title').innerText()));
+    expect(await untitledItem.locator('.by').innerText()).not.toContain('#');
     await page.getByLabel('Search runs').fill('no such run');
     await page.getByRole('main').getByText('No matching runs').waitFor();
     await page.getByLabel('Search runs').fill('quick');
@@ -112,9 +112,9 @@ describeWithChromium('the team page', () => {
 
   it('adds to the timeline without changing existing entries, and scrolls along only at its end', async () => {
     const run = await service.waiting(
-      `- say: "${'A first line that is quite long. '.repeat(80)}"\n- ask: { id: a, title: Go on, questions: [{ question: Go on? }] }\n- say: "${'second '.repeat(400)}"\n- say: the very last words\n${endless}`,
+      `- say: "${'A first line that is quite long. '.repeat(80)}"\n- ask: { id: a, title: Go on, questions: [{ question: Go on? }] }\n- say: "${'second '.repeat(400)}"\n- say: the very last words\n${endlessStep}`,
     );
-    const { page, troubles } = await opened(`/runs/${run}`);
+    const { page, troubles } = await openView(`/runs/${run}`);
     await page.getByRole('heading', { name: 'Go on' }).waitFor();
     await page.evaluate('document.querySelector(".said").dataset.mine = "yes"; scrollTo({ top: 0, behavior: "instant" })');
     await respond(run, { answers: { 'Go on?': 'yes' } });
@@ -141,15 +141,15 @@ describeWithChromium('the team page', () => {
   it('keeps the focus near an element that disappears, and does not steal it', async () => {
     const run = await service.run(Array.from({ length: 350 }, (_, index) => `- say: word ${index}`).join('\n'));
     await service.until(run, 'completed');
-    const { page, troubles } = await opened(`/runs/${run}`);
+    const { page, troubles } = await openView(`/runs/${run}`);
     const focused = () => page.evaluate<string>('document.activeElement.className || document.activeElement.localName');
-    const earlier = page.getByRole('button', { name: /earlier messages/ });
-    await earlier.focus();
+    const earlierButton = page.getByRole('button', { name: /earlier messages/ });
+    await earlierButton.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Show 50 of 50 earlier messages' }).waitFor();
     expect(await focused()).toBe('plain earlier');
     await page.keyboard.press('Enter');
-    await earlier.waitFor({ state: 'hidden' });
+    await earlierButton.waitFor({ state: 'hidden' });
     await eventually('the focus is above what came', async () => (await focused()) === 'timeline-place');
     // After a click on an empty area, nothing should have the focus.
     await page.getByRole('heading', { level: 1 }).focus();
@@ -157,30 +157,30 @@ describeWithChromium('the team page', () => {
     await page.evaluate('document.querySelector("h1").hidden = true');
     expect(await focused()).toBe('body');
 
-    const waiting = await service.waiting('- approve: { id: a, title: Leaving soon }\n- say: done');
-    const other = await service.waiting('- approve: { id: a, title: Staying }');
+    const waitingRun = await service.waiting('- approve: { id: a, title: Leaving soon }\n- say: done');
+    const otherRun = await service.waiting('- approve: { id: a, title: Staying }');
     await page.goto(`${service.service.url}/#/`);
     await page.getByLabel('Show', { exact: true }).selectOption('waiting');
     await page.getByRole('link', { name: 'Leaving soon' }).focus();
-    await respond(waiting, { approved: true });
+    await respond(waitingRun, { approved: true });
     await nudge(page);
     await page.getByRole('link', { name: 'Leaving soon' }).waitFor({ state: 'detached' });
     await eventually('the focus is on another run', async () => (await focused()) === 'run');
     expect(troubles).toEqual([]);
-    await respond(other, { approved: true });
+    await respond(otherRun, { approved: true });
   });
 
   it('shows the number of waiting requests, even if there are more than it reads at once, and does not break words on a phone', async () => {
-    const own = await startTestService();
-    const asking = await own.agent('- approve: { id: a, title: "Pay?" }');
-    for (let count = 0; count < 102; count++) await own.start(asking);
+    const ownService = await startTestService();
+    const askingAgent = await ownService.agent('- approve: { id: a, title: "Pay?" }');
+    for (let count = 0; count < 102; count++) await ownService.start(askingAgent);
     await eventually('all wait', async () => {
-      const { total } = await own.api<{ total: number }>('GET', `/teams/${own.service.teamId}/runs?status=waiting&limit=1`);
+      const { total } = await ownService.api<{ total: number }>('GET', `/teams/${ownService.service.teamId}/runs?status=waiting&limit=1`);
       return total === 102;
     });
     const { page } = await newPage({ viewport: { width: 320, height: 640 } });
-    const { code } = await own.api<{ code: string }>('POST', '/local/page-codes');
-    await page.goto(`${own.service.url}/#code=${code}&view=/inbox`);
+    const { code } = await ownService.api<{ code: string }>('POST', '/local/page-codes');
+    await page.goto(`${ownService.service.url}/#code=${code}&view=/inbox`);
     await page.getByText('100 of 102 requests to answer').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
     const heights = await page.evaluate<number[]>(
@@ -202,9 +202,9 @@ describeWithChromium('the team page', () => {
       - { question: A note? }
 - say: "{{ answers.yes }} {{ answers.no }}"`;
     const run = await service.waiting(steps);
-    const { page, troubles } = await opened(`/runs/${run}`);
+    const { page, troubles } = await openView(`/runs/${run}`);
     // No decision is preselected.
-    await settled(page, 'Send decision');
+    await untilSettled(page, 'Send decision');
     await page.getByRole('button', { name: 'Send decision' }).press('Enter');
     await page.getByRole('main').getByText('Choose one.').waitFor();
     await page.keyboard.press('Space');
@@ -212,10 +212,10 @@ describeWithChromium('the team page', () => {
     await page.getByRole('heading', { name: 'Pay 9,000 EUR?' }).waitFor();
     await page.getByRole('radio', { name: 'Deny' }).press('Space');
     await page.getByLabel('Reason (optional)').fill('Too much.');
-    await settled(page, 'Send decision');
+    await untilSettled(page, 'Send decision');
     await page.getByLabel('Reason (optional)').press('Control+Enter');
     await page.getByRole('heading', { name: 'Details' }).waitFor();
-    await settled(page, 'Send answer');
+    await untilSettled(page, 'Send answer');
     await page.getByRole('button', { name: 'Send answer' }).press('Enter');
     // Missing answers are reported, and the first of them has the focus.
     await page.getByRole('main').getByText('Choose one.').waitFor();
@@ -240,7 +240,7 @@ describeWithChromium('the team page', () => {
   it('does not send a decision that was pressed before its request had been visible for a moment', async () => {
     const steps = (title: string) => `- approve: { id: a, title: "${title}", on_deny: continue }`;
     const first = await service.waiting(steps('First?'));
-    const { page, troubles } = await opened('/inbox');
+    const { page, troubles } = await openView('/inbox');
     const card = page.getByRole('article', { name: 'Second?' });
     const send = card.getByRole('button', { name: 'Send decision' });
     const press = (event: string) => send.dispatchEvent(event, { bubbles: true });
@@ -285,13 +285,13 @@ describeWithChromium('the team page', () => {
 
   it('keeps drafts while it reads and reloads, and reports when somebody else was faster', async () => {
     const run = await service.waiting('- ask: { id: a, title: Who is it?, questions: [{ question: Who is it? }] }\n- say: thanks');
-    const { page, troubles } = await opened('/inbox');
+    const { page, troubles } = await openView('/inbox');
     const card = page.getByRole('article', { name: 'Who is it?' });
     await card.getByRole('textbox').fill('half an ans');
     for (let time = 0; time < 2; time++) {
-      const read = page.waitForResponse(/\/runs\?status=waiting/);
+      const response = page.waitForResponse(/\/runs\?status=waiting/);
       await nudge(page);
-      await read;
+      await response;
     }
     expect(await card.getByRole('textbox').inputValue()).toBe('half an ans');
     await page.reload();
@@ -312,7 +312,7 @@ describeWithChromium('the team page', () => {
     const ask = (name: string) => `- ask: { id: ${name}, title: Request ${name}, questions: [{ question: "${name}?" }] }`;
     const run = await service.waiting(`${ask('one')}\n${ask('two')}\n${ask('three')}`);
     await respond(run, { answers: { 'one?': 'earlier' } });
-    const { page, troubles } = await opened(`/runs/${run}`);
+    const { page, troubles } = await openView(`/runs/${run}`);
     const card = page.getByRole('article', { name: 'Request two' });
     await card.getByRole('textbox').fill('never sent');
     await service.api('POST', `/runs/${run}/messages`, { message: 'by mail' });
@@ -328,23 +328,23 @@ describeWithChromium('the team page', () => {
   });
 
   it('never answers twice, even if somebody else was slightly faster, the reply is lost, or the button is pressed again', async () => {
-    const raced = await service.waiting('- ask: { id: a, title: Race, questions: [{ question: Race? }] }\n- say: done');
-    const first = await opened(`/runs/${raced}`);
+    const racedRun = await service.waiting('- ask: { id: a, title: Race, questions: [{ question: Race? }] }\n- say: done');
+    const first = await openView(`/runs/${racedRun}`);
     await first.page.getByRole('textbox', { name: 'Race?' }).fill('mine');
     await first.page.route('**/respond', async (route) => {
-      await respond(raced, { answers: { 'Race?': 'theirs' } });
+      await respond(racedRun, { answers: { 'Race?': 'theirs' } });
       await route.continue();
     });
     await first.page.getByRole('button', { name: 'Send answer' }).click();
     await first.page.getByRole('main').getByText('Somebody else answered:').waitFor();
     expect(await first.page.getByRole('article').textContent()).toContain('Race? theirs');
-    expect(await lastAnswer(raced)).toBe('Race? theirs');
+    expect(await lastAnswer(racedRun)).toBe('Race? theirs');
     expect(first.troubles).toEqual([expect.stringContaining('409')]);
 
-    const lost = await service.waiting('- approve: { id: a, title: Lost? }\n- say: done');
-    const { page } = await opened(`/runs/${lost}`);
+    const lostRun = await service.waiting('- approve: { id: a, title: Lost? }\n- say: done');
+    const { page } = await openView(`/runs/${lostRun}`);
     await page.getByRole('radio', { name: 'Approve' }).check();
-    await settled(page, 'Send decision');
+    await untilSettled(page, 'Send decision');
     const keys: (string | undefined)[] = [];
     // The answer arrives, but the page does not get the reply, and its other requests fail as well.
     await page.route('**/v2/**', (route) => route.abort('connectionreset'));
@@ -355,7 +355,7 @@ describeWithChromium('the team page', () => {
     });
     await page.getByRole('button', { name: 'Send decision' }).click();
     await page.getByRole('main').getByText('You can safely send it again').waitFor();
-    await service.until(lost, 'completed');
+    await service.until(lostRun, 'completed');
     await page.unroute('**/respond');
     await page.route('**/respond', (route) => {
       keys.push(route.request().headers()['idempotency-key']);
@@ -364,11 +364,11 @@ describeWithChromium('the team page', () => {
     await page.getByRole('button', { name: 'Send decision' }).dblclick();
     await page.getByRole('main').getByText('You approved this.').waitFor();
     expect(keys).toEqual([keys[0], keys[0]]);
-    expect((await service.messages(lost)).filter(({ type }) => type === 'human_response')).toHaveLength(1);
+    expect((await service.messages(lostRun)).filter(({ type }) => type === 'human_response')).toHaveLength(1);
   });
 
   it('reports that the service is unreachable, recovers on its own, and respects a requested pause', async () => {
-    const { page } = await opened();
+    const { page } = await openView();
     const heading = page.getByRole('heading', { name: 'Runs' });
     await heading.waitFor();
     await page.route('**/v2/**', (route) => route.abort('connectionrefused'));
@@ -398,7 +398,7 @@ describeWithChromium('the team page', () => {
 
   it('sends messages, which start another turn', async () => {
     const run = await service.run('- say: "You wrote: {{ message }}"', 'one');
-    const { page, troubles } = await opened(`/runs/${run}`);
+    const { page, troubles } = await openView(`/runs/${run}`);
     await page.getByRole('main').getByText('You wrote: one').waitFor();
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByRole('main').getByText('Write a message.').waitFor();
@@ -414,7 +414,7 @@ describeWithChromium('the team page', () => {
       '- if: message == "ask"\n  approve: { id: go, title: "Deploy?" }\n- say: "You wrote: {{ message }}"',
       'one',
     );
-    const { page } = await opened(`/runs/${run}`);
+    const { page } = await openView(`/runs/${run}`);
     await page.getByRole('main').getByText('You wrote: one').waitFor();
     await page.route(
       (url) => url.pathname === `/v2/runs/${run}`,
@@ -431,7 +431,7 @@ describeWithChromium('the team page', () => {
 
   it('is signed out when the session ends, and continues where it was', async () => {
     const run = await service.waiting('- ask: { id: a, title: Still there?, questions: [{ question: Still there? }] }');
-    const { page } = await opened(`/runs/${run}`);
+    const { page } = await openView(`/runs/${run}`);
     await page.getByRole('textbox', { name: 'Still there?' }).fill('unsent');
     const token = (await page.evaluate('sessionStorage.getItem("aops.token")')) as string;
     await fetch(`${service.service.url}/page/session`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } });

@@ -15,12 +15,12 @@ describeWithChromium('the team page behind a proxy', () => {
     let target = '';
     const proxy = await startHttps('server', (request, response) => {
       const headers = keepsHost ? request.headers : { ...request.headers, host: new URL(target).host };
-      const onward = http.request(target + request.url, { method: request.method, headers }, (answer) => {
+      const upstreamRequest = http.request(target + request.url, { method: request.method, headers }, (answer) => {
         response.writeHead(answer.statusCode as number, answer.headers);
         answer.pipe(response);
       });
-      onward.on('error', () => response.destroy());
-      request.pipe(onward);
+      upstreamRequest.on('error', () => response.destroy());
+      request.pipe(upstreamRequest);
     });
     whenDone(() => proxy.close());
     // Browsers resolve names below localhost to this machine; the service only knows them from --public-url.

@@ -4,7 +4,7 @@ import { billingPeriod, defaultPlan } from '../../../src/service/store/access/pl
 
 it('reads a plan, and takes what it leaves out from the default one', () => {
   expect(parsePlan('', 'plan.yaml')).toEqual(defaultPlan);
-  const whole = {
+  const wholeDocument = {
     name: 'trial',
     limits: { agentRuns: 100, assignments: 0, clarityInterviews: 'unlimited' },
     maxConcurrentRuns: 2,
@@ -12,7 +12,7 @@ it('reads a plan, and takes what it leaves out from the default one', () => {
     features: ['runs'],
     products: [],
   };
-  expect(parsePlan(JSON.stringify(whole), 'plan.json')).toEqual(whole);
+  expect(parsePlan(JSON.stringify(wholeDocument), 'plan.json')).toEqual(wholeDocument);
   expect(parsePlan('name: small\nlimits: { agentRuns: 5 }', 'plan.yaml')).toEqual({
     ...defaultPlan,
     name: 'small',

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
-import { promptly } from '../../support/promptly.ts';
+import { runPromptly } from '../../support/promptly.ts';
 
 let root: string;
 let sandbox: Sandbox;
@@ -59,8 +59,8 @@ describe('exec', () => {
       const { stdout } = await run('env');
       const names = stdout.split('\n').map((line) => line.split('=')[0]);
       // The shell itself sets PWD, and some shells SHLVL, OLDPWD and _.
-      const own = names.filter((name) => name && !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
-      expect(own.sort()).toEqual(['HOME', 'LANG', 'PATH', 'TMPDIR']);
+      const ownNames = names.filter((name) => name && !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name));
+      expect(ownNames.sort()).toEqual(['HOME', 'LANG', 'PATH', 'TMPDIR']);
       expect(stdout).toContain(`HOME=${sandbox.directory}\n`);
     } finally {
       delete process.env.AOPS_TEST_SECRET;
@@ -83,17 +83,17 @@ describe('exec', () => {
   });
 
   // Enough time for a shell to produce its first output, even on a loaded machine.
-  const begun = 1_500;
+  const startedAt = 1_500;
 
   it('terminates a command at the time limit', async () => {
-    const result = await promptly(() => run('echo before; sleep 30', { timeoutMs: begun }), begun + 1_000);
+    const result = await runPromptly(() => run('echo before; sleep 30', { timeoutMs: startedAt }), startedAt + 1_000);
     expect(result).toMatchObject({ timedOut: true, exitCode: null, signal: 'SIGTERM', stdout: 'before\n' });
   });
 
   it('terminates a command that ignores SIGTERM, and its children', async () => {
-    const result = await promptly(
-      () => run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, { timeoutMs: begun }),
-      begun + 1_000,
+    const result = await runPromptly(
+      () => run(`trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $!; while :; do sleep 1; done`, { timeoutMs: startedAt }),
+      startedAt + 1_000,
     );
     expect(result).toMatchObject({ timedOut: true, signal: 'SIGKILL' });
     await expectGone(Number(result.stdout));
@@ -101,14 +101,14 @@ describe('exec', () => {
 
   it('gives the children of a shell that ends immediately time to clean up', async () => {
     const result = await run(`sh -c 'trap "echo cleaned > cleaned.txt; exit" TERM; while :; do sleep 0.02; done' & wait`, {
-      timeoutMs: begun,
+      timeoutMs: startedAt,
     });
     expect(result.timedOut).toBe(true);
     expect((await sandbox.stat('cleaned.txt')).size).toBe(8);
   });
 
   it('kills processes that the shell leaves in the background', async () => {
-    const result = await promptly(() => run('sleep 30 & echo $!'), 1_000);
+    const result = await runPromptly(() => run('sleep 30 & echo $!'), 1_000);
     expect(result.exitCode).toBe(0);
     await expectGone(Number(result.stdout));
   });

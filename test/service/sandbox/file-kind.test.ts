@@ -53,8 +53,8 @@ it.each(['c0', 'e0', 'f0', 'e280', 'f09f98'])('the beginning of a character is l
 });
 
 it('text is valid UTF-8 without NUL, and may be cut off only where the file continues', () => {
-  const cut = Buffer.from('aé').subarray(0, 2);
-  expect([isText(cut, true), isText(cut, false)]).toEqual([true, false]);
+  const cutBytes = Buffer.from('aé').subarray(0, 2);
+  expect([isText(cutBytes, true), isText(cutBytes, false)]).toEqual([true, false]);
   expect([isText(Buffer.from('a\0'), false), isText(Buffer.from([0xff, 0x61]), true), isText(Buffer.alloc(0), false)]).toEqual([
     false,
     false,

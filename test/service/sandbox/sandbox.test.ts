@@ -27,15 +27,15 @@ import { fileHandles } from '../helpers/disk.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 
 let base: string;
-let outside: string;
+let outsideFolder: string;
 let store: SandboxStore;
 let sandbox: Sandbox;
 
 beforeEach(async () => {
   base = await mkdtemp(path.join(tmpdir(), 'aops-sandbox-'));
-  outside = path.join(base, 'outside');
-  await mkdir(outside);
-  await writeFile(path.join(outside, 'secret.txt'), 'secret');
+  outsideFolder = path.join(base, 'outside');
+  await mkdir(outsideFolder);
+  await writeFile(path.join(outsideFolder, 'secret.txt'), 'secret');
   store = new SandboxStore(path.join(base, 'sandboxes'));
   sandbox = await store.create('s1');
 });
@@ -43,16 +43,16 @@ afterEach(() => rm(base, { recursive: true, force: true }));
 
 const onDisk = (...names: string[]) => path.join(sandbox.directory, ...names);
 const text = async (input: string) => (await sandbox.read(input, 1_000)).bytes.toString();
-const refused = (status: number, error: string) => ({ status, error });
+const refusal = (status: number, error: string) => ({ status, error });
 const stagingFiles = () => readdir(path.join(sandbox.directory, '..', 'staging'));
 
 describe('SandboxStore', () => {
   it('creates, opens, and removes sandboxes', async () => {
     await sandbox.write('a', Buffer.from('x'));
     expect((await store.create('s1')).directory).toBe(sandbox.directory);
-    const opened = await store.open('s1');
-    expect(opened?.id).toBe('s1');
-    expect((await opened?.list(''))?.map((entry) => entry.name)).toEqual(['a']);
+    const openedSandbox = await store.open('s1');
+    expect(openedSandbox?.id).toBe('s1');
+    expect((await openedSandbox?.list(''))?.map((entry) => entry.name)).toEqual(['a']);
     await store.remove('s1');
     expect(await store.open('s1')).toBeUndefined();
     await store.remove('s1');
@@ -60,11 +60,11 @@ describe('SandboxStore', () => {
 
   it('refuses IDs that are not plain words', async () => {
     for (const id of ['', '..', '../outside', 'a/b', '.hidden', 'a\0b', 'x'.repeat(129)]) {
-      await expect(store.create(id)).rejects.toMatchObject(refused(400, 'invalid_sandbox_id'));
+      await expect(store.create(id)).rejects.toMatchObject(refusal(400, 'invalid_sandbox_id'));
       expect(await store.open(id)).toBeUndefined();
       await store.remove(id);
     }
-    expect(await readdir(outside)).toEqual(['secret.txt']);
+    expect(await readdir(outsideFolder)).toEqual(['secret.txt']);
   });
 
   it('creates directories that only their owner can enter', async () => {
@@ -100,7 +100,7 @@ describe('paths', () => {
     'd/'.repeat(1_100),
   ];
   it.each(escapes)('refuses %j everywhere', async (input) => {
-    const error = refused(400, 'invalid_path');
+    const error = refusal(400, 'invalid_path');
     await expect(sandbox.list(input)).rejects.toMatchObject(error);
     await expect(sandbox.stat(input)).rejects.toMatchObject(error);
     await expect(sandbox.read(input, 10)).rejects.toMatchObject(error);
@@ -125,9 +125,10 @@ describe('paths', () => {
   });
 
   it('accepts names of 255 bytes and paths of 2,048 bytes', () => {
-    const [name, deep] = [`${'ä'.repeat(127)}x`, `${'d/'.repeat(1_023)}dd`];
-    expect([namesOf(name), namesOf(deep).length]).toEqual([[name], 1_024]);
-    for (const input of [`${name}x`, `${deep}d`]) expect(() => namesOf(input)).toThrow(expect.objectContaining({ error: 'invalid_path' }));
+    const [name, deepPath] = [`${'ä'.repeat(127)}x`, `${'d/'.repeat(1_023)}dd`];
+    expect([namesOf(name), namesOf(deepPath).length]).toEqual([[name], 1_024]);
+    for (const input of [`${name}x`, `${deepPath}d`])
+      expect(() => namesOf(input)).toThrow(expect.objectContaining({ error: 'invalid_path' }));
   });
 
   it('appear in messages in quotes, shortened, and with control characters escaped', async () => {
@@ -142,11 +143,11 @@ describe('paths', () => {
   });
 
   it('do not exist if the workspace was removed, and reading creates no directories', async () => {
-    await expect(sandbox.read('new/deep/a', 1)).rejects.toMatchObject(refused(404, 'file_not_found'));
+    await expect(sandbox.read('new/deep/a', 1)).rejects.toMatchObject(refusal(404, 'file_not_found'));
     expect(await readdir(sandbox.directory)).toEqual([]);
     await rm(sandbox.directory, { recursive: true });
     await expect(sandbox.write('a', Buffer.from('x'))).rejects.toMatchObject({
-      ...refused(404, 'file_not_found'),
+      ...refusal(404, 'file_not_found'),
       message: 'There is no file or directory "/workspace" in the sandbox.',
     });
   });
@@ -165,43 +166,43 @@ describe('paths', () => {
 
   it('distinguishes missing paths, files, and directories', async () => {
     await sandbox.write('d/a.txt', Buffer.from('x'));
-    await expect(sandbox.read('nope', 1)).rejects.toMatchObject(refused(404, 'file_not_found'));
-    await expect(sandbox.list('nope/nope')).rejects.toMatchObject(refused(404, 'file_not_found'));
-    await expect(sandbox.read('d', 1)).rejects.toMatchObject(refused(400, 'not_a_file'));
-    await expect(sandbox.openRead('d')).rejects.toMatchObject(refused(400, 'not_a_file'));
-    await expect(sandbox.list('d/a.txt')).rejects.toMatchObject(refused(400, 'not_a_directory'));
-    await expect(sandbox.read('d/a.txt/x', 1)).rejects.toMatchObject(refused(400, 'not_a_directory'));
-    await expect(sandbox.write('d', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
-    await expect(sandbox.write('', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
-    await expect(sandbox.write('d/a.txt/x', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_directory'));
-    await expect(sandbox.write('new/', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'invalid_path'));
+    await expect(sandbox.read('nope', 1)).rejects.toMatchObject(refusal(404, 'file_not_found'));
+    await expect(sandbox.list('nope/nope')).rejects.toMatchObject(refusal(404, 'file_not_found'));
+    await expect(sandbox.read('d', 1)).rejects.toMatchObject(refusal(400, 'not_a_file'));
+    await expect(sandbox.openRead('d')).rejects.toMatchObject(refusal(400, 'not_a_file'));
+    await expect(sandbox.list('d/a.txt')).rejects.toMatchObject(refusal(400, 'not_a_directory'));
+    await expect(sandbox.read('d/a.txt/x', 1)).rejects.toMatchObject(refusal(400, 'not_a_directory'));
+    await expect(sandbox.write('d', Buffer.from('x'))).rejects.toMatchObject(refusal(400, 'not_a_file'));
+    await expect(sandbox.write('', Buffer.from('x'))).rejects.toMatchObject(refusal(400, 'not_a_file'));
+    await expect(sandbox.write('d/a.txt/x', Buffer.from('x'))).rejects.toMatchObject(refusal(400, 'not_a_directory'));
+    await expect(sandbox.write('new/', Buffer.from('x'))).rejects.toMatchObject(refusal(400, 'invalid_path'));
   });
 });
 
 describe('links', () => {
-  const error = refused(400, 'invalid_path');
+  const error = refusal(400, 'invalid_path');
 
   it('does not follow a link to a file outside', async () => {
-    await symlink(path.join(outside, 'secret.txt'), onDisk('link'));
+    await symlink(path.join(outsideFolder, 'secret.txt'), onDisk('link'));
     await expect(sandbox.read('link', 10)).rejects.toMatchObject(error);
     await expect(sandbox.openRead('link')).rejects.toMatchObject(error);
     await expect(sandbox.stat('link')).rejects.toMatchObject(error);
     await expect(sandbox.write('link', Buffer.from('x'))).rejects.toMatchObject(error);
     expect(await sandbox.list('')).toEqual([]);
-    expect(await readFile(path.join(outside, 'secret.txt'), 'utf8')).toBe('secret');
+    expect(await readFile(path.join(outsideFolder, 'secret.txt'), 'utf8')).toBe('secret');
   });
 
   it('does not follow a link to a directory outside, and does not create anything in it', async () => {
-    await symlink(outside, onDisk('dir'));
+    await symlink(outsideFolder, onDisk('dir'));
     await expect(sandbox.list('dir')).rejects.toMatchObject(error);
     await expect(sandbox.read('dir/secret.txt', 10)).rejects.toMatchObject(error);
     await expect(sandbox.write('dir/new.txt', Buffer.from('x'))).rejects.toMatchObject(error);
     await expect(sandbox.write('dir/deep/new.txt', Buffer.from('x'))).rejects.toMatchObject(error);
-    expect(await readdir(outside)).toEqual(['secret.txt']);
+    expect(await readdir(outsideFolder)).toEqual(['secret.txt']);
   });
 
   it('responds in the same way to links to existing and missing files', async () => {
-    await symlink(path.join(outside, 'nope'), onDisk('dangling'));
+    await symlink(path.join(outsideFolder, 'nope'), onDisk('dangling'));
     await symlink('loop', onDisk('loop'));
     await symlink('../../..', onDisk('up'));
     // A directory whose name merely begins in the same way.
@@ -211,7 +212,7 @@ describe('links', () => {
     for (const input of ['dangling', 'loop', 'up', 'up/x', 'similar', 'similar/x'])
       await expect(sandbox.stat(input)).rejects.toMatchObject(error);
     await expect(sandbox.write('dangling', Buffer.from('x'))).rejects.toMatchObject(error);
-    expect(await readdir(outside)).toEqual(['secret.txt']);
+    expect(await readdir(outsideFolder)).toEqual(['secret.txt']);
   });
 
   it('follows links that stay inside', async () => {
@@ -225,14 +226,14 @@ describe('links', () => {
 
   it('does not write outside when a directory is replaced with a link while the data arrives', async () => {
     await sandbox.write('d/old.txt', Buffer.from('old'));
-    async function* slow() {
+    async function* slowChunks() {
       yield Buffer.from('first ');
       await rename(onDisk('d'), onDisk('moved'));
-      await symlink(outside, onDisk('d'));
+      await symlink(outsideFolder, onDisk('d'));
       yield Buffer.from('second');
     }
-    await expect(sandbox.write('d/new.txt', slow())).rejects.toMatchObject(error);
-    expect(await readdir(outside)).toEqual(['secret.txt']);
+    await expect(sandbox.write('d/new.txt', slowChunks())).rejects.toMatchObject(error);
+    expect(await readdir(outsideFolder)).toEqual(['secret.txt']);
     expect(await stagingFiles()).toEqual([]);
   });
 
@@ -240,22 +241,26 @@ describe('links', () => {
     await sandbox.write('d/secret.txt', Buffer.from('inside'));
     const swap = async () => {
       await rename(onDisk('d'), onDisk('kept'));
-      await symlink(outside, onDisk('d'));
+      await symlink(outsideFolder, onDisk('d'));
       await unlink(onDisk('d'));
       await rename(onDisk('kept'), onDisk('d'));
     };
     for (let round = 0; round < 150; round++) {
-      const [read, listed] = await Promise.all([text('d/secret.txt').catch(() => 'refused'), sandbox.list('d').catch(() => []), swap()]);
-      expect(['inside', 'refused']).toContain(read);
-      expect(listed.every((entry) => entry.size === 6 && entry.path === '/workspace/d/secret.txt')).toBe(true);
+      const [readResult, listResult] = await Promise.all([
+        text('d/secret.txt').catch(() => 'refused'),
+        sandbox.list('d').catch(() => []),
+        swap(),
+      ]);
+      expect(['inside', 'refused']).toContain(readResult);
+      expect(listResult.every((entry) => entry.size === 6 && entry.path === '/workspace/d/secret.txt')).toBe(true);
     }
   });
 
   it('does not wait for named pipes, nor open them, which a command that writes to one would notice', async () => {
     execFileSync('mkfifo', [onDisk('pipe')]);
     onDiskCall('before', 'open', onDisk('pipe'), () => Promise.reject(new Error('The pipe was opened.')));
-    await expect(sandbox.read('pipe', 10)).rejects.toMatchObject(refused(400, 'not_a_file'));
-    await expect(sandbox.write('pipe', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.read('pipe', 10)).rejects.toMatchObject(refusal(400, 'not_a_file'));
+    await expect(sandbox.write('pipe', Buffer.from('x'))).rejects.toMatchObject(refusal(400, 'not_a_file'));
     expect(await sandbox.list('')).toEqual([]);
   });
 });
@@ -304,9 +309,9 @@ describe('read', () => {
   it('streams whole files and ranges', async () => {
     await sandbox.write('a', Buffer.from('0123456789'));
     const stream = async (range?: { start: number; end: number }) => {
-      const opened = await sandbox.openRead('a', range);
-      expect(opened.size).toBe(10);
-      return (await buffer(opened.stream)).toString();
+      const openedFile = await sandbox.openRead('a', range);
+      expect(openedFile.size).toBe(10);
+      return (await buffer(openedFile.stream)).toString();
     };
     expect(await stream()).toBe('0123456789');
     expect(await stream({ start: 2, end: 4 })).toBe('234');
@@ -332,8 +337,14 @@ describe('read', () => {
     const handles = await fileHandles();
     const { read, stat } = handles as unknown as Record<'read' | 'stat', (...values: unknown[]) => Promise<never>>;
     const spies = [
-      vi.spyOn(handles, 'read').mockImplementation(function (this: unknown, bytes: unknown, offset: unknown, length: unknown, at: unknown) {
-        return read.call(this, bytes, offset, Math.min(Number(length), 3), at);
+      vi.spyOn(handles, 'read').mockImplementation(function (
+        this: unknown,
+        bytes: unknown,
+        offset: unknown,
+        length: unknown,
+        position: unknown,
+      ) {
+        return read.call(this, bytes, offset, Math.min(Number(length), 3), position);
       } as never),
     ];
     afterTest(() => spies.forEach((spy) => void spy.mockRestore()));
@@ -364,7 +375,7 @@ describe('read', () => {
     await buffer((await sandbox.openRead('a', { start: 20, end: 30 })).stream);
     await buffer((await sandbox.openRead('d/b')).stream);
     onDiskCall('before', 'readlink', /^\/proc\/self\/fd/, () => rename(sandbox.directory, `${sandbox.directory}-moved`));
-    await expect(sandbox.read('a', 5)).rejects.toMatchObject(refused(400, 'invalid_path'));
+    await expect(sandbox.read('a', 5)).rejects.toMatchObject(refusal(400, 'invalid_path'));
     const links = async () => Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
     await eventually('no file is open', async () => !(await links()).some((link) => link.startsWith(base)), 5_000);
   });
@@ -382,8 +393,8 @@ describe('write', () => {
       for (let i = 0; i < 5; i++) yield Buffer.from('xxxx');
     }
     await sandbox.write('a', Buffer.from('old'));
-    await expect(sandbox.write('a', chunks(), { limit: 10 })).rejects.toMatchObject(refused(413, 'file_too_large'));
-    await expect(sandbox.write('new/b', Buffer.from('xxxx'), { limit: 3 })).rejects.toMatchObject(refused(413, 'file_too_large'));
+    await expect(sandbox.write('a', chunks(), { limit: 10 })).rejects.toMatchObject(refusal(413, 'file_too_large'));
+    await expect(sandbox.write('new/b', Buffer.from('xxxx'), { limit: 3 })).rejects.toMatchObject(refusal(413, 'file_too_large'));
     expect(await text('a')).toBe('old');
     expect((await sandbox.list('')).map((entry) => entry.name)).toEqual(['a']);
     expect(await stagingFiles()).toEqual([]);
@@ -409,11 +420,11 @@ describe('write', () => {
   });
 
   it('leaves nothing behind when the data ends in an error', async () => {
-    async function* broken() {
+    async function* failingChunks() {
       yield Buffer.from('x');
       throw new Error('connection lost');
     }
-    await expect(sandbox.write('a', broken())).rejects.toThrow('connection lost');
+    await expect(sandbox.write('a', failingChunks())).rejects.toThrow('connection lost');
     expect(await sandbox.list('')).toEqual([]);
     expect(await stagingFiles()).toEqual([]);
   });

@@ -27,10 +27,10 @@ describe('a sandbox that is put aside', () => {
   it('no longer exists, and is removed later without touching a new one with the same ID', async () => {
     const remove = await store.putAside('s1');
     expect([await store.exists('s1'), await store.open('s1')]).toEqual([false, undefined]);
-    const fresh = await store.create('s1');
-    await fresh.write('b', Buffer.from('new'));
+    const freshSandbox = await store.create('s1');
+    await freshSandbox.write('b', Buffer.from('new'));
     await remove();
-    expect((await fresh.list('')).map(({ name }) => name)).toEqual(['b']);
+    expect((await freshSandbox.list('')).map(({ name }) => name)).toEqual(['b']);
     expect(await readdir(root)).toEqual(['s1']);
   });
 
@@ -75,13 +75,13 @@ describe('a sweep', () => {
     await writeFile(path.join(root, 'other.txt'), '');
     await writeFile(path.join(staging(), 'of-an-earlier-process'), '');
     const [startGate, resumeGate] = [new Gate(), new Gate()];
-    async function* slow() {
+    async function* slowChunks() {
       yield Buffer.from('one ');
       startGate.open();
       await resumeGate.opened;
       yield Buffer.from('two');
     }
-    const upload = sandbox.write('b', slow());
+    const upload = sandbox.write('b', slowChunks());
     await startGate.opened;
     await store.sweep();
     expect([(await readdir(root)).sort(), (await readdir(staging())).length]).toEqual([['other.txt', 's1'], 1]);
@@ -109,8 +109,8 @@ describe('a sweep', () => {
 
 describe('a file without a name', () => {
   it('can be written and read, and leaves nothing behind', async () => {
-    const empty = new SandboxStore(path.join(root, '..', 'other', 'sandboxes'));
-    const handle = await empty.namelessFile();
+    const emptyStore = new SandboxStore(path.join(root, '..', 'other', 'sandboxes'));
+    const handle = await emptyStore.namelessFile();
     await handle.write('hello', 0);
     const { buffer: bytes } = await handle.read(Buffer.alloc(5), 0, 5, 0);
     expect(bytes.toString()).toBe('hello');

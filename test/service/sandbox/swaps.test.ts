@@ -9,30 +9,30 @@ import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox
 import { onDiskCall } from '../helpers/disk-calls.ts';
 
 let base: string;
-let outside: string;
+let outsideFolder: string;
 let sandbox: Sandbox;
 
 beforeEach(async () => {
   base = await mkdtemp(path.join(tmpdir(), 'aops-swaps-'));
-  outside = path.join(base, 'outside');
-  await mkdir(path.join(outside, 'hidden'), { recursive: true });
-  await writeFile(path.join(outside, 'a.txt'), 'the secret of another program');
+  outsideFolder = path.join(base, 'outside');
+  await mkdir(path.join(outsideFolder, 'hidden'), { recursive: true });
+  await writeFile(path.join(outsideFolder, 'a.txt'), 'the secret of another program');
   sandbox = await new SandboxStore(path.join(base, 'sandboxes')).create('s1');
   await sandbox.write('d/a.txt', Buffer.from('inside'));
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
 const onDisk = (...names: string[]) => path.join(sandbox.directory, ...names);
-const refused = (status: number, error: string) => ({ status, error });
-const escaped = refused(400, 'invalid_path');
+const refusal = (status: number, error: string) => ({ status, error });
+const escaped = refusal(400, 'invalid_path');
 const stagingFiles = () => readdir(path.join(sandbox.directory, '..', 'staging'));
-const outsideFiles = async () => [...(await readdir(outside)), await readFile(path.join(outside, 'a.txt'), 'utf8')];
-const untouched = ['a.txt', 'hidden', 'the secret of another program'];
+const outsideFiles = async () => [...(await readdir(outsideFolder)), await readFile(path.join(outsideFolder, 'a.txt'), 'utf8')];
+const untouchedContents = ['a.txt', 'hidden', 'the secret of another program'];
 
 /** Replaces the directory d with a link to a directory outside. */
 const swapDirectory = async () => {
   await rename(onDisk('d'), onDisk('moved'));
-  await symlink(outside, onDisk('d'));
+  await symlink(outsideFolder, onDisk('d'));
 };
 /** Replaces the file d/a.txt with what `create` creates. */
 const replaceFile = (create: (place: string) => Promise<unknown>) => async () => {
@@ -51,8 +51,8 @@ describe('a directory that is replaced with a link', () => {
     }
   });
 
-  it.each(['before', 'after'] as const)('is not listed, replaced %s its names are read', async (when) => {
-    onDiskCall(when, 'readdir', onDisk('d'), swapDirectory);
+  it.each(['before', 'after'] as const)('is not listed, replaced %s its names are read', async (moment) => {
+    onDiskCall(moment, 'readdir', onDisk('d'), swapDirectory);
     await expect(sandbox.list('d')).rejects.toMatchObject(escaped);
   });
 
@@ -65,28 +65,28 @@ describe('a directory that is replaced with a link', () => {
     const staging = path.join(sandbox.directory, '..', 'staging');
     onDiskCall('before', 'mkdir', staging, swapDirectory);
     await expect(sandbox.write('d/a.txt', Buffer.from('x'))).rejects.toMatchObject(escaped);
-    expect(await outsideFiles()).toEqual(untouched);
+    expect(await outsideFiles()).toEqual(untouchedContents);
     expect(await stagingFiles()).toEqual([]);
   });
 
   it('is not written to if the link appears where a directory is about to be created', async () => {
-    onDiskCall('before', 'mkdir', onDisk('new'), () => symlink(outside, onDisk('new')));
+    onDiskCall('before', 'mkdir', onDisk('new'), () => symlink(outsideFolder, onDisk('new')));
     await expect(sandbox.write('new/a.txt', Buffer.from('x'))).rejects.toMatchObject(escaped);
-    onDiskCall('before', 'mkdir', onDisk('other'), () => symlink(outside, onDisk('other')));
+    onDiskCall('before', 'mkdir', onDisk('other'), () => symlink(outsideFolder, onDisk('other')));
     await expect(sandbox.write('other/deep/a.txt', Buffer.from('x'))).rejects.toMatchObject(escaped);
-    expect(await outsideFiles()).toEqual(untouched);
+    expect(await outsideFiles()).toEqual(untouchedContents);
   });
 });
 
 describe('a file that is replaced', () => {
   it.each([
     ['nothing', async () => undefined, 404, 'file_not_found'],
-    ['a link', (place: string) => symlink(path.join(outside, 'a.txt'), place), 400, 'not_a_file'],
+    ['a link', (place: string) => symlink(path.join(outsideFolder, 'a.txt'), place), 400, 'not_a_file'],
     ['a directory', (place: string) => mkdir(place), 400, 'not_a_file'],
     ['a socket', socketAt, 400, 'not_a_file'],
   ] as const)('with %s before it is opened is not read', async (_, create, status, error) => {
     onDiskCall('before', 'open', onDisk('d', 'a.txt'), replaceFile(create));
-    await expect(sandbox.read('d/a.txt', 100)).rejects.toMatchObject(refused(status, error));
+    await expect(sandbox.read('d/a.txt', 100)).rejects.toMatchObject(refusal(status, error));
     await rm(onDisk('d', 'a.txt'), { recursive: true, force: true });
     await sandbox.write('d/a.txt', Buffer.from('inside'));
     onDiskCall('before', 'open', onDisk('d', 'a.txt'), replaceFile(create));
@@ -101,7 +101,7 @@ describe('a file that is replaced', () => {
       staging,
       replaceFile((place) => mkdir(place)),
     );
-    await expect(sandbox.write('d/a.txt', Buffer.from('x'))).rejects.toMatchObject(refused(400, 'not_a_file'));
+    await expect(sandbox.write('d/a.txt', Buffer.from('x'))).rejects.toMatchObject(refusal(400, 'not_a_file'));
     expect(await stagingFiles()).toEqual([]);
   });
 
@@ -111,7 +111,7 @@ describe('a file that is replaced', () => {
       await writeFile(onDisk('d'), '');
     });
     await expect(sandbox.write('d/a.txt', Buffer.from('x'))).rejects.toMatchObject({
-      ...refused(400, 'not_a_directory'),
+      ...refusal(400, 'not_a_directory'),
       message: '"/workspace/d" is not a directory.',
     });
     expect(await stagingFiles()).toEqual([]);
@@ -134,12 +134,12 @@ describe('what was located is confirmed', () => {
     await confirm(root, root, '/workspace');
     await confirm(root, onDisk('d', 'a.txt'), '/workspace/d/a.txt');
     await symlink('d', onDisk('link'));
-    for (const real of [outside, `${root}x`, path.dirname(root), onDisk('nope'), onDisk('link'), onDisk('link', 'a.txt')])
+    for (const real of [outsideFolder, `${root}x`, path.dirname(root), onDisk('nope'), onDisk('link'), onDisk('link', 'a.txt')])
       await expect(confirm(root, real, '/workspace/x'), real).rejects.toMatchObject(escaped);
   });
 
   it('if it is open and inside the sandbox, even if it was moved', async () => {
-    const { place, handle } = await opened('d/a.txt');
+    const { place, handle } = await openFile('d/a.txt');
     await rename(onDisk('d'), onDisk('moved'));
     await confirmOpen(sandbox.directory, place, handle);
     await rename(onDisk('moved'), path.join(base, 'moved'));
@@ -148,21 +148,21 @@ describe('what was located is confirmed', () => {
   });
 
   it('on a system that does not say where an open file is, if its path still leads to it', async () => {
-    const { place, handle } = await opened('d/a.txt');
+    const { place, handle } = await openFile('d/a.txt');
     const stats = await handle.stat();
-    const without = (different = {}) => ({ fd: -1, stat: async () => ({ ...stats, ...different }) }) as unknown as typeof handle;
-    await confirmOpen(sandbox.directory, place, without());
-    for (const other of [{ ino: stats.ino + 1 }, { dev: stats.dev + 1 }])
-      await expect(confirmOpen(sandbox.directory, place, without(other))).rejects.toMatchObject(escaped);
+    const handleWithout = (differences = {}) => ({ fd: -1, stat: async () => ({ ...stats, ...differences }) }) as unknown as typeof handle;
+    await confirmOpen(sandbox.directory, place, handleWithout());
+    for (const difference of [{ ino: stats.ino + 1 }, { dev: stats.dev + 1 }])
+      await expect(confirmOpen(sandbox.directory, place, handleWithout(difference))).rejects.toMatchObject(escaped);
     // The same file, which the directory takes along.
-    await rename(onDisk('d'), path.join(outside, 'd'));
-    await symlink(path.join(outside, 'd'), onDisk('d'));
-    await expect(confirmOpen(sandbox.directory, place, without())).rejects.toMatchObject(escaped);
+    await rename(onDisk('d'), path.join(outsideFolder, 'd'));
+    await symlink(path.join(outsideFolder, 'd'), onDisk('d'));
+    await expect(confirmOpen(sandbox.directory, place, handleWithout())).rejects.toMatchObject(escaped);
     await handle.close();
   });
 });
 
-async function opened(name: string) {
+async function openFile(name: string) {
   const real = onDisk(...name.split('/'));
   const place: Place = { displayPath: `/workspace/${name}`, realPath: real, stats: undefined };
   return { place, handle: await open(real) };

@@ -17,8 +17,8 @@ import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 it('keeps full access for existing tokens, and the idempotency keys that have an answer', async () => {
   const directory = await temporaryDirectory();
   const before = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
-  const older = Object.entries(migrations).filter(([name]) => name < '0006-access');
-  await migrate(before, directory, Object.fromEntries(older));
+  const olderMigrations = Object.entries(migrations).filter(([name]) => name < '0006-access');
+  await migrate(before, directory, Object.fromEntries(olderMigrations));
   await sql`insert into teams (id, name, created_at) values ('t', 'Old', '2026-01-01T00:00:00.000Z')`.execute(before);
   await sql`insert into credentials (id, team_id, kind, name, created_at) values ('c', 't', 'local', 'Local', '2026-01-01T00:00:00.000Z')`.execute(
     before,
@@ -39,6 +39,6 @@ it('keeps full access for existing tokens, and the idempotency keys that have an
   expect(await findToken(after, secretHash('old'), Date.now())).toMatchObject({ teamId: 't', kind: 'local', scopes: null });
   expect(await findTeam(after, 't')).toMatchObject({ name: 'Old', deleted_at: null });
   expect(await storedUsage(after)).toEqual(new Map([['c', { records: 1, bytes: 8 }]]));
-  const answered = { status: 201, content_type: '', location: null, body: '{"ok":1}', request_id: 'r', expires_at: 7, size: 8 };
-  expect(await findKey(after, { credentialId: 'c', key: 'answered' })).toMatchObject(answered);
+  const storedAnswer = { status: 201, content_type: '', location: null, body: '{"ok":1}', request_id: 'r', expires_at: 7, size: 8 };
+  expect(await findKey(after, { credentialId: 'c', key: 'answered' })).toMatchObject(storedAnswer);
 });

@@ -10,7 +10,7 @@ import { openForReading } from '../../../src/service/store/database/sqlite/reade
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 
 /** A database file of a service with one team, opened for reading. */
-async function reading() {
+async function openReader() {
   const directory = await temporaryDirectory();
   const db = await openDatabase(directory);
   await db.insertInto('teams').values({ id: 't', name: 'Ä team', created_at: '2026' }).execute();
@@ -22,17 +22,17 @@ async function reading() {
 }
 
 /** Counts to a million, which takes SQLite some time. */
-const slow = sql<{ count: number }>`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
+const slowQuery = sql<{ count: number }>`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
   select count(*) as count from n`;
 
 it('a long query does not block this thread', async () => {
-  const { reader } = await reading();
-  let answered = false;
-  const counting = slow.execute(reader).finally(() => {
-    answered = true;
+  const { reader } = await openReader();
+  let isAnswered = false;
+  const counting = slowQuery.execute(reader).finally(() => {
+    isAnswered = true;
   });
   let turns = 0;
-  while (!answered) {
+  while (!isAnswered) {
     await setImmediate();
     turns += 1;
   }
@@ -41,7 +41,7 @@ it('a long query does not block this thread', async () => {
 });
 
 it('reads rows as the database itself does, and changes nothing', async () => {
-  const { reader } = await reading();
+  const { reader } = await openReader();
   const team = reader.selectFrom('teams').select(['id', 'name', 'deleted_at']);
   expect(await team.execute()).toEqual([{ id: 't', name: 'Ä team', deleted_at: null }]);
   expect(await team.where('id', '=', 'none').execute()).toEqual([]);
@@ -56,7 +56,7 @@ it('reads rows as the database itself does, and changes nothing', async () => {
 });
 
 it('a damaged text fails the query that reads it', async () => {
-  const { file, reader } = await reading();
+  const { file, reader } = await openReader();
   const database = new Libsql(file);
   database.exec("update teams set name = cast(x'ff' as text)");
   database.close();
@@ -65,13 +65,13 @@ it('a damaged text fails the query that reads it', async () => {
 });
 
 it('the copy of a database for a backup is checked in the thread, however long that takes', async () => {
-  const { file } = await reading();
-  let turned = false;
+  const { file } = await openReader();
+  let hasTurned = false;
   const turn = setImmediate().then(() => {
-    turned = true;
+    hasTurned = true;
   });
   const contents = await Contents.open(file);
-  expect(turned).toBe(true);
+  expect(hasTurned).toBe(true);
   await turn;
   expect(await contents.info('2026')).toMatchObject({ runs: 0, agents: 0 });
   await contents.close();

@@ -10,9 +10,9 @@ import {
   statementsOfLine,
 } from '../../../src/service/words/statements.ts';
 
-const read = (line: string, more?: string): Statement[] => statementsOfLine(line, [], boundaryOr(more));
-const texts = (line: string, more?: string): string[] => read(line, more).map(({ text }) => text);
-const only = (line: string): Statement => read(line)[0] as Statement;
+const read = (line: string, continuation?: string): Statement[] => statementsOfLine(line, [], boundaryOr(continuation));
+const texts = (line: string, continuation?: string): string[] => read(line, continuation).map(({ text }) => text);
+const onlyStatement = (line: string): Statement => read(line)[0] as Statement;
 
 describe('a line', () => {
   it.each<[string, string[]]>([
@@ -38,22 +38,22 @@ describe('a line', () => {
   });
 
   it('has line breaks only within quotes, which become spaces in its text', () => {
-    expect(only('say "a\n  b"').text).toBe('say "a b"');
+    expect(onlyStatement('say "a\n  b"').text).toBe('say "a b"');
     expect(normalized('a\r\nb\rc')).toBe('a\nb\nc');
   });
 });
 
 describe('the original text', () => {
   it('has the case in which it was written', () => {
-    expect(originalText(only('rename it to PayDay'), 'payday')).toBe('PayDay');
+    expect(originalText(onlyStatement('rename it to PayDay'), 'payday')).toBe('PayDay');
   });
 
   it('comes from a whole word', () => {
-    expect(originalText(only('Papa named it PA'), 'pa')).toBe('PA');
+    expect(originalText(onlyStatement('Papa named it PA'), 'pa')).toBe('PA');
   });
 
   it('stays in lower case where lower-casing changed the length', () => {
-    expect(originalText(only('\u0130zmir is PayDay'), 'payday')).toBe('payday');
+    expect(originalText(onlyStatement('\u0130zmir is PayDay'), 'payday')).toBe('payday');
   });
 
   it('replaces marks with the quoted texts', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../helpers/clock.ts';
 import { Gate } from '../../helpers/runtime.ts';
-import { type Api, started, type TestOptions } from '../../helpers/service.ts';
+import { type Api, startApi, type TestOptions } from '../../helpers/service.ts';
 
 const day = 86_400_000;
 
@@ -35,7 +35,7 @@ async function untilGone(api: Api, clock: ManualClock, runId: string): Promise<v
 
 it('is running while the run is executed, and paused otherwise', async () => {
   const gate = new Gate();
-  const api = await started({ behaviours: behaviours(gate) });
+  const api = await startApi({ behaviours: behaviours(gate) });
   const working = await api.run('work');
   await api.until(working.id, 'running');
   while ((await listing(api, working.id)).entries.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -44,13 +44,13 @@ it('is running while the run is executed, and paused otherwise', async () => {
   await api.until(working.id, 'completed');
   expect(await listing(api, working.id)).toMatchObject({ sandboxStatus: 'paused', entries: [{ name: 'note.txt' }] });
   expect(await note(api, working.id)).toMatchObject({ sandboxStatus: 'paused', content: 'x' });
-  const asking = await api.run('ask');
-  await api.until(asking.id, 'waiting');
-  expect((await listing(api, asking.id)).sandboxStatus).toBe('paused');
+  const askingRun = await api.run('ask');
+  await api.until(askingRun.id, 'waiting');
+  expect((await listing(api, askingRun.id)).sandboxStatus).toBe('paused');
 });
 
 it('is not found if its folder is gone, and an error if the folder cannot be read', async () => {
-  const api = await started({ behaviours: behaviours() });
+  const api = await startApi({ behaviours: behaviours() });
   const run = await api.run('write');
   await api.until(run.id, 'completed');
   const home = join(api.dataDirectory, 'sandboxes', run.sandbox_id as string);
@@ -76,9 +76,9 @@ it('is not found if its folder is gone, and an error if the folder cannot be rea
 
 it('is removed after the retention time, not before, and only if one is set', async () => {
   const clock = new ManualClock();
-  const api = await started({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
-  const asking = await api.run('ask');
-  await api.until(asking.id, 'waiting');
+  const api = await startApi({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
+  const askingRun = await api.run('ask');
+  await api.until(askingRun.id, 'waiting');
   const first = await api.run('write');
   await api.until(first.id, 'completed');
   clock.advance(day);
@@ -93,22 +93,22 @@ it('is removed after the retention time, not before, and only if one is set', as
   expect((await listing(api, second.id)).sandboxStatus).toBe('paused');
   clock.advance(day);
   await untilGone(api, clock, second.id);
-  expect((await listing(api, asking.id)).sandboxStatus).toBe('paused');
+  expect((await listing(api, askingRun.id)).sandboxStatus).toBe('paused');
   while ((await readdir(join(api.dataDirectory, 'sandboxes'))).length > 1) await new Promise((resolve) => setImmediate(resolve));
-  expect(await readdir(join(api.dataDirectory, 'sandboxes'))).toEqual([asking.sandbox_id]);
+  expect(await readdir(join(api.dataDirectory, 'sandboxes'))).toEqual([askingRun.sandbox_id]);
   // The messages of the run are kept.
   expect((await api.ok('getRun', { params: { run_id: first.id } })).run.status).toBe('completed');
 
-  const retaining = await started({ clock, behaviours: behaviours() });
-  const run = await retaining.run('write');
-  await retaining.until(run.id, 'completed');
+  const retainingApi = await startApi({ clock, behaviours: behaviours() });
+  const run = await retainingApi.run('write');
+  await retainingApi.until(run.id, 'completed');
   clock.advance(10_000 * day);
-  expect((await listing(retaining, run.id)).sandboxStatus).toBe('paused');
+  expect((await listing(retainingApi, run.id)).sandboxStatus).toBe('paused');
 });
 
 it('is kept from the end of the last run that used it, even if that run was continued', async () => {
   const clock = new ManualClock();
-  const api = await started({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
+  const api = await startApi({ clock, sandboxRetention: 7 * day, behaviours: behaviours() });
   const first = await api.run('write', 'one');
   await api.until(first.id, 'completed');
   clock.advance(6 * day);
@@ -117,13 +117,15 @@ it('is kept from the end of the last run that used it, even if that run was cont
   expect((await note(api, first.id)).content).toBe('turn 2');
   clock.advance(6 * day);
   expect((await listing(api, first.id)).sandboxStatus).toBe('paused');
-  const { run: other } = await api.ok('startRun', { body: { agent_id: first.agent_id as string, sandbox_id: first.sandbox_id as string } });
-  await api.until(other.id, 'completed');
+  const { run: otherRun } = await api.ok('startRun', {
+    body: { agent_id: first.agent_id as string, sandbox_id: first.sandbox_id as string },
+  });
+  await api.until(otherRun.id, 'completed');
   clock.advance(2 * day);
   expect((await listing(api, first.id)).sandboxStatus).toBe('paused');
   clock.advance(5 * day);
   await untilGone(api, clock, first.id);
-  expect((await listing(api, other.id)).sandboxStatus).toBe('not_found');
+  expect((await listing(api, otherRun.id)).sandboxStatus).toBe('not_found');
   const answer = await api.call('startRun', { body: { agent_id: first.agent_id, sandbox_id: first.sandbox_id } });
   expect(answer.status).toBe(404);
 
@@ -136,14 +138,14 @@ it('is kept from the end of the last run that used it, even if that run was cont
 
 it('is removed according to the current retention time, even for runs that ended earlier', async () => {
   const clock = new ManualClock();
-  const first = await started({ clock, behaviours: behaviours() });
+  const first = await startApi({ clock, behaviours: behaviours() });
   const run = await first.run('write');
   await first.until(run.id, 'completed');
   clock.advance(30 * day);
   await first.service.close();
-  const second = await started({ clock, dataDirectory: first.dataDirectory, sandboxRetention: 40 * day, behaviours: behaviours() });
+  const second = await startApi({ clock, dataDirectory: first.dataDirectory, sandboxRetention: 40 * day, behaviours: behaviours() });
   expect((await listing(second, run.id)).sandboxStatus).toBe('paused');
   await second.service.close();
-  const third = await started({ clock, dataDirectory: first.dataDirectory, sandboxRetention: 20 * day, behaviours: behaviours() });
+  const third = await startApi({ clock, dataDirectory: first.dataDirectory, sandboxRetention: 20 * day, behaviours: behaviours() });
   await untilGone(third, clock, run.id);
 });

@@ -9,14 +9,14 @@ import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { closeEngine, execute, idleEngine } from '../../helpers/engine.ts';
 import { testRuntime } from '../../helpers/runtime.ts';
-import { started } from '../../helpers/service.ts';
+import { startApi } from '../../helpers/service.ts';
 
 const hour = 60 * 60 * 1_000;
 
 /** An engine with an hourly schedule, whose job is executed by the test. */
 async function hourly() {
   const clock = new ManualClock();
-  const api = await started({ clock });
+  const api = await startApi({ clock });
   const agentId = await api.agent();
   const body = { enabled: true, frequency: 'hourly', timezone: 'UTC' } as const;
   const { id } = await api.ok('createSchedule', { params: { agent_id: agentId }, body });

@@ -8,41 +8,41 @@ import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { type Api, started } from '../../helpers/service.ts';
+import { type Api, startApi } from '../../helpers/service.ts';
 
 const hour = 60 * 60 * 1_000;
 
 /** Executes two steps, and reports the start of each. */
 function steps() {
-  const begun: string[] = [];
+  const starts: string[] = [];
   const behaviour = async (host: RunHost) => {
     for (const step of ['one', 'two']) {
       if (host.journal.has(step)) continue;
-      begun.push(step);
+      starts.push(step);
       await host.sandbox.write(step, Buffer.from(step));
       await host.commit(step, step);
     }
     return { status: 'completed' as const };
   };
-  return { begun, behaviour };
+  return { begun: starts, behaviour };
 }
 
 const statusOf = async (api: Api, id: string) => (await api.ok('getRun', { params: { run_id: id } })).run.status;
 
 /** Lets everything proceed that is due, often enough to show that something does not happen. */
-async function quiet(): Promise<void> {
+async function untilQuiet(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 describe('while everything is held', () => {
   it('runs do not take another step, requests are answered, and the file is the database at that moment', async () => {
     const { begun, behaviour } = steps();
-    const api = await started({ behaviours: { steps: behaviour } });
+    const api = await startApi({ behaviours: { steps: behaviour } });
     const agent = await api.agent('steps');
     const { hold } = await api.ok('createBackupHold');
     const { run } = await api.ok('startRun', { body: { agent_id: agent } });
     await eventually('the first step is being taken', () => begun.length > 0);
-    await quiet();
+    await untilQuiet();
     expect(begun).toEqual(['one']);
     expect(await statusOf(api, run.id)).toBe('running');
     // This process has the database open and locked. Closing a copy of the file releases the lock, but no other process wants it.
@@ -61,7 +61,7 @@ describe('while everything is held', () => {
   it('runs continue after they have waited for 15 seconds, which is logged', async () => {
     const clock = new ManualClock();
     const { begun, behaviour } = steps();
-    const api = await started({ clock, behaviours: { steps: behaviour } });
+    const api = await startApi({ clock, behaviours: { steps: behaviour } });
     const agent = await api.agent('steps');
     const { hold } = await api.ok('createBackupHold');
     const { run } = await api.ok('startRun', { body: { agent_id: agent } });
@@ -74,7 +74,7 @@ describe('while everything is held', () => {
 
   it('a waiting run can be stopped', async () => {
     const { begun, behaviour } = steps();
-    const api = await started({ behaviours: { steps: behaviour } });
+    const api = await startApi({ behaviours: { steps: behaviour } });
     const agent = await api.agent('steps');
     const { hold } = await api.ok('createBackupHold');
     const { run } = await api.ok('startRun', { body: { agent_id: agent } });
@@ -82,7 +82,7 @@ describe('while everything is held', () => {
     await api.ok('stopRun', { params: { run_id: run.id } });
     expect(await statusOf(api, run.id)).toBe('interrupted');
     await api.ok('deleteBackupHold', { params: { hold_id: hold.id } });
-    await quiet();
+    await untilQuiet();
     expect(begun).toEqual(['one']);
   });
 });
@@ -91,7 +91,7 @@ describe('while files are held', () => {
   it('nothing is removed until afterwards', async () => {
     const clock = new ManualClock();
     const { behaviour } = steps();
-    const api = await started({ clock, runRetention: hour / 2, behaviours: { steps: behaviour } });
+    const api = await startApi({ clock, runRetention: hour / 2, behaviours: { steps: behaviour } });
     const run = await api.run('steps');
     await api.until(run.id, 'completed');
     const folder = join(api.dataDirectory, 'sandboxes', run.sandbox_id as string);
@@ -100,7 +100,7 @@ describe('while files are held', () => {
     const params = { hold_id: (await api.ok('createBackupHold')).hold.id };
     await api.ok('updateBackupHold', { params, body: { holds: 'files' } });
     clock.advance(20_000);
-    await quiet();
+    await untilQuiet();
     expect([existsSync(folder), (await api.call('getRun', { params: { run_id: run.id } })).status]).toEqual([true, 200]);
     await api.ok('deleteBackupHold', { params });
     await eventually('the run is removed', () => !existsSync(folder));
@@ -109,7 +109,7 @@ describe('while files are held', () => {
 
   it('unused sandboxes stay as well', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const { sandbox_id: id } = await api.ok('createSandbox');
     // The folder is created when it is first needed.
     await api.ok('listSandboxFiles', { params: { sandbox_id: id } });
@@ -117,7 +117,7 @@ describe('while files are held', () => {
     clock.advance(24 * hour - 10_000);
     const params = { hold_id: (await api.ok('createBackupHold')).hold.id };
     clock.advance(20_000);
-    await quiet();
+    await untilQuiet();
     expect(existsSync(folder)).toBe(true);
     await api.ok('deleteBackupHold', { params });
     await eventually('the sandbox is removed', () => !existsSync(folder));

@@ -6,7 +6,7 @@ import { BackupHolds } from '../../../../src/service/engine/backup/backup-hold.t
 import { Gate } from '../../../../src/service/engine/backup/gate.ts';
 import { fileCopies } from '../../../../src/service/store/database/sqlite/file-hold.ts';
 import { openUnchanged } from '../../../../src/service/store/database/sqlite/open.ts';
-import { promptly } from '../../../support/promptly.ts';
+import { runPromptly } from '../../../support/promptly.ts';
 import { afterTest, temporaryDirectory, whenDone } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { Gate as Signal } from '../../helpers/runtime.ts';
@@ -27,7 +27,7 @@ const settle = async (): Promise<void> => {
 };
 
 /** Holds with a clock that stands still. Letting the database file go waits for `release`, if it is set. */
-function timed() {
+function timedHolds() {
   const clock = new ManualClock();
   const logEntries: string[] = [];
   const file = { isHeld: false, release: undefined as (() => Promise<void>) | undefined };
@@ -44,14 +44,14 @@ function timed() {
   afterTest(() => holds.close());
   /** What can pass at this moment. */
   const open = async () => {
-    const passed: string[] = [];
+    const passes: string[] = [];
     const attempts = new AbortController();
     for (const name of ['runs', 'removals'] as const)
-      void holds[name].pass(attempts.signal, async () => void passed.push(name)).catch(() => undefined);
+      void holds[name].pass(attempts.signal, async () => void passes.push(name)).catch(() => undefined);
     await settle();
     attempts.abort();
     await settle();
-    return passed;
+    return passes;
   };
   const elapse = async (milliseconds: number) => {
     clock.advance(milliseconds);
@@ -60,7 +60,7 @@ function timed() {
   return { clock, logged: logEntries, file, holds, open, elapse };
 }
 
-const unknown = { status: 404, error: 'backup_hold_not_found' };
+const unknownHold = { status: 404, error: 'backup_hold_not_found' };
 
 describe('a backup hold', () => {
   it('cannot be taken while another one is being taken', async () => {
@@ -76,13 +76,13 @@ describe('a backup hold', () => {
     await sql`select 1`.execute(store);
     await store.destroy();
     await expect(holds.take()).rejects.toThrow();
-    await promptly(() => holds.runs.pass(undefined, async () => undefined));
-    await promptly(() => holds.removals.pass(undefined, async () => undefined));
+    await runPromptly(() => holds.runs.pass(undefined, async () => undefined));
+    await runPromptly(() => holds.removals.pass(undefined, async () => undefined));
     await expect(holds.take()).rejects.not.toMatchObject({ error: 'backup_running' });
   });
 
   it('excludes others until it has ended, and reports its time', async () => {
-    const { clock, holds, file, logged, open } = timed();
+    const { clock, holds, file, logged, open } = timedHolds();
     const hold = await holds.take();
     expect(hold).toMatchObject({ createdAt: clock.now(), expiresAt: clock.now() + 30_000, holds: 'everything', runsWaited: true });
     expect([file.isHeld, await open()]).toEqual([true, []]);
@@ -94,31 +94,31 @@ describe('a backup hold', () => {
   });
 
   it('begins when everything that was in progress has ended', async () => {
-    const { holds, file } = timed();
+    const { holds, file } = timedHolds();
     for (const name of ['removals', 'runs'] as const) {
       const finished = new Signal();
       void holds[name].pass(undefined, () => finished.opened);
-      const taken = holds.take();
+      const pendingHold = holds.take();
       await settle();
       expect(file.isHeld).toBe(false);
       finished.open();
-      await holds.release((await taken).id);
+      await holds.release((await pendingHold).id);
     }
   });
 
   it('can be changed and ended only with its own ID', async () => {
-    const { holds, open } = timed();
+    const { holds, open } = timedHolds();
     const hold = await holds.take();
-    await expect(holds.prolong('other', 'files')).rejects.toMatchObject(unknown);
-    await expect(holds.release('other')).rejects.toMatchObject(unknown);
+    await expect(holds.prolong('other', 'files')).rejects.toMatchObject(unknownHold);
+    await expect(holds.release('other')).rejects.toMatchObject(unknownHold);
     expect(await open()).toEqual([]);
     await holds.release(hold.id);
-    await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknown);
-    await expect(holds.release(hold.id)).rejects.toMatchObject(unknown);
+    await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknownHold);
+    await expect(holds.release(hold.id)).rejects.toMatchObject(unknownHold);
   });
 
   it('of files lets runs and the database continue, and does not return to holding everything', async () => {
-    const { holds, file, open } = timed();
+    const { holds, file, open } = timedHolds();
     const { id } = await holds.take();
     expect(await holds.prolong(id, 'everything')).toMatchObject({ holds: 'everything' });
     expect([file.isHeld, await open()]).toEqual([true, []]);
@@ -129,7 +129,7 @@ describe('a backup hold', () => {
   });
 
   it('of files that was released once lets the database go once', async () => {
-    const { holds, file } = timed();
+    const { holds, file } = timedHolds();
     let calls = 0;
     file.release = async () => void calls++;
     const { id } = await holds.take();
@@ -140,23 +140,23 @@ describe('a backup hold', () => {
   });
 
   it('ends only when the database has been let go', async () => {
-    const { holds, file, open } = timed();
-    const [letGo, { id }] = [new Signal(), await holds.take()];
-    file.release = () => letGo.opened;
-    const prolonged = holds.prolong(id, 'files');
+    const { holds, file, open } = timedHolds();
+    const [releaseSignal, { id }] = [new Signal(), await holds.take()];
+    file.release = () => releaseSignal.opened;
+    const prolongation = holds.prolong(id, 'files');
     let isReleased = false;
     const released = holds.release(id).then(() => {
       isReleased = true;
     });
     expect(await open()).toEqual(['runs']);
     expect(isReleased).toBe(false);
-    letGo.open();
-    await Promise.all([prolonged, released]);
+    releaseSignal.open();
+    await Promise.all([prolongation, released]);
     expect(await open()).toEqual(['runs', 'removals']);
   });
 
   it('that cannot let the database go ends nevertheless', async () => {
-    const { holds, file, open } = timed();
+    const { holds, file, open } = timedHolds();
     const { id } = await holds.take();
     file.release = () => Promise.reject(new Error('EIO'));
     await expect(holds.release(id)).rejects.toThrow('EIO');
@@ -168,7 +168,7 @@ describe('a backup hold', () => {
 
 describe('a backup hold that is not extended', () => {
   it('lets runs continue after 15 seconds, and ends after 30', async () => {
-    const { holds, file, logged, open, elapse } = timed();
+    const { holds, file, logged, open, elapse } = timedHolds();
     const hold = await holds.take();
     await elapse(14_999);
     expect([hold.runsWaited, await open()]).toEqual([true, []]);
@@ -178,12 +178,12 @@ describe('a backup hold that is not extended', () => {
     expect([file.isHeld, await open()]).toEqual([true, ['runs']]);
     await elapse(1);
     expect([file.isHeld, await open()]).toEqual([false, ['runs', 'removals']]);
-    await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknown);
+    await expect(holds.prolong(hold.id, 'files')).rejects.toMatchObject(unknownHold);
     expect(logged).toEqual(['info: backup started', 'warn: a backup was abandoned: its hold was not extended']);
   });
 
   it('of files, too, ends 30 seconds after it was extended, and its runs have waited', async () => {
-    const { clock, holds, open, elapse } = timed();
+    const { clock, holds, open, elapse } = timedHolds();
     const hold = await holds.take();
     await elapse(10_000);
     await holds.prolong(hold.id, 'files');
@@ -195,7 +195,7 @@ describe('a backup hold that is not extended', () => {
   });
 
   it('reports that the database could not be let go', async () => {
-    const { holds, file, logged, open, elapse } = timed();
+    const { holds, file, logged, open, elapse } = timedHolds();
     await holds.take();
     file.release = () => Promise.reject(new Error('EIO'));
     await elapse(30_000);
@@ -204,7 +204,7 @@ describe('a backup hold that is not extended', () => {
   });
 
   it('does not end the next one, which ends by itself', async () => {
-    const { holds, logged, open, elapse } = timed();
+    const { holds, logged, open, elapse } = timedHolds();
     await holds.release((await holds.take()).id);
     await elapse(20_000);
     const { id } = await holds.take();
@@ -213,11 +213,11 @@ describe('a backup hold that is not extended', () => {
     expect(logged.every((line) => line.startsWith('info'))).toBe(true);
     await elapse(16_000);
     expect(await open()).toEqual(['runs', 'removals']);
-    await expect(holds.release(id)).rejects.toMatchObject(unknown);
+    await expect(holds.release(id)).rejects.toMatchObject(unknownHold);
   });
 
   it('lasts when the service ends, and nothing is logged', async () => {
-    const { holds, file, logged, elapse } = timed();
+    const { holds, file, logged, elapse } = timedHolds();
     await holds.take();
     holds.close();
     await elapse(60_000);
@@ -229,7 +229,7 @@ describe('a gate', () => {
   it('is closed when all work inside has ended, also if some of it failed', async () => {
     const gate = new Gate();
     const [first, second] = [new Signal(), new Signal()];
-    const failing = gate.pass(undefined, () => first.opened.then(() => Promise.reject(new Error('failed'))));
+    const failingPass = gate.pass(undefined, () => first.opened.then(() => Promise.reject(new Error('failed'))));
     const working = gate.pass(undefined, async () => {
       await second.opened;
       return 'done';
@@ -239,12 +239,12 @@ describe('a gate', () => {
       isClosed = true;
     });
     first.open();
-    await expect(failing).rejects.toThrow('failed');
+    await expect(failingPass).rejects.toThrow('failed');
     await settle();
     expect(isClosed).toBe(false);
     second.open();
     expect(await working).toBe('done');
-    await promptly(() => closing);
+    await runPromptly(() => closing);
   });
 
   it('can be closed again, and waits again', async () => {
@@ -259,7 +259,7 @@ describe('a gate', () => {
       await settle();
       expect(isClosed).toBe(false);
       finished.open();
-      await promptly(() => closing);
+      await runPromptly(() => closing);
       gate.open();
     }
   });
@@ -268,7 +268,7 @@ describe('a gate', () => {
     const gate = new Gate();
     await gate.close();
     let isInside = false;
-    const waiting = gate.pass(undefined, async () => {
+    const waitingPass = gate.pass(undefined, async () => {
       isInside = true;
     });
     gate.open();
@@ -276,7 +276,7 @@ describe('a gate', () => {
     await settle();
     expect(isInside).toBe(false);
     gate.open();
-    await promptly(() => waiting);
+    await runPromptly(() => waitingPass);
   });
 
   it('ends the wait of work that is aborted, and that work never begins', async () => {
@@ -284,11 +284,11 @@ describe('a gate', () => {
     await gate.close();
     const controller = new AbortController();
     let isInside = false;
-    const waiting = gate.pass(controller.signal, async () => {
+    const waitingPass = gate.pass(controller.signal, async () => {
       isInside = true;
     });
     controller.abort(new Error('stopped'));
-    await expect(promptly(() => waiting)).rejects.toThrow('stopped');
+    await expect(runPromptly(() => waitingPass)).rejects.toThrow('stopped');
     gate.open();
     await settle();
     expect(isInside).toBe(false);
@@ -297,6 +297,6 @@ describe('a gate', () => {
   it('does nothing when it is opened without having been closed', async () => {
     const gate = new Gate();
     gate.open();
-    await promptly(() => gate.close());
+    await runPromptly(() => gate.close());
   });
 });

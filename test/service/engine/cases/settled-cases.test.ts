@@ -4,7 +4,7 @@ import type { Case } from '../../../../src/interface/types.ts';
 import { defaultPlan } from '../../../../src/service/store/access/plan.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
 import { type Behaviour, Gate } from '../../helpers/runtime.ts';
-import { type Api, started, type TestOptions } from '../../helpers/service.ts';
+import { type Api, startApi, type TestOptions } from '../../helpers/service.ts';
 
 /** A queue of cases, and an agent that works on them, one at a time unless `concurrency` is null. */
 async function queueWith(
@@ -13,7 +13,7 @@ async function queueWith(
   { concurrency = 1, ...options }: TestOptions & { concurrency?: 1 | null } = {},
 ) {
   const clock = new ManualClock();
-  const api = await started({ clock, behaviours: { work }, rateLimit: { limit: 1_000_000, windowSeconds: 60 }, ...options });
+  const api = await startApi({ clock, behaviours: { work }, rateLimit: { limit: 1_000_000, windowSeconds: 60 }, ...options });
   const { queue } = await api.ok('createQueue', { body: { name: 'Invoices' } });
   const agent_id = await api.agent('work');
   const body = { case_queue_id: queue.id, enabled: true, concurrency };
@@ -43,7 +43,7 @@ async function approve(api: Api, run_id: string): Promise<void> {
   await api.ok('respondToHumanRequest', { params: { run_id, request_id: request?.id as string }, body: { approved: true } });
 }
 
-const asking: Behaviour = async (host) =>
+const askBehaviour: Behaviour = async (host) =>
   host.answer('q') === undefined ? { status: 'waiting', step: 'q', request: { type: 'approval', title: 'Go?' } } : { status: 'completed' };
 
 describe('the next case', () => {
@@ -65,7 +65,7 @@ describe('the next case', () => {
   });
 
   it('starts when a person completes the case of a run that waits', async () => {
-    const { api, cases, queue_id } = await queueWith(asking, ['first', 'second']);
+    const { api, cases, queue_id } = await queueWith(askBehaviour, ['first', 'second']);
     await until(api, cases[0], 'needs_input');
     expect((await read(api, cases[1])).display_status).toBe('pending');
     await api.ok('bulkUpdateCaseStatus', { params: { queue_id }, body: { case_ids: [cases[0].id], status: 'completed' } });
@@ -74,14 +74,14 @@ describe('the next case', () => {
 
   it('starts when a run begins to wait for a person, unless the trigger has a limit', async () => {
     const plan = { ...defaultPlan, maxConcurrentRuns: 1 };
-    const { api, cases } = await queueWith(asking, ['first', 'second'], { plan, concurrency: null });
+    const { api, cases } = await queueWith(askBehaviour, ['first', 'second'], { plan, concurrency: null });
     for (const row of cases) await until(api, row, 'needs_input');
   });
 
   it('starts although no run ends, if there are more than a dispatch starts', async () => {
     const plan = { ...defaultPlan, maxConcurrentRuns: 30 };
-    const sleeps: Behaviour = async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 });
-    const { api, queue_id } = await queueWith(sleeps, [], { plan, concurrency: null });
+    const sleepBehaviour: Behaviour = async (host) => ({ status: 'sleeping', until: host.clock.now() + 60_000 });
+    const { api, queue_id } = await queueWith(sleepBehaviour, [], { plan, concurrency: null });
     const cases = Array.from({ length: 25 }, (_, index) => ({ title: `Case ${index}` }));
     const { added_cases } = await api.ok('createCases', { params: { queue_id }, body: { cases } });
     for (const row of added_cases) await until(api, row, 'in_progress');
@@ -120,15 +120,15 @@ describe('a case', () => {
     const { api, clock, cases } = await queueWith(
       async (host) => {
         if (host.answer('q') !== undefined) await gate.opened;
-        return asking(host);
+        return askBehaviour(host);
       },
       ['first'],
     );
     const result = await until(api, cases[0], 'needs_input');
     clock.advance(60_000);
     await approve(api, result.claimed_by_run_id);
-    const answered = await read(api, cases[0]);
-    expect(Date.parse(answered.updated_at)).toBe(clock.now());
+    const answeredCase = await read(api, cases[0]);
+    expect(Date.parse(answeredCase.updated_at)).toBe(clock.now());
     expect(await history(api, cases[0])).toEqual(['created', 'claimed', 'needs_input', 'input_received']);
     gate.open();
     await until(api, cases[0], 'completed');
@@ -145,24 +145,25 @@ describe('a case', () => {
     });
     const trigger = (enabled: boolean) => api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id }, body: { enabled } });
     await trigger(false);
-    const busy = await api.agent('busy');
+    const busyAgent = await api.agent('busy');
     const drafts = { cases: [{ title: 'first' }, { title: 'second' }] };
     const { added_cases } = await api.ok('createCases', { params: { queue_id }, body: drafts });
     const case_ids = added_cases.map(({ id }) => id);
-    await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids, agent_id: busy } });
+    await api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids, agent_id: busyAgent } });
     const statuses = async () => (await Promise.all(added_cases.map((row) => read(api, row)))).map((row) => row.display_status).sort();
     while ((await statuses()).join() !== 'in_progress,pending') await new Promise((resolve) => setImmediate(resolve));
-    await api.ok('deleteAgent', { params: { agent_id: busy } });
+    await api.ok('deleteAgent', { params: { agent_id: busyAgent } });
     await trigger(true);
     for (const row of added_cases) await until(api, row, 'completed');
   });
 
   it('that is being worked on is not reprocessed, not even by an agent that is named', async () => {
-    const { api, agent_id, cases, queue_id } = await queueWith(asking, ['first', 'second']);
+    const { api, agent_id, cases, queue_id } = await queueWith(askBehaviour, ['first', 'second']);
     const { claimed_by_run_id: run_id } = await until(api, cases[0], 'needs_input');
-    const reprocess = (row: Case, by: { agent_id?: string }) =>
-      api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...by } });
-    for (const by of [{}, { agent_id }]) expect(await reprocess(cases[0], by)).toMatchObject({ reprocessedCount: 0, skippedCount: 1 });
+    const reprocess = (row: Case, target: { agent_id?: string }) =>
+      api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...target } });
+    for (const target of [{}, { agent_id }])
+      expect(await reprocess(cases[0], target)).toMatchObject({ reprocessedCount: 0, skippedCount: 1 });
     expect(await read(api, cases[0])).toMatchObject({ display_status: 'needs_input', claimed_by_run_id: run_id });
     // One that waits in the line stays where it is.
     expect(await reprocess(cases[1], {})).toMatchObject({ reprocessedCount: 0, skippedCount: 1 });

@@ -21,12 +21,12 @@ import { testRuntime } from '../../helpers/runtime.ts';
 
 const clock = new ManualClock();
 let engine: StartableEngine;
-let of: Owned;
+let ownedIds: Owned;
 let receiver: Receiver;
 
 beforeAll(async () => {
   const api = await fillable({ clock });
-  of = await withEverything(api);
+  ownedIds = await withEverything(api);
   await api.service.close();
   receiver = await Receiver.start();
   engine = await idleEngine(clock, {
@@ -44,42 +44,42 @@ afterAll(async () => {
 /** What each kind of job works on, and how to give it something to do. */
 const work: Record<string, { subject: () => string; prepare: (db: Kysely<Database>) => Promise<unknown> }> = {
   [jobKinds.run]: {
-    subject: () => of.run_id as string,
+    subject: () => ownedIds.run_id as string,
     prepare: (db) => sql`update runs set status = 'pending'`.execute(db),
   },
   [jobKinds.evaluate]: {
-    subject: () => of.run_id as string,
+    subject: () => ownedIds.run_id as string,
     prepare: async (db) => {
-      const ended = { status: 'completed', completed_at: '2026-07-18T10:00:00.000Z' } as const;
-      await db.updateTable('runs').set(ended).execute();
-      await beginEvaluation(db, of.run_id as string, '2026-07-18T10:00:00.000Z');
+      const endState = { status: 'completed', completed_at: '2026-07-18T10:00:00.000Z' } as const;
+      await db.updateTable('runs').set(endState).execute();
+      await beginEvaluation(db, ownedIds.run_id as string, '2026-07-18T10:00:00.000Z');
     },
   },
   [jobKinds.deliver]: {
-    subject: () => of.subscriptionId as string,
+    subject: () => ownedIds.subscriptionId as string,
     prepare: async (db) => {
       await sql`update webhook_subscriptions set url = ${receiver.url}`.execute(db);
       await sql`update deliveries set status = 'pending', next_attempt_at = 0`.execute(db);
     },
   },
   [jobKinds.dispatchCases]: {
-    subject: () => of.queue_id as string,
+    subject: () => ownedIds.queue_id as string,
     prepare: (db) => sql`update case_triggers set enabled = 1`.execute(db),
   },
   [jobKinds.schedule]: {
-    subject: () => of.schedule_id as string,
+    subject: () => ownedIds.schedule_id as string,
     prepare: (db) => sql`update schedules set next_at = 1`.execute(db),
   },
   [jobKinds.builderRun]: {
-    subject: () => of.builder_run_id as string,
+    subject: () => ownedIds.builder_run_id as string,
     prepare: (db) => sql`update builder_runs set status = 'running', started_at = null`.execute(db),
   },
   [jobKinds.artifact]: {
-    subject: () => of.artifactId as string,
+    subject: () => ownedIds.artifactId as string,
     prepare: (db) => sql`update artifacts set status = 'pending', generation = '{"kind":"refresh"}'`.execute(db),
   },
   [jobKinds.refreshArtifact]: {
-    subject: () => of.artifactId as string,
+    subject: () => ownedIds.artifactId as string,
     prepare: (db) => sql`update artifacts set refresh_frequency = 'daily', status = 'completed', generation = null`.execute(db),
   },
 };
@@ -104,19 +104,19 @@ it('every kind of job that does not only remove something is tried', () => {
 
 it.each(Object.keys(work))('a worker that lost a job of the kind %s writes nothing', async (kind) => {
   const { subject, prepare } = work[kind] as NonNullable<(typeof work)[string]>;
-  const job = engineJobs.find((one) => one.kind === kind);
+  const job = engineJobs.find((candidate) => candidate.kind === kind);
   const execute = async (claim: ClaimedJob) => job?.run(engine, claim, new AbortController().signal);
-  for (const [how, lose] of losses) {
+  for (const [reason, lose] of losses) {
     await prepare(engine.store);
-    const stale = await claimedJob(engine, kind, subject());
-    await lose(stale);
+    const staleJob = await claimedJob(engine, kind, subject());
+    await lose(staleJob);
     const before = await allRows(engine.store);
-    await execute(stale);
-    expect(await allRows(engine.store), `a job that ${how}`).toEqual(before);
+    await execute(staleJob);
+    expect(await allRows(engine.store), `a job that ${reason}`).toEqual(before);
   }
-  const own = await claimedJob(engine, kind, subject());
+  const ownJob = await claimedJob(engine, kind, subject());
   const before = await allRows(engine.store);
-  await execute(own);
+  await execute(ownJob);
   const { jobs: _, ...after } = await allRows(engine.store);
   expect(after).not.toEqual({ ...before, jobs: undefined });
 });
@@ -125,11 +125,11 @@ it('a worker that lost the job of an endpoint sends each event once at most', as
   const { subject, prepare } = work[jobKinds.deliver] as NonNullable<(typeof work)[string]>;
   await prepare(engine.store);
   const [, lose] = losses[0] as (typeof losses)[number];
-  const stale = await claimedJob(engine, jobKinds.deliver, subject());
-  await lose(stale);
+  const staleJob = await claimedJob(engine, jobKinds.deliver, subject());
+  await lose(staleJob);
   receiver.received.length = 0;
-  await deliverJob.run(engine, stale, new AbortController().signal);
-  const sent = receiver.received.map(({ headers }) => headers['webhook-id']);
-  expect(sent).not.toEqual([]);
-  expect(sent).toEqual([...new Set(sent)]);
+  await deliverJob.run(engine, staleJob, new AbortController().signal);
+  const sentIds = receiver.received.map(({ headers }) => headers['webhook-id']);
+  expect(sentIds).not.toEqual([]);
+  expect(sentIds).toEqual([...new Set(sentIds)]);
 });

@@ -41,11 +41,11 @@ const settle = async () => {
 it('retries a job after a while if its handler throws', async () => {
   const { store, clock, worker, job } = await workshop();
   const attempts: number[] = [];
-  const [failed, endGate] = [new Gate(), new Gate()];
+  const [failGate, endGate] = [new Gate(), new Gate()];
   const run: Run = async (_, job) => {
     attempts.push(clock.now());
     if (attempts.length === 1) {
-      failed.open();
+      failGate.open();
       throw new Error('not now');
     }
     await releaseJob(store, job, { status: 'done' });
@@ -53,7 +53,7 @@ it('retries a job after a while if its handler throws', async () => {
   };
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
-  await failed.opened;
+  await failGate.opened;
   await settle();
   expect(attempts).toHaveLength(1);
   clock.advance(1_000);
@@ -65,7 +65,7 @@ it('waits longer after each failure of a job, up to ten minutes', async () => {
   const { store, clock, worker, job } = await workshop();
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run: () => Promise.reject(new Error('not now')) }], undefined);
-  const failed = async (attempts: number) => {
+  const untilFailed = async (attempts: number) => {
     for (;;) {
       const row = await store.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
       if (row.attempts === attempts && row.status === 'queued') return Number(row.due_at);
@@ -74,7 +74,7 @@ it('waits longer after each failure of a job, up to ten minutes', async () => {
   };
   const delays: number[] = [];
   for (let attempts = 1; attempts <= 6; attempts++) {
-    const dueAt = await failed(attempts);
+    const dueAt = await untilFailed(attempts);
     delays.push(dueAt - clock.now());
     clock.set(dueAt);
     worker.wake();
@@ -86,11 +86,11 @@ it('starts a resumed job only when its stopped handler has ended, and can then s
   const { store, worker, job } = await workshop();
   const order: string[] = [];
   const signals: AbortSignal[] = [];
-  const [startGate, finish, resumed] = [new Gate(), new Gate(), new Gate()];
+  const [startGate, finish, resumeGate] = [new Gate(), new Gate(), new Gate()];
   const run: Run = async (_, __, signal) => {
     order.push('begins');
     signals.push(signal);
-    (signals.length === 1 ? startGate : resumed).open();
+    (signals.length === 1 ? startGate : resumeGate).open();
     await (signals.length === 1 ? finish.opened : new Promise((resolve) => signal.addEventListener('abort', resolve)));
     order.push('ends');
   };
@@ -104,7 +104,7 @@ it('starts a resumed job only when its stopped handler has ended, and can then s
   await settle();
   expect(order).toEqual(['begins']);
   finish.open();
-  await resumed.opened;
+  await resumeGate.opened;
   expect(order).toEqual(['begins', 'ends', 'begins']);
   worker.abort('k', 's', 'stopped');
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
@@ -121,20 +121,20 @@ it('leaves a job whose handler fails because of an abort unchanged, and does not
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
   await startGate.opened;
-  const claimed = await row();
+  const claimedRow = await row();
   await worker.close(10_000);
-  expect([await row(), logged]).toEqual([claimed, []]);
+  expect([await row(), logged]).toEqual([claimedRow, []]);
 });
 
 it('aborts a job that was being claimed when the worker was closed, and waits for its end', async () => {
   const { worker, job } = await workshop();
-  let closed: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
   const order: unknown[] = [];
   const claiming = new Gate();
-  const claim: Job<undefined>['claim'] = async (...by) => {
-    closed = worker.close(10_000).then(() => void order.push('closed'));
+  const claim: Job<undefined>['claim'] = async (...args) => {
+    closing = worker.close(10_000).then(() => void order.push('closed'));
     claiming.open();
-    return claimJob(...by);
+    return claimJob(...args);
   };
   const run: Run = async (_, __, signal) => {
     order.push(signal.reason);
@@ -144,19 +144,19 @@ it('aborts a job that was being claimed when the worker was closed, and waits fo
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run, claim }], undefined);
   await claiming.opened;
-  await closed;
+  await closing;
   expect(order).toEqual([expect.objectContaining({ reason: 'shutdown' }), 'ended', 'closed']);
 });
 
 it('claims everything that is due with one commit, and nothing when that fails', async () => {
   const commits = serviceCommits();
   const { store, clock, worker, job } = await workshop();
-  const started: string[] = [];
-  const all = new Gate();
+  const starts: string[] = [];
+  const allGate = new Gate();
   const run: Run = async (_, { subject_id }) => {
-    started.push(subject_id);
-    if (started.length === 4) all.open();
-    await all.opened;
+    starts.push(subject_id);
+    if (starts.length === 4) allGate.open();
+    await allGate.opened;
   };
   for (let index = 0; index < 3; index++) await job(`s${index}`);
   await enqueueJob(store, { kind: 'other', subjectId: 's3', dueAt: clock.now() });
@@ -169,30 +169,30 @@ it('claims everything that is due with one commit, and nothing when that fails',
     undefined,
   );
   await settle();
-  expect(started).toEqual([]);
+  expect(starts).toEqual([]);
   commits.failure = undefined;
   const before = commits.count;
   clock.advance(1_000);
-  await until(() => started.length > 0);
-  expect([commits.count - before, [...started].sort()]).toEqual([1, ['s0', 's1', 's2', 's3']]);
+  await until(() => starts.length > 0);
+  expect([commits.count - before, [...starts].sort()]).toEqual([1, ['s0', 's1', 's2', 's3']]);
 });
 
 it('runs no more jobs of a kind at the same time than its concurrency allows', async () => {
   const { store, worker, job } = await workshop();
-  let [busy, maxBusy, ended] = [0, 0, 0];
-  const [both, all] = [new Gate(), new Gate()];
+  let [busyCount, maxBusy, endedCount] = [0, 0, 0];
+  const [bothGate, allGate] = [new Gate(), new Gate()];
   const run: Run = async (_, job) => {
-    maxBusy = Math.max(maxBusy, ++busy);
-    if (busy === 2) both.open();
-    await both.opened;
+    maxBusy = Math.max(maxBusy, ++busyCount);
+    if (busyCount === 2) bothGate.open();
+    await bothGate.opened;
     await settle();
-    busy -= 1;
+    busyCount -= 1;
     await releaseJob(store, job, { status: 'done' });
-    if (++ended === 6) all.open();
+    if (++endedCount === 6) allGate.open();
   };
   for (let index = 0; index < 6; index++) await job(`s${index}`);
   worker.start([{ kind: 'k', concurrency: 2, run }], undefined);
-  await all.opened;
+  await allGate.opened;
   expect(maxBusy).toBe(2);
 });
 
@@ -246,22 +246,22 @@ it('extends the lease of a running job, even after the process was frozen past i
 
 describe('does not claim its own running jobs again when the process is frozen past the end of their leases', () => {
   /** A worker that runs a job and has gone to sleep. When it wakes up, it extends the lease and polls for work. */
-  async function atRest(more: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<Job<undefined>[]> = async () => []) {
+  async function expectAtRest(extraJobs: (shop: Awaited<ReturnType<typeof workshop>>) => Promise<Job<undefined>[]> = async () => []) {
     const shop = await workshop();
     const { store, clock, worker, job } = shop;
     const [startGate, finish, endGate] = [new Gate(), new Gate(), new Gate()];
-    let begins = 0;
+    let startCount = 0;
     const released: boolean[] = [];
-    const others = await more(shop);
+    const otherJobs = await extraJobs(shop);
     const run: Run = async (_, job) => {
-      begins += 1;
+      startCount += 1;
       startGate.open();
       await finish.opened;
       released.push(await releaseJob(store, job, { status: 'done' }));
       endGate.open();
     };
     await job('s');
-    worker.start([...others, { kind: 'k', concurrency: 2, run }], undefined);
+    worker.start([...otherJobs, { kind: 'k', concurrency: 2, run }], undefined);
     await startGate.opened;
     await until(() => clock.sleeps === 1);
     /** What became of the job, once the worker has caught up. */
@@ -270,13 +270,13 @@ describe('does not claim its own running jobs again when the process is frozen p
       await until(() => clock.sleeps === 3);
       finish.open();
       await endGate.opened;
-      return { begins, released };
+      return { begins: startCount, released };
     };
     return { clock, outcome };
   }
 
   it('while the lease is being written to disk', async () => {
-    const { clock, outcome } = await atRest();
+    const { clock, outcome } = await expectAtRest();
     const disk = new Gate();
     const sync = await heldDisk(disk);
     clock.advance(5_000);
@@ -288,7 +288,7 @@ describe('does not claim its own running jobs again when the process is frozen p
   });
 
   it('while it polls for jobs of another kind', async () => {
-    const { clock, outcome } = await atRest(async ({ store, clock }) => {
+    const { clock, outcome } = await expectAtRest(async ({ store, clock }) => {
       await enqueueJob(store, { kind: 'other', subjectId: 's', dueAt: clock.now() + 5_000 });
       const claim = async () => {
         clock.advance(60_000);
@@ -304,13 +304,13 @@ describe('does not claim its own running jobs again when the process is frozen p
 
 it('aborts a handler whose job another worker has taken', async () => {
   const { store, clock, worker, job } = await workshop();
-  const [startGate, aborted] = [new Gate(), new Gate()];
+  const [startGate, abortGate] = [new Gate(), new Gate()];
   let reason: unknown;
   const run: Run = async (_parts, _claimed, signal) => {
     startGate.open();
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     reason = signal.reason;
-    aborted.open();
+    abortGate.open();
   };
   await job('s');
   worker.start([{ kind: 'k', concurrency: 1, run }], undefined);
@@ -319,7 +319,7 @@ it('aborts a handler whose job another worker has taken', async () => {
   await claimJob(store, 'k', { owner: 'other', now: clock.now() + 20_000, lease: 60_000 });
   await settle();
   clock.advance(6_000);
-  await aborted.opened;
+  await abortGate.opened;
   expect(reason).toBeInstanceOf(JobAborted);
   expect(reason).toMatchObject({ reason: 'lost' });
 });

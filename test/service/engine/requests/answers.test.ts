@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { answerInWords, chosenLabels, type RequestToAnswer, readAnswer } from '../../../../src/service/engine/requests/answers.ts';
 
-const asks = (...questions: RequestToAnswer['questions']): RequestToAnswer => ({ type: 'question', title: 'T', questions });
+const requestWith = (...questions: RequestToAnswer['questions']): RequestToAnswer => ({ type: 'question', title: 'T', questions });
 const colours = [{ label: 'Red' }, { label: 'Red, dark' }, { label: 'Blue' }];
 const problem = (request: RequestToAnswer, body: Parameters<typeof readAnswer>[1]) => {
   try {
@@ -54,12 +54,12 @@ describe('an approval', () => {
 });
 
 describe('questions', () => {
-  const one = { question: 'Colour?', options: colours };
-  const many = { question: 'Colours?', options: colours, multi_select: true };
+  const singleChoice = { question: 'Colour?', options: colours };
+  const multipleChoice = { question: 'Colours?', options: colours, multi_select: true };
   const free = { question: 'Why?' };
 
   it('accept one answer each', () => {
-    const answer = readAnswer(asks(one, many, free), {
+    const answer = readAnswer(requestWith(singleChoice, multipleChoice, free), {
       answers: { 'Colour?': ' Red, dark ', 'Colours?': 'Blue , Red, dark,Red', 'Why?': 'so, so' },
     });
     expect(answer.answer).toEqual({
@@ -70,31 +70,33 @@ describe('questions', () => {
   });
 
   it('report which answers are missing, unknown, or not among the options', () => {
-    expect(problem(asks(one), {})).toContain('"Colour?" needs an answer; choose from: "Red", "Red, dark", "Blue"');
-    expect(problem(asks(free), { answers: { 'Why?': '  ' } })).toContain('"Why?" needs an answer');
-    expect(problem(asks(one), { answers: { 'Colour?': 'Red,Blue' } })).toContain(
+    expect(problem(requestWith(singleChoice), {})).toContain('"Colour?" needs an answer; choose from: "Red", "Red, dark", "Blue"');
+    expect(problem(requestWith(free), { answers: { 'Why?': '  ' } })).toContain('"Why?" needs an answer');
+    expect(problem(requestWith(singleChoice), { answers: { 'Colour?': 'Red,Blue' } })).toContain(
       '"Colour?" must be one of these: "Red", "Red, dark", "Blue"',
     );
-    expect(problem(asks(many), { answers: { 'Colours?': 'Red, Green' } })).toContain('must be one or more of these');
-    expect(problem(asks(free), { answers: { 'Why?': 'x', 'How?': 'y' } })).toContain(
+    expect(problem(requestWith(multipleChoice), { answers: { 'Colours?': 'Red, Green' } })).toContain('must be one or more of these');
+    expect(problem(requestWith(free), { answers: { 'Why?': 'x', 'How?': 'y' } })).toContain(
       '"How?" is not one of the questions; they are: "Why?"',
     );
-    expect(problem(asks(free), { approved: true, answers: { 'Why?': 'x' } })).toContain('approved must be left out');
+    expect(problem(requestWith(free), { approved: true, answers: { 'Why?': 'x' } })).toContain('approved must be left out');
   });
 
   it('are answered in one line, or in one line each', () => {
-    expect(readAnswer(asks(many), { answers: { 'Colours?': 'Blue, Red' } })).toEqual({
+    expect(readAnswer(requestWith(multipleChoice), { answers: { 'Colours?': 'Blue, Red' } })).toEqual({
       answer: { type: 'question', answers: { 'Colours?': ['Blue', 'Red'] } },
       response: 'Blue, Red',
       message: 'Colours? Blue, Red',
     });
-    expect(readAnswer(asks(one, free), { answers: { 'Colour?': 'Blue', 'Why?': 'so' } }).response).toBe('Colour? Blue\nWhy? so');
+    expect(readAnswer(requestWith(singleChoice, free), { answers: { 'Colour?': 'Blue', 'Why?': 'so' } }).response).toBe(
+      'Colour? Blue\nWhy? so',
+    );
   });
 
   it('list every problem of an answer', () => {
     const listed = (): unknown => {
       try {
-        return readAnswer(asks(one, free), { approved: true, reason: 'x', answers: { 'Colour?': 'Green', 'How?': 'y' } });
+        return readAnswer(requestWith(singleChoice, free), { approved: true, reason: 'x', answers: { 'Colour?': 'Green', 'How?': 'y' } });
       } catch (error) {
         return error;
       }
@@ -109,22 +111,22 @@ describe('questions', () => {
   });
 
   it('accept options whose labels begin or end with spaces, or are repeated', () => {
-    const padded = { question: 'Which?', options: [{ label: ' Yes ' }, { label: 'No' }, { label: 'No' }] };
-    const chosen = (text: string, multi_select: boolean) =>
-      (readAnswer(asks({ ...padded, multi_select }), { answers: { 'Which?': text } }).answer as { answers: object }).answers;
-    expect(chosen('Yes', false)).toEqual({ 'Which?': ' Yes ' });
-    expect(chosen('No', false)).toEqual({ 'Which?': 'No' });
-    expect(chosen('No, Yes, No', true)).toEqual({ 'Which?': ['No', ' Yes '] });
+    const paddedQuestion = { question: 'Which?', options: [{ label: ' Yes ' }, { label: 'No' }, { label: 'No' }] };
+    const choose = (text: string, multi_select: boolean) =>
+      (readAnswer(requestWith({ ...paddedQuestion, multi_select }), { answers: { 'Which?': text } }).answer as { answers: object }).answers;
+    expect(choose('Yes', false)).toEqual({ 'Which?': ' Yes ' });
+    expect(choose('No', false)).toEqual({ 'Which?': 'No' });
+    expect(choose('No, Yes, No', true)).toEqual({ 'Which?': ['No', ' Yes '] });
   });
 
   it('can have the names of properties that every object has', () => {
-    expect(problem(asks({ question: 'toString' }), { answers: {} })).toContain('needs an answer');
+    expect(problem(requestWith({ question: 'toString' }), { answers: {} })).toContain('needs an answer');
     const answers = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
-    expect(JSON.stringify(readAnswer(asks({ question: '__proto__' }), { answers }).answer)).toContain('"__proto__":"x"');
+    expect(JSON.stringify(readAnswer(requestWith({ question: '__proto__' }), { answers }).answer)).toContain('"__proto__":"x"');
   });
 
   it('are all answered with the text of a message', () => {
-    expect(answerInWords(asks(one, free), 'dunno')).toEqual({
+    expect(answerInWords(requestWith(singleChoice, free), 'dunno')).toEqual({
       answer: { type: 'question', answers: { 'Colour?': 'dunno', 'Why?': 'dunno' } },
       response: 'dunno',
     });
@@ -135,11 +137,11 @@ it('finds labels separated by commas, whatever they contain', () => {
   const label = fc.stringMatching(/^[ab, ]{1,6}$/).filter((text) => text.trim() !== '' && !/^[,\s]|[,\s]$/.test(text));
   fc.assert(
     fc.property(fc.uniqueArray(label, { minLength: 1, maxLength: 6 }), fc.infiniteStream(fc.boolean()), (labels, pick) => {
-      const chosen = labels.filter(() => pick.next().value as boolean);
-      if (chosen.length === 0) return;
+      const selection = labels.filter(() => pick.next().value as boolean);
+      if (selection.length === 0) return;
       // There can be several readings ("a" and "b", or "a, b"). One must be found, and it must give the same text.
-      const read = chosenLabels(chosen.join(', '), labels);
-      expect(read?.every((text) => labels.includes(text))).toBe(true);
+      const parsedLabels = chosenLabels(selection.join(', '), labels);
+      expect(parsedLabels?.every((text) => labels.includes(text))).toBe(true);
     }),
   );
   expect(chosenLabels('Rome, Italy', ['Rome', 'Italy', 'Rome, Italy'])).toEqual(['Rome, Italy']);

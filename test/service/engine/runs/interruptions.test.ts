@@ -2,33 +2,33 @@ import { describe, expect, it } from 'vitest';
 import { RenderPool } from '../../../../src/service/runtimes/script/rendering/pool.ts';
 import { createScriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { crashImage } from '../../helpers/crash.ts';
-import { type Api, config, started } from '../../helpers/service.ts';
+import { type Api, config, startApi } from '../../helpers/service.ts';
 
 /** A service in which steps with slow templates take an hour, and the interruptions that its runtime learns about. */
 async function slowService(dataDirectory?: string): Promise<{ api: Api; reported: Promise<number> }> {
   const script = createScriptRuntime({ pool: new RenderPool(), limits: { step: 3_600_000, pass: 3_600_000 } });
-  let begun: (interruptions: number) => void = () => undefined;
-  const reported = new Promise<number>((resolve) => {
-    begun = resolve;
+  let onBegin: (interruptions: number) => void = () => undefined;
+  const interruptionReport = new Promise<number>((resolve) => {
+    onBegin = resolve;
   });
   const runtimes = [
     {
       ...script,
       advance: (host: Parameters<typeof script.advance>[0]) => {
-        begun(host.interruptions);
+        onBegin(host.interruptions);
         return script.advance(host);
       },
     },
   ];
-  return { api: await started({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), reported };
+  return { api: await startApi({ runtimes, ...(dataDirectory === undefined ? {} : { dataDirectory }) }), reported: interruptionReport };
 }
 
-const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
+const slowTemplate = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
 const procedure = [
   'version: 1',
   'steps:',
   '  - say: before',
-  `  - write: { path: a.json, json: [${Array(1_000).fill(`"${slow}"`).join(', ')}] }`,
+  `  - write: { path: a.json, json: [${Array(1_000).fill(`"${slowTemplate}"`).join(', ')}] }`,
 ].join('\n');
 
 async function startedRun(api: Api): Promise<string> {
@@ -74,7 +74,7 @@ describe('a step during which the service ends', () => {
 
   it('can wait for a person across any number of restarts', async () => {
     const script = createScriptRuntime({ pool: new RenderPool() });
-    let api = await started({ runtimes: [script] });
+    let api = await startApi({ runtimes: [script] });
     const body = {
       name: 'Asks',
       build: { name: 'first', config: config('version: 1\nsteps:\n  - approve: { id: ok, title: Go on? }\n  - say: done', 'script') },
@@ -82,7 +82,7 @@ describe('a step during which the service ends', () => {
     const { agent } = await api.ok('createAgent', { body });
     const { run } = await api.ok('startRun', { body: { agent_id: agent.id } });
     await api.until(run.id, 'waiting');
-    for (let time = 1; time <= 6; time++) api = await started({ runtimes: [script], dataDirectory: await crashImage(api) });
+    for (let time = 1; time <= 6; time++) api = await startApi({ runtimes: [script], dataDirectory: await crashImage(api) });
     const { pending_human_request: request } = await api.ok('getRun', { params: { run_id: run.id } });
     await api.ok('respondToHumanRequest', { params: { run_id: run.id, request_id: request?.id ?? '' }, body: { approved: true } });
     await api.until(run.id, 'completed');

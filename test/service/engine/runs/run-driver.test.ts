@@ -11,13 +11,13 @@ import { afterTest } from '../../../support/temporary.ts';
 import { ManualClock } from '../../helpers/clock.ts';
 import { claimedJob, closeEngine, idleEngine } from '../../helpers/engine.ts';
 import { type Behaviour, testRuntime } from '../../helpers/runtime.ts';
-import { config, started } from '../../helpers/service.ts';
+import { config, startApi } from '../../helpers/service.ts';
 
 /** A run of an agent that behaves like this. The test executes its job. */
 async function pendingRun(behaviour: Behaviour) {
   const clock = new ManualClock();
   const runtime = testRuntime({ behaves: behaviour });
-  const api = await started({ clock, runtimes: [runtime] });
+  const api = await startApi({ clock, runtimes: [runtime] });
   const agentId = await api.agent('behaves');
   await api.service.close();
   const logEntries: string[] = [];
@@ -37,11 +37,12 @@ async function pendingRun(behaviour: Behaviour) {
         .where('kind', '=', 'run')
         .where('subject_id', '=', id)
         .executeTakeFirstOrThrow(),
-    execute: async (by: StartableEngine = engine) => runJob.run(by, await claimedJob(engine, runJob.kind, id), controller.signal),
+    execute: async (executor: StartableEngine = engine) =>
+      runJob.run(executor, await claimedJob(engine, runJob.kind, id), controller.signal),
   };
 }
 
-const completes: Behaviour = async () => ({ status: 'completed' });
+const completeBehaviour: Behaviour = async () => ({ status: 'completed' });
 
 describe('a run', () => {
   it('is running from its first execution on, whose time is when it started', async () => {
@@ -67,15 +68,15 @@ describe('a run', () => {
   });
 
   it('fails if its runtime is missing', async () => {
-    const { engine, execute, run } = await pendingRun(completes);
+    const { engine, execute, run } = await pendingRun(completeBehaviour);
     await execute({ ...engine, worker: engine.worker, runtimes: new Map() });
     expect(await run()).toMatchObject({ status: 'failed', error: 'The runtime "test" is not available in this service.' });
   });
 
   it('does not end because of trouble of the host', async () => {
-    const full = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write' });
-    const { execute, run, job, logged } = await pendingRun(() => Promise.reject(full));
-    await expect(execute()).rejects.toBe(full);
+    const diskFullError = Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC', syscall: 'write' });
+    const { execute, run, job, logged } = await pendingRun(() => Promise.reject(diskFullError));
+    await expect(execute()).rejects.toBe(diskFullError);
     expect(await run()).toMatchObject({ status: 'running', error: null });
     expect([(await job()).status, logged]).toEqual(['running', []]);
   });
@@ -86,7 +87,7 @@ describe('a run', () => {
     ['failed', 'done'],
     ['interrupted', 'done'],
   ] as const)('that is %s is not executed: its job is %s', async (status, expected) => {
-    const { engine, execute, run, job } = await pendingRun(completes);
+    const { engine, execute, run, job } = await pendingRun(completeBehaviour);
     await engine.store.updateTable('runs').set({ status }).execute();
     const before = await run();
     await execute();
@@ -96,46 +97,46 @@ describe('a run', () => {
 
 describe('an execution that is aborted', () => {
   it('by the end of the service is continued by the next one, as if it had not been interrupted', async () => {
-    const at = await pendingRun(async (host) => {
-      at.controller.abort(new JobAborted('shutdown'));
+    const execution = await pendingRun(async (host) => {
+      execution.controller.abort(new JobAborted('shutdown'));
       await host.commit('late', null).catch(() => undefined);
       return { status: 'completed' };
     });
-    await at.execute();
-    expect(await at.run()).toMatchObject({ status: 'running', completed_at: null });
-    expect(await at.job()).toEqual({ status: 'running', owner: null, due_at: at.clock.now() });
-    const next = await claimJob(at.engine.store, 'run', { owner: 'next', now: at.clock.now(), lease: 1_000 });
-    expect(next).toMatchObject({ subject_id: at.id, wasInterrupted: false });
-    expect(await at.engine.store.selectFrom('journal').select('step').execute()).toEqual([]);
-    expect(at.logged).toEqual([]);
+    await execution.execute();
+    expect(await execution.run()).toMatchObject({ status: 'running', completed_at: null });
+    expect(await execution.job()).toEqual({ status: 'running', owner: null, due_at: execution.clock.now() });
+    const next = await claimJob(execution.engine.store, 'run', { owner: 'next', now: execution.clock.now(), lease: 1_000 });
+    expect(next).toMatchObject({ subject_id: execution.id, wasInterrupted: false });
+    expect(await execution.engine.store.selectFrom('journal').select('step').execute()).toEqual([]);
+    expect(execution.logged).toEqual([]);
   });
 
   it.each(['stopped', 'lost'] as const)('because its job was %s leaves the job unchanged', async (reason) => {
-    const at = await pendingRun(async () => {
-      at.controller.abort(new JobAborted(reason));
+    const execution = await pendingRun(async () => {
+      execution.controller.abort(new JobAborted(reason));
       throw new Error('aborted');
     });
-    await at.execute();
-    expect(await at.run()).toMatchObject({ status: 'running', error: null });
-    expect(await at.job()).toMatchObject({ status: 'running', owner: 'this' });
-    expect(at.logged).toEqual([]);
+    await execution.execute();
+    expect(await execution.run()).toMatchObject({ status: 'running', error: null });
+    expect(await execution.job()).toMatchObject({ status: 'running', owner: 'this' });
+    expect(execution.logged).toEqual([]);
   });
 
   it('because another worker has the run is not reported as a failure of its runtime', async () => {
-    const at = await pendingRun(async (host) => {
-      await revokeJob(at.engine.store, 'run', host.run.id);
+    const execution = await pendingRun(async (host) => {
+      await revokeJob(execution.engine.store, 'run', host.run.id);
       await host.commit('late', null);
       return { status: 'completed' };
     });
-    await at.execute();
-    expect(await at.run()).toMatchObject({ status: 'running', error: null });
-    expect(at.logged).toEqual([]);
+    await execution.execute();
+    expect(await execution.run()).toMatchObject({ status: 'running', error: null });
+    expect(execution.logged).toEqual([]);
   });
 });
 
 describe('the title of a run', () => {
   const titles = async (messages: (string | undefined)[]): Promise<string[]> => {
-    const api = await started({ behaviours: { work: completes } });
+    const api = await startApi({ behaviours: { work: completeBehaviour } });
     const { agent } = await api.ok('createAgent', { body: { name: 'Checker', build: { name: 'first', config: config('work') } } });
     for (const message of messages)
       await api.ok('startRun', { body: { agent_id: agent.id, ...(message === undefined ? {} : { message }) } });

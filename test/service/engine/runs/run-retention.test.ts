@@ -9,7 +9,7 @@ import { secretHash } from '../../../../src/service/secret-hash.ts';
 import { runTables } from '../../../../src/service/store/runs/run-removal.ts';
 import { png } from '../../../support/png.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
-import { type Api, started } from '../../helpers/service.ts';
+import { type Api, startApi } from '../../helpers/service.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 
@@ -18,10 +18,16 @@ const picture = png(1, 1, [1, 2, 3]);
 /** Sends a message, takes a picture, writes a file, and records a result. */
 async function work(host: RunHost) {
   await host.sandbox.write('note.txt', Buffer.from('note'));
-  const at = new Date(host.clock.now());
+  const time = new Date(host.clock.now());
   await host.commit('step', 1, [
     { kind: 'text', id: 'said', text: 'Done.' },
-    { kind: 'screenshot', id: 'shot', toolName: 'browse', startedAt: at, image: { name: 'a.png', mimeType: 'image/png', bytes: picture } },
+    {
+      kind: 'screenshot',
+      id: 'shot',
+      toolName: 'browse',
+      startedAt: time,
+      image: { name: 'a.png', mimeType: 'image/png', bytes: picture },
+    },
   ]);
   return { status: 'completed' as const };
 }
@@ -52,9 +58,9 @@ function rowsOf(directory: string, id: string): Record<string, number> {
 describe('runs that have ended', () => {
   it('are removed after the retention time, with everything that belongs to them; those that have not ended stay', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, runRetention: 90 * day, behaviours: { work, ask } });
-    const waiting = await api.run('ask');
-    await api.until(waiting.id, 'waiting');
+    const api = await startApi({ clock, runRetention: 90 * day, behaviours: { work, ask } });
+    const waitingRun = await api.run('ask');
+    await api.until(waitingRun.id, 'waiting');
     const first = await api.run('work', 'Begin');
     await api.until(first.id, 'completed');
     clock.advance(day);
@@ -64,20 +70,20 @@ describe('runs that have ended', () => {
     expect(await statusOf(api, first.id)).toBe(200);
     clock.advance(1);
     await untilGone(api, clock, first.id);
-    expect([await statusOf(api, second.id), await statusOf(api, waiting.id)]).toEqual([200, 200]);
+    expect([await statusOf(api, second.id), await statusOf(api, waitingRun.id)]).toEqual([200, 200]);
     const list = await api.ok('listRuns');
-    expect([list.total, list.data.map((run) => run.id)]).toEqual([2, [second.id, waiting.id]]);
+    expect([list.total, list.data.map((run) => run.id)]).toEqual([2, [second.id, waitingRun.id]]);
     await api.service.close();
     expect(await readdir(join(api.dataDirectory, 'files'))).toEqual([second.id]);
-    expect((await readdir(join(api.dataDirectory, 'sandboxes'))).sort()).toEqual([second.sandbox_id, waiting.sandbox_id].sort());
-    const nothing = Object.fromEntries([...runTables, 'jobs'].map((table) => [table, 0]));
-    expect(rowsOf(api.dataDirectory, first.id)).toEqual(nothing);
+    expect((await readdir(join(api.dataDirectory, 'sandboxes'))).sort()).toEqual([second.sandbox_id, waitingRun.sandbox_id].sort());
+    const emptyCounts = Object.fromEntries([...runTables, 'jobs'].map((table) => [table, 0]));
+    expect(rowsOf(api.dataDirectory, first.id)).toEqual(emptyCounts);
     expect(rowsOf(api.dataDirectory, second.id)).toMatchObject({ messages: 1, run_files: 1, tool_executions: 1, journal: 1 });
   });
 
   it('are kept for the whole time again after they continued, and leave a sandbox that another run uses', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, runRetention: 10 * day, behaviours: { work } });
+    const api = await startApi({ clock, runRetention: 10 * day, behaviours: { work } });
     const first = await api.run('work');
     await api.until(first.id, 'completed');
     const { run: shared } = await api.ok('startRun', {
@@ -98,7 +104,7 @@ describe('runs that have ended', () => {
 
   it('still count in their month, and their numbers are not reused', async () => {
     const clock = new ManualClock(Date.parse('2026-07-01T00:00:00Z'));
-    const api = await started({ clock, runRetention: day, behaviours: { work } });
+    const api = await startApi({ clock, runRetention: day, behaviours: { work } });
     const run = await api.run('work');
     await api.until(run.id, 'completed');
     clock.advance(2 * day);
@@ -114,21 +120,21 @@ describe('runs that have ended', () => {
 
   it('stay for ever without a retention time, even if there was one before', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, runRetention: 90 * day, behaviours: { work } });
+    const api = await startApi({ clock, runRetention: 90 * day, behaviours: { work } });
     const run = await api.run('work');
     await api.until(run.id, 'completed');
     await api.service.close();
-    const restarted = await started({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
+    const restarted = await startApi({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
     clock.advance(10_000 * day);
     expect((await restarted.ok('listRuns')).total).toBe(1);
     await restarted.service.close();
-    const restartedApi = await started({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
+    const restartedApi = await startApi({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
     await untilGone(restartedApi, clock, run.id);
   });
 
   it('are removed in batches, however many there are', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, runRetention: day, behaviours: { done: async () => ({ status: 'failed', error: 'no' }) } });
+    const api = await startApi({ clock, runRetention: day, behaviours: { done: async () => ({ status: 'failed', error: 'no' }) } });
     const agent_id = await api.agent('done');
     const runs = await Promise.all(Array.from({ length: 60 }, () => api.ok('startRun', { body: { agent_id } })));
     for (const { run } of runs) await api.until(run.id, 'failed');
@@ -139,7 +145,7 @@ describe('runs that have ended', () => {
 
   it('are removed together with the leftovers of a crash and expired tokens', async () => {
     const clock = new ManualClock();
-    const first = await started({ clock, runRetention: day });
+    const first = await startApi({ clock, runRetention: day });
     const { client, secret } = await first.ok('createLocalClient', { body: { name: 'ci' } });
     const answer = await first.send('POST', '/oauth/token', {
       anonymous: true,
@@ -148,13 +154,13 @@ describe('runs that have ended', () => {
     });
     const hash = secretHash((answer.body as { access_token: string }).access_token);
     await first.service.close();
-    const left = ['files', 'sandboxes'].map((room) => join(first.dataDirectory, room, '00000000-0000-4000-8000-000000000000.removed'));
-    for (const folder of left) await mkdir(folder, { recursive: true });
-    left.push(join(first.dataDirectory, 'sandboxes', '00000000-0000-4000-8000-000000000001.unnamed'));
-    await writeFile(left.at(-1) as string, 'of a form');
+    const leftovers = ['files', 'sandboxes'].map((room) => join(first.dataDirectory, room, '00000000-0000-4000-8000-000000000000.removed'));
+    for (const folder of leftovers) await mkdir(folder, { recursive: true });
+    leftovers.push(join(first.dataDirectory, 'sandboxes', '00000000-0000-4000-8000-000000000001.unnamed'));
+    await writeFile(leftovers.at(-1) as string, 'of a form');
     clock.advance(day);
-    const second = await started({ clock, dataDirectory: first.dataDirectory, runRetention: day });
-    while (left.some((folder) => existsSync(folder))) await new Promise((resolve) => setImmediate(resolve));
+    const second = await startApi({ clock, dataDirectory: first.dataDirectory, runRetention: day });
+    while (leftovers.some((folder) => existsSync(folder))) await new Promise((resolve) => setImmediate(resolve));
     await second.service.close();
     const file = new Libsql(join(first.dataDirectory, 'aops.db'));
     expect(file.prepare('select * from tokens where hash = ?').all(hash)).toEqual([]);
@@ -168,26 +174,26 @@ describe('after runs have been removed, the next removal is due', () => {
   /** When the next removal is due: after a first run was removed, while a second one ended `age` milliseconds before the retention time passes. */
   async function nextRemoval(age: number, ofSecond = ''): Promise<number> {
     const clock = new ManualClock();
-    const api = await started({ clock, runRetention: day, behaviours: { work } });
+    const api = await startApi({ clock, runRetention: day, behaviours: { work } });
     const [first, second] = [await api.run('work'), await api.run('work')];
     for (const { id } of [first, second]) await api.until(id, 'completed');
     await api.service.close();
     const now = clock.now() + 2 * day;
     const file = new Libsql(join(api.dataDirectory, 'aops.db'));
-    const end = (id: string, at: number) =>
-      file.prepare('update runs set completed_at = ? where id = ?').run([new Date(at).toISOString(), id]);
+    const end = (id: string, time: number) =>
+      file.prepare('update runs set completed_at = ? where id = ?').run([new Date(time).toISOString(), id]);
     end(first.id, now - day);
     end(second.id, now - day + age);
     file.exec(ofSecond.replaceAll('TEAM', api.service.teamId).replaceAll('RUN', second.id));
     file.close();
     clock.set(now);
-    const restartedApi = await started({ clock, dataDirectory: api.dataDirectory, runRetention: day, behaviours: { work } });
+    const restartedApi = await startApi({ clock, dataDirectory: api.dataDirectory, runRetention: day, behaviours: { work } });
     while ((await statusOf(restartedApi, first.id)) !== 404);
     expect(await statusOf(restartedApi, second.id)).toBe(200);
     await restartedApi.service.close();
-    const stored = new Libsql(join(api.dataDirectory, 'aops.db'));
-    const [job] = stored.prepare(`select due_at from jobs where kind = 'forget_runs'`).all([]) as { due_at: number }[];
-    stored.close();
+    const storedDatabase = new Libsql(join(api.dataDirectory, 'aops.db'));
+    const [job] = storedDatabase.prepare(`select due_at from jobs where kind = 'forget_runs'`).all([]) as { due_at: number }[];
+    storedDatabase.close();
     return (job?.due_at ?? 0) - now;
   }
 
@@ -199,16 +205,16 @@ describe('after runs have been removed, the next removal is due', () => {
   });
 
   it('after an hour, if the only expired run is still assigned to a case', async () => {
-    const assigned = `
+    const insertStatements = `
       insert into queues (id, team_id, name, created_at, updated_at) values ('q', 'TEAM', 'Queue', '', '');
       insert into cases (id, queue_id, number, title, data, search_text, status, priority, claimed_by_run_id, created_at, updated_at)
         values ('c', 'q', 1, '', '{}', '', 'pending', 0, 'RUN', '', '');`;
-    expect(await nextRemoval(-hour, assigned)).toBe(hour);
+    expect(await nextRemoval(-hour, insertStatements)).toBe(hour);
   });
 });
 
 it('knows every table that refers to runs', async () => {
-  const api = await started();
+  const api = await startApi();
   await api.service.close();
   const file = new Libsql(join(api.dataDirectory, 'aops.db'));
   const tables = file.prepare("select name from sqlite_master where type = 'table'").all([]) as { name: string }[];

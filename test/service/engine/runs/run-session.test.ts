@@ -4,12 +4,12 @@ import { expect, it } from 'vitest';
 import { postedMessage } from '../../../../src/service/engine/runs/messages.ts';
 import { appendMessages } from '../../../../src/service/store/runs/messages.ts';
 import { png } from '../../../support/png.ts';
-import { executing } from '../../helpers/execution.ts';
+import { startExecution } from '../../helpers/execution.ts';
 
 const picture = { name: 'a.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
 
 it('a screenshot that is recorded again leaves no second file', async () => {
-  const run = await executing();
+  const run = await startExecution();
   const screenshot = () => run.session.emit([{ kind: 'screenshot', id: 'p', toolName: 'browse', startedAt: new Date(0), image: picture }]);
   const files = async () => (await readdir(run.files, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   await screenshot();
@@ -20,15 +20,15 @@ it('a screenshot that is recorded again leaves no second file', async () => {
 });
 
 it('a step keeps its first result, which is the same now and after a restart', async () => {
-  const { session, reload } = await executing();
-  const at = new Date(0);
-  await session.commit('step', { at, nothing: undefined });
+  const { session, reload } = await startExecution();
+  const epoch = new Date(0);
+  await session.commit('step', { at: epoch, nothing: undefined });
   await session.commit('step', 'again');
   await session.commit('empty', undefined);
   await session.act('done', { do: 'complete' });
   await session.act('done', { do: 'complete' });
   const journal = [
-    ['step', { at: at.toISOString() }],
+    ['step', { at: epoch.toISOString() }],
     ['empty', null],
     ['done', { case_id: 'c', status: 'completed' }],
   ];
@@ -37,7 +37,7 @@ it('a step keeps its first result, which is the same now and after a restart', a
 });
 
 it('memory includes what steps have written, whether it was read before or not', async () => {
-  const { session, reload } = await executing();
+  const { session, reload } = await startExecution();
   await session.commit('first', null, [], { path: 'notes.md', content: 'one', append: false });
   expect([...(await session.memory())]).toEqual([['notes.md', 'one']]);
   await session.commit('second', null, [], { path: 'notes.md', content: 'two', append: true });
@@ -46,7 +46,7 @@ it('memory includes what steps have written, whether it was read before or not',
 });
 
 it('each message of a person is seen once, and one that comes too late begins the next turn', async () => {
-  const { db, session } = await executing();
+  const { db, session } = await startExecution();
   const post = (text: string) => appendMessages(db, 'r', [postedMessage({ id: 'r', turn: 1 }, text, '2026-07-18T09:00:00.000Z')]);
   await post('one');
   await session.emit([]);

@@ -5,7 +5,7 @@ import Libsql from 'libsql';
 import { expect, it } from 'vitest';
 import type { RunHost } from '../../../../src/service/runtimes/runtime.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { started } from '../../helpers/service.ts';
+import { startApi } from '../../helpers/service.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
@@ -22,14 +22,14 @@ it.each([
 ])('with a retention time of %s', async (_, sandboxRetention, expected) => {
   const clock = new ManualClock();
   const behaviours = { write };
-  const first = await started({ clock, behaviours });
+  const first = await startApi({ clock, behaviours });
   const run = await first.run('write');
   await first.until(run.id, 'completed');
   await first.service.close();
   const folder = join(first.dataDirectory, 'sandboxes', run.sandbox_id as string);
   expect(existsSync(folder)).toBe(true);
   clock.advance(sandboxRetention);
-  const second = await started({ clock, dataDirectory: first.dataDirectory, sandboxRetention, behaviours });
+  const second = await startApi({ clock, dataDirectory: first.dataDirectory, sandboxRetention, behaviours });
   const start = clock.now();
   while (existsSync(folder)) await new Promise((resolve) => setImmediate(resolve));
   await second.service.close();

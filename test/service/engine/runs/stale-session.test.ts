@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { RunLostError, type RunSession } from '../../../../src/service/engine/runs/run-session.ts';
 import { failureOf } from '../../../client/harness.ts';
 import { png } from '../../../support/png.ts';
-import { type Executing, executing } from '../../helpers/execution.ts';
+import { type Executing, startExecution } from '../../helpers/execution.ts';
 import { allRows } from '../../helpers/rows.ts';
 
 const picture = { name: 'a.png', mimeType: 'image/png', bytes: png(1, 1, [1, 2, 3]) };
@@ -50,19 +50,19 @@ const losses: [string, (run: Executing) => Promise<unknown>][] = [
 ];
 
 it.each(losses)('when %s, an execution can write nothing', async (_, lose) => {
-  const run = await executing();
+  const run = await startExecution();
   await lose(run);
   const before = await allRows(run.db);
-  for (const [what, write] of writes) {
-    expect(await failureOf(write(run.session)), what).toBeInstanceOf(RunLostError);
-    expect(await allRows(run.db), what).toEqual(before);
+  for (const [label, write] of writes) {
+    expect(await failureOf(write(run.session)), label).toBeInstanceOf(RunLostError);
+    expect(await allRows(run.db), label).toEqual(before);
   }
   const files = await readdir(run.files, { recursive: true, withFileTypes: true }).catch(() => []);
   expect(files.filter((entry) => entry.isFile())).toEqual([]);
 });
 
 it.each(writes)('an execution that owns its job can write %s', async (_, write) => {
-  const run = await executing();
+  const run = await startExecution();
   const before = await allRows(run.db);
   await write(run.session);
   expect(await allRows(run.db)).not.toEqual(before);

@@ -3,20 +3,20 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
 import { ManualClock } from '../../helpers/clock.ts';
-import { type Api, started, type TestOptions } from '../../helpers/service.ts';
+import { type Api, startApi, type TestOptions } from '../../helpers/service.ts';
 import { deliveries, delivery, nextAttempt, receiver } from '../../helpers/webhooks.ts';
 
 const minute = 60_000;
 
-async function subscribed(options: TestOptions = {}) {
+async function subscribe(options: TestOptions = {}) {
   const hook = await receiver();
   const clock = new ManualClock();
-  const service = await started({ clock, webhooks: { random: () => 0.5 }, ...options });
+  const service = await startApi({ clock, webhooks: { random: () => 0.5 }, ...options });
   const { webhook } = await service.ok('createTeamWebhook', { body: { url: hook.url, events: ['run.completed'] } });
   return { hook, clock, service, params: { subscriptionId: webhook.id } };
 }
 
-async function happen(service: Api): Promise<void> {
+async function causeEvent(service: Api): Promise<void> {
   const run = await service.run();
   await service.until(run.id, 'completed');
 }
@@ -27,12 +27,12 @@ const state = async (service: Api) => (await service.ok('listTeamWebhooks')).web
 describe('a subscription that is disabled during an attempt', () => {
   /** The delivery after an attempt that is answered only when its subscription has been disabled by request. */
   async function answeredLate(status: number) {
-    const { hook, service, params } = await subscribed();
+    const { hook, service, params } = await subscribe();
     let response: ServerResponse | undefined;
-    hook.answer = (late) => {
-      response = late;
+    hook.answer = (request) => {
+      response = request;
     };
-    await happen(service);
+    await causeEvent(service);
     await hook.count(1);
     await service.ok('updateTeamWebhook', { params, body: { enabled: false } });
     response?.writeHead(status).end();
@@ -61,7 +61,7 @@ describe('the URL of a single run', () => {
     const responses: ServerResponse[] = [];
     hook.answer = (response) => responses.push(response);
     const texts = Array.from({ length: 10 }, (_, index) => ({ kind: 'text' as const, id: `t${index}`, text: 'Hello' }));
-    const service = await started({
+    const service = await startApi({
       clock: new ManualClock(),
       behaviours: {
         talks: async (host) => {
@@ -75,26 +75,26 @@ describe('the URL of a single run', () => {
     await service.until(run.id, 'completed');
     await hook.count(4);
     for (const response of responses) response.writeHead(410).end();
-    const all = () => deliveries(service, { limit: 100 });
-    while ((await all()).some(({ status }) => status === 'pending')) await new Promise((resolve) => setImmediate(resolve));
-    while ((await all()).filter(attempted).length < 4) await new Promise((resolve) => setImmediate(resolve));
-    const ended = await all();
-    expect(ended).toHaveLength(12);
-    expect(ended.filter(({ status }) => status === 'failed')).toMatchObject([{ attempt_count: 1, last_status_code: 410 }]);
-    const cancelled = ended.filter(({ status, attempt_count }) => status === 'cancelled' && attempt_count === 0);
-    expect(new Set(cancelled.map(({ last_error }) => last_error))).toEqual(new Set(['the receiver answered 410 (gone)']));
-    expect([cancelled.length, hook.received.length]).toEqual([8, 4]);
+    const listDeliveries = () => deliveries(service, { limit: 100 });
+    while ((await listDeliveries()).some(({ status }) => status === 'pending')) await new Promise((resolve) => setImmediate(resolve));
+    while ((await listDeliveries()).filter(attempted).length < 4) await new Promise((resolve) => setImmediate(resolve));
+    const endedDeliveries = await listDeliveries();
+    expect(endedDeliveries).toHaveLength(12);
+    expect(endedDeliveries.filter(({ status }) => status === 'failed')).toMatchObject([{ attempt_count: 1, last_status_code: 410 }]);
+    const cancelledDeliveries = endedDeliveries.filter(({ status, attempt_count }) => status === 'cancelled' && attempt_count === 0);
+    expect(new Set(cancelledDeliveries.map(({ last_error }) => last_error))).toEqual(new Set(['the receiver answered 410 (gone)']));
+    expect([cancelledDeliveries.length, hook.received.length]).toEqual([8, 4]);
   });
 });
 
 describe('a receiver that is overloaded', () => {
   it.each([429, 502, 504])('has a minute without deliveries if it answers %s without Retry-After', async (status) => {
-    const { hook, clock, service } = await subscribed();
+    const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(status).end();
-    await happen(service);
+    await causeEvent(service);
     const first = await delivery(service, attempted);
     expect(Date.parse(first.next_attempt_at as string) - clock.now()).toBe(minute);
-    await happen(service);
+    await causeEvent(service);
     expect(await delivery(service, ({ id }) => id !== first.id)).toMatchObject({
       attempt_count: 0,
       next_attempt_at: first.next_attempt_at,
@@ -102,9 +102,9 @@ describe('a receiver that is overloaded', () => {
   });
 
   it('does not count as overloaded if it answers 503 without Retry-After', async () => {
-    const { hook, clock, service } = await subscribed();
+    const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(503).end();
-    await happen(service);
+    await causeEvent(service);
     const first = await delivery(service, attempted);
     expect(Date.parse(first.next_attempt_at as string) - clock.now()).toBe(5_000);
   });
@@ -112,48 +112,48 @@ describe('a receiver that is overloaded', () => {
 
 describe('a subscription', () => {
   it('has no failures once its URL was changed, and keeps them if the URL was only repeated', async () => {
-    const { hook, clock, service, params } = await subscribed();
+    const { hook, clock, service, params } = await subscribe();
     hook.answer = (response) => response.writeHead(500).end();
-    await happen(service);
+    await causeEvent(service);
     await delivery(service, attempted);
-    const failing = { status: 'failing', failing_since: new Date(clock.now()).toISOString() };
-    expect(await state(service)).toMatchObject(failing);
+    const failingState = { status: 'failing', failing_since: new Date(clock.now()).toISOString() };
+    expect(await state(service)).toMatchObject(failingState);
     await service.ok('updateTeamWebhook', { params, body: { url: hook.url, description: 'the same' } });
-    expect(await state(service)).toMatchObject({ ...failing, description: 'the same' });
+    expect(await state(service)).toMatchObject({ ...failingState, description: 'the same' });
     await service.ok('updateTeamWebhook', { params, body: { url: `${hook.url}/new` } });
     expect(await state(service)).toMatchObject({ status: 'active', failing_since: null, description: 'the same' });
   });
 
   it('has been failing since its first failure', async () => {
-    const { hook, clock, service } = await subscribed();
+    const { hook, clock, service } = await subscribe();
     hook.answer = (response) => response.writeHead(500).end();
-    const began = clock.now();
-    await happen(service);
+    const startedAt = clock.now();
+    await causeEvent(service);
     await nextAttempt(service, clock, await delivery(service, attempted));
-    expect(clock.now()).toBeGreaterThan(began);
-    expect(await state(service)).toMatchObject({ failing_since: new Date(began).toISOString() });
+    expect(clock.now()).toBeGreaterThan(startedAt);
+    expect(await state(service)).toMatchObject({ failing_since: new Date(startedAt).toISOString() });
   });
 });
 
 describe('a pending delivery that is resent', () => {
   it('continues its schedule, whereas one that has ended begins a new one', async () => {
-    const { hook, clock, service, params } = await subscribed();
+    const { hook, clock, service, params } = await subscribe();
     hook.answer = (response) => response.writeHead(500).end();
     const wait = ({ next_attempt_at }: WebhookDelivery) => Date.parse(next_attempt_at as string) - clock.now();
-    await happen(service);
+    await causeEvent(service);
     const first = await delivery(service, attempted);
     await service.ok('resendWebhookDelivery', { params: { deliveryId: first.id } });
     const second = await delivery(service, ({ attempt_count }) => attempt_count === 2);
     expect([wait(first), wait(second)]).toEqual([5_000, 5 * minute]);
     for (const enabled of [false, true]) await service.ok('updateTeamWebhook', { params, body: { enabled } });
-    const { delivery: again } = await service.ok('resendWebhookDelivery', { params: { deliveryId: first.id } });
-    expect(again).toMatchObject({ status: 'pending', completed_at: null });
+    const { delivery: resentDelivery } = await service.ok('resendWebhookDelivery', { params: { deliveryId: first.id } });
+    expect(resentDelivery).toMatchObject({ status: 'pending', completed_at: null });
     expect(wait(await delivery(service, ({ attempt_count }) => attempt_count === 3))).toBe(5_000);
   });
 });
 
 it('a team has one secret, however many requests ask for it at the same time', async () => {
-  const service = await started();
+  const service = await startApi();
   const secrets = await Promise.all(Array.from({ length: 5 }, () => service.ok('getTeamWebhookSecret')));
   expect(new Set(secrets.map(({ secret }) => secret)).size).toBe(1);
 });

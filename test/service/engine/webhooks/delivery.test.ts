@@ -9,7 +9,7 @@ import type { Lookup } from '../../../../src/service/outbound/guarded-agent.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
-import { type Api, started } from '../../helpers/service.ts';
+import { type Api, startApi } from '../../helpers/service.ts';
 import { deliveries, delivery, failure, nextAttempt, receiver } from '../../helpers/webhooks.ts';
 
 const hour = 60 * 60 * 1_000;
@@ -17,15 +17,15 @@ const day = 24 * hour;
 
 const random = () => 0.5;
 
-async function subscribed(url: string, options: Parameters<typeof started>[0] = {}, events = ['run.completed']) {
+async function subscribe(url: string, options: Parameters<typeof startApi>[0] = {}, events = ['run.completed']) {
   const clock = new ManualClock(Date.now());
-  const service = await started({ clock, webhooks: { random }, ...options });
+  const service = await startApi({ clock, webhooks: { random }, ...options });
   const { webhook } = await service.ok('createTeamWebhook', { body: { url, events: events as never } });
   return { clock, service, webhook };
 }
 
 /** A run that completes, which is an event. */
-async function happen(service: Api): Promise<void> {
+async function causeEvent(service: Api): Promise<void> {
   const run = await service.run();
   await service.until(run.id, 'completed');
 }
@@ -35,24 +35,30 @@ const attempted = ({ attempt_count }: WebhookDelivery): boolean => attempt_count
 const detail = async (service: Api, { id }: WebhookDelivery) =>
   (await service.ok('getWebhookDelivery', { params: { deliveryId: id } })).delivery;
 
-const wait = (one: WebhookDelivery, from: number): number => Date.parse(one.next_attempt_at as string) - from;
+const wait = (row: WebhookDelivery, from: number): number => Date.parse(row.next_attempt_at as string) - from;
 
 describe('a delivery that fails', () => {
   it('is retried with the same ID, but a new timestamp and signature', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => response.writeHead(number < 3 ? 500 : 200).end();
-    const { clock, service } = await subscribed(hook.url);
+    const { clock, service } = await subscribe(hook.url);
     const { secret } = await service.ok('getTeamWebhookSecret');
-    await happen(service);
-    let one = await delivery(service, attempted);
+    await causeEvent(service);
+    let attemptedDelivery = await delivery(service, attempted);
     verifyWithLibrary(secret, hook.received[0] as never);
-    one = await nextAttempt(service, clock, one);
-    one = await nextAttempt(service, clock, one);
-    expect(one).toMatchObject({ status: 'delivered', attempt_count: 3, last_status_code: 200, last_error: null, next_attempt_at: null });
+    attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
+    attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
+    expect(attemptedDelivery).toMatchObject({
+      status: 'delivered',
+      attempt_count: 3,
+      last_status_code: 200,
+      last_error: null,
+      next_attempt_at: null,
+    });
     const values = (name: string) => new Set(hook.received.map(({ headers }) => headers[name])).size;
     expect([values('webhook-id'), values('webhook-timestamp'), values('webhook-signature')]).toEqual([1, 3, 3]);
     expect(new Set(hook.received.map(({ body }) => body.toString())).size).toBe(1);
-    const { attempts } = await detail(service, one);
+    const { attempts } = await detail(service, attemptedDelivery);
     expect(attempts.map(({ number, status_code }) => [number, status_code])).toEqual([
       [1, 500],
       [2, 500],
@@ -65,14 +71,19 @@ describe('a delivery that fails', () => {
   it('is abandoned after ten attempts over three days', async () => {
     const hook = await receiver();
     hook.answer = (response) => response.writeHead(500).end();
-    const { clock, service } = await subscribed(hook.url);
-    const began = clock.now();
-    await happen(service);
-    let one = await delivery(service, attempted);
-    expect(wait(one, began)).toBe(5_000);
-    while (one.status === 'pending') one = await nextAttempt(service, clock, one);
-    expect(one).toMatchObject({ status: 'failed', attempt_count: 10, next_attempt_at: null, completed_at: expect.any(String) });
-    expect(clock.now() - began).toBeGreaterThan(3 * day);
+    const { clock, service } = await subscribe(hook.url);
+    const startedAt = clock.now();
+    await causeEvent(service);
+    let attemptedDelivery = await delivery(service, attempted);
+    expect(wait(attemptedDelivery, startedAt)).toBe(5_000);
+    while (attemptedDelivery.status === 'pending') attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
+    expect(attemptedDelivery).toMatchObject({
+      status: 'failed',
+      attempt_count: 10,
+      next_attempt_at: null,
+      completed_at: expect.any(String),
+    });
+    expect(clock.now() - startedAt).toBeGreaterThan(3 * day);
     expect(hook.received).toHaveLength(10);
   });
 });
@@ -89,16 +100,16 @@ describe('a receiver', () => {
     [404, false],
     [500, false],
   ])('that answers %s counts as %s', async (status, good) => {
-    const elsewhere = await receiver();
+    const otherReceiver = await receiver();
     const hook = await receiver();
-    hook.answer = (response) => response.writeHead(status, { location: elsewhere.url }).end();
-    const { service } = await subscribed(hook.url);
-    await happen(service);
-    const one = await delivery(service, attempted);
-    expect(one).toMatchObject({ status: good ? 'delivered' : 'pending', last_status_code: status });
-    if (!good) expect(one.last_error).toContain(`answered ${status}`);
-    if (status === 301) expect(one.last_error).toContain('redirects are not followed');
-    expect(elsewhere.received).toEqual([]);
+    hook.answer = (response) => response.writeHead(status, { location: otherReceiver.url }).end();
+    const { service } = await subscribe(hook.url);
+    await causeEvent(service);
+    const attemptedDelivery = await delivery(service, attempted);
+    expect(attemptedDelivery).toMatchObject({ status: good ? 'delivered' : 'pending', last_status_code: status });
+    if (!good) expect(attemptedDelivery.last_error).toContain(`answered ${status}`);
+    if (status === 301) expect(attemptedDelivery.last_error).toContain('redirects are not followed');
+    expect(otherReceiver.received).toEqual([]);
   });
 
   it('that is slow has up to 15 seconds', async () => {
@@ -107,37 +118,37 @@ describe('a receiver', () => {
     hook.answer = (response, number) => {
       if (number === 1) release = () => response.writeHead(200).end();
     };
-    const { clock, service } = await subscribed(hook.url);
-    await happen(service);
+    const { clock, service } = await subscribe(hook.url);
+    await causeEvent(service);
     await hook.count(1);
     clock.advance(14_900);
     release?.();
-    const slow = await delivery(service, attempted);
-    expect(slow.status).toBe('delivered');
-    const [first] = (await detail(service, slow)).attempts;
+    const slowDelivery = await delivery(service, attempted);
+    expect(slowDelivery.status).toBe('delivered');
+    const [first] = (await detail(service, slowDelivery)).attempts;
     expect(first?.duration_ms).toBe(14_900);
 
-    await happen(service);
+    await causeEvent(service);
     await hook.count(2);
     clock.advance(15_000);
-    const late = await delivery(service, attempted);
-    expect(late).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no response within 15 s' });
+    const lateDelivery = await delivery(service, attempted);
+    expect(lateDelivery).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'no response within 15 s' });
   });
 
   it('that never ends its body has answered with its status', async () => {
     const hook = await receiver();
     hook.answer = (response) => {
       response.writeHead(200);
-      const more = (): void => {
-        if (!response.destroyed) response.write('x'.repeat(1_000), () => setImmediate(more));
+      const writeMore = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(1_000), () => setImmediate(writeMore));
       };
-      more();
+      writeMore();
     };
-    const { service } = await subscribed(hook.url);
-    await happen(service);
-    const one = await delivery(service, attempted);
-    expect(one.status).toBe('delivered');
-    expect((await detail(service, one)).attempts[0]?.response_body).toBe('x'.repeat(2_048));
+    const { service } = await subscribe(hook.url);
+    await causeEvent(service);
+    const attemptedDelivery = await delivery(service, attempted);
+    expect(attemptedDelivery.status).toBe('delivered');
+    expect((await detail(service, attemptedDelivery)).attempts[0]?.response_body).toBe('x'.repeat(2_048));
   });
 
   it.each([
@@ -152,29 +163,29 @@ describe('a receiver', () => {
   ])('that %s counts as failed', async (_, behave, reason) => {
     const raw = await rawReceiver(behave);
     afterTest(raw.close);
-    const { service } = await subscribed(raw.url);
-    await happen(service);
-    const one = await delivery(service, attempted);
-    expect(one).toMatchObject({ status: 'pending', last_status_code: null });
-    expect(one.last_error).toMatch(reason);
+    const { service } = await subscribe(raw.url);
+    await causeEvent(service);
+    const attemptedDelivery = await delivery(service, attempted);
+    expect(attemptedDelivery).toMatchObject({ status: 'pending', last_status_code: null });
+    expect(attemptedDelivery.last_error).toMatch(reason);
   });
 
   it('that does not exist counts as failed', async () => {
     const hook = await Receiver.start();
     await hook.close();
-    const { service } = await subscribed(hook.url);
-    await happen(service);
+    const { service } = await subscribe(hook.url);
+    await causeEvent(service);
     expect((await delivery(service, attempted)).last_error).toBe('the connection was refused');
   });
 
   it('that asks for time gets it, for all pending and new deliveries', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => response.writeHead(number === 1 ? 429 : 200, { 'retry-after': '600' }).end();
-    const { clock, service } = await subscribed(hook.url);
-    await happen(service);
+    const { clock, service } = await subscribe(hook.url);
+    await causeEvent(service);
     const first = await delivery(service, attempted);
     expect(wait(first, clock.now())).toBe(600_000);
-    await happen(service);
+    await causeEvent(service);
     const second = await delivery(service, ({ id }) => id !== first.id);
     expect(second).toMatchObject({ attempt_count: 0, next_attempt_at: first.next_attempt_at });
     await nextAttempt(service, clock, first);
@@ -183,32 +194,32 @@ describe('a receiver', () => {
   });
 
   it('that is gone has its subscription disabled, which is an event for the other subscriptions', async () => {
-    const [gone, other] = [await receiver(), await receiver()];
-    gone.answer = (response) => response.writeHead(410).end();
-    const { service, webhook } = await subscribed(gone.url);
-    await service.ok('createTeamWebhook', { body: { url: other.url, events: ['webhook.disabled'] } });
-    await happen(service);
-    const [told] = await other.count(1);
-    expect(told?.json).toMatchObject({
+    const [goneReceiver, otherReceiver] = [await receiver(), await receiver()];
+    goneReceiver.answer = (response) => response.writeHead(410).end();
+    const { service, webhook } = await subscribe(goneReceiver.url);
+    await service.ok('createTeamWebhook', { body: { url: otherReceiver.url, events: ['webhook.disabled'] } });
+    await causeEvent(service);
+    const [receivedEvent] = await otherReceiver.count(1);
+    expect(receivedEvent?.json).toMatchObject({
       type: 'webhook.disabled',
       data: { webhook: { id: webhook.id, status: 'disabled', disabled_reason: 'the receiver answered 410 (gone)' } },
     });
-    const [one] = await deliveries(service, { subscription_id: webhook.id });
-    expect(one).toMatchObject({ status: 'failed', last_status_code: 410 });
-    await happen(service);
+    const [ownDelivery] = await deliveries(service, { subscription_id: webhook.id });
+    expect(ownDelivery).toMatchObject({ status: 'failed', last_status_code: 410 });
+    await causeEvent(service);
     expect(await deliveries(service, { subscription_id: webhook.id })).toHaveLength(1);
-    expect(gone.received).toHaveLength(1);
+    expect(goneReceiver.received).toHaveLength(1);
   });
 
   it('of a single run that is gone gets no further events of it', async () => {
     const hook = await receiver();
     hook.answer = (response) => response.writeHead(410).end();
-    const service = await started();
+    const service = await startApi();
     const agentId = await service.agent();
     const { run } = await service.ok('startRun', { body: { agent_id: agentId, webhook_url: hook.url } });
     await service.until(run.id, 'completed');
-    const one = await delivery(service, ({ status }) => status !== 'pending');
-    expect(['failed', 'cancelled']).toContain(one.status);
+    const attemptedDelivery = await delivery(service, ({ status }) => status !== 'pending');
+    expect(['failed', 'cancelled']).toContain(attemptedDelivery.status);
   });
 });
 
@@ -217,19 +228,19 @@ describe('an endpoint that keeps failing', () => {
     const hook = await receiver();
     let status = 500;
     hook.answer = (response) => response.writeHead(status).end();
-    const { clock, service, webhook } = await subscribed(hook.url);
+    const { clock, service, webhook } = await subscribe(hook.url);
     const params = { subscriptionId: webhook.id };
     const state = async () => (await service.ok('listTeamWebhooks')).webhooks[0];
 
     const failThrough = async (): Promise<void> => {
-      await happen(service);
-      let one = await delivery(service, attempted);
-      while (one.status === 'pending') one = await nextAttempt(service, clock, one);
+      await causeEvent(service);
+      let attemptedDelivery = await delivery(service, attempted);
+      while (attemptedDelivery.status === 'pending') attemptedDelivery = await nextAttempt(service, clock, attemptedDelivery);
     };
     await failThrough();
     expect(await state()).toMatchObject({ enabled: true, status: 'failing' });
     status = 200;
-    await happen(service);
+    await causeEvent(service);
     await delivery(service, ({ status }) => status === 'delivered');
     expect(await state()).toMatchObject({ status: 'active', failing_since: null });
 
@@ -238,20 +249,20 @@ describe('an endpoint that keeps failing', () => {
     // There were ten failures, but not over five days yet; the next one comes later.
     expect((await state())?.enabled).toBe(true);
     clock.advance(3 * day);
-    await happen(service);
+    await causeEvent(service);
     await delivery(service, attempted);
-    const disabled = await state();
-    expect(disabled).toMatchObject({ enabled: false, status: 'disabled', disabled_at: expect.any(String) });
-    expect(disabled?.disabled_reason).toMatch(/no attempt has succeeded since/);
+    const disabledState = await state();
+    expect(disabledState).toMatchObject({ enabled: false, status: 'disabled', disabled_at: expect.any(String) });
+    expect(disabledState?.disabled_reason).toMatch(/no attempt has succeeded since/);
     const before = hook.received.length;
-    await happen(service);
+    await causeEvent(service);
     expect(await deliveries(service, { status: 'pending' })).toEqual([]);
     expect(hook.received).toHaveLength(before);
 
     status = 200;
     await service.ok('updateTeamWebhook', { params, body: { enabled: true } });
     expect(await state()).toMatchObject({ status: 'active', disabled_reason: null });
-    await happen(service);
+    await causeEvent(service);
     await delivery(service, ({ status }) => status === 'delivered');
   });
 });
@@ -265,7 +276,7 @@ describe('endpoints', () => {
       if (number === 1) release = answer;
       else answer();
     };
-    const { service } = await subscribed(hook.url);
+    const { service } = await subscribe(hook.url);
     const agent_id = await service.agent();
     const runs = await Promise.all(Array.from({ length: 60 }, () => service.ok('startRun', { body: { agent_id } })));
     for (const { run } of runs) await service.until(run.id, 'completed');
@@ -279,19 +290,19 @@ describe('endpoints', () => {
   });
 
   it('that hang do not delay the others, and get four requests at a time', async () => {
-    const [dead, healthy] = [await receiver(), await receiver()];
-    dead.answer = () => undefined;
-    const { service } = await subscribed(dead.url);
-    await service.ok('createTeamWebhook', { body: { url: healthy.url, events: ['run.completed'] } });
-    for (let number = 0; number < 12; number++) await happen(service);
+    const [deadReceiver, healthyReceiver] = [await receiver(), await receiver()];
+    deadReceiver.answer = () => undefined;
+    const { service } = await subscribe(deadReceiver.url);
+    await service.ok('createTeamWebhook', { body: { url: healthyReceiver.url, events: ['run.completed'] } });
+    for (let number = 0; number < 12; number++) await causeEvent(service);
     // The clock stands still, so this would never end if one had to wait for the deadline of another.
-    await healthy.count(12);
-    expect(dead.received).toHaveLength(4);
+    await healthyReceiver.count(12);
+    expect(deadReceiver.received).toHaveLength(4);
   });
 
   it('get everything, however much there is', async () => {
     const hook = await receiver();
-    const { service } = await subscribed(hook.url, {}, ['run.started', 'run.completed']);
+    const { service } = await subscribe(hook.url, {}, ['run.started', 'run.completed']);
     const agentId = await service.agent();
     await Promise.all(Array.from({ length: 40 }, () => service.ok('startRun', { body: { agent_id: agentId } })));
     await hook.count(80);
@@ -303,14 +314,14 @@ describe('endpoints', () => {
 describe('the secret', () => {
   it('from before a rotation signs until the overlap ends', async () => {
     const hook = await receiver();
-    const { clock, service } = await subscribed(hook.url);
+    const { clock, service } = await subscribe(hook.url);
     await service.ok('getTeamWebhookSecret');
     await service.ok('rotateTeamWebhookSecret', { body: { overlap_seconds: 3_600 } });
     clock.advance(hour - 1_000);
-    await happen(service);
+    await causeEvent(service);
     await hook.count(1);
     clock.advance(1_000);
-    await happen(service);
+    await causeEvent(service);
     await hook.count(2);
     expect(hook.received.map(({ headers }) => headers['webhook-signature']?.split(' ').length)).toEqual([2, 1]);
     expect((await service.ok('getTeamWebhookSecret')).previous_expires_at).toBeNull();
@@ -325,9 +336,9 @@ describe('the secret', () => {
 describe('an address', () => {
   const lookupOf =
     (answers: string[][]): Lookup =>
-    (_, __, done) => {
+    (_, __, callback) => {
       const addresses = (answers.length > 1 ? answers.shift() : answers[0]) as string[];
-      done(
+      callback(
         null,
         addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
       );
@@ -341,41 +352,45 @@ describe('an address', () => {
     'http://localhost:PORT/',
   ])('of this machine can be written as %s', async (url) => {
     const hook = await receiver();
-    const { service } = await subscribed(url.replace('PORT', new URL(hook.url).port));
-    await happen(service);
+    const { service } = await subscribe(url.replace('PORT', new URL(hook.url).port));
+    await causeEvent(service);
     expect((await delivery(service, attempted)).status).toBe('delivered');
   });
 
   it('is checked when it is dialled, so a name that starts to resolve to another address is refused', async () => {
     const hook = await receiver();
     const lookup = lookupOf([['127.0.0.1'], ['169.254.169.254']]);
-    const { service } = await subscribed(hook.url.replace('127.0.0.1', 'rebind.test'), { webhooks: { random, lookup } });
-    await happen(service);
-    const one = await delivery(service, attempted);
-    expect(one).toMatchObject({ status: 'pending', last_status_code: null, last_error: 'webhooks may not be sent to rebind.test' });
+    const { service } = await subscribe(hook.url.replace('127.0.0.1', 'rebind.test'), { webhooks: { random, lookup } });
+    await causeEvent(service);
+    const attemptedDelivery = await delivery(service, attempted);
+    expect(attemptedDelivery).toMatchObject({
+      status: 'pending',
+      last_status_code: null,
+      last_error: 'webhooks may not be sent to rebind.test',
+    });
     expect(hook.received).toEqual([]);
   });
 
   it('is one of those that were checked if a name has several', async () => {
     const hook = await receiver();
     const lookup = lookupOf([['10.0.0.1', '127.0.0.1', 'fe80::1']]);
-    const { service } = await subscribed(hook.url.replace('127.0.0.1', 'many.test'), { webhooks: { random, lookup } });
-    await happen(service);
+    const { service } = await subscribe(hook.url.replace('127.0.0.1', 'many.test'), { webhooks: { random, lookup } });
+    await causeEvent(service);
     expect((await delivery(service, attempted)).status).toBe('delivered');
     expect(hook.received[0]?.headers.host).toMatch(/^many\.test:/);
   });
 
   it('of a name that cannot be resolved is looked up again later', async () => {
-    const lookup: Lookup = (_, __, done) => done(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
-    const { service } = await subscribed('http://nowhere.test/', { webhooks: { random, lookup } });
-    await happen(service);
+    const lookup: Lookup = (_, __, callback) => callback(Object.assign(new Error('no'), { code: 'ENOTFOUND' }), []);
+    const { service } = await subscribe('http://nowhere.test/', { webhooks: { random, lookup } });
+    await causeEvent(service);
     expect((await delivery(service, attempted)).last_error).toBe('the host name could not be found');
   });
 
   it('that the operator has allowed is dialled', async () => {
     // An address of the documentation range: nothing listens there, but it is tried.
     const lookup = lookupOf([['127.0.0.1']]);
-    const service = await started({ webhooks: { allow: ['192.0.2.0/24', 'hooks.example.com'], lookup } });
+    const service = await startApi({ webhooks: { allow: ['192.0.2.0/24', 'hooks.example.com'], lookup } });
     for (const url of ['http://192.0.2.7:9/', 'http://hooks.example.com:9/'])
       expect((await service.call('createTeamWebhook', { body: { url } })).status).toBe(201);
     expect(failure(await service.call('createTeamWebhook', { body: { url: 'http://192.0.3.7/' } }))).toEqual([
@@ -386,8 +401,8 @@ describe('an address', () => {
 
   it('that is not a valid rule fails the start of the service', async () => {
     const dataDirectory = await temporaryDirectory();
-    await expect(started({ dataDirectory, webhooks: { allow: ['http://x/'] } })).rejects.toMatchObject({ code: 'webhook_host_invalid' });
-    await started({ dataDirectory });
+    await expect(startApi({ dataDirectory, webhooks: { allow: ['http://x/'] } })).rejects.toMatchObject({ code: 'webhook_host_invalid' });
+    await startApi({ dataDirectory });
   });
 });
 
@@ -395,15 +410,15 @@ describe('a service that ends', () => {
   it('delivers what was queued when it starts again, under the same ID', async () => {
     const hook = await receiver();
     hook.answer = (response, number) => (number === 1 ? undefined : response.writeHead(200).end());
-    const { service, webhook } = await subscribed(hook.url);
-    await happen(service);
-    await happen(service);
+    const { service, webhook } = await subscribe(hook.url);
+    await causeEvent(service);
+    await causeEvent(service);
     await hook.count(2);
     await delivery(service, attempted);
     // A copy of the data while the first attempt is in progress is what a killed process leaves behind.
     const dataDirectory = await temporaryDirectory();
     await cp(service.dataDirectory, join(dataDirectory, 'copy'), { recursive: true });
-    const restartedApi = await started({ dataDirectory: join(dataDirectory, 'copy') });
+    const restartedApi = await startApi({ dataDirectory: join(dataDirectory, 'copy') });
     await hook.count(3);
     const [, , third] = hook.received;
     expect(third?.headers['webhook-id']).toBe(hook.received[0]?.headers['webhook-id']);
@@ -417,13 +432,13 @@ describe('a service that ends', () => {
     hook.answer = (response) => {
       answer = () => response.writeHead(200).end();
     };
-    const { service } = await subscribed(hook.url);
-    await happen(service);
+    const { service } = await subscribe(hook.url);
+    await causeEvent(service);
     await hook.count(1);
-    const closed = service.service.close();
+    const closing = service.service.close();
     answer?.();
-    await closed;
-    const after = await started({ dataDirectory: service.dataDirectory });
+    await closing;
+    const after = await startApi({ dataDirectory: service.dataDirectory });
     expect((await deliveries(after))[0]).toMatchObject({ status: 'delivered', attempt_count: 1 });
   });
 });
@@ -431,11 +446,11 @@ describe('a service that ends', () => {
 describe('the log of deliveries', () => {
   it('is retained for 30 days', async () => {
     const hook = await receiver();
-    const { clock, service, webhook } = await subscribed(hook.url);
-    await happen(service);
+    const { clock, service, webhook } = await subscribe(hook.url);
+    await causeEvent(service);
     await delivery(service, ({ status }) => status === 'delivered');
     clock.advance(29 * day);
-    await happen(service);
+    await causeEvent(service);
     await hook.count(2);
     await service.ok('deleteTeamWebhook', { params: { subscriptionId: webhook.id } });
     expect(await deliveries(service)).toHaveLength(2);
@@ -451,9 +466,9 @@ it('sends one request over each connection', async () => {
   const server = createServer((_, response) => void response.end()).on('connection', (socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   afterTest(async () => void server.close());
-  const { service } = await subscribed(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-  await happen(service);
-  await happen(service);
+  const { service } = await subscribe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await causeEvent(service);
+  await causeEvent(service);
   while ((await deliveries(service, { status: 'delivered' })).length < 2);
   expect(sockets.size).toBe(2);
 });

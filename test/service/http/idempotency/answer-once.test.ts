@@ -26,8 +26,8 @@ async function sentTwice(answer: (execution: number) => Answer) {
       return answer(executions);
     });
   const [first, second] = [await send(), await send()];
-  const stored = (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
-  return { first, second, stored, isReplayed: second.headers['Idempotency-Replayed'] === 'true' };
+  const storedNames = (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
+  return { first, second, stored: storedNames, isReplayed: second.headers['Idempotency-Replayed'] === 'true' };
 }
 
 describe('a request that is sent twice with its key', () => {

@@ -65,7 +65,7 @@ describe('the fingerprint of a request', () => {
   it('depends on every byte of the body, however it is divided', () => {
     expect(fingerprint(request, Buffer.from('{"a": 1}'))).not.toBe(original);
     expect(fingerprint(request, Buffer.alloc(0))).not.toBe(original);
-    for (let cut = 0; cut <= body.length; cut++)
-      expect(startFingerprint(request).update(body.subarray(0, cut)).update(body.subarray(cut)).digest('hex')).toBe(original);
+    for (let cutIndex = 0; cutIndex <= body.length; cutIndex++)
+      expect(startFingerprint(request).update(body.subarray(0, cutIndex)).update(body.subarray(cutIndex)).digest('hex')).toBe(original);
   });
 });

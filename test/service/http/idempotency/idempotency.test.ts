@@ -8,7 +8,7 @@ import { insertTeam } from '../../../../src/service/store/access/teams.ts';
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { temporaryDirectory } from '../../../support/temporary.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';
-import { type Answer, type Api, started } from '../../helpers/service.ts';
+import { type Answer, type Api, startApi } from '../../helpers/service.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 
@@ -20,7 +20,7 @@ async function createAgent(api: Api, body: string, headers: Record<string, strin
 }
 
 const named = (name: string) => JSON.stringify({ name });
-const replayed = (answer: Answer) => answer.headers['idempotency-replayed'] === 'true';
+const isReplayed = (answer: Answer) => answer.headers['idempotency-replayed'] === 'true';
 const codeOf = (answer: Answer) => (answer.body as { error?: string }).error;
 
 async function countAgents(api: Api): Promise<number> {
@@ -29,20 +29,20 @@ async function countAgents(api: Api): Promise<number> {
 
 describe('a key that is used again', () => {
   it('replays the same bytes without executing the request', async () => {
-    const api = await started();
+    const api = await startApi();
     const first = await createAgent(api, named('A'));
     const second = await createAgent(api, named('A'));
     expect([first.status, second.status]).toEqual([201, 201]);
     expect(second.text).toBe(first.text);
-    expect([replayed(first), replayed(second)]).toEqual([false, true]);
+    expect([isReplayed(first), isReplayed(second)]).toEqual([false, true]);
     expect(second.headers['x-original-request-id']).toBe(first.headers['x-request-id']);
     expect(await countAgents(api)).toBe(1);
   });
 
   it('is rejected for any other request, even for other bytes of the same JSON', async () => {
-    const api = await started();
+    const api = await startApi();
     await createAgent(api, named('A'));
-    const others = [
+    const otherAnswers = [
       await createAgent(api, named('B')),
       await createAgent(api, '{"name": "A"}'),
       await createAgent(api, named('A'), { 'content-type': 'text/plain' }),
@@ -53,26 +53,26 @@ describe('a key that is used again', () => {
       await api.send('POST', '/v2/sandboxes', { headers: { 'idempotency-key': 'k1' } }),
       await api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'k1' } }),
     ];
-    for (const other of others) expect([other.status, codeOf(other)]).toEqual([400, 'idempotency_key_reused']);
-    expect(replayed(await createAgent(api, named('A')))).toBe(true);
+    for (const otherAnswer of otherAnswers) expect([otherAnswer.status, codeOf(otherAnswer)]).toEqual([400, 'idempotency_key_reused']);
+    expect(isReplayed(await createAgent(api, named('A')))).toBe(true);
     expect(await countAgents(api)).toBe(1);
   });
 
   it('ignores parameters of the content type, percent-encoding, and the order of the query', async () => {
-    const api = await started();
+    const api = await startApi();
     const agent = await createAgent(api, named('A'));
     const path = `/v2/agents/${(agent.body as { agent: { id: string } }).agent.id}`;
-    const patch = (at: string, type: string) =>
-      api.send('PATCH', at, { headers: { 'content-type': type, 'idempotency-key': 'k2' }, body: '{}' });
+    const patch = (url: string, type: string) =>
+      api.send('PATCH', url, { headers: { 'content-type': type, 'idempotency-key': 'k2' }, body: '{}' });
     expect((await patch(`${path}?a=1&b=2`, 'application/json')).status).toBe(200);
-    expect(replayed(await patch(`${path.replace('agents', '%61gents')}?b=2&a=1`, 'application/json; charset=utf-8'))).toBe(true);
+    expect(isReplayed(await patch(`${path.replace('agents', '%61gents')}?b=2&a=1`, 'application/json; charset=utf-8'))).toBe(true);
   });
 
   it('executes one of many simultaneous requests', async () => {
-    const api = await started();
+    const api = await startApi();
     const answers = await Promise.all(Array.from({ length: 50 }, () => createAgent(api, named('A'))));
-    const executed = answers.filter((answer) => answer.status === 201 && !replayed(answer));
-    expect(executed).toHaveLength(1);
+    const executions = answers.filter((answer) => answer.status === 201 && !isReplayed(answer));
+    expect(executions).toHaveLength(1);
     for (const answer of answers) {
       if (answer.status === 201) continue;
       expect([answer.status, codeOf(answer), answer.headers['retry-after']]).toEqual([409, 'idempotency_in_progress', '1']);
@@ -81,7 +81,7 @@ describe('a key that is used again', () => {
   });
 
   it('also replays refusals', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const [key, body, status] of [
       ['a', '{}', 400],
       ['b', '{', 400],
@@ -90,27 +90,27 @@ describe('a key that is used again', () => {
     ] as const) {
       const first = await createAgent(api, body, { 'idempotency-key': key });
       const second = await createAgent(api, body, { 'idempotency-key': key });
-      expect([first.status, second.status, replayed(second)]).toEqual([status, status, true]);
+      expect([first.status, second.status, isReplayed(second)]).toEqual([status, status, true]);
     }
-    const missing = () => api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'e' } });
-    expect((await missing()).status).toBe(404);
-    expect(replayed(await missing())).toBe(true);
+    const deleteMissing = () => api.send('DELETE', `/v2/agents/${api.service.teamId}`, { headers: { 'idempotency-key': 'e' } });
+    expect((await deleteMissing()).status).toBe(404);
+    expect(isReplayed(await deleteMissing())).toBe(true);
   });
 
   it('expires 24 hours after the first request, and replays do not extend that', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     await createAgent(api, named('A'));
     clock.advance(day - 1_000);
-    expect(replayed(await createAgent(api, named('A')))).toBe(true);
+    expect(isReplayed(await createAgent(api, named('A')))).toBe(true);
     clock.advance(2_000);
-    const late = await createAgent(api, named('A'));
-    expect([late.status, codeOf(late), replayed(late)]).toEqual([409, 'agent_name_taken', false]);
+    const lateAnswer = await createAgent(api, named('A'));
+    expect([lateAnswer.status, codeOf(lateAnswer), isReplayed(lateAnswer)]).toEqual([409, 'agent_name_taken', false]);
   });
 
   it('expires even if no request arrives, together with the secret in its response', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const { body } = await api.send('POST', '/v2/local/tokens', {
       headers: { 'content-type': 'application/json', 'idempotency-key': 'k1' },
       body: JSON.stringify({ name: 'one' }),
@@ -133,7 +133,7 @@ describe('a key that is used again', () => {
 
   it('replays with a current date and current limits, and without headers of the connection', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock });
+    const api = await startApi({ clock });
     const first = await createAgent(api, named('A'));
     clock.advance(5_000);
     const second = await createAgent(api, named('A'));
@@ -160,49 +160,49 @@ describe('the owner of a key', () => {
     ] as const)
       await insertToken(db, { hash: secretHash(token), credential_id, created_at, expires_at: null });
     await db.destroy();
-    const api = await started({ dataDirectory });
+    const api = await startApi({ dataDirectory });
     const create = (token: string) =>
       api.send('POST', `/v2/teams/${teamId}/agents`, {
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'k' },
         body: named('A'),
       });
-    expect([(await create('a')).status, replayed(await create('b'))]).toEqual([201, true]);
-    const other = await create('c');
-    expect([other.status, codeOf(other), replayed(other)]).toEqual([409, 'agent_name_taken', false]);
+    expect([(await create('a')).status, isReplayed(await create('b'))]).toEqual([201, true]);
+    const otherAnswer = await create('c');
+    expect([otherAnswer.status, codeOf(otherAnswer), isReplayed(otherAnswer)]).toEqual([409, 'agent_name_taken', false]);
     // Another team's agents do not exist for it.
-    const stranger = await api.send('GET', `/v2/teams/${teamId}/agents`);
-    expect([stranger.status, codeOf(stranger)]).toEqual([404, 'team_not_found']);
+    const strangerAnswer = await api.send('GET', `/v2/teams/${teamId}/agents`);
+    expect([strangerAnswer.status, codeOf(strangerAnswer)]).toEqual([404, 'team_not_found']);
   });
 });
 
 describe('what is never stored under a key', () => {
   it('failures that occur before keys are looked up', async () => {
     const clock = new ManualClock();
-    const api = await started({ clock, rateLimit: { limit: 1, windowSeconds: 10 } });
+    const api = await startApi({ clock, rateLimit: { limit: 1, windowSeconds: 10 } });
     expect((await createAgent(api, named('A'), { authorization: 'Bearer wrong' })).status).toBe(401);
     expect((await createAgent(api, named('A'), { origin: 'https://evil.test' })).status).toBe(403);
     expect((await createAgent(api, named('A'), { 'idempotency-key': 'two words' })).status).toBe(400);
     expect((await createAgent(api, named('A'))).status).toBe(429);
     clock.advance(10_000);
-    const created = await createAgent(api, named('A'));
-    expect([created.status, replayed(created)]).toEqual([201, false]);
+    const creation = await createAgent(api, named('A'));
+    expect([creation.status, isReplayed(creation)]).toEqual([201, false]);
   });
 
   it('requests with a malformed key', async () => {
-    const api = await started();
+    const api = await startApi();
     for (const key of ['', 'é', 'x'.repeat(256)])
       expect((await createAgent(api, named('A'), { 'idempotency-key': key }).catch(() => ({ status: 400 }))).status).toBe(400);
     expect((await createAgent(api, named('A'), { 'idempotency-key': '"quoted"' })).status).toBe(201);
     expect((await createAgent(api, named('B'), { 'idempotency-key': 'x'.repeat(255) })).status).toBe(201);
-    const twice = await rawPost(api, ['Idempotency-Key: a', 'idempotency-key: a']);
-    expect(twice).toContain('400 Bad Request');
-    expect(twice).toContain('invalid_idempotency_key');
+    const duplicateAnswer = await rawPost(api, ['Idempotency-Key: a', 'idempotency-key: a']);
+    expect(duplicateAnswer).toContain('400 Bad Request');
+    expect(duplicateAnswer).toContain('invalid_idempotency_key');
     expect((await api.send('GET', '/v2/agents/x', { headers: { 'idempotency-key': 'two words' } })).status).toBe(404);
   });
 });
 
 it('a handler continues after its client has left, and a retry gets the response', async () => {
-  const api = await started();
+  const api = await startApi();
   const socket = connect(api.service.port, '127.0.0.1');
   await new Promise<void>((resolve) => socket.write(head(api, ['Idempotency-Key: k1'], named('A')), () => resolve()));
   socket.destroy();

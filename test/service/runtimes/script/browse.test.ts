@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { RunImage, RuntimeEvent } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
 import { describeWithChromium, type Site, startSite } from '../../../support/chromium.ts';
-import { promptly } from '../../../support/promptly.ts';
+import { runPromptly } from '../../../support/promptly.ts';
 import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';
 
 let place: TestSandbox;
@@ -145,7 +145,7 @@ describeWithChromium('browse', () => {
     // There is no picture before the first page; then each action starts with the last picture of the previous one.
     expect(first.map(({ before }) => before)).toEqual([
       undefined,
-      ...['1-browse:1', '1-browse:2', '1-browse:3', '1-browse:4', '1-browse:5', '1-browse:6'].map((of) => ({ of })),
+      ...['1-browse:1', '1-browse:2', '1-browse:3', '1-browse:4', '1-browse:5', '1-browse:6'].map((stepName) => ({ of: stepName })),
     ]);
     for (const shot of first) expect(bytesOf(shot).subarray(1, 4).toString()).toBe('PNG');
     // Actions that only read show the unchanged page.
@@ -188,43 +188,45 @@ describeWithChromium('browse', () => {
     const testHost = host(
       `- browse: { id: a, url: "${site.url}/tall", timeout: 4s, on_error: continue, actions: [ { fill: { selector: "#nope", text: sesame } } ] }\n- say: "{{ steps.a.error }}"`,
     );
-    const reported: { events: RuntimeEvent[]; at: number }[] = [];
+    const reports: { events: RuntimeEvent[]; at: number }[] = [];
     const emit = testHost.emit.bind(testHost);
     testHost.emit = (events) => {
-      reported.push({ events, at: performance.now() });
+      reports.push({ events, at: performance.now() });
       return emit(events);
     };
     await drive(testHost);
     expect(testHost.texts).toEqual(['no element matches `#nope` within 4s']);
     expect(shots(testHost).at(-1)?.input).toMatchObject({ text: '(hidden)' });
-    const [called, done] = reported.filter(({ events }) => events.some(({ id }) => id.startsWith('1-browse:2'))).map(({ at }) => at);
+    const [callReport, doneReport] = reports
+      .filter(({ events }) => events.some(({ id }) => id.startsWith('1-browse:2')))
+      .map(({ at }) => at);
     // The field was looked up before the action was reported.
-    expect((done as number) - (called as number)).toBeLessThan(4_000);
+    expect((doneReport as number) - (callReport as number)).toBeLessThan(4_000);
   });
 
   it('reports errors, and continues if allowed', async () => {
     // Opening a page takes time on a loaded machine. Actions that do not wait finish before their timeout.
     const time = 20_000;
-    const bad = (id: string, url: string | undefined, action = '', timeout = `${time}ms`) =>
+    const invalidStep = (id: string, url: string | undefined, action = '', timeout = `${time}ms`) =>
       `- browse: { id: ${id}, timeout: ${timeout}, on_error: continue${url === undefined ? '' : `, url: "${url}"`}${action === '' ? '' : `, actions: [ ${action} ]`} }\n- say: "{{ steps.${id}.error }}"`;
     const steps = [
-      bad('a', `${site.url}/tall`, '{ click: "#nope" }', '3s'),
-      bad('b', undefined, '{ click: button }'),
-      bad('c', undefined, '{ wait_for: { text: Never } }', '400ms'),
-      bad('d', undefined, '{ wait_for: { gone: div } }', '400ms'),
-      bad('e', undefined, '{ press: Frobnicate }'),
-      bad('f', undefined, '{ click: "((" }'),
-      bad('g', undefined, '{ upload: { selector: button, path: none.txt } }'),
-      bad('h', 'file:///etc/passwd'),
-      bad('i', 'chrome://settings'),
-      bad('j', 'http://user:secret@127.0.0.1:9/'),
-      bad('k', `${site.url}/leave`),
-      bad('l', `${site.url}/report`),
+      invalidStep('a', `${site.url}/tall`, '{ click: "#nope" }', '3s'),
+      invalidStep('b', undefined, '{ click: button }'),
+      invalidStep('c', undefined, '{ wait_for: { text: Never } }', '400ms'),
+      invalidStep('d', undefined, '{ wait_for: { gone: div } }', '400ms'),
+      invalidStep('e', undefined, '{ press: Frobnicate }'),
+      invalidStep('f', undefined, '{ click: "((" }'),
+      invalidStep('g', undefined, '{ upload: { selector: button, path: none.txt } }'),
+      invalidStep('h', 'file:///etc/passwd'),
+      invalidStep('i', 'chrome://settings'),
+      invalidStep('j', 'http://user:secret@127.0.0.1:9/'),
+      invalidStep('k', `${site.url}/leave`),
+      invalidStep('l', `${site.url}/report`),
       `- browse: { id: missing, url: "${site.url}/missing" }`,
       '- say: "{{ steps.missing.status }} {{ steps.missing.title }}"',
       `- browse: { timeout: 400ms, actions: [ { click: "#nope" }, { open: "${site.url}/" } ] }`,
     ];
-    const { host, outcome } = await promptly(() => run(steps.join('\n')), time);
+    const { host, outcome } = await runPromptly(() => run(steps.join('\n')), time);
     expect(host.texts).toEqual([
       'no element matches `#nope` within 3s',
       '2 elements match `button`; write a selector that matches only one',
@@ -260,13 +262,13 @@ describeWithChromium('browse', () => {
   });
 
   it('continues after a page whose script never ends', async () => {
-    const browse = (id: string, given: string) =>
-      `- browse: { id: ${id}, timeout: 1s, on_error: continue, ${given} }\n- say: "{{ steps.${id}.error }}"`;
+    const browse = (id: string, fields: string) =>
+      `- browse: { id: ${id}, timeout: 1s, on_error: continue, ${fields} }\n- say: "{{ steps.${id}.error }}"`;
     const steps = [
       browse('a', `url: "${site.url}/spin", actions: [ { click: button }, { extract: { name: x, selector: button } } ]`),
       browse('b', 'actions: [ { press: Enter } ]'),
     ];
-    const { host } = await promptly(() => run(steps.join('\n')), 60_000);
+    const { host } = await runPromptly(() => run(steps.join('\n')), 60_000);
     expect(host.texts).toHaveLength(2);
     for (const text of host.texts) expect(text).toMatch(/within 1s/);
   }, 90_000);
@@ -274,7 +276,7 @@ describeWithChromium('browse', () => {
   it('gives up on a stalled download and reports it', async () => {
     const steps = `- browse: { id: a, url: "${site.url}/slow", timeout: 1s, on_error: continue, actions: [ { download: { click: a } } ] }
 - say: "{{ steps.a.error }}"`;
-    const { host } = await promptly(() => run(steps), 30_000);
+    const { host } = await runPromptly(() => run(steps), 30_000);
     expect(host.texts).toEqual(['the download made no progress for 1s']);
   });
 

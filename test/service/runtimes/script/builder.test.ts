@@ -164,8 +164,8 @@ describe('a request', () => {
   it('rewrites a procedure whose steps are not a block list', async () => {
     const flow = 'version: 1\nsteps: [{ say: one }, { say: two }]\n';
     expect(await proposal('remove step 1', { procedure: flow })).toMatchObject({ procedure: 'version: 1\nsteps: [ { say: two } ]\n' });
-    const anchored = 'version: 1\nsteps:\n  - say: &greeting Hello\n  - say: *greeting\n';
-    const { procedure } = await proposal('say "Bye" after step 1', { procedure: anchored });
+    const anchoredText = 'version: 1\nsteps:\n  - say: &greeting Hello\n  - say: *greeting\n';
+    const { procedure } = await proposal('say "Bye" after step 1', { procedure: anchoredText });
     expect(procedure).toBe('version: 1\nsteps:\n  - say: &greeting Hello\n  - say: Bye\n  - say: *greeting\n');
   });
 
@@ -186,14 +186,14 @@ describe('a request', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(pieces, { minLength: 2, maxLength: 6 }), fc.nat(), async (steps, seed) => {
-        const at = seed % steps.length;
+        const position = seed % steps.length;
         const text = `version: 1\nsteps:\n${steps.join('')}# end\n`;
-        const { procedure: removed } = await proposal(`remove step ${at + 1}`, { procedure: text });
-        const rest = steps.filter((_, index) => index !== at);
-        for (const piece of rest) expect(removed).toContain(piece.trimStart());
-        const { procedure: added } = await proposal(`say "new" after step ${at + 1}`, { procedure: text });
-        for (const piece of steps) expect(added).toContain(piece.trimStart());
-        expect(parseProcedure(added).steps.map(({ kind }) => kind)).toHaveLength(steps.length + 1);
+        const { procedure: reducedProcedure } = await proposal(`remove step ${position + 1}`, { procedure: text });
+        const otherSteps = steps.filter((_, index) => index !== position);
+        for (const piece of otherSteps) expect(reducedProcedure).toContain(piece.trimStart());
+        const { procedure: extendedProcedure } = await proposal(`say "new" after step ${position + 1}`, { procedure: text });
+        for (const piece of steps) expect(extendedProcedure).toContain(piece.trimStart());
+        expect(parseProcedure(extendedProcedure).steps.map(({ kind }) => kind)).toHaveLength(steps.length + 1);
       }),
       { numRuns: 60 },
     );
@@ -270,29 +270,29 @@ describe('a question', () => {
     ['replace "Zebra" with "x"', '"Zebra" does not appear in the procedure. Which text should be replaced? (or: leave it out)', undefined],
     ['set colour of step 1 to red', 'Step 1 (say): Good morning! has no "colour". Which key do you mean?', ['text', 'if', 'Leave it out']],
   ])('is asked about: %s', async (prompt, question, options) => {
-    const [first, ...rest] = await questionOf(prompt);
+    const [first, ...otherQuestions] = await questionOf(prompt);
     expect(first?.question).toBe(question);
-    expect(rest).toEqual([]);
+    expect(otherQuestions).toEqual([]);
     if (options) expect(first?.options).toEqual(options);
   });
 
   it('is settled by its answer', async () => {
-    const [which] = await questionOf('remove the approval');
-    const chosen = { [which?.whole as string]: 'Step 5 (approve): Book it?' };
-    expect(await changedLines('remove the approval', { answers: chosen })).toBe(`-${book}`);
+    const [whichQuestion] = await questionOf('remove the approval');
+    const choice = { [whichQuestion?.whole as string]: 'Step 5 (approve): Book it?' };
+    expect(await changedLines('remove the approval', { answers: choice })).toBe(`-${book}`);
     const [text] = await questionOf('add an approval at the end');
     expect(await changedLines('add an approval at the end', { answers: { [text?.whole as string]: 'Ship?' } })).toBe(
       '+\n+  - approve: { id: ship, title: Ship? }',
     );
-    const [where] = await questionOf('move step 6');
-    expect(where?.options?.slice(0, 3)).toEqual(['At the start', 'At the end', 'After Step 1 (say): Good morning!']);
-    const answers = { [where?.whole as string]: `After ${'Step 4 (approve): Pay {{ steps.count.stdout }} invoices?'}` };
+    const [whereQuestion] = await questionOf('move step 6');
+    expect(whereQuestion?.options?.slice(0, 3)).toEqual(['At the start', 'At the end', 'After Step 1 (say): Good morning!']);
+    const answers = { [whereQuestion?.whole as string]: `After ${'Step 4 (approve): Pay {{ steps.count.stdout }} invoices?'}` };
     expect((await proposal('move step 6', { answers })).changes).toEqual(['Moved Step 6 (say): Paid to {{ answers.vendor }}.']);
   });
 
   it('is answered by leaving out a part of the request', async () => {
-    const [which] = await questionOf('remove the approval. say "x"');
-    const answers = { [which?.whole as string]: 'Leave it out' };
+    const [whichQuestion] = await questionOf('remove the approval. say "x"');
+    const answers = { [whichQuestion?.whole as string]: 'Leave it out' };
     expect((await proposal('remove the approval. say "x"', { answers })).changes).toEqual(['Added a step (say): x']);
     expect(
       await build('remove the approval', { answers: { [(await questionOf('remove the approval'))[0]?.whole as string]: 'leave it out.' } }),

@@ -113,7 +113,7 @@ export class TestHost implements RunHost {
   async commit(step: string, result: unknown, events: RuntimeEvent[] = [], remember?: MemoryWrite): Promise<void> {
     if (remember && this.#refusal) throw this.#refusal;
     if (remember) this.files.set(remember.path, (remember.append ? (this.files.get(remember.path) ?? '') : '') + remember.content);
-    if (this.committed.some((earlier) => earlier.step === step)) throw new Error(`${step} was committed twice`);
+    if (this.committed.some((commit) => commit.step === step)) throw new Error(`${step} was committed twice`);
     this.committed.push({ step, result, events });
     this.#store(events);
   }

@@ -23,9 +23,9 @@ interface Answers {
 }
 
 function find<T>(table: Record<string, T>, text: string): T {
-  const found = Object.entries(table).find(([pattern]) => new RegExp(`^${pattern.split('*').map(literal).join('.*')}$`).test(text));
-  if (!found) throw new Error(`no answer for ${text}`);
-  return found[1];
+  const match = Object.entries(table).find(([pattern]) => new RegExp(`^${pattern.split('*').map(literal).join('.*')}$`).test(text));
+  if (!match) throw new Error(`no answer for ${text}`);
+  return match[1];
 }
 const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
@@ -33,11 +33,11 @@ const literal = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 async function play(decide: (title: string, answers: Answers) => HumanAnswer) {
   const answers = parse(await file('answers.yaml')) as Answers;
   const host = new TestHost(await file('procedure.yaml'), place.sandbox);
-  let slept = 0;
+  let sleptMilliseconds = 0;
   for (;;) {
     const outcome = await scriptRuntime.advance(host);
     if (outcome.status === 'sleeping') {
-      slept += outcome.until - host.now;
+      sleptMilliseconds += outcome.until - host.now;
       host.now = outcome.until;
     } else if (outcome.status === 'waiting') {
       const { request, step } = outcome;
@@ -48,17 +48,17 @@ async function play(decide: (title: string, answers: Answers) => HumanAnswer) {
               type: 'question',
               answers: Object.fromEntries((request.questions ?? []).map(({ question }) => [question, find(answers.answers, question)])),
             };
-    } else return { host, outcome, slept };
+    } else return { host, outcome, slept: sleptMilliseconds };
   }
 }
 const report = async () => (await place.sandbox.read('report.md', 10_000)).bytes.toString();
 
 it('pays when approved', async () => {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const { host, outcome, slept } = await play((title, { approvals }) => ({ type: 'approval', approved: find(approvals, title) }));
   expect(outcome).toEqual({ status: 'completed' });
   expect(slept).toBe(1_000);
-  expect(slept + performance.now() - begun).toBeLessThan(3_000);
+  expect(slept + performance.now() - startedAt).toBeLessThan(3_000);
   expect(host.texts).toEqual([
     "Good morning! I am Ada. Let me look at today's invoices.",
     '6 invoices, 4065.75 EUR in all. One vendor name is unclear, so I am looking it up.',

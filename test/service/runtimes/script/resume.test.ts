@@ -32,34 +32,34 @@ const answers: Record<string, HumanAnswer> = {
 };
 
 it('produces the same events and outcome from every point at which a run can be interrupted', async () => {
-  const whole = new TestHost(procedure, place.sandbox, { answers });
-  const outcome = await drive(whole);
+  const wholeHost = new TestHost(procedure, place.sandbox, { answers });
+  const outcome = await drive(wholeHost);
   expect(outcome).toEqual({ status: 'completed' });
-  expect(whole.texts).toEqual(['Reading Hello', '2 lines, 3 rows', 'paid', 'No more: enough']);
-  const keys = whole.committed.map(({ step }) => step);
+  expect(wholeHost.texts).toEqual(['Reading Hello', '2 lines, 3 rows', 'paid', 'No more: enough']);
+  const keys = wholeHost.committed.map(({ step }) => step);
   expect(new Set(keys).size).toBe(keys.length);
 
-  for (let done = 0; done <= whole.committed.length; done++) {
-    const committed = whole.committed.slice(0, done);
-    const stored = countStored(whole, committed);
+  for (let count = 0; count <= wholeHost.committed.length; count++) {
+    const commits = wholeHost.committed.slice(0, count);
+    const storedCount = countStored(wholeHost, commits);
     // Interrupted right after the commit, or after the next event had also become visible.
-    for (const visible of [stored, stored + 1]) {
-      const resumed = new TestHost(procedure, place.sandbox, {
+    for (const visible of [storedCount, storedCount + 1]) {
+      const resumedHost = new TestHost(procedure, place.sandbox, {
         answers,
-        committed,
-        emitted: whole.events.slice(0, visible),
+        committed: commits,
+        emitted: wholeHost.events.slice(0, visible),
         now: 5_000_000,
       });
-      expect(await drive(resumed)).toEqual(outcome);
-      expect(resumed.events).toEqual(whole.events);
-      expect(withoutTimes(resumed)).toEqual(withoutTimes(whole));
+      expect(await drive(resumedHost)).toEqual(outcome);
+      expect(resumedHost.events).toEqual(wholeHost.events);
+      expect(withoutTimes(resumedHost)).toEqual(withoutTimes(wholeHost));
     }
   }
 });
 
 /** The number of events after these steps were committed. */
-const countStored = (host: TestHost, committed: readonly Committed[]): number =>
-  Math.max(0, ...committed.flatMap(({ events }) => events).map((event) => host.events.indexOf(event) + 1));
+const countStored = (host: TestHost, commits: readonly Committed[]): number =>
+  Math.max(0, ...commits.flatMap(({ events }) => events).map((event) => host.events.indexOf(event) + 1));
 
 const withoutTimes = (host: TestHost) => host.committed.filter(({ step }) => !step.endsWith(':until'));
 

@@ -20,8 +20,10 @@ describe('docs/procedures.md', async () => {
 
   it('has an example of every step', () => {
     expect(examples.length).toBeGreaterThan(10);
-    const used = new Set(examples.flatMap((example) => (parse(example) as { steps: object[] }).steps.flatMap((step) => Object.keys(step))));
-    expect([...used].sort()).toEqual([...stepKinds, 'if'].sort());
+    const usedKinds = new Set(
+      examples.flatMap((example) => (parse(example) as { steps: object[] }).steps.flatMap((step) => Object.keys(step))),
+    );
+    expect([...usedKinds].sort()).toEqual([...stepKinds, 'if'].sort());
     for (const kind of stepKinds) expect(text).toContain(`\n### ${kind}\n`);
   });
 

@@ -101,17 +101,17 @@ describe('values in commands', () => {
     ['echo \\{{ message }}', 'after a backslash'],
     ["echo $'a' {{ message }}", "after $'"],
     ["{% if true %}echo '{% endif %}{{ message }}'", 'inside single quotes'],
-  ])('are refused in: %s', (template, where) => {
-    expect(() => renderCommand(template, scope('x'))).toThrow(where);
+  ])('are refused in: %s', (template, location) => {
+    expect(() => renderCommand(template, scope('x'))).toThrow(location);
   });
 
   it('never become a command, even if the shell grammar is not understood', async () => {
-    const odd = [
+    const oddNames = [
       'echo "$(case x in x) printf %s {{ message }};; esac)"',
       'case {{ message }} in a) echo "{{ message }}" ;; *) echo {{ message }} ;; esac',
       'echo "$(echo ")" {{ message }})"',
     ];
-    for (const template of odd) {
+    for (const template of oddNames) {
       for (const attack of attacks) {
         const { text } = renderCommand(template, scope(attack));
         await place.sandbox.exec(text, {

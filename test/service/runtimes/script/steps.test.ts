@@ -4,7 +4,7 @@ import { Containment } from '../../../../src/service/contained/containment.ts';
 import { ServiceError } from '../../../../src/service/errors.ts';
 import type { HumanAnswer } from '../../../../src/service/runtimes/runtime.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
-import { promptly } from '../../../support/promptly.ts';
+import { runPromptly } from '../../../support/promptly.ts';
 import { drive, TestHost, type TestHostOptions, type TestSandbox, testSandbox } from './host.ts';
 
 let place: TestSandbox;
@@ -19,8 +19,12 @@ async function run(lines: string[], options: TestHostOptions = {}) {
   const testHost = host(lines, options);
   return { host: testHost, outcome: await drive(testHost) };
 }
-const approved = (is: boolean, reason?: string): HumanAnswer => ({ type: 'approval', approved: is, ...(reason ? { reason } : {}) });
-const answered = (answers: Record<string, string | string[]>): HumanAnswer => ({ type: 'question', answers });
+const approved = (isApproved: boolean, reason?: string): HumanAnswer => ({
+  type: 'approval',
+  approved: isApproved,
+  ...(reason ? { reason } : {}),
+});
+const answerWith = (answers: Record<string, string | string[]>): HumanAnswer => ({ type: 'question', answers });
 const content = async (path: string) => (await place.sandbox.read(path, 10_000)).bytes.toString();
 
 describe('say', () => {
@@ -156,7 +160,7 @@ describe('exec', () => {
     const advancing = scriptRuntime.advance(testHost);
     while (!(await place.sandbox.stat('started').catch(() => undefined))) await systemClock.sleep(5);
     controller.abort(reason);
-    await promptly(() => expect(advancing).rejects.toBe(reason), 1_000);
+    await runPromptly(() => expect(advancing).rejects.toBe(reason), 1_000);
     await expect(scriptRuntime.advance(testHost)).rejects.toBe(reason);
   });
 });
@@ -184,14 +188,14 @@ describe('write', () => {
 });
 
 describe('ask', () => {
-  const one = [
+  const oneQuestion = [
     '- ask: { id: who, questions: [ { question: "Which {{ message }}?", options: [ { label: A, description: first }, { label: B } ], multi_select: true } ] }',
     '- say: "{{ answers.who }}"',
   ];
 
   it('waits, and continues with the answer', async () => {
-    const testHost = host(one);
-    const waiting = {
+    const testHost = host(oneQuestion);
+    const waitingState = {
       status: 'waiting',
       step: '1-ask',
       request: {
@@ -200,18 +204,18 @@ describe('ask', () => {
         questions: [{ question: 'Which Hello?', options: [{ label: 'A', description: 'first' }, { label: 'B' }], multi_select: true }],
       },
     };
-    expect(await scriptRuntime.advance(testHost)).toEqual(waiting);
-    expect(await scriptRuntime.advance(testHost)).toEqual(waiting);
-    testHost.answers['1-ask'] = answered({ 'Which Hello?': ['A', 'B'] });
+    expect(await scriptRuntime.advance(testHost)).toEqual(waitingState);
+    expect(await scriptRuntime.advance(testHost)).toEqual(waitingState);
+    testHost.answers['1-ask'] = answerWith({ 'Which Hello?': ['A', 'B'] });
     expect(await drive(testHost)).toEqual({ status: 'completed' });
     expect(testHost.texts).toEqual(['A, B']);
   });
 
   it('keeps its question when a message arrives while it waits', async () => {
-    const testHost = host(one);
+    const testHost = host(oneQuestion);
     await scriptRuntime.advance(testHost);
     testHost.userMessages.push('other');
-    testHost.answers['1-ask'] = answered({ 'Which Hello?': 'A' });
+    testHost.answers['1-ask'] = answerWith({ 'Which Hello?': 'A' });
     await drive(testHost);
     expect(testHost.texts).toEqual(['A']);
   });
@@ -221,7 +225,7 @@ describe('ask', () => {
       '- ask: { id: d, questions: [ { question: "Note?", header: note }, { question: "Which?", options: [ { label: A } ] } ] }',
       "- say: \"{{ answers.d.note }} {{ answers.d['Note?'] }} {{ answers.d['Which?'] }}\"",
     ];
-    const { host, outcome } = await run(lines, { answers: { '1-ask': answered({ 'Note?': 'hi', 'Which?': 'A' }) } });
+    const { host, outcome } = await run(lines, { answers: { '1-ask': answerWith({ 'Note?': 'hi', 'Which?': 'A' }) } });
     expect(outcome.status).toBe('completed');
     expect(host.texts).toEqual(['hi hi A']);
     expect(await drive(new TestHost(procedure(...lines), place.sandbox))).toMatchObject({ request: { title: 'Note? (and 1 more)' } });
@@ -234,9 +238,9 @@ describe('ask', () => {
       '"Who?" is asked twice; each question must be different, because it identifies the answer.',
     ],
     ['[ { question: Who?, options: [ { label: "{{ message }}" } ] } ]', 'all options of "Who?" are empty.'],
-  ])('does not ask questions that templates made unanswerable: %s', async (questions, why) => {
+  ])('does not ask questions that templates made unanswerable: %s', async (questions, reason) => {
     const { outcome } = await run([`- ask: { id: who, questions: ${questions} }`], { messages: [''] });
-    expect(outcome).toEqual({ status: 'failed', error: `Step 1 (ask, line 3): ${why}` });
+    expect(outcome).toEqual({ status: 'failed', error: `Step 1 (ask, line 3): ${reason}` });
   });
 
   it('omits options that turn out to be empty', async () => {
@@ -362,7 +366,7 @@ describe('sleep, fail and if', () => {
     ]);
     await scriptRuntime.advance(testHost);
     testHost.userMessages.push('Bye');
-    testHost.answers['1-ask'] = answered({ 'Who?': 'me' });
+    testHost.answers['1-ask'] = answerWith({ 'Who?': 'me' });
     await drive(testHost);
     expect(testHost.texts).toEqual(['me']);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/service/errors.ts';
 import { scriptRuntime } from '../../../../src/service/runtimes/script/script-runtime.ts';
-import { promptly } from '../../../support/promptly.ts';
+import { runPromptly } from '../../../support/promptly.ts';
 
 function problemsOf(text: string): string[] {
   try {
@@ -243,7 +243,7 @@ describe('a step', () => {
 });
 
 describe('templates and conditions', () => {
-  const asks = ['  - ask: { id: who, questions: [ { question: Who? } ] }', '  - exec: { id: count, run: ls }'];
+  const askSteps = ['  - ask: { id: who, questions: [ { question: Who? } ] }', '  - exec: { id: count, run: ls }'];
 
   it.each([
     ['  - say: "{{ message"', 'output "{{ message" not closed'],
@@ -271,14 +271,14 @@ describe('templates and conditions', () => {
       'an output is inside single quotes; outputs are quoted for the shell automatically, so write it outside, as a separate word or inside double quotes',
     ],
   ])('%s', (line, message) => {
-    const problems = ofStep(...asks, line);
+    const problems = ofStep(...askSteps, line);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/^5:\d+ /);
     expect(problems[0]?.replace(/^\d+:\d+ /, '')).toBe(message);
   });
 
   it('finds references to later steps, and of a step to itself', () => {
-    expect(ofStep('  - say: "{{ answers.who }}"', ...asks)).toEqual([
+    expect(ofStep('  - say: "{{ answers.who }}"', ...askSteps)).toEqual([
       '3:10 `answers.who` is not available yet: the step `who` comes later (line 4)',
     ]);
     expect(ofStep('  - exec: { id: count, run: "echo {{ steps.count }}" }')).toEqual([
@@ -338,20 +338,20 @@ describe('templates and conditions', () => {
 
 describe('very many outputs', () => {
   it('are refused before parsing takes long', async () => {
-    const many = (count: number): string => '{{ message }}'.repeat(count);
-    await promptly(() => {
-      expect(ofStep('  - say: "{{ message }}"', `  - say: "${many(70_000)}"`)).toEqual([
+    const repeatedTemplate = (count: number): string => '{{ message }}'.repeat(count);
+    await runPromptly(() => {
+      expect(ofStep('  - say: "{{ message }}"', `  - say: "${repeatedTemplate(70_000)}"`)).toEqual([
         '4:10 a template can have at most 1000 outputs and tags',
       ]);
       expect(
         ofStep(
           `  - write: { path: a, json: [${Array(11)
-            .fill(`"${many(1_000)}"`)
+            .fill(`"${repeatedTemplate(1_000)}"`)
             .join(', ')}] }`,
         ),
       ).toEqual([expect.stringMatching(/^3:\d+ the templates of a procedure can have at most 10000 outputs and tags$/)]);
     });
-    expect(ofStep(`  - say: "${many(1_000)}"`)).toEqual([]);
+    expect(ofStep(`  - say: "${repeatedTemplate(1_000)}"`)).toEqual([]);
   });
 
   it('have problems with a position, however far down', () => {

@@ -46,11 +46,11 @@ describe('a token', () => {
     const { store, find, revoke } = await withTokens();
     const query = store.executeQuery.bind(store);
     vi.spyOn(store, 'executeQuery').mockImplementationOnce(async (...values) => {
-      const found = await query(...values);
+      const row = await query(...values);
       await revoke();
       // Another request notices the change first.
       expect(await find('two')).toBeUndefined();
-      return found as never;
+      return row as never;
     });
     expect(await find('one')).toBe('c');
     expect(await find('one')).toBeUndefined();

@@ -44,18 +44,18 @@ it('takes cases in the order that sorting all of them would give', async () => {
     maxLength: 15,
   });
   await fc.assert(
-    fc.asyncProperty(cases, turns, async (rows, taken) => {
+    fc.asyncProperty(cases, turns, async (rows, turnList) => {
       const queueId = `q${++queue}`;
-      const waiting = await insertCases(
+      const waitingCases = await insertCases(
         db,
         queueId,
         rows.map((row, index) => newCase(`${queueId}-${index}`, row)),
       );
       let hour = 0;
-      for (const { agentId, ownOnly, later, postponeAgain } of taken) {
+      for (const { agentId, ownOnly, later, postponeAgain } of turnList) {
         hour = Math.min(9, hour + later);
         const now = `2026-01-01T0${hour}`;
-        const expected = waiting
+        const expected = waitingCases
           .filter((row) => row.postponed_to === null || row.postponed_to <= now)
           .filter((row) => row.delegated_agent_id === agentId || (!ownOnly && row.delegated_agent_id === null))
           .sort(
@@ -67,13 +67,15 @@ it('takes cases in the order that sorting all of them would give', async () => {
         await admitDueCases(db, queueId, now);
         const next = await nextCase(db, { queueId, agentId, ownOnly });
         expect(next?.id).toBe(expected?.id);
-        const stillPostponed = waiting.flatMap((row) => (row.postponed_to !== null && row.postponed_to > now ? [row.postponed_to] : []));
+        const stillPostponed = waitingCases.flatMap((row) =>
+          row.postponed_to !== null && row.postponed_to > now ? [row.postponed_to] : [],
+        );
         expect(await nextPostponed(db, queueId, now)).toBe(stillPostponed.sort()[0]);
-        const delegated = new Set(waiting.flatMap((row) => row.delegated_agent_id ?? []));
+        const delegated = new Set(waitingCases.flatMap((row) => row.delegated_agent_id ?? []));
         expect(await delegatedAgents(db, queueId)).toEqual([...delegated].sort());
         if (next === undefined || expected === undefined) continue;
         if (postponeAgain === null) {
-          waiting.splice(waiting.indexOf(expected), 1);
+          waitingCases.splice(waitingCases.indexOf(expected), 1);
           await changeCase(db, next.id, { status: 'pending', runId: null }, { claimed_by_run_id: 'run', postponed_to: null });
         } else {
           expected.postponed_to = postponeAgain;
@@ -121,18 +123,20 @@ it('reads a few entries of an index, and sorts nothing', async () => {
 it('keeps the order of waiting cases of an earlier database', async () => {
   const directory = await temporaryDirectory();
   const before = new Kysely<Database>({ dialect: new LibsqlDialect(new Libsql(join(directory, 'aops.db'))) });
-  const older = Object.entries(migrations).filter(([name]) => name < '0018-case-line');
-  await migrate(before, directory, Object.fromEntries(older));
-  const at = '2026-01-01T00:00:00.000Z';
-  await sql`insert into teams (id, name, created_at) values ('t', 'Old', ${at})`.execute(before);
-  await sql`insert into queues (id, team_id, name, created_at, updated_at) values ('q', 't', 'Old', ${at}, ${at})`.execute(before);
-  for (const [id, number, postponed] of [
+  const olderMigrations = Object.entries(migrations).filter(([name]) => name < '0018-case-line');
+  await migrate(before, directory, Object.fromEntries(olderMigrations));
+  const timestamp = '2026-01-01T00:00:00.000Z';
+  await sql`insert into teams (id, name, created_at) values ('t', 'Old', ${timestamp})`.execute(before);
+  await sql`insert into queues (id, team_id, name, created_at, updated_at) values ('q', 't', 'Old', ${timestamp}, ${timestamp})`.execute(
+    before,
+  );
+  for (const [id, number, postponedTo] of [
     ['waiting', 1, null],
     ['due', 2, '2026-01-02'],
     ['later', 3, '2026-01-04'],
   ] as const)
     await sql`insert into cases (id, queue_id, number, title, data, search_text, status, priority, postponed_to, created_at, updated_at)
-      values (${id}, 'q', ${number}, ${id}, '', ${id}, 'pending', 0, ${postponed}, ${at}, ${at})`.execute(before);
+      values (${id}, 'q', ${number}, ${id}, '', ${id}, 'pending', 0, ${postponedTo}, ${timestamp}, ${timestamp})`.execute(before);
   await before.destroy();
 
   const after = await openDatabase(directory);

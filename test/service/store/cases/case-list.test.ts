@@ -16,7 +16,10 @@ async function planOf(query: (db: Kysely<Database>) => Promise<unknown>, { asksL
   await (await openDatabase(directory)).destroy();
   const queries: { sql: string; parameters: readonly unknown[] }[] = [];
   const file = new Libsql(`${directory}/aops.db`);
-  const db = new Kysely<Database>({ dialect: new LibsqlDialect(file), log: ({ query: asked }) => void queries.push(asked) });
+  const db = new Kysely<Database>({
+    dialect: new LibsqlDialect(file),
+    log: ({ query: compiledQuery }) => void queries.push(compiledQuery),
+  });
   afterTest(() => db.destroy());
   await query(db);
   if (asksLength) expect(queries.shift()?.sql).toMatch(lengthQuery);

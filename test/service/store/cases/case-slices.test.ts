@@ -19,9 +19,9 @@ const numbers = Array.from({ length: cases }, (_, index) => index + 1);
 let db: Kysely<Database>;
 
 beforeAll(async () => {
-  const opened = await openDatabase(await temporaryFolder());
-  whenDone(() => opened.destroy());
-  db = opened;
+  const openedDatabase = await openDatabase(await temporaryFolder());
+  whenDone(() => openedDatabase.destroy());
+  db = openedDatabase;
   await sql`pragma foreign_keys = off`.execute(db);
   // Two neighbours have the same time, and the case that was changed last was created first.
   await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(cases)})
@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 
 const filterOf = (filter: Partial<CaseFilter>): CaseFilter => ({ queueId: 'q', now: '2026-06', ...filter });
-const listed = async (filter: Partial<CaseFilter>, page: Partial<CasePage>): Promise<number[]> => {
+const listNumbers = async (filter: Partial<CaseFilter>, page: Partial<CasePage>): Promise<number[]> => {
   const { rows } = await listCaseRows(db, filterOf(filter), { limit: 5, offset: 0, sortBy: 'created_at', order: 'asc', ...page });
   return rows.map(({ number }) => number);
 };
 
-const found: [string, Partial<CaseFilter>, (number: number) => boolean][] = [
+const filterCases: [string, Partial<CaseFilter>, (number: number) => boolean][] = [
   ['a common word', { search: 'BLUE' }, isBlue],
   ['a word that is nowhere', { search: 'none' }, () => false],
   ['two statuses', { statuses: ['failed', 'postponed'] }, (number) => isFailed(number) || isPostponed(number)],
@@ -51,7 +51,7 @@ const found: [string, Partial<CaseFilter>, (number: number) => boolean][] = [
   ['a word since a moment', { search: 'blue', createdFrom: '2026-01-01T000600' }, (number) => isBlue(number) && number >= 1_200],
 ];
 
-describe.each(found)('%s', (_, filter, matches) => {
+describe.each(filterCases)('%s', (_, filter, matches) => {
   const expected = numbers.filter(matches);
 
   it('is counted', async () => {
@@ -59,39 +59,39 @@ describe.each(found)('%s', (_, filter, matches) => {
   });
 
   it.each(['asc', 'desc'] as const)('is listed in the order of creation (%s), page by page', async (order) => {
-    const all = order === 'asc' ? expected : expected.toReversed();
-    for (const offset of [0, 3, Math.floor(all.length / 2), Math.max(0, all.length - 2), all.length])
-      expect(await listed(filter, { offset, order })).toEqual(all.slice(offset, offset + 5));
+    const orderedNumbers = order === 'asc' ? expected : expected.toReversed();
+    for (const offset of [0, 3, Math.floor(orderedNumbers.length / 2), Math.max(0, orderedNumbers.length - 2), orderedNumbers.length])
+      expect(await listNumbers(filter, { offset, order })).toEqual(orderedNumbers.slice(offset, offset + 5));
   });
 
   it.each(['asc', 'desc'] as const)('is listed in the order of changes (%s)', async (order) => {
-    const all = order === 'asc' ? expected.toReversed() : expected;
-    for (const offset of [0, Math.floor(all.length / 2)])
-      expect(await listed(filter, { offset, order, sortBy: 'updated_at' })).toEqual(all.slice(offset, offset + 5));
+    const orderedNumbers = order === 'asc' ? expected.toReversed() : expected;
+    for (const offset of [0, Math.floor(orderedNumbers.length / 2)])
+      expect(await listNumbers(filter, { offset, order, sortBy: 'updated_at' })).toEqual(orderedNumbers.slice(offset, offset + 5));
   });
 });
 
 it.each(['asc', 'desc'] as const)('cases that are not postponed come last (%s)', async (order) => {
-  const inDirection = (all: number[]) => (order === 'asc' ? all : all.toReversed());
-  const all = [...inDirection(numbers.filter(isPostponed)), ...inDirection(numbers.filter((number) => !isPostponed(number)))];
+  const inDirection = (list: number[]) => (order === 'asc' ? list : list.toReversed());
+  const orderedNumbers = [...inDirection(numbers.filter(isPostponed)), ...inDirection(numbers.filter((number) => !isPostponed(number)))];
   const offset = numbers.filter(isPostponed).length - 2;
-  expect(await listed({}, { offset, order, sortBy: 'postponed_to' })).toEqual(all.slice(offset, offset + 5));
+  expect(await listNumbers({}, { offset, order, sortBy: 'postponed_to' })).toEqual(orderedNumbers.slice(offset, offset + 5));
 });
 
 it.each<[string, () => Promise<unknown>]>([
   ['a count', () => countCases(db, filterOf({ search: 'none' }))],
-  ['a page', () => listed({ search: 'none' }, {})],
-  ['a page in the order of changes', () => listed({ search: 'none' }, { sortBy: 'updated_at' })],
+  ['a page', () => listNumbers({ search: 'none' }, {})],
+  ['a page in the order of changes', () => listNumbers({ search: 'none' }, { sortBy: 'updated_at' })],
 ])('other requests are answered during %s', async (_, read) => {
-  let done = false;
-  const reading = read().finally(() => {
-    done = true;
+  let isDone = false;
+  const pendingRead = read().finally(() => {
+    isDone = true;
   });
   let turns = 0;
-  while (!done) {
+  while (!isDone) {
     await setImmediate();
     turns += 1;
   }
-  await reading;
+  await pendingRead;
   expect(turns).toBeGreaterThanOrEqual(Math.floor(cases / caseSlice));
 });

@@ -22,9 +22,9 @@ let db: Kysely<Database>;
 beforeEach(async () => {
   const directory = await temporaryDirectory();
   await putEmptyDatabase(directory);
-  const opened = await openDatabase(directory);
-  afterTest(() => opened.destroy());
-  db = opened;
+  const openedDatabase = await openDatabase(directory);
+  afterTest(() => openedDatabase.destroy());
+  db = openedDatabase;
   // Rows of other tables are left out.
   await sql`pragma foreign_keys = off`.execute(db);
 });
@@ -34,7 +34,7 @@ const newCase = (id: string, changes: Partial<CaseRow> = {}) => ({
   ...{ claimed_at: null, claimed_by_run_id: null, completed_at: null, postponed_to: null, created_at: '2026-01-01', updated_at: '' },
   ...changes,
 });
-const many = Array.from({ length: 1_001 }, (_, index) => `c${index}`);
+const manyIds = Array.from({ length: 1_001 }, (_, index) => `c${index}`);
 /** Puts all of them into a queue, without their statements taking most of the time. */
 const insertMany = (queueId: string) =>
   sql`insert into cases (id, queue_id, number, title, data, search_text, status, priority, created_at, updated_at)
@@ -45,9 +45,9 @@ const rows = (): Promise<CaseRow[]> => db.selectFrom('cases').selectAll().orderB
 describe('cases of a queue', () => {
   it('are numbered one after another, separately for each queue', async () => {
     const first = await insertCases(db, 'q1', [newCase('a'), newCase('b')]);
-    const other = await insertCases(db, 'q2', [newCase('c')]);
+    const otherCases = await insertCases(db, 'q2', [newCase('c')]);
     const second = await insertCases(db, 'q1', [newCase('d')]);
-    expect([...first, ...other, ...second].map(({ id, queue_id, number }) => [id, queue_id, number])).toEqual([
+    expect([...first, ...otherCases, ...second].map(({ id, queue_id, number }) => [id, queue_id, number])).toEqual([
       ['a', 'q1', 1],
       ['b', 'q1', 2],
       ['c', 'q2', 1],
@@ -58,9 +58,9 @@ describe('cases of a queue', () => {
   it('are found once each, and only in their queue', async () => {
     await insertMany('q1');
     await insertCases(db, 'q2', [newCase('other')]);
-    const found = await casesOfQueue(db, 'q1', [...many, 'c0', 'other', 'missing']);
-    expect(found.map(({ id }) => id).sort()).toEqual([...many].sort());
-    expect((await caseIdsOf(db, 'q1')).sort()).toEqual([...many].sort());
+    const foundCases = await casesOfQueue(db, 'q1', [...manyIds, 'c0', 'other', 'missing']);
+    expect(foundCases.map(({ id }) => id).sort()).toEqual([...manyIds].sort());
+    expect((await caseIdsOf(db, 'q1')).sort()).toEqual([...manyIds].sort());
     expect(await caseIdsOf(db, 'q2')).toEqual(['other']);
   });
 
@@ -109,15 +109,15 @@ describe('many cases', () => {
   });
 
   it('are changed completely, and no others with them', async () => {
-    await updateCases(db, many, { priority: 3 });
+    await updateCases(db, manyIds, { priority: 3 });
     expect((await rows()).filter(({ priority }) => priority === 0).map(({ id }) => id)).toEqual(['other']);
   });
 
   it('are deleted with their labels and history, and no others with them', async () => {
-    const all = [...many, 'other'];
-    await insertCaseEvents(db, all, { type: 'created' }, 'now');
+    const allIds = [...manyIds, 'other'];
+    await insertCaseEvents(db, allIds, { type: 'created' }, 'now');
     for (const id of ['c0', 'c1000', 'other']) await sql`insert into case_labels (case_id, label_id) values (${id}, 'l')`.execute(db);
-    await deleteCaseRows(db, many);
+    await deleteCaseRows(db, manyIds);
     expect((await rows()).map(({ id }) => id)).toEqual(['other']);
     expect(await db.selectFrom('case_events').select('case_id').execute()).toEqual([{ case_id: 'other' }]);
     expect(await db.selectFrom('case_labels').select('case_id').execute()).toEqual([{ case_id: 'other' }]);
@@ -125,7 +125,7 @@ describe('many cases', () => {
 
   it('get the same entry in their histories, numbered by case', async () => {
     await insertCaseEvents(db, ['c1'], { type: 'created' }, '2026-01-01');
-    await insertCaseEvents(db, many, { type: 'claimed', runId: 'r', reason: 'why' }, '2026-01-02');
+    await insertCaseEvents(db, manyIds, { type: 'claimed', runId: 'r', reason: 'why' }, '2026-01-02');
     const summary = async (id: string) =>
       (await listCaseEvents(db, id)).map(({ seq, type, reason, run_id }) => [seq, type, reason, run_id]);
     expect(await summary('c1')).toEqual([

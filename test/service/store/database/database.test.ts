@@ -15,7 +15,7 @@ import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { heldDisk } from '../../helpers/disk.ts';
 import { Gate } from '../../helpers/runtime.ts';
 
-async function opened() {
+async function openStore() {
   const directory = await temporaryDirectory();
   const db = await openDatabase(directory);
   afterTest(() => db.destroy());
@@ -35,7 +35,7 @@ const tables = async (db: Awaited<ReturnType<typeof openDatabase>>) => (await db
 
 describe('migrations', () => {
   it('copy an existing file first, and are recorded', async () => {
-    const { db, directory } = await opened();
+    const { db, directory } = await openStore();
     const second: Migration = { up: (any) => sql`create table extra (id text)`.execute(any).then(() => undefined) };
     expect(await readdir(directory)).not.toContain('backups');
     await migrate(db, directory, { ...migrations, '9999-extra': second });
@@ -69,12 +69,12 @@ describe('migrations', () => {
 
   it('put the runs that wait to be executed into the lane of their team', async () => {
     const { db, directory } = await firstVersion();
-    const at = '2026-01-01T00:00:00.000Z';
-    await sql`insert into teams (id, name, created_at) values ('t', 'Local', ${at})`.execute(db);
+    const timestamp = '2026-01-01T00:00:00.000Z';
+    await sql`insert into teams (id, name, created_at) values ('t', 'Local', ${timestamp})`.execute(db);
     for (const number of [2, 1]) {
       await sql`insert into runs (id, team_id, agent_id, build_id, run_number, title, title_folded, status, source, sandbox_id, runtime,
         procedure_hash, turn, submitted_prompt_count, resume_count, created_at, updated_at)
-        values (${`r${number}`}, 't', 'a', 'b', ${number}, '', '', 'pending', 'api', 's', 'script', 'h', 1, 0, 0, ${at}, ${at})`.execute(
+        values (${`r${number}`}, 't', 'a', 'b', ${number}, '', '', 'pending', 'api', 's', 'script', 'h', 1, 0, 0, ${timestamp}, ${timestamp})`.execute(
         db,
       );
       await sql`insert into jobs (id, kind, subject_id, status, due_at) values (${`j${number}`}, 'run', ${`r${number}`}, 'queued', 5)`.execute(
@@ -90,20 +90,20 @@ describe('migrations', () => {
   });
 
   it('that fail half-way leave nothing behind', async () => {
-    const { db, directory } = await opened();
-    const broken: Migration = {
+    const { db, directory } = await openStore();
+    const brokenMigration: Migration = {
       async up(any) {
         await sql`create table half (id text)`.execute(any);
         await sql`create nonsense`.execute(any);
       },
     };
     for (let attempt = 0; attempt < 2; attempt++)
-      await expect(migrate(db, directory, { ...migrations, '9999-broken': broken })).rejects.toThrow('nonsense');
+      await expect(migrate(db, directory, { ...migrations, '9999-broken': brokenMigration })).rejects.toThrow('nonsense');
     expect(await tables(db)).not.toContain('half');
   });
 
   it('of a newer version are rejected, and the file is not changed', async () => {
-    const { db, directory } = await opened();
+    const { db, directory } = await openStore();
     await sql`insert into kysely_migration (name, timestamp) values ('9999-future', '')`.execute(db);
     await expect(migrate(db, directory)).rejects.toMatchObject({
       code: 'data_directory_newer',
@@ -115,14 +115,14 @@ describe('migrations', () => {
 
 describe('the file', () => {
   it('has one owner at a time, and is free as soon as it is closed', async () => {
-    const { db, directory } = await opened();
+    const { db, directory } = await openStore();
     await expect(openDatabase(directory)).rejects.toMatchObject({ code: 'data_directory_in_use' });
     await db.destroy();
     await (await openDatabase(directory)).destroy();
   });
 
   it('that a crash leaves needs no clean-up', async () => {
-    const { db, directory } = await opened();
+    const { db, directory } = await openStore();
     await db.insertInto('settings').values({ name: 'a', value: 'acknowledged' }).execute();
     const copy = await temporaryDirectory();
     for (const name of await readdir(directory)) await cp(join(directory, name), join(copy, name));
@@ -132,18 +132,18 @@ describe('the file', () => {
   });
 
   it('is written through to the disk', async () => {
-    const { db } = await opened();
+    const { db } = await openStore();
     const pragma = async (name: string) => Object.values((await sql.raw(`pragma ${name}`).execute(db)).rows[0] as object)[0];
     // In this mode the driver syncs commits.
     expect([await pragma('journal_mode'), await pragma('synchronous'), await pragma('foreign_keys')]).toEqual(['wal', 1, 1]);
   });
 
   it('reports a change when the write-ahead log was synced, and not before', async () => {
-    const { db } = await opened();
+    const { db } = await openStore();
     const resumeGate = new Gate();
     const sync = await heldDisk(resumeGate);
     let acknowledged = false;
-    const written = db
+    const pendingWrite = db
       .insertInto('settings')
       .values({ name: 'a', value: '' })
       .execute()
@@ -154,12 +154,12 @@ describe('the file', () => {
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(acknowledged).toBe(false);
     resumeGate.open();
-    await written;
+    await pendingWrite;
     expect(sync).toHaveBeenCalledOnce();
   });
 
   it('rejects values that would end the process or be truncated silently', async () => {
-    const { db } = await opened();
+    const { db } = await openStore();
     await expect(
       db
         .insertInto('settings')

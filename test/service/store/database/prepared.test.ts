@@ -5,14 +5,14 @@ import type { Database } from '../../../../src/service/store/database/schema.ts'
 import { openDatabase } from '../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
-async function opened() {
+async function openStore() {
   const db = await openDatabase(await temporaryDirectory());
   afterTest(() => db.destroy());
   return db;
 }
 
 it('a prepared query is built once, and executed with new values each time', async () => {
-  const db = await opened();
+  const db = await openStore();
   let built = 0;
   const insert = preparedQuery((db, { name, value }: { name: string; value: string }) => {
     built += 1;
@@ -29,7 +29,7 @@ it('a prepared query is built once, and executed with new values each time', asy
 });
 
 it('a prepared query contains its constant values, and has a plan for each shape', async () => {
-  const db = await opened();
+  const db = await openStore();
   const shapes: string[] = [];
   const find = preparedQuery(
     (db, parameters: { name?: string | undefined; value?: string | undefined }, values) => {
@@ -55,7 +55,7 @@ it('a prepared query contains its constant values, and has a plan for each shape
 });
 
 it('columns without a value are not changed', async () => {
-  const db = await opened();
+  const db = await openStore();
   const change = preparedQuery(
     (db, parameters: { of: string; name?: string; value?: string | undefined }, { of: _, ...columns }) =>
       db.updateTable('settings').set(columnsOf<Updateable<Database['settings']>>(parameters, columns)).where('name', '=', parameters.of),

@@ -19,9 +19,9 @@ import { Gate } from '../../helpers/runtime.ts';
 
 const day = 24 * 60 * 60 * 1_000;
 const request: KeyedRequest = { credentialId: 'c', key: 'k', fingerprint: 'f', requestId: 'r' };
-const created: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
+const createdAnswer: StoredAnswer = { status: 201, contentType: 'text/plain', location: null, body: 'created' };
 
-async function opened(bounds?: { records: number; bytes: number }) {
+async function openStore(bounds?: { records: number; bytes: number }) {
   const directory = await temporaryDirectory();
   await (await openDatabase(directory)).destroy();
   const commits: Commits = { count: 0, failure: undefined };
@@ -34,12 +34,12 @@ async function opened(bounds?: { records: number; bytes: number }) {
   const clock = new ManualClock();
   const keys = new LocalIdempotencyKeys({ store, clock, bounds });
   /** Executes a request whose answer is its verdict. */
-  const once = (given: Partial<KeyedRequest>, execute: (unit: UnitOfWork) => Promise<Verdict>) =>
-    keys.executeOnce({ ...request, ...given }, execute, (verdict) => verdict);
-  return { once, store, commits, disk, clock };
+  const executeOnce = (overrides: Partial<KeyedRequest>, execute: (unit: UnitOfWork) => Promise<Verdict>) =>
+    keys.executeOnce({ ...request, ...overrides }, execute, (verdict) => verdict);
+  return { once: executeOnce, store, commits, disk, clock };
 }
 
-const put = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
+const insertSetting = (store: Store, name: string) => store.insertInto('settings').values({ name, value: '' }).execute();
 const names = async (store: Store) => (await store.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
 const storedKeys = (store: Store) => store.selectFrom('idempotency_keys').select(['key', 'status', 'body']).orderBy('key').execute();
 const turns = async () => {
@@ -48,42 +48,42 @@ const turns = async () => {
 
 describe('a request with a key', () => {
   it('is executed once, and answered from the store afterwards', async () => {
-    const { once, store } = await opened();
+    const { once, store } = await openStore();
     const execute = async ({ store: unit }: UnitOfWork) => {
-      await put(unit, 'done');
-      return { store: created };
+      await insertSetting(unit, 'done');
+      return { store: createdAnswer };
     };
-    expect(await once({}, execute)).toEqual({ state: 'executed', result: { store: created } });
+    expect(await once({}, execute)).toEqual({ state: 'executed', result: { store: createdAnswer } });
     expect(await once({}, execute)).toMatchObject({ state: 'answered', row: { status: 201, body: 'created', request_id: 'r' } });
     expect(await once({ fingerprint: 'other' }, execute)).toEqual({ state: 'reused' });
     expect(await names(store)).toEqual(['done']);
   });
 
   it('commits its changes, its key, and its answer together', async () => {
-    const { once, store, commits } = await opened();
-    await once({ key: 'first' }, async () => ({ store: created }));
+    const { once, store, commits } = await openStore();
+    await once({ key: 'first' }, async () => ({ store: createdAnswer }));
     const before = commits.count;
     await once({}, async (unit) => {
-      await put(unit.store, 'one');
+      await insertSetting(unit.store, 'one');
       await unit.store.transaction().execute((trx) => trx.insertInto('settings').values({ name: 'two', value: '' }).execute());
       await turns();
       expect(commits.count).toBe(before);
-      return { store: created };
+      return { store: createdAnswer };
     });
     expect(commits.count).toBe(before + 1);
     expect(await names(store)).toEqual(['one', 'two']);
   });
 
   it('is executed for one of fifty callers, however slow it is', async () => {
-    const { once, store, clock } = await opened();
+    const { once, store, clock } = await openStore();
     const resumeGate = new Gate();
-    let executed = 0;
+    let executions = 0;
     const attempts = Array.from({ length: 50 }, () =>
       once({}, async (unit) => {
-        executed += 1;
+        executions += 1;
         await resumeGate.opened;
-        await put(unit.store, 'done');
-        return { store: created };
+        await insertSetting(unit.store, 'done');
+        return { store: createdAnswer };
       }),
     );
     clock.advance(2 * 60 * 60 * 1_000);
@@ -92,26 +92,26 @@ describe('a request with a key', () => {
     resumeGate.open();
     expect(await attempts[0]).toMatchObject({ state: 'executed' });
     expect(await once({}, async () => 'free')).toMatchObject({ state: 'answered' });
-    expect([executed, await names(store)]).toEqual([1, ['done']]);
+    expect([executions, await names(store)]).toEqual([1, ['done']]);
   });
 
   it('does not delay other requests before its first change', async () => {
-    const { once, store } = await opened();
+    const { once, store } = await openStore();
     const resumeGate = new Gate();
-    const slow = once({}, async () => {
+    const slowRequest = once({}, async () => {
       await resumeGate.opened;
-      return { store: created };
+      return { store: createdAnswer };
     });
-    await put(store, 'other');
-    expect(await once({ key: 'other' }, async () => ({ store: created }))).toMatchObject({ state: 'executed' });
+    await insertSetting(store, 'other');
+    expect(await once({ key: 'other' }, async () => ({ store: createdAnswer }))).toMatchObject({ state: 'executed' });
     resumeGate.open();
-    expect(await slow).toMatchObject({ state: 'executed' });
+    expect(await slowRequest).toMatchObject({ state: 'executed' });
   });
 
   it('keeps its changes and frees its key when its answer is not to be stored', async () => {
-    const { once, store } = await opened();
+    const { once, store } = await openStore();
     const execute = (name: string) => async (unit: UnitOfWork) => {
-      await put(unit.store, name);
+      await insertSetting(unit.store, name);
       return 'free' as const;
     };
     expect(await once({}, execute('a'))).toMatchObject({ state: 'executed' });
@@ -120,25 +120,25 @@ describe('a request with a key', () => {
   });
 
   it('leaves nothing behind when it is rolled back, and can be repeated', async () => {
-    const { once, store } = await opened();
+    const { once, store } = await openStore();
     const execute = (verdict: Verdict) => async (unit: UnitOfWork) => {
-      await put(unit.store, 'done');
+      await insertSetting(unit.store, 'done');
       return verdict;
     };
     expect(await once({}, execute('undo'))).toEqual({ state: 'executed', result: 'undo' });
     expect([await names(store), await storedKeys(store)]).toEqual([[], []]);
-    expect(await once({}, execute({ store: created }))).toMatchObject({ state: 'executed' });
+    expect(await once({}, execute({ store: createdAnswer }))).toMatchObject({ state: 'executed' });
     expect(await names(store)).toEqual(['done']);
   });
 
   it('executes again after its answer has expired', async () => {
-    const { once, clock, store } = await opened({ records: 1, bytes: 1_000 });
-    await once({}, async () => ({ store: created }));
+    const { once, clock, store } = await openStore({ records: 1, bytes: 1_000 });
+    await once({}, async () => ({ store: createdAnswer }));
     clock.advance(day - 1);
     expect(await once({}, async () => 'free')).toMatchObject({ state: 'answered' });
     clock.advance(1);
-    const other = { store: { ...created, body: 'again' } };
-    expect(await once({}, async () => other)).toMatchObject({ state: 'executed' });
+    const otherVerdict = { store: { ...createdAnswer, body: 'again' } };
+    expect(await once({}, async () => otherVerdict)).toMatchObject({ state: 'executed' });
     expect(await storedKeys(store)).toEqual([{ key: 'k', status: 201, body: 'again' }]);
     // The expired answer was subtracted only once.
     expect(await once({ key: 'second' }, async () => 'free')).toMatchObject({ state: 'full' });
@@ -147,10 +147,10 @@ describe('a request with a key', () => {
 
 describe('a commit that fails', () => {
   it('rejects the request, leaves nothing behind, and frees the key and its capacity', async () => {
-    const { once, store, commits } = await opened({ records: 1, bytes: 1_000 });
+    const { once, store, commits } = await openStore({ records: 1, bytes: 1_000 });
     const execute = async (unit: UnitOfWork) => {
-      await put(unit.store, 'done');
-      return { store: created };
+      await insertSetting(unit.store, 'done');
+      return { store: createdAnswer };
     };
     commits.failure = new Error('no space left');
     await expect(once({}, execute)).rejects.toBe(commits.failure);
@@ -162,25 +162,25 @@ describe('a commit that fails', () => {
   });
 
   it('leaves an expired answer, which still counts', async () => {
-    const { once, store, commits, clock } = await opened({ records: 2, bytes: 1_000 });
-    const stored = async () => ({ store: created });
-    await once({}, stored);
+    const { once, store, commits, clock } = await openStore({ records: 2, bytes: 1_000 });
+    const storeCreated = async () => ({ store: createdAnswer });
+    await once({}, storeCreated);
     clock.advance(day);
     commits.failure = new Error('no space left');
-    await expect(once({}, stored)).rejects.toBe(commits.failure);
+    await expect(once({}, storeCreated)).rejects.toBe(commits.failure);
     commits.failure = undefined;
     expect(await storedKeys(store)).toHaveLength(1);
     // Only one fits in addition, until the expired answer is removed, and then only one more.
-    for (const key of ['a', 'b']) expect(await once({ key }, stored)).toMatchObject({ state: 'executed' });
-    expect(await once({ key: 'c' }, stored)).toMatchObject({ state: 'full' });
+    for (const key of ['a', 'b']) expect(await once({ key }, storeCreated)).toMatchObject({ state: 'executed' });
+    expect(await once({ key: 'c' }, storeCreated)).toMatchObject({ state: 'full' });
     expect((await storedKeys(store)).map(({ key }) => key)).toEqual(['a', 'b']);
   });
 
   it('does not concern a request whose changes an earlier commit contains', async () => {
-    const { once, store, commits, disk } = await opened();
+    const { once, store, commits, disk } = await openStore();
     const execute = (name: string) => async (unit: UnitOfWork) => {
-      await put(unit.store, name);
-      return { store: created };
+      await insertSetting(unit.store, name);
+      return { store: createdAnswer };
     };
     const resumeGate = new Gate();
     disk.sync = () => resumeGate.opened;
@@ -188,10 +188,10 @@ describe('a commit that fails', () => {
     const before = commits.count;
     while (commits.count === before) await turns();
     commits.failure = new Error('no space left');
-    const rejected = expect(once({ key: 'second' }, execute('second'))).rejects.toBe(commits.failure);
+    const rejection = expect(once({ key: 'second' }, execute('second'))).rejects.toBe(commits.failure);
     await turns();
     resumeGate.open();
-    await rejected;
+    await rejection;
     commits.failure = undefined;
     expect(await first).toMatchObject({ state: 'executed' });
     expect(await once({}, execute('again'))).toMatchObject({ state: 'answered' });
@@ -200,14 +200,14 @@ describe('a commit that fails', () => {
 });
 
 it('a key that cannot be stored fails its own request only', async () => {
-  const { once, store } = await opened();
+  const { once, store } = await openStore();
   const execute = (name: string) => async (unit: UnitOfWork) => {
-    await put(unit.store, name);
-    return { store: created };
+    await insertSetting(unit.store, name);
+    return { store: createdAnswer };
   };
-  const stranger = once({ credentialId: 'gone' }, execute('stranger'));
-  const others = Promise.all(['a', 'b', 'c'].map((key) => once({ key }, execute(key))));
-  await expect(stranger).rejects.toThrow(/FOREIGN KEY/);
-  for (const other of await others) expect(other).toMatchObject({ state: 'executed' });
+  const strangerRequest = once({ credentialId: 'gone' }, execute('stranger'));
+  const otherRequests = Promise.all(['a', 'b', 'c'].map((key) => once({ key }, execute(key))));
+  await expect(strangerRequest).rejects.toThrow(/FOREIGN KEY/);
+  for (const state of await otherRequests) expect(state).toMatchObject({ state: 'executed' });
   expect(await names(store)).toEqual(['a', 'b', 'c']);
 });

@@ -29,15 +29,15 @@ async function store() {
   return db;
 }
 
-async function claimed(db: Store, now: number): Promise<JobRow> {
-  const job = await claimJob(db, 'k', by(now));
+async function claimOne(db: Store, now: number): Promise<JobRow> {
+  const job = await claimJob(db, 'k', claimantAt(now));
   if (job === undefined) throw new Error('nothing is due');
   return job;
 }
 
-const by = (now: number) => ({ owner: 'me', now, lease: 100 });
+const claimantAt = (now: number) => ({ owner: 'me', now, lease: 100 });
 
-const only = (db: Store): Promise<JobRow> => db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
+const onlyJob = (db: Store): Promise<JobRow> => db.selectFrom('jobs').selectAll().executeTakeFirstOrThrow();
 const dueTimes = async (db: Store) =>
   Object.fromEntries(
     (await db.selectFrom('jobs').select(['subject_id', 'due_at']).execute()).map((row) => [row.subject_id, Number(row.due_at)]),
@@ -47,14 +47,14 @@ describe('a job', () => {
   it('is claimed by one worker when it is due', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 10, payload: { a: 1 } });
-    expect(await claimJob(db, 'k', by(9))).toBeUndefined();
-    expect(await claimJob(db, 'other', by(10))).toBeUndefined();
+    expect(await claimJob(db, 'k', claimantAt(9))).toBeUndefined();
+    expect(await claimJob(db, 'other', claimantAt(10))).toBeUndefined();
     expect(await nextDueTime(db, 'k', 9)).toBe(10);
     // It is due already, and only waits to be claimed.
     expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
-    const job = await claimJob(db, 'k', by(10));
+    const job = await claimJob(db, 'k', claimantAt(10));
     expect(job).toMatchObject({ subject_id: 's', status: 'running', owner: 'me', due_at: 110, epoch: 1, attempts: 1, payload: '{"a":1}' });
-    expect(await claimJob(db, 'k', by(10))).toBeUndefined();
+    expect(await claimJob(db, 'k', claimantAt(10))).toBeUndefined();
     expect(await nextDueTime(db, 'k', 10)).toBeUndefined();
   });
 
@@ -68,7 +68,7 @@ describe('a job', () => {
       await enqueueJob(db, { kind: 'k', subjectId, dueAt });
     await enqueueJob(db, { kind: 'other', subjectId: 's', dueAt: 5 });
     await revokeJob(db, 'other', 's');
-    await claimed(db, 10);
+    await claimOne(db, 10);
     expect(Object.fromEntries(await firstDueTimes(db, ['k', 'other']))).toEqual({
       k: { queuedDueAt: 20, leaseEnd: 110 },
       other: { queuedDueAt: undefined, leaseEnd: undefined },
@@ -78,10 +78,10 @@ describe('a job', () => {
   it('is taken over when its lease has ended, after which the former owner cannot change it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    const first = await claimed(db, 0);
+    const first = await claimOne(db, 0);
     expect(await prolongLease(db, first, 200)).toBe(true);
-    expect(await claimJob(db, 'k', by(150))).toBeUndefined();
-    const second = await claimed(db, 200);
+    expect(await claimJob(db, 'k', claimantAt(150))).toBeUndefined();
+    const second = await claimOne(db, 200);
     expect(second.epoch).toBe(first.epoch + 1);
     expect([await holdsJob(db, first), await prolongLease(db, first, 999), await releaseJob(db, first, { status: 'done' })]).toEqual([
       false,
@@ -89,48 +89,48 @@ describe('a job', () => {
       false,
     ]);
     expect([await holdsJob(db, second), await releaseJob(db, second, { status: 'queued', dueAt: 300 })]).toEqual([true, true]);
-    expect((await claimJob(db, 'k', by(300)))?.epoch).toBe(3);
+    expect((await claimJob(db, 'k', claimantAt(300)))?.epoch).toBe(3);
   });
 
   it('is lost when it is revoked or made due again', async () => {
     const db = await store();
     for (const lose of [() => revokeJob(db, 'k', 's'), () => enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 })]) {
       await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-      const job = await claimed(db, 0);
+      const job = await claimOne(db, 0);
       await lose();
       expect(await holdsJob(db, job)).toBe(false);
     }
-    expect(await claimJob(db, 'k', by(0))).toBeDefined();
+    expect(await claimJob(db, 'k', claimantAt(0))).toBeDefined();
   });
 
   it('without heartbeats comes before work that has waited longer', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 'lost', dueAt: 0 });
-    await claimJob(db, 'k', by(0));
+    await claimJob(db, 'k', claimantAt(0));
     for (let index = 0; index < 5; index++) await enqueueJob(db, { kind: 'k', subjectId: `backlog ${index}`, dueAt: 1 });
-    expect((await claimJob(db, 'k', by(100)))?.subject_id).toBe('lost');
-    expect((await claimJob(db, 'k', by(100)))?.subject_id).toMatch('backlog');
+    expect((await claimJob(db, 'k', claimantAt(100)))?.subject_id).toBe('lost');
+    expect((await claimJob(db, 'k', claimantAt(100)))?.subject_id).toMatch('backlog');
   });
 
   it('of a process that has ended is available immediately to the only other process', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    await claimJob(db, 'k', by(0));
+    await claimJob(db, 'k', claimantAt(0));
     expect(await reclaimJobs(db, 5)).toBe(1);
-    expect(await claimJob(db, 'k', { ...by(5), owner: 'next' })).toMatchObject({ wasInterrupted: true });
+    expect(await claimJob(db, 'k', { ...claimantAt(5), owner: 'next' })).toMatchObject({ wasInterrupted: true });
   });
 
   it('reports whether a process ended in the middle of it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    const first = await claimJob(db, 'k', by(0));
+    const first = await claimJob(db, 'k', claimantAt(0));
     expect(first).toMatchObject({ wasInterrupted: false });
     // Claimed again by the same process, after a pause.
-    const own = await claimJob(db, 'k', by(1_000_000));
-    expect(own).toMatchObject({ wasInterrupted: false });
-    await yieldJob(db, own as JobRow, 1_000_000);
-    expect(await claimJob(db, 'k', { ...by(1_000_000), owner: 'next' })).toMatchObject({ wasInterrupted: false });
-    expect(await claimJob(db, 'k', { ...by(2_000_000), owner: 'third' })).toMatchObject({ wasInterrupted: true });
+    const ownJob = await claimJob(db, 'k', claimantAt(1_000_000));
+    expect(ownJob).toMatchObject({ wasInterrupted: false });
+    await yieldJob(db, ownJob as JobRow, 1_000_000);
+    expect(await claimJob(db, 'k', { ...claimantAt(1_000_000), owner: 'next' })).toMatchObject({ wasInterrupted: false });
+    expect(await claimJob(db, 'k', { ...claimantAt(2_000_000), owner: 'third' })).toMatchObject({ wasInterrupted: true });
   });
 });
 
@@ -147,32 +147,32 @@ describe('a worker that has lost its job', () => {
   it.each(ways)('cannot change it in any way: %s', async (_, lose) => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0, payload: 'old' });
-    const job = await claimed(db, 0);
+    const job = await claimOne(db, 0);
     expect(await holdsJob(db, job)).toBe(true);
     await lose(db, job);
-    const row = await only(db);
+    const row = await onlyJob(db);
     expect(await holdsJob(db, job)).toBe(false);
     expect(await prolongLease(db, job, 999)).toBe(false);
     expect(await releaseJob(db, job, { status: 'done' })).toBe(false);
     expect(await releaseJob(db, job, { status: 'queued', dueAt: 999 })).toBe(false);
     await noteOnJob(db, job, { stale: true });
     await yieldJob(db, job, 999);
-    expect(await only(db)).toEqual(row);
+    expect(await onlyJob(db)).toEqual(row);
   });
 
   it('can change no other job either', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    const job = await claimed(db, 0);
+    const job = await claimOne(db, 0);
     await enqueueJob(db, { kind: 'k', subjectId: 'other', dueAt: 0 });
-    const other = await claimed(db, 0);
+    const otherJob = await claimOne(db, 0);
     await revokeJob(db, 'k', 's');
     await noteOnJob(db, job, { stale: true });
     await yieldJob(db, job, 999);
     await releaseJob(db, job, { status: 'done' });
     await prolongLease(db, job, 999);
-    expect(await holdsJob(db, other)).toBe(true);
-    expect(await db.selectFrom('jobs').selectAll().where('id', '=', other.id).executeTakeFirstOrThrow()).toMatchObject({
+    expect(await holdsJob(db, otherJob)).toBe(true);
+    expect(await db.selectFrom('jobs').selectAll().where('id', '=', otherJob.id).executeTakeFirstOrThrow()).toMatchObject({
       due_at: 100,
       owner: 'me',
       payload: null,
@@ -182,15 +182,15 @@ describe('a worker that has lost its job', () => {
   it('cannot claim it in the state in which it had found it', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    const found = await only(db);
-    const job = await claimed(db, 0);
-    expect(await takeJob(db, found, by(0))).toBeUndefined();
+    const storedJob = await onlyJob(db);
+    const job = await claimOne(db, 0);
+    expect(await takeJob(db, storedJob, claimantAt(0))).toBeUndefined();
     await releaseJob(db, job, { status: 'queued', dueAt: 0 });
     // Queued again, but claimed in the meantime.
-    expect(await takeJob(db, found, by(0))).toBeUndefined();
+    expect(await takeJob(db, storedJob, claimantAt(0))).toBeUndefined();
     // The same epoch, but released.
-    expect(await takeJob(db, { ...job, status: 'running' }, by(0))).toBeUndefined();
-    expect(await takeJob(db, await only(db), by(0))).toMatchObject({ epoch: job.epoch + 1 });
+    expect(await takeJob(db, { ...job, status: 'running' }, claimantAt(0))).toBeUndefined();
+    expect(await takeJob(db, await onlyJob(db), claimantAt(0))).toMatchObject({ epoch: job.epoch + 1 });
   });
 });
 
@@ -198,9 +198,17 @@ describe('making a job due again', () => {
   it('takes it from its worker, replaces its data, and forgets its attempts, but leaves it in its lane', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0, payload: 'old', lane: 'first' });
-    await claimed(db, 0);
+    await claimOne(db, 0);
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 7, lane: 'second' });
-    expect(await only(db)).toMatchObject({ status: 'queued', due_at: 7, owner: null, payload: null, attempts: 0, epoch: 2, lane: 'first' });
+    expect(await onlyJob(db)).toMatchObject({
+      status: 'queued',
+      due_at: 7,
+      owner: null,
+      payload: null,
+      attempts: 0,
+      epoch: 2,
+      lane: 'first',
+    });
   });
 });
 
@@ -210,7 +218,15 @@ describe('nudging a job', () => {
   it('creates it if it does not exist', async () => {
     const db = await store();
     await nudge(db, 5);
-    expect(await only(db)).toMatchObject({ kind: 'k', subject_id: 's', status: 'queued', due_at: 5, attempts: 0, epoch: 0, owner: null });
+    expect(await onlyJob(db)).toMatchObject({
+      kind: 'k',
+      subject_id: 's',
+      status: 'queued',
+      due_at: 5,
+      attempts: 0,
+      epoch: 0,
+      owner: null,
+    });
   });
 
   it.each([
@@ -220,27 +236,27 @@ describe('nudging a job', () => {
   ])('makes a queued one that is due at %i due at 5 at the latest: at %i', async (dueAt, expected) => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    await releaseJob(db, await claimed(db, 0), { status: 'queued', dueAt });
+    await releaseJob(db, await claimOne(db, 0), { status: 'queued', dueAt });
     await nudge(db, 5);
     // Its attempts no longer count: the next failure is the first one.
-    expect(await only(db)).toMatchObject({ status: 'queued', due_at: expected, attempts: 0 });
+    expect(await onlyJob(db)).toMatchObject({ status: 'queued', due_at: expected, attempts: 0 });
   });
 
   it.each(['done', 'parked'] as const)('makes one that is %s due at that time, even if it was due earlier', async (status) => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-    await releaseJob(db, await claimed(db, 0), { status, dueAt: 3 });
+    await releaseJob(db, await claimOne(db, 0), { status, dueAt: 3 });
     await nudge(db, 5);
-    expect(await only(db)).toMatchObject({ status: 'queued', due_at: 5, attempts: 0 });
+    expect(await onlyJob(db)).toMatchObject({ status: 'queued', due_at: 5, attempts: 0 });
   });
 
   it('leaves a running one to its worker', async () => {
     const db = await store();
     await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0, payload: 'data' });
-    const job = await claimed(db, 0);
-    const row = await only(db);
+    const job = await claimOne(db, 0);
+    const row = await onlyJob(db);
     await nudge(db, 5);
-    expect(await only(db)).toEqual(row);
+    expect(await onlyJob(db)).toEqual(row);
     expect(await holdsJob(db, job)).toBe(true);
   });
 });
@@ -255,7 +271,7 @@ it('claims the job that is due first', async () => {
     await enqueueJob(db, { kind: 'k', subjectId, dueAt });
   await enqueueJob(db, { kind: 'other', subjectId: 's', dueAt: 5 });
   expect(await nextDueTime(db, 'k', 0)).toBe(10);
-  const claims = [await claimed(db, 50), await claimed(db, 50), await claimed(db, 50)];
+  const claims = [await claimOne(db, 50), await claimOne(db, 50), await claimOne(db, 50)];
   expect(claims.map((job) => job.subject_id)).toEqual(['first', 'second', 'third']);
 });
 
@@ -263,7 +279,7 @@ it('reclaiming affects only jobs in progress', async () => {
   const db = await store();
   for (const subjectId of ['running', 'done']) {
     await enqueueJob(db, { kind: 'k', subjectId, dueAt: 0 });
-    const job = await claimed(db, 0);
+    const job = await claimOne(db, 0);
     if (subjectId === 'done') await releaseJob(db, job, { status: 'done' });
   }
   await enqueueJob(db, { kind: 'k', subjectId: 'queued', dueAt: 900 });
@@ -287,19 +303,19 @@ it('revoking affects only the job of this kind and subject', async () => {
 it('keeps data that was stored with a job until the job is made due again', async () => {
   const db = await store();
   await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-  const job = await claimed(db, 0);
+  const job = await claimOne(db, 0);
   await noteOnJob(db, job, { times: 1 });
-  expect((await only(db)).payload).toBe('{"times":1}');
+  expect((await onlyJob(db)).payload).toBe('{"times":1}');
   await releaseJob(db, job, { status: 'queued', dueAt: 0 });
-  expect((await claimed(db, 0)).payload).toBe('{"times":1}');
+  expect((await claimOne(db, 0)).payload).toBe('{"times":1}');
   await enqueueJob(db, { kind: 'k', subjectId: 's', dueAt: 0 });
-  expect((await only(db)).payload).toBeNull();
+  expect((await onlyJob(db)).payload).toBeNull();
 });
 
 it('makes jobs that were due before the clock was set back due, and leaves the others unchanged', async () => {
   const db = await store();
   await enqueueJob(db, { kind: 'k', subjectId: 'running', dueAt: 0 });
-  await claimed(db, 0);
+  await claimOne(db, 0);
   for (const [subjectId, dueAt] of Object.entries({ past: 40, now: 50, missed: 51, last: 100, later: 101 }))
     await enqueueJob(db, { kind: 'k', subjectId, dueAt });
   await keepDue(db, { now: 50, until: 100 });

@@ -13,7 +13,7 @@ import { changeRun, insertRun } from '../../../../src/service/store/runs/runs.ts
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 /** A database, and the plans of the queries on it. */
-async function watched() {
+async function openWatched() {
   const directory = await temporaryDirectory();
   await (await openDatabase(directory)).destroy();
   const queries: { sql: string; parameters: readonly unknown[] }[] = [];
@@ -43,11 +43,11 @@ it.each<[Partial<RunFilter>, string]>([
   [{ agentId: 'a', since: '2026' }, 'COVERING INDEX runs_by_agent (agent_id=? AND created_at>?)'],
   [{ agentId: 'a', statuses: ['failed'] }, 'INDEX runs_by_agent_status (agent_id=? AND status=?)'],
 ])('the list filtered by %o finds its page in an index, in order', async (filter, index) => {
-  const { db, plans } = await watched();
+  const { db, plans } = await openWatched();
   await listRunRows(db, { teamId: 't', ...filter }, page);
   for (const plan of plans()) {
-    const found = plan.slice(plan.indexOf('LIST SUBQUERY'));
-    expect(found).toContain(`SEARCH runs USING ${index}`);
+    const subqueryPlan = plan.slice(plan.indexOf('LIST SUBQUERY'));
+    expect(subqueryPlan).toContain(`SEARCH runs USING ${index}`);
     // Only the page is sorted, after it was found.
     expect(plan).toMatch(/^SEARCH runs USING INDEX sqlite_autoindex_runs_1 \(id=\?\)/);
     expect(plan.match(/TEMP B-TREE/g)).toHaveLength(1);
@@ -57,7 +57,7 @@ it.each<[Partial<RunFilter>, string]>([
 });
 
 it('a few runs with issues among many others are found by their issues', async () => {
-  const { db, plans } = await watched();
+  const { db, plans } = await openWatched();
   await sql`pragma foreign_keys = off`.execute(db);
   await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
   await countRuns(db, { teamId: 't', hasIssues: true, since: '2026' });
@@ -73,7 +73,7 @@ it('a few runs with issues among many others are found by their issues', async (
 it.each<[Partial<RunFilter>]>([[{ hasIssues: true }], [{ hasIssues: false }], [{ issueSeverity: 'critical' }]])(
   'many runs with issues are counted by %o without reading the evaluation of each run',
   async (filter) => {
-    const { db, plans } = await watched();
+    const { db, plans } = await openWatched();
     await sql`pragma foreign_keys = off`.execute(db);
     await sql`insert into run_totals (team_id, agent_id, status, source, runs) values ('t', 'a', 'failed', 'api', 1000000)`.execute(db);
     await sql`with recursive n(i) as (select 1 union all select i + 1 from n where i <= ${sql.lit(searchSlice)})
@@ -90,7 +90,7 @@ it.each<[Partial<RunFilter>]>([[{ hasIssues: true }], [{ hasIssues: false }], [{
 it.each<[Partial<RunFilter>]>([[{}], [{ agentId: 'a' }], [{ statuses: ['failed', 'waiting'] }], [{ source: 'api' }]])(
   'the total filtered by %o reads no run',
   async (filter) => {
-    const { db, plans } = await watched();
+    const { db, plans } = await openWatched();
     await countRuns(db, { teamId: 't', ...filter });
     expect(plans()).toHaveLength(1);
     expect(plans()[0]).toMatch(/^SEARCH run_totals USING .*\(team_id=\?/);
@@ -105,7 +105,7 @@ it.each<[Partial<RunFilter>, string]>([
   [{ agentId: 'a', hasIssues: false }, 'COVERING INDEX runs_by_agent'],
   [{ caseQueueId: 'q' }, 'COVERING INDEX runs_listed'],
 ])('the total filtered by %o reads an index alone', async (filter, index) => {
-  const { db, plans } = await watched();
+  const { db, plans } = await openWatched();
   await countRuns(db, { teamId: 't', ...filter });
   expect(plans().at(-1)).toContain(`SEARCH runs USING ${index}`);
 });
@@ -137,7 +137,7 @@ const run = (agent_id: string, team_id: string, number: number, source: string, 
 
 it('totals and pages are those of the runs, whatever happened to them', async () => {
   const db = await withAgents();
-  const created: string[] = [];
+  const createdIds: string[] = [];
   const numbers = { t1: 0, t2: 0 };
   const agents = fc.constantFrom(['a1', 't1'], ['a2', 't1'], ['b1', 't2']);
   const step = fc.oneof(
@@ -159,37 +159,37 @@ it('totals and pages are those of the runs, whatever happened to them', async ()
     },
     { requiredKeys: ['teamId'] },
   );
-  const property = async (steps: (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[], asked: RunFilter[], offset: number) => {
-    for (const one of steps) {
-      if ('create' in one) {
-        const [agent, team] = one.create as [string, 't1' | 't2'];
-        const row = run(agent, team, ++numbers[team], one.source, `2026-01-01T00:00:0${one.second}`);
+  const property = async (steps: (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[], filters: RunFilter[], offset: number) => {
+    for (const action of steps) {
+      if ('create' in action) {
+        const [agent, team] = action.create as [string, 't1' | 't2'];
+        const row = run(agent, team, ++numbers[team], action.source, `2026-01-01T00:00:0${action.second}`);
         await db.transaction().execute((trx) => insertRun(trx, row));
-        created.push(row.id);
-      } else if (created.length > 0) {
-        const id = created[one.change % created.length] as string;
+        createdIds.push(row.id);
+      } else if (createdIds.length > 0) {
+        const id = createdIds[action.change % createdIds.length] as string;
         const changing = db.transaction().execute(async (trx) => {
-          await changeRun(trx, id, one.from, { status: one.to, updated_at: 'now' });
-          if (one.fails) throw new Error('taken back');
+          await changeRun(trx, id, action.from, { status: action.to, updated_at: 'now' });
+          if (action.fails) throw new Error('taken back');
         });
         await changing.catch((error: Error) => expect(error.message).toBe('taken back'));
       }
     }
-    const all = await db.selectFrom('runs').selectAll().orderBy('created_at').orderBy('run_number').execute();
-    for (const one of asked) {
-      const matching = all.filter(
+    const allRows = await db.selectFrom('runs').selectAll().orderBy('created_at').orderBy('run_number').execute();
+    for (const filter of filters) {
+      const matching = allRows.filter(
         (row) =>
-          row.team_id === one.teamId &&
-          (one.agentId === undefined || row.agent_id === one.agentId) &&
-          (one.statuses === undefined || one.statuses.includes(row.status)) &&
-          (one.source === undefined || row.source === one.source) &&
-          (one.since === undefined || row.created_at >= one.since),
+          row.team_id === filter.teamId &&
+          (filter.agentId === undefined || row.agent_id === filter.agentId) &&
+          (filter.statuses === undefined || filter.statuses.includes(row.status)) &&
+          (filter.source === undefined || row.source === filter.source) &&
+          (filter.since === undefined || row.created_at >= filter.since),
       );
-      expect(await countRuns(db, one)).toBe(matching.length);
+      expect(await countRuns(db, filter)).toBe(matching.length);
       const ids = matching.map((row) => row.id);
-      const listed = async (order: 'asc' | 'desc') => (await listRunRows(db, one, { limit: 5, offset, order })).map((row) => row.id);
-      expect(await listed('asc')).toEqual(ids.slice(offset, offset + 5));
-      expect(await listed('desc')).toEqual(ids.reverse().slice(offset, offset + 5));
+      const listIds = async (order: 'asc' | 'desc') => (await listRunRows(db, filter, { limit: 5, offset, order })).map((row) => row.id);
+      expect(await listIds('asc')).toEqual(ids.slice(offset, offset + 5));
+      expect(await listIds('desc')).toEqual(ids.reverse().slice(offset, offset + 5));
     }
   };
   await fc.assert(

@@ -8,9 +8,9 @@ import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 let db: Kysely<Database>;
 beforeEach(async () => {
-  const opened = await openDatabase(await temporaryDirectory());
-  afterTest(() => opened.destroy());
-  db = opened;
+  const openedDatabase = await openDatabase(await temporaryDirectory());
+  afterTest(() => openedDatabase.destroy());
+  db = openedDatabase;
   // Rows of the tables in between are left out.
   await sql`pragma foreign_keys = off`.execute(db);
   await sql`insert into teams (id, name, created_at) values ('t', 'Team', '')`.execute(db);

@@ -22,9 +22,9 @@ const numbers = Array.from({ length: runs }, (_, index) => index + 1);
 let db: Kysely<Database>;
 
 beforeAll(async () => {
-  const opened = await openDatabase(await temporaryFolder());
-  whenDone(() => opened.destroy());
-  db = opened;
+  const openedDatabase = await openDatabase(await temporaryFolder());
+  whenDone(() => openedDatabase.destroy());
+  db = openedDatabase;
   await sql`pragma foreign_keys = off`.execute(db);
   await sql`insert into agents (id, team_id, name, name_folded, created_at, updated_at) values ('a', 't', 'Agent', 'agent', '', '')`.execute(
     db,
@@ -45,12 +45,12 @@ beforeAll(async () => {
     select team_id, agent_id, source, status, count(*) from runs group by 1, 2, 3, 4`.execute(db);
 });
 
-const failed = (number: number): boolean => number % 3 === 0;
-const found: [string, Partial<RunFilter>, (number: number) => boolean][] = [
+const isFailed = (number: number): boolean => number % 3 === 0;
+const filterCases: [string, Partial<RunFilter>, (number: number) => boolean][] = [
   ['a common word', { search: 'blue' }, isBlue],
   ['a rare word', { search: 'RARE' }, isRare],
   ['a word that does not occur', { search: 'none' }, () => false],
-  ['a word among the failed ones', { search: 'blue', statuses: ['failed'] }, (number) => isBlue(number) && failed(number)],
+  ['a word among the failed ones', { search: 'blue', statuses: ['failed'] }, (number) => isBlue(number) && isFailed(number)],
   ['a word among those of two statuses', { search: 'rare', statuses: ['failed', 'completed'] }, isRare],
   ['a word of a time', { search: 'rare', since: '2026-01-01T00004000' }, (number) => isRare(number) && number >= 8_000],
   ['runs with issues', { hasIssues: true }, hasIssues],
@@ -58,7 +58,7 @@ const found: [string, Partial<RunFilter>, (number: number) => boolean][] = [
   [
     'runs without issues among the failed ones',
     { hasIssues: false, statuses: ['failed'] },
-    (number) => !hasIssues(number) && failed(number),
+    (number) => !hasIssues(number) && isFailed(number),
   ],
   ['runs with a critical issue', { issueSeverity: 'critical' }, isCritical],
   ['a word among runs with issues', { search: 'rare', hasIssues: true }, isRare],
@@ -68,7 +68,7 @@ const found: [string, Partial<RunFilter>, (number: number) => boolean][] = [
   ['the runs of a queue', { caseQueueId: 'q' }, isRare],
 ];
 
-describe.each(found)('%s', (_, filter, matches) => {
+describe.each(filterCases)('%s', (_, filter, matches) => {
   const expected = numbers.filter(matches);
 
   it('is counted', async () => {
@@ -76,19 +76,19 @@ describe.each(found)('%s', (_, filter, matches) => {
   });
 
   it.each(['asc', 'desc'] as const)('is listed in order (%s), page by page', async (order) => {
-    const all = order === 'asc' ? expected : expected.toReversed();
-    for (const offset of [0, 3, Math.floor(all.length / 2), Math.max(0, all.length - 2), all.length]) {
+    const orderedNumbers = order === 'asc' ? expected : expected.toReversed();
+    for (const offset of [0, 3, Math.floor(orderedNumbers.length / 2), Math.max(0, orderedNumbers.length - 2), orderedNumbers.length]) {
       const rows = await listRunRows(db, { teamId: 't', ...filter }, { limit: 5, offset, order });
-      expect(rows.map((row) => row.run_number)).toEqual(all.slice(offset, offset + 5));
+      expect(rows.map((row) => row.run_number)).toEqual(orderedNumbers.slice(offset, offset + 5));
     }
   });
 });
 
 it.each(['asc', 'desc'] as const)('pages far down the list are those of the list (%s)', async (order) => {
-  const all = order === 'asc' ? numbers : numbers.toReversed();
+  const orderedNumbers = order === 'asc' ? numbers : numbers.toReversed();
   for (const offset of [skippedSlice, skippedSlice + 1, skippedSlice * 2 + 1, runs - 3, runs, runs * 2]) {
     const rows = await listRunRows(db, { teamId: 't' }, { limit: 5, offset, order });
-    expect(rows.map((row) => row.run_number)).toEqual(all.slice(offset, offset + 5));
+    expect(rows.map((row) => row.run_number)).toEqual(orderedNumbers.slice(offset, offset + 5));
   }
 });
 
@@ -113,18 +113,18 @@ it.each<[string, number, () => Promise<unknown>]>([
   ],
   ['counting runs since a moment', 2, () => countRuns(db, { teamId: 't', since: '2026' })],
   ['a page far down', 2, () => listRunRows(db, { teamId: 't' }, { limit: 5, offset: skippedSlice * 2 + 1, order: 'desc' })],
-])('other requests are answered during %s', async (_, atLeast, read) => {
-  let done = false;
-  const reading = read().finally(() => {
-    done = true;
+])('other requests are answered during %s', async (_, minimumRows, read) => {
+  let isDone = false;
+  const pendingRead = read().finally(() => {
+    isDone = true;
   });
   let turns = 0;
-  while (!done) {
+  while (!isDone) {
     await setImmediate();
     turns += 1;
   }
-  await reading;
-  expect(turns).toBeGreaterThanOrEqual(atLeast);
+  await pendingRead;
+  expect(turns).toBeGreaterThanOrEqual(minimumRows);
 });
 
 describe('when few runs have issues', () => {
@@ -135,7 +135,7 @@ describe('when few runs have issues', () => {
   it.each<[Partial<RunFilter>, (number: number) => boolean]>([
     [{ hasIssues: true }, (number) => number % 500 === 0],
     [{ hasIssues: false }, (number) => number % 500 > 0],
-    [{ issueSeverity: 'critical', statuses: ['failed'] }, (number) => isCritical(number) && failed(number)],
+    [{ issueSeverity: 'critical', statuses: ['failed'] }, (number) => isCritical(number) && isFailed(number)],
     [
       { hasIssues: true, since: '2026-01-01T00004000', agentId: 'a', source: 'api' },
       (number) => number % 500 === 0 && number >= 8_000 && !isScheduled(number),

@@ -20,9 +20,9 @@ let db: Kysely<Database>;
 beforeEach(async () => {
   const directory = await temporaryDirectory();
   await putEmptyDatabase(directory);
-  const opened = await openDatabase(directory);
-  afterTest(() => opened.destroy());
-  db = opened;
+  const openedDatabase = await openDatabase(directory);
+  afterTest(() => openedDatabase.destroy());
+  db = openedDatabase;
   // Rows of other tables are left out.
   await sql`pragma foreign_keys = off`.execute(db);
 });
@@ -42,7 +42,7 @@ async function run(sandboxId: string, completedAt: string | null): Promise<void>
   );
 }
 
-const removed = async (): Promise<string[]> =>
+const removeExpired = async (): Promise<string[]> =>
   (await db.selectFrom('sandboxes').select('id').where('removed_at', 'is not', null).orderBy('id').execute()).map(({ id }) => id);
 
 describe('a sandbox without a run', () => {
@@ -51,9 +51,9 @@ describe('a sandbox without a run', () => {
     await sandbox('other', { expires: now });
     expect(await expiryOf(db, 's')).toBe(Date.parse(now));
     expect(await expireSandbox(db, 's', earlier)).toBe(false);
-    expect(await removed()).toEqual([]);
+    expect(await removeExpired()).toEqual([]);
     expect(await expireSandbox(db, 's', now)).toBe(true);
-    expect(await removed()).toEqual(['s']);
+    expect(await removeExpired()).toEqual(['s']);
     expect(await expiryOf(db, 's')).toBeUndefined();
     // It is removed only once.
     expect(await expireSandbox(db, 's', later)).toBe(false);
@@ -65,7 +65,7 @@ describe('a sandbox without a run', () => {
     await keepSandbox(db, 's');
     expect([await expiryOf(db, 's'), await expireSandbox(db, 's', later)]).toEqual([undefined, false]);
     expect([await expiryOf(db, 'other'), await expireSandbox(db, 'other', later)]).toEqual([Date.parse(now), true]);
-    expect(await removed()).toEqual(['other']);
+    expect(await removeExpired()).toEqual(['other']);
   });
 
   it('is found only in its team, and until it is removed', async () => {
@@ -110,9 +110,9 @@ describe('the sandbox of runs that have ended', () => {
     await sandboxes();
     for (const id of ['ended later', 'partly later', 'active', 'partly active', 'unused', 'staged', 'missing'])
       expect([id, await removeEndedSandbox(db, id, now, later)]).toEqual([id, false]);
-    expect(await removed()).toEqual(['removed']);
+    expect(await removeExpired()).toEqual(['removed']);
     expect(await removeEndedSandbox(db, 'ended', now, later)).toBe(true);
-    expect(await removed()).toEqual(['ended', 'removed']);
+    expect(await removeExpired()).toEqual(['ended', 'removed']);
     expect(await removeEndedSandbox(db, 'ended', now, later)).toBe(false);
     const row = await db.selectFrom('sandboxes').select('removed_at').where('id', '=', 'ended').executeTakeFirst();
     expect(row?.removed_at).toBe(later);
@@ -135,7 +135,7 @@ describe('the sandbox of runs that have ended', () => {
     await sandbox('s', { removed: earlier });
     await sandbox('other', { removed: earlier });
     await reviveSandbox(db, 's');
-    expect(await removed()).toEqual(['other']);
+    expect(await removeExpired()).toEqual(['other']);
     expect(await findSandbox(db, 't', 's')).toBeDefined();
   });
 });

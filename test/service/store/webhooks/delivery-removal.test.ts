@@ -13,9 +13,9 @@ import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 
 let db: Kysely<Database>;
 beforeEach(async () => {
-  const opened = await openDatabase(await temporaryDirectory());
-  afterTest(() => opened.destroy());
-  db = opened;
+  const openedDatabase = await openDatabase(await temporaryDirectory());
+  afterTest(() => openedDatabase.destroy());
+  db = openedDatabase;
   for (const team of ['t', 'other']) await sql`insert into teams (id, name, created_at) values (${team}, ${team}, '')`.execute(db);
 });
 

@@ -8,7 +8,7 @@ import { RenderLimitError } from '../../../../../src/service/runtimes/script/ren
 import { createScriptRuntime } from '../../../../../src/service/runtimes/script/script-runtime.ts';
 import type { Scope } from '../../../../../src/service/runtimes/script/template.ts';
 import { afterTest } from '../../../../support/temporary.ts';
-import { config, started } from '../../../helpers/service.ts';
+import { config, startApi } from '../../../helpers/service.ts';
 import { TestHost, type TestHostOptions, type TestSandbox, testSandbox } from '../host.ts';
 
 let place: TestSandbox;
@@ -27,9 +27,9 @@ const host = (lines: string[], options: TestHostOptions = {}): TestHost => new T
 const runtime = (limits: RenderLimits = defaultLimits, threads = pool) => createScriptRuntime({ pool: threads, limits });
 
 /** Takes a second, the limit of one rendering; used many times. */
-const slow = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
+const slowTemplate = "{{ message | split: '' | where_exp: 'x', 'message contains x' | size }}";
 const longText = 'y'.repeat(200_000);
-const slowWrite = (count: number): string => `- write: { path: a.json, json: [${Array(count).fill(`"${slow}"`).join(', ')}] }`;
+const slowWrite = (count: number): string => `- write: { path: a.json, json: [${Array(count).fill(`"${slowTemplate}"`).join(', ')}] }`;
 
 /** Renders in a thread like the real one, but every rendering counts as this many milliseconds, however busy the machine is. */
 class TimedPool extends RenderPool {
@@ -60,7 +60,7 @@ const scope: Scope = {
 
 describe('templates that take long', () => {
   it('do not block the service, and can be stopped', async () => {
-    const api = await started({ runtimes: [runtime({ step: 3_600_000, pass: 3_600_000 })] });
+    const api = await startApi({ runtimes: [runtime({ step: 3_600_000, pass: 3_600_000 })] });
     const body = { name: 'Slow', build: { name: 'first', config: config(procedure(slowWrite(1_000)), 'script') } };
     const { agent } = await api.ok('createAgent', { body });
     const { run } = await api.ok('startRun', { body: { agent_id: agent.id, message: longText } });
@@ -93,13 +93,14 @@ describe('templates that take long', () => {
       lane: 'a',
       signal: new AbortController().signal,
     });
-    for (const step of ['1-write', '1-write', '2-say', '3-say']) await rendering.render(step, { one: text(slow) }, scope, new Map());
+    for (const step of ['1-write', '1-write', '2-say', '3-say'])
+      await rendering.render(step, { one: text(slowTemplate) }, scope, new Map());
     expect(limits).toEqual([5_000, 2_000, 4_000, 1_000]);
   });
 
   it('fail the step in which a pass exceeds its time limit', async () => {
-    const each = '- say: "{% for i in (1..20000) %}{% endfor %}{{ run.number }}"';
-    const testHost = host(Array(4).fill(each) as string[]);
+    const loopStep = '- say: "{% for i in (1..20000) %}{% endfor %}{{ run.number }}"';
+    const testHost = host(Array(4).fill(loopStep) as string[]);
     expect(await runtime({ step: 60_000, pass: 200 }, new TimedPool(80)).advance(testHost)).toEqual({
       status: 'failed',
       error: 'Step 3 (say, line 5) was not executed: the steps before it took longer than 0.2 s to render their templates.',
@@ -108,15 +109,15 @@ describe('templates that take long', () => {
   });
 
   it('fail their step when they need too much memory', async () => {
-    const small = new RenderPool({ memory: 16 });
+    const smallPool = new RenderPool({ memory: 16 });
     const lines = [`- write: { path: a.json, json: [${Array(300).fill('"{{ message | split: empty }}"').join(', ')}] }`];
     const testHost = host(lines, { messages: ['y'.repeat(500_000)] });
-    expect(await runtime(defaultLimits, small).advance(testHost)).toEqual({
+    expect(await runtime(defaultLimits, smallPool).advance(testHost)).toEqual({
       status: 'failed',
       error: 'Step 1 (write, line 3) needs too much memory to render its templates.',
     });
     // The next one has a new thread.
-    expect(await runtime(defaultLimits, small).advance(host(["- say: \"{{ message | split: 'l' | join: '-' }}\""]))).toEqual({
+    expect(await runtime(defaultLimits, smallPool).advance(host(["- say: \"{{ message | split: 'l' | join: '-' }}\""]))).toEqual({
       status: 'completed',
     });
   });
@@ -128,25 +129,25 @@ describe('templates that take long', () => {
   });
 
   it('do not block other teams, however many there are', async () => {
-    const two = new RenderPool({ threads: 2 });
-    const over = new AbortController();
+    const parallelPool = new RenderPool({ threads: 2 });
+    const controller = new AbortController();
     const request = (template: unknown) => ({ parts: { one: texts(template) }, scope: { ...scope, message: longText }, memory: new Map() });
-    const ended: number[] = [];
-    const busy = Array.from({ length: 5 }, (_, index) =>
-      two
-        .render(request(Array(1_000).fill(slow)), { lane: 'one', limit: 3_600_000, signal: over.signal })
+    const endOrder: number[] = [];
+    const busyRequests = Array.from({ length: 5 }, (_, index) =>
+      parallelPool
+        .render(request(Array(1_000).fill(slowTemplate)), { lane: 'one', limit: 3_600_000, signal: controller.signal })
         .catch(() => undefined)
-        .finally(() => ended.push(index)),
+        .finally(() => endOrder.push(index)),
     );
-    const quick = request("{{ messages | join: '-' }}");
+    const quickRequest = request("{{ messages | join: '-' }}");
     for (const lane of ['two', 'three', 'two']) {
-      const { values } = await two.render(quick, { lane, limit: 60_000, signal: new AbortController().signal });
+      const { values } = await parallelPool.render(quickRequest, { lane, limit: 60_000, signal: new AbortController().signal });
       expect(values).toEqual({ one: 'one-two' });
     }
-    expect(ended).toEqual([]);
-    over.abort(new Error('enough'));
-    await Promise.all(busy);
-    two.close();
+    expect(endOrder).toEqual([]);
+    controller.abort(new Error('enough'));
+    await Promise.all(busyRequests);
+    parallelPool.close();
   });
 });
 
@@ -211,7 +212,7 @@ describe('what is rendered in this thread', () => {
   it.each([
     '{% for m in messages %}{{ m }}{% endfor %}',
     "{{ message | split: '' }}",
-    slow,
+    slowTemplate,
     '{{ (1..3000000) }}',
     '{%- for i in messages -%}{%- endfor -%}',
     '{% assign a = message %}{{ a }}',

@@ -7,11 +7,11 @@ import { storeOf } from '../../../../../src/service/store/database/sqlite/open.t
 import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
 
 /** A database that counts its commits, which fail on request. */
-export async function counted() {
+export async function openCounted() {
   const file = `${await temporaryDirectory()}/test.db`;
   const real = new Libsql(file);
   const commits = { count: 0, failure: undefined as Error | undefined };
-  const broken = { statement: undefined as string | undefined };
+  const fault = { statement: undefined as string | undefined };
   const prepare = (text: string): Statement => {
     const statement = real.prepare(text);
     if (text === 'commit')
@@ -25,14 +25,14 @@ export async function counted() {
       } as unknown as Statement;
     const run = statement.run.bind(statement);
     statement.run = (...values: never[]) => {
-      if (text !== broken.statement) return run(...values);
+      if (text !== fault.statement) return run(...values);
       // As SQLite does when the disk is full.
       real.exec('rollback');
       throw new Error('full');
     };
     return statement;
   };
-  const watched = new Proxy(real, {
+  const watchedDatabase = new Proxy(real, {
     get(target, name) {
       if (name === 'prepare') return prepare;
       const value = Reflect.get(target, name, target) as unknown;
@@ -40,7 +40,7 @@ export async function counted() {
     },
   });
   const disk = { syncs: 0, isClosed: false, sync: async () => undefined as undefined };
-  const dialect = new LibsqlDialect(watched, {
+  const dialect = new LibsqlDialect(watchedDatabase, {
     sync: () => {
       disk.syncs += 1;
       return disk.sync();
@@ -55,8 +55,8 @@ export async function counted() {
   const names = async () => (await db.selectFrom('settings').select('name').orderBy('name').execute()).map(({ name }) => name);
   const insert = (name: string) => db.insertInto('settings').values({ name, value: '' });
   /** The names in the database itself, whether they are durable or not. */
-  const stored = () => (real.prepare('select name from settings order by name').all() as { name: string }[]).map(({ name }) => name);
-  return { database: watched, stored, db, commits, disk, broken, names, insert, changes: dialect.changes };
+  const storedNames = () => (real.prepare('select name from settings order by name').all() as { name: string }[]).map(({ name }) => name);
+  return { database: watchedDatabase, stored: storedNames, db, commits, disk, broken: fault, names, insert, changes: dialect.changes };
 }
 
 /** Inserts a row in a transaction, and returns all rows. */

@@ -5,7 +5,7 @@ import { Changes } from '../../../../../src/service/store/database/changes.ts';
 import type { Queries } from '../../../../../src/service/store/database/database.ts';
 import { GroupCommit } from '../../../../../src/service/store/database/sqlite/group-commit.ts';
 import { Gate } from '../../../helpers/runtime.ts';
-import { counted, inTransaction, turns } from './counted-database.ts';
+import { inTransaction, openCounted, turns } from './counted-database.ts';
 
 /** A statement that `counted` can let fail as on a full disk; only here it has this form. */
 const insertOrNothing = (db: Queries, name: string) =>
@@ -25,10 +25,10 @@ function heldSync(disk: { sync: () => Promise<undefined> }): Gate {
 
 describe('a change is acknowledged only when it is synced,', () => {
   it('also if a transaction of the same moment changes nothing', async () => {
-    const { db, disk, insert } = await counted();
+    const { db, disk, insert } = await openCounted();
     const resumeGate = heldSync(disk);
-    const done: string[] = [];
-    const note = (what: string) => () => void done.push(what);
+    const completions: string[] = [];
+    const note = (label: string) => () => void completions.push(label);
     const all = [
       insert('a').execute().then(note('insert')),
       inTransaction(db, 'b').then(note('transaction')),
@@ -38,63 +38,63 @@ describe('a change is acknowledged only when it is synced,', () => {
         .then(note('read')),
     ];
     await turns();
-    expect(done).toEqual([]);
+    expect(completions).toEqual([]);
     resumeGate.open();
     await Promise.all(all);
-    expect(done).toHaveLength(3);
+    expect(completions).toHaveLength(3);
   });
 
   it('also if it was made by a statement outside of transactions', async () => {
-    const { db, disk, names } = await counted();
+    const { db, disk, names } = await openCounted();
     const resumeGate = heldSync(disk);
-    const done: string[] = [];
-    const written = sql`insert into settings (name, value) values ('own', '')`.execute(db).then(() => done.push('own'));
+    const completions: string[] = [];
+    const pendingWrite = sql`insert into settings (name, value) values ('own', '')`.execute(db).then(() => completions.push('own'));
     await turns();
-    const read = names().then((found) => done.push(`read ${found.join()}`));
+    const pendingRead = names().then((nameList) => completions.push(`read ${nameList.join()}`));
     await turns();
-    expect(done).toEqual([]);
+    expect(completions).toEqual([]);
     resumeGate.open();
-    await Promise.all([written, read]);
-    expect(done.sort()).toEqual(['own', 'read own']);
+    await Promise.all([pendingWrite, pendingRead]);
+    expect(completions.sort()).toEqual(['own', 'read own']);
   });
 
   it('also if an earlier one was synced in the meantime', async () => {
-    const { db, disk, insert, names } = await counted();
+    const { db, disk, insert, names } = await openCounted();
     const first = heldSync(disk);
-    const earlier = insert('earlier').execute();
+    const earlierInsert = insert('earlier').execute();
     await turns();
     const second = heldSync(disk);
-    const done: string[] = [];
-    const own = sql`insert into settings (name, value) values ('own', '')`.execute(db).then(() => done.push('own'));
+    const completions: string[] = [];
+    const ownWrite = sql`insert into settings (name, value) values ('own', '')`.execute(db).then(() => completions.push('own'));
     await turns();
     first.open();
-    await earlier;
-    const read = names().then(() => done.push('read'));
+    await earlierInsert;
+    const pendingRead = names().then(() => completions.push('read'));
     await turns();
-    expect(done).toEqual([]);
+    expect(completions).toEqual([]);
     second.open();
-    await Promise.all([own, read]);
+    await Promise.all([ownWrite, pendingRead]);
   });
 });
 
 it('transactions that change nothing do not wait for the disk', async () => {
-  const { db, disk, insert } = await counted();
+  const { db, disk, insert } = await openCounted();
   await insert('before').execute();
   disk.syncs = 0;
   const resumeGate = heldSync(disk);
   expect(await db.transaction().execute((trx) => trx.selectFrom('settings').select('name').execute())).toEqual([{ name: 'before' }]);
-  const rejected = db.transaction().execute(async (trx) => {
+  const rejection = db.transaction().execute(async (trx) => {
     await trx.insertInto('settings').values({ name: 'gone', value: '' }).execute();
     throw new Error('rolled back');
   });
-  await expect(rejected).rejects.toThrow('rolled back');
+  await expect(rejection).rejects.toThrow('rolled back');
   await turns();
   expect(disk.syncs).toBe(0);
   resumeGate.open();
 });
 
 it('a statement outside of transactions counts as a change of every table', async () => {
-  const { db, changes } = await counted();
+  const { db, changes } = await openCounted();
   const before = changes.versionOf([]);
   await sql`pragma user_version`.execute(db);
   expect(changes.versionOf([])).toBe(before + 1);
@@ -102,7 +102,7 @@ it('a statement outside of transactions counts as a change of every table', asyn
 
 describe('after a failed sync', () => {
   it('nothing is written, in whichever way it is attempted', async () => {
-    const { db, disk, commits, insert, stored } = await counted();
+    const { db, disk, commits, insert, stored } = await openCounted();
     const failure = Object.assign(new Error('I/O error'), { code: 'EIO' });
     disk.sync = () => Promise.reject(failure);
     await expect(insert('a').execute()).rejects.toMatchObject({ code: 'EIO', cause: failure });
@@ -122,26 +122,26 @@ describe('after a failed sync', () => {
   });
 
   it('everything that waited fails for the same reason', async () => {
-    const { db, disk, insert } = await counted();
+    const { db, disk, insert } = await openCounted();
     const resumeGate = new Gate();
     const failure = new Error('I/O error');
     disk.sync = () => resumeGate.opened.then(() => Promise.reject(failure));
-    const written = insert('a').execute();
+    const pendingWrite = insert('a').execute();
     await turns();
-    const own = sql`pragma user_version`.execute(db);
-    const later = insert('b').execute();
+    const ownQuery = sql`pragma user_version`.execute(db);
+    const laterInsert = insert('b').execute();
     await turns();
     resumeGate.open();
-    const [first, ...others] = (await Promise.allSettled([written, own, later])) as PromiseRejectedResult[];
+    const [first, ...otherResults] = (await Promise.allSettled([pendingWrite, ownQuery, laterInsert])) as PromiseRejectedResult[];
     expect(first?.reason).toMatchObject({ cause: failure });
-    for (const { reason } of others) expect(reason).toBe(first?.reason);
+    for (const { reason } of otherResults) expect(reason).toBe(first?.reason);
     await expect(insert('c').execute()).rejects.toBe(first?.reason);
   });
 });
 
 describe('when SQLite rolls back a group by itself,', () => {
   it('a transaction fails with the reason, and the next one succeeds', async () => {
-    const { db, broken, names } = await counted();
+    const { db, broken, names } = await openCounted();
     broken.statement = itsText;
     await expect(db.transaction().execute((trx) => insertOrNothing(trx, 'a'))).rejects.toMatchObject({ message: 'full' });
     await inTransaction(db, 'after');
@@ -149,7 +149,7 @@ describe('when SQLite rolls back a group by itself,', () => {
   });
 
   it('a part of a unit of work fails with the reason, even if the statement was caught', async () => {
-    const { db, broken, names } = await counted();
+    const { db, broken, names } = await openCounted();
     broken.statement = itsText;
     const errors: unknown[] = [];
     const note = (error: unknown) => errors.push(error);
@@ -169,7 +169,7 @@ describe('when SQLite rolls back a group by itself,', () => {
   });
 
   it('a part that fails fails with the reason, and so does its unit of work', async () => {
-    const { db, broken, names } = await counted();
+    const { db, broken, names } = await openCounted();
     broken.statement = itsText;
     const unit = db.atomically(({ store }) => store.transaction().execute((trx) => insertOrNothing(trx, 'a')));
     await expect(unit).rejects.toMatchObject({ message: 'full' });
@@ -179,7 +179,7 @@ describe('when SQLite rolls back a group by itself,', () => {
 });
 
 it('a read is repeated three times if what it saw could not be committed, and then fails', async () => {
-  const { database, db, commits } = await counted();
+  const { database, db, commits } = await openCounted();
   const group = new GroupCommit(database, { changes: new Changes(), sync: async () => undefined, close: async () => undefined });
   const write = (index: number) =>
     group.runSingle(
@@ -188,7 +188,7 @@ it('a read is repeated three times if what it saw could not be committed, and th
         .values({ name: `n${index}`, value: '' })
         .compile(),
     );
-  const read = db.selectFrom('settings').select('name').compile();
+  const readQuery = db.selectFrom('settings').select('name').compile();
   const failure = new Error('no space left');
   let attempts = 0;
   const writes: Promise<unknown>[] = [];
@@ -202,21 +202,21 @@ it('a read is repeated three times if what it saw could not be committed, and th
     },
   });
   writes.push(write(0).catch(() => undefined));
-  await expect(group.runSingle(read)).rejects.toBe(failure);
+  await expect(group.runSingle(readQuery)).rejects.toBe(failure);
   expect(attempts).toBe(4);
   while (attempts <= 10) await turns();
   await Promise.all(writes);
 });
 
 it('a database is closed only when everything is synced', async () => {
-  const { db, disk, insert } = await counted();
+  const { db, disk, insert } = await openCounted();
   const resumeGate = heldSync(disk);
-  const written = insert('a').execute();
+  const pendingWrite = insert('a').execute();
   await new Promise((resolve) => process.nextTick(resolve));
-  const closed = db.destroy();
+  const closing = db.destroy();
   await turns();
   expect([disk.syncs > 0, disk.isClosed]).toEqual([true, false]);
   resumeGate.open();
-  await Promise.all([written, closed]);
+  await Promise.all([pendingWrite, closing]);
   expect(disk.isClosed).toBe(true);
 });

@@ -6,25 +6,25 @@ import type { LogEntry } from '../../../../../src/service/log.ts';
 import { logDamage } from '../../../../../src/service/store/database/sqlite/log-damage.ts';
 import { openDatabase } from '../../../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../../../support/temporary.ts';
-import { started } from '../../../helpers/service.ts';
+import { startApi } from '../../../helpers/service.ts';
 
 /** The files of a database whose process was killed after this many transactions. */
-async function killed(transactions: number): Promise<{ directory: string; log: string }> {
-  const [living, directory] = [await temporaryDirectory(), await temporaryDirectory()];
-  const db = await openDatabase(living);
+async function killAfter(transactions: number): Promise<{ directory: string; log: string }> {
+  const [livingDirectory, directory] = [await temporaryDirectory(), await temporaryDirectory()];
+  const db = await openDatabase(livingDirectory);
   afterTest(() => db.destroy());
   for (let number = 0; number < transactions; number++)
     await db
       .insertInto('settings')
       .values({ name: `setting ${number}`, value: 'x'.repeat(3_000) })
       .execute();
-  for (const name of ['aops.db', 'aops.db-wal']) await copyFile(join(living, name), join(directory, name));
+  for (const name of ['aops.db', 'aops.db-wal']) await copyFile(join(livingDirectory, name), join(directory, name));
   return { directory, log: join(directory, 'aops.db-wal') };
 }
 
-async function flip(file: string, at: number): Promise<void> {
+async function flip(file: string, offset: number): Promise<void> {
   const bytes = await readFile(file);
-  for (let index = at; index < at + 64; index++) bytes[index] = (bytes[index] as number) ^ 0xff;
+  for (let index = offset; index < offset + 64; index++) bytes[index] = (bytes[index] as number) ^ 0xff;
   await writeFile(file, bytes);
 }
 
@@ -36,7 +36,7 @@ const readBack = async (directory: string): Promise<number> => {
 
 describe('a write-ahead log', () => {
   it('that is complete has no damage, and neither has one that was just emptied', async () => {
-    const { directory, log } = await killed(50);
+    const { directory, log } = await killAfter(50);
     expect(await logDamage(log)).toBeUndefined();
     expect(await readBack(directory)).toBe(50);
     await truncate(log, 0);
@@ -44,7 +44,7 @@ describe('a write-ahead log', () => {
   });
 
   it('that is damaged in the middle loses as many transactions as reported', async () => {
-    const { directory, log } = await killed(50);
+    const { directory, log } = await killAfter(50);
     const { size } = await stat(log);
     await flip(log, size - 60_000);
     const damage = await logDamage(log);
@@ -54,13 +54,13 @@ describe('a write-ahead log', () => {
   });
 
   it('that is cut off in the middle of a frame is reported', async () => {
-    const { log } = await killed(50);
+    const { log } = await killAfter(50);
     await truncate(log, (await stat(log)).size - 1_000);
     expect(await logDamage(log)).toEqual({ frames: 0, transactions: 0, cutOff: true });
   });
 
   it('whose last transaction was incomplete counts as undamaged', async () => {
-    const { log } = await killed(50);
+    const { log } = await killAfter(50);
     const bytes = await readFile(log);
     const frame = bytes.subarray(-4_120);
     // A frame of the same log that does not end a transaction, as after a crash.
@@ -70,10 +70,10 @@ describe('a write-ahead log', () => {
   });
 
   it('is reported when the service starts, if it is damaged', async () => {
-    const { directory, log } = await killed(20);
+    const { directory, log } = await killAfter(20);
     await flip(log, (await stat(log)).size - 30_000);
     const entries: LogEntry[] = [];
-    await started({ dataDirectory: directory, log: (entry) => entries.push(entry) });
+    await startApi({ dataDirectory: directory, log: (entry) => entries.push(entry) });
     expect(entries.find(({ message }) => message.startsWith('part of the write-ahead log is damaged'))).toMatchObject({
       level: 'warn',
       fields: { frames: expect.any(Number), transactions: expect.any(Number), cutOff: false },

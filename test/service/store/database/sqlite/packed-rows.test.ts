@@ -10,7 +10,7 @@ interface Tables {
   mixed: { id: number; a: string | null; b: number | null; c: string | null };
 }
 
-async function opened() {
+async function openStore() {
   const file = new Libsql(join(await temporaryDirectory(), 'test.db'));
   file.exec('create table mixed (id integer primary key, a text, b bigint, c text)');
   const db = new Kysely<Tables>({ dialect: new LibsqlDialect(file) });
@@ -22,26 +22,26 @@ async function opened() {
 const text = fc.string({ unit: 'grapheme', maxLength: 12 }).map((value) => value.replaceAll('\0', ''));
 
 it('rows are read as they were stored', async () => {
-  const { db } = await opened();
+  const { db } = await openStore();
   const row = fc.record({ a: fc.option(text), b: fc.option(fc.maxSafeInteger()), c: fc.option(text) });
   await fc.assert(
     fc.asyncProperty(fc.array(row, { maxLength: 6 }), async (rows) => {
       await db.deleteFrom('mixed').execute();
-      const stored = rows.map((one, index) => ({ id: index + 1, ...one }));
-      for (const one of stored) expect(await db.insertInto('mixed').values(one).returningAll().executeTakeFirst()).toEqual(one);
-      expect(await db.selectFrom('mixed').selectAll().orderBy('id').execute()).toEqual(stored);
-      const backwards = db.selectFrom('mixed').select(['c', 'b', 'id', 'a']).orderBy('id', 'desc');
-      expect(await backwards.execute()).toEqual(stored.toReversed());
-      expect(await backwards.limit(1).offset(1).execute()).toEqual(stored.toReversed().slice(1, 2));
+      const storedRows = rows.map((row, index) => ({ id: index + 1, ...row }));
+      for (const row of storedRows) expect(await db.insertInto('mixed').values(row).returningAll().executeTakeFirst()).toEqual(row);
+      expect(await db.selectFrom('mixed').selectAll().orderBy('id').execute()).toEqual(storedRows);
+      const reversedQuery = db.selectFrom('mixed').select(['c', 'b', 'id', 'a']).orderBy('id', 'desc');
+      expect(await reversedQuery.execute()).toEqual(storedRows.toReversed());
+      expect(await reversedQuery.limit(1).offset(1).execute()).toEqual(storedRows.toReversed().slice(1, 2));
     }),
     { numRuns: 60, seed: 7 },
   );
 });
 
 it('expressions keep their types, and of columns with the same name the last one counts', async () => {
-  const { db } = await opened();
+  const { db } = await openStore();
   await db.insertInto('mixed').values({ id: 1, a: '', b: 2, c: 'tea' }).execute();
-  const found = await db
+  const foundRows = await db
     .selectFrom('mixed as one')
     .innerJoin('mixed as two', 'two.id', 'one.id')
     .select([
@@ -53,15 +53,17 @@ it('expressions keep their types, and of columns with the same name the last one
     ])
     .select((select) => [select.fn.countAll().as('count'), select.fn.max('two.b').as('most')])
     .execute();
-  expect(found).toEqual([{ same: 'tea', fraction: 0.1 + 0.2, digits: '12', nothing: null, empty: '', count: 1, most: 2 }]);
-  const many = db.selectFrom('mixed').select(Array.from({ length: 130 }, (_, index) => sql<number>`${sql.lit(index)}`.as(`n${index}`)));
-  expect(Object.values((await many.executeTakeFirstOrThrow()) as object)).toEqual(Array.from({ length: 130 }, (_, index) => index));
+  expect(foundRows).toEqual([{ same: 'tea', fraction: 0.1 + 0.2, digits: '12', nothing: null, empty: '', count: 1, most: 2 }]);
+  const wideQuery = db
+    .selectFrom('mixed')
+    .select(Array.from({ length: 130 }, (_, index) => sql<number>`${sql.lit(index)}`.as(`n${index}`)));
+  expect(Object.values((await wideQuery.executeTakeFirstOrThrow()) as object)).toEqual(Array.from({ length: 130 }, (_, index) => index));
 });
 
 it('a change returns columns under other names, and expressions', async () => {
-  const { db } = await opened();
+  const { db } = await openStore();
   const row = { id: 1, a: 'x, y', b: 2, c: null };
-  const returned = await db
+  const returnedRows = await db
     .insertInto('mixed')
     .values(row)
     .returning([
@@ -72,7 +74,7 @@ it('a change returns columns under other names, and expressions', async () => {
       sql<number>`b * 1.5`.as('more'),
     ])
     .execute();
-  expect(returned).toEqual([{ number: 1, text: 'x, y', c: null, either: 'none, "there"', more: 3 }]);
+  expect(returnedRows).toEqual([{ number: 1, text: 'x, y', c: null, either: 'none, "there"', more: 3 }]);
   expect(await db.deleteFrom('mixed').where('id', '=', 2).returning('id').execute()).toEqual([]);
 });
 
@@ -81,20 +83,20 @@ it.each([
   ['cut off', "cast(x'41e282' as text)", '"c" of a row of mixed (id 2) is not valid text'],
   ['interrupted by a NUL character', "cast(x'410042' as text)", 'a text in mixed contains a NUL character'],
 ])('a text that is %s fails only the query that reads it', async (_, value, message) => {
-  const { db, file } = await opened();
+  const { db, file } = await openStore();
   for (const id of [1, 2, 3]) await db.insertInto('mixed').values({ id, a: 'a', b: 1, c: 'c' }).execute();
   file.exec(`update mixed set c = ${value} where id = 2`);
-  const all = db.selectFrom('mixed').selectAll();
-  await expect(all.execute()).rejects.toMatchObject({ code: 'data_damaged', message: expect.stringContaining(message) });
+  const query = db.selectFrom('mixed').selectAll();
+  await expect(query.execute()).rejects.toMatchObject({ code: 'data_damaged', message: expect.stringContaining(message) });
   await expect(db.updateTable('mixed').set({ a: 'b' }).where('id', '=', 2).returningAll().execute()).rejects.toMatchObject({
     code: 'data_damaged',
   });
-  expect(await all.where('id', '!=', 2).execute()).toHaveLength(2);
+  expect(await query.where('id', '!=', 2).execute()).toHaveLength(2);
   expect(await db.selectFrom('mixed').select(['id', 'a']).execute()).toHaveLength(3);
 });
 
 it('a value of another type in a column of numbers fails the query that reads it', async () => {
-  const { db, file } = await opened();
+  const { db, file } = await openStore();
   await db.insertInto('mixed').values({ id: 1, a: 'a', b: 1, c: 'c' }).execute();
   file.exec("update mixed set b = cast(x'ff' as text)");
   await expect(db.selectFrom('mixed').select('b').execute()).rejects.toMatchObject({ code: 'data_damaged' });
