@@ -72,8 +72,8 @@ async function recordRequest(service, make) {
   connections.close();
   const [head, body] = [text.slice(0, text.indexOf('\r\n\r\n')), text.slice(text.indexOf('\r\n\r\n') + 4)];
   const [first, ...lines] = head.split('\r\n');
-  const left = new Set(['connection', 'keep-alive']);
-  const headers = lines.map((line) => line.split(/: ?(.*)/s)).filter(([name]) => !left.has(name.toLowerCase()));
+  const excludedNames = new Set(['connection', 'keep-alive']);
+  const headers = lines.map((line) => line.split(/: ?(.*)/s)).filter(([name]) => !excludedNames.has(name.toLowerCase()));
   const status = Number(first.split(' ')[1]);
   if (status >= 300) throw new Error(`The service answered ${status}: ${body}`);
   return { status, headers: Object.fromEntries(headers.map(([name, value]) => [name, value])), body };
@@ -190,10 +190,10 @@ async function measure(folder, options) {
     const idle = processMemory(service.pid);
     const list = `/v2/teams/${service.team}/runs`;
     // Another run or page each time.
-    let requested = 0;
+    let requestCount = 0;
     const nextRun = () =>
-      `/v2/runs/${(2 + (requested++ % Math.min(2_000, options.runs - 1))).toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
-    const nextPage = () => `${list}?limit=20&offset=${(20 * requested++) % 2_000}`;
+      `/v2/runs/${(2 + (requestCount++ % Math.min(2_000, options.runs - 1))).toString(16).padStart(8, '0')}-0000-4000-8000-000000000000`;
+    const nextPage = () => `${list}?limit=20&offset=${(20 * requestCount++) % 2_000}`;
     const cases = [
       { key: 'get', name: 'get a run', method: 'GET', pathname: nextRun, goal: goals.read },
       { key: 'list', name: `list 20 of ${options.runs} runs`, method: 'GET', pathname: nextPage, goal: goals.read },

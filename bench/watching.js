@@ -32,12 +32,16 @@ async function withoutStreams(target) {
       response.writeHead(404).end();
       return;
     }
-    const onward = http.request(`${target}${request.url}`, { method: request.method, headers: request.headers, agent }, (answer) => {
-      response.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(response);
-    });
-    onward.once('error', () => response.destroy());
-    request.pipe(onward);
+    const upstreamRequest = http.request(
+      `${target}${request.url}`,
+      { method: request.method, headers: request.headers, agent },
+      (answer) => {
+        response.writeHead(answer.statusCode, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    upstreamRequest.once('error', () => response.destroy());
+    request.pipe(upstreamRequest);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -99,14 +99,14 @@ async function reachOf(tests) {
   const reached = [];
   const errors = [];
   await runEach(tests, async (lane, file) => {
-    const found = [];
+    const outcomes = [];
     const { errors: failures } = await lane.run(
       { mode: 'reach', file },
-      (result) => found.push(result),
+      (result) => outcomes.push(result),
       () => 300_000,
     );
-    if (found.length === 0) errors.push(`${file}: ${failures.join('; ') || 'It has no result.'}`);
-    for (const result of found) {
+    if (outcomes.length === 0) errors.push(`${file}: ${failures.join('; ') || 'It has no result.'}`);
+    for (const result of outcomes) {
       errors.push(...result.errors.map((error) => `${file}: ${error}`));
       reached.push({ ...result, file });
     }

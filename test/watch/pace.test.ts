@@ -88,12 +88,12 @@ function startWatching(
     },
   } as unknown as Client;
   const stop = new AbortController();
-  const all = (async () => {
+  const completion = (async () => {
     for await (const { type } of watchRun(counted, 'r1', { clock, signal: stop.signal })) if (type === 'message') onMessage();
   })().catch(() => undefined);
   const end = (): Promise<void> => {
     stop.abort();
-    return all;
+    return completion;
   };
   return { run, requests, stop: end };
 }

@@ -75,7 +75,7 @@ function inShort(event: RunEvent): string {
 }
 
 /** Without the statuses that polling may miss. */
-const lasting = (events: RunEvent[]): string[] =>
+const lastingOf = (events: RunEvent[]): string[] =>
   events.map(inShort).filter((event) => !/^> (not_started|pending|starting|running)$/.test(event));
 
 async function approve(api: Api, runId: string): Promise<void> {
@@ -101,7 +101,7 @@ describe.each([
     await until(watcher, 'human_request.pending');
     await approve(api, run.id);
     const events = await watcher.end;
-    const lastingEvents = lasting(events);
+    const lastingEvents = lastingOf(events);
     expect(lastingEvents.filter((event) => event !== 'answered: Really?')).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
     ]);
@@ -172,7 +172,7 @@ describe.each([
       undefined,
     ]);
     expect(watcher.outages[0]?.since).toBeGreaterThanOrEqual(before);
-    expect(lasting(events)).toEqual([
+    expect(lastingOf(events)).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', 'answered: Really?', '> completed', 'finished completed'],
     ]);
   });
@@ -205,7 +205,7 @@ describe.each([
     for (const watcher of watchers) await until(watcher, 'human_request.pending');
     await approve(api, run.id);
     for (const watcher of watchers) {
-      expect(lasting(await watcher.end).filter((event) => event !== 'answered: Really?')).toEqual([
+      expect(lastingOf(await watcher.end).filter((event) => event !== 'answered: Really?')).toEqual([
         ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
       ]);
     }
@@ -218,5 +218,5 @@ it('is polled while the service has too many streams open', async () => {
   const watcher = watch(api.service.url, api, run.id);
   await until(watcher, 'human_request.pending');
   await approve(api, run.id);
-  expect(lasting(await watcher.end).at(-1)).toBe('finished completed');
+  expect(lastingOf(await watcher.end).at(-1)).toBe('finished completed');
 });

@@ -57,10 +57,10 @@ describe('the token endpoint of a service', () => {
   it('is no longer looked up after an abort', async () => {
     const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
-    const failed = failureOf(discover(server, { signal: controller.signal }));
+    const failure = failureOf(discover(server, { signal: controller.signal }));
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(new Error('enough'));
-    expect(await failed).toMatchObject({ message: 'enough' });
+    expect(await failure).toMatchObject({ message: 'enough' });
     await server.until(({ open }) => open === 0);
   });
 });
