@@ -35,7 +35,7 @@ export async function renderBars(bars: readonly Bar[], view: View): Promise<stri
   if (view.width < wideViewWidth) {
     return rows
       .map(({ bar, label, used, remaining }) => {
-        const figures = remaining === '' ? used : `${used}, ${remaining}`;
+        const figures = `${used}, ${remaining}`;
         const barText = draw(bar, view.width - gap.length, view);
         return `${bold(truncate(label, view.width, widthOf))}\n${gap}${truncate(figures, view.width - gap.length, widthOf)}\n${barText === '' ? '' : `${gap}${barText}\n`}`;
       })

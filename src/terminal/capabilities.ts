@@ -26,7 +26,8 @@ export function wantsColor(mode: ColorMode, isTTY: boolean, env: Environment): b
 
 /** Whether characters beyond ASCII are displayed: in a UTF-8 locale, and in Windows Terminal, which always supports them. */
 export function supportsUnicode(env: Environment): boolean {
-  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || '';
+  const { LC_ALL, LC_CTYPE, LANG = '' } = env;
+  const locale = LC_ALL || LC_CTYPE || LANG;
   return env.TERM !== 'linux' && (/utf-?8/i.test(locale) || env.WT_SESSION !== undefined);
 }
 
@@ -36,22 +37,23 @@ const linkingTerminals = /^(xterm-kitty|xterm-ghostty|alacritty|foot|wezterm|con
 
 /** Whether to write hyperlinks to a stream. FORCE_HYPERLINK overrides detection (`0` means no). */
 export function supportsLinks(isTTY: boolean, env: Environment): boolean {
-  if (!isTTY || env.TERM === 'dumb') return false;
+  const { TERM = '', TERM_PROGRAM = '' } = env;
+  if (!isTTY || TERM === 'dumb') return false;
   if (env.FORCE_HYPERLINK) return env.FORCE_HYPERLINK !== '0';
   // tmux and screen inherit the outer terminal's variables, but may not pass the sequence on.
-  if (isCi(env) || /^(tmux|screen)/.test(env.TERM ?? '')) return false;
+  if (isCi(env) || /^(tmux|screen)/.test(TERM)) return false;
   return (
-    linkingPrograms.includes(env.TERM_PROGRAM ?? '') ||
-    linkingTerminals.test(env.TERM ?? '') ||
-    Number(env.VTE_VERSION ?? 0) >= 5_000 ||
+    linkingPrograms.includes(TERM_PROGRAM) ||
+    linkingTerminals.test(TERM) ||
+    Number(env.VTE_VERSION) >= 5_000 ||
     env.KONSOLE_VERSION !== undefined ||
     env.WT_SESSION !== undefined
   );
 }
 
 /** Columns of a stream; COLUMNS if the stream does not know its width, or else 80. */
-export function columnsOf(stream: { columns?: number }, env: Environment): number {
-  if (stream.columns !== undefined && stream.columns > 0) return stream.columns;
-  const columns = Number(env.COLUMNS);
-  return Number.isInteger(columns) && columns > 0 ? columns : defaultColumns;
+export function columnsOf({ columns = 0 }: { columns?: number | undefined }, env: Environment): number {
+  if (columns > 0) return columns;
+  const preset = Number(env.COLUMNS);
+  return Number.isInteger(preset) && preset > 0 ? preset : defaultColumns;
 }

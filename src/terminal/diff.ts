@@ -42,20 +42,16 @@ function paintLine(line: string, styles: Styles): string {
   return text.startsWith('\\') ? styles.dim(text) : text;
 }
 
-/** A range as `diff -u` writes it: without a count for one line, and with the preceding line number for no lines. */
-const range = (start: number, count: number): string =>
-  count === 1 ? String(start) : `${count === 0 ? Math.max(0, start - 1) : start},${count}`;
+/** A range as `diff -u` writes it: without a count for one line. Only an empty text has none, because changes have context. */
+const range = (start: number, count: number): string => (count === 1 ? String(start) : `${count === 0 ? 0 : start},${count}`);
 
 /** One hunk that removes all old lines and adds all new ones, for texts that differ too much to compare. */
 function fileHunk(before: string, after: string) {
   const sideOf = (text: string, sign: string): string[] => {
-    if (text === '') return [];
     const lines = text.split('\n');
-    if (lines.at(-1) === '') lines.pop();
-    else lines.push('');
+    const lastLine = lines.pop();
     const signedLines = lines.map((line) => `${sign}${line}`);
-    if (!text.endsWith('\n')) signedLines[signedLines.length - 1] = '\\ No newline at end of file';
-    return signedLines;
+    return lastLine === '' ? signedLines : [...signedLines, `${sign}${lastLine}`, '\\ No newline at end of file'];
   };
   const [out, added] = [sideOf(before, '-'), sideOf(after, '+')];
   const count = (lines: string[]): number => lines.filter((line) => !line.startsWith('\\')).length;

@@ -20,14 +20,14 @@ export function selectFields(value: unknown, paths: readonly string[]): unknown 
   if (!isObject(value)) return value;
   const groups = new Map<string, string[]>();
   for (const path of paths) {
-    const [head, rest] = splitPath(path);
-    groups.set(head, [...(groups.get(head) ?? []), ...(rest === undefined ? [] : [rest])]);
+    // An empty rest means the whole value.
+    const [head, rest = ''] = splitPath(path);
+    groups.set(head, [...(groups.get(head) ?? []), rest]);
   }
-  const requested = new Set(paths);
   return Object.fromEntries(
     [...groups].map(([head, rest]) => {
       const child = Object.hasOwn(value, head) ? value[head] : null;
-      return [head, rest.length === 0 || requested.has(head) ? child : selectFields(child, rest)];
+      return [head, rest.includes('') ? child : selectFields(child, rest)];
     }),
   );
 }
@@ -37,7 +37,7 @@ export function valueAt(value: unknown, path: string): unknown {
   if (Array.isArray(value)) return value.map((item) => valueAt(item, path));
   const [head, rest] = splitPath(path);
   const child = isObject(value) && Object.hasOwn(value, head) ? value[head] : undefined;
-  return rest === undefined || child === undefined || child === null ? child : valueAt(child, rest);
+  return rest === undefined ? child : valueAt(child, rest);
 }
 
 /**

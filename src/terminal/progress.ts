@@ -113,7 +113,7 @@ export function startSpinner(terminal: Terminal, text: string, clock: Clock): Sp
     const line = await statusLine(terminal);
     if (!line || stopped.signal.aborted) return;
     line.start(() => current);
-    stopped.signal.addEventListener('abort', () => line.stop(), { once: true });
+    stopped.signal.addEventListener('abort', () => line.stop());
   };
   void showAfterDelay().catch(() => undefined);
   return {

@@ -43,14 +43,13 @@ export interface TerminalOptions {
 export class OutputSide {
   readonly stream: OutputStream;
   readonly #env: Environment;
-  #color = false;
+  #colorMode: ColorMode = 'auto';
   #styles: Promise<Styles> | undefined;
 
   constructor(stream: OutputStream, env: Environment) {
     this.stream = stream;
     this.#env = env;
     if (stream.isTTY) guardColumns(stream, env);
-    this.setColor('auto');
   }
 
   get isTTY(): boolean {
@@ -68,7 +67,7 @@ export class OutputSide {
   }
 
   get color(): boolean {
-    return this.#color;
+    return wantsColor(this.#colorMode, this.isTTY, this.#env);
   }
 
   /** Whether characters beyond ASCII may be used for drawing. */
@@ -82,13 +81,13 @@ export class OutputSide {
   }
 
   setColor(mode: ColorMode): void {
-    this.#color = wantsColor(mode, this.isTTY, this.#env);
+    this.#colorMode = mode;
     this.#styles = undefined;
   }
 
   /** Styles for this stream. */
   styles(): Promise<Styles> {
-    this.#styles ??= loadStyles(this.#color);
+    this.#styles ??= loadStyles(this.color);
     return this.#styles;
   }
 }
@@ -268,7 +267,7 @@ function drained(stream: Writable): Promise<void> {
 }
 
 function finished(stream: Writable): Promise<void> {
-  if (stream.destroyed || stream.errored || stream.writableEnded) return Promise.resolve();
+  if (stream.errored || stream.writableEnded) return Promise.resolve();
   return new Promise((resolve) => {
     stream.once('close', resolve);
     stream.write('', () => {
@@ -286,8 +285,7 @@ function guardColumns(stream: OutputStream, env: Environment): void {
   let { columns } = stream;
   Object.defineProperty(stream, 'columns', {
     configurable: true,
-    enumerable: true,
-    get: () => columnsOf(columns === undefined ? {} : { columns }, env),
+    get: () => columnsOf({ columns }, env),
     set: (value: number | undefined) => {
       columns = value;
     },

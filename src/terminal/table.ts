@@ -105,13 +105,13 @@ async function layout<Row>(
   const table = new Table({
     chars: { ...noBorders, middle: ' '.repeat(gap) },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    colAligns: columns.map(({ align }) => align ?? 'left'),
+    colAligns: columns.map(({ align = 'left' }) => align),
   });
   for (const row of rows) table.push(row.map((text) => placeholder.repeat(widthOf(text))));
   const cells = rows.flat();
   const texts = styled.filter((_, index) => widthOf(cells[index] as string) > 0);
   const lines = table.toString().split('\n');
-  return lines.map((line) => `${line.trimEnd().replace(/#+/g, () => texts.shift() ?? '')}\n`).join('');
+  return lines.map((line) => `${line.trimEnd().replace(/#+/g, () => texts.shift() as string)}\n`).join('');
 }
 
 const placeholder = '#';

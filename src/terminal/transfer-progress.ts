@@ -45,7 +45,7 @@ export function startTransferProgress(terminal: Terminal, verb: string, clock: C
       clearInterval(timer);
       line.stop();
     };
-    stopped.signal.addEventListener('abort', end, { once: true });
+    stopped.signal.addEventListener('abort', end);
   };
   void showAfterDelay().catch(() => undefined);
   return { state, stop: () => stopped.abort() };

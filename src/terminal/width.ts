@@ -75,22 +75,22 @@ export function pad(text: string, width: number, widthOf: WidthOf, align: 'left'
  */
 export function wrapWords(line: string, width: number, widthOf: WidthOf): string[] {
   if (widthOf(line) <= width) return [line];
-  const [indent = ''] = /^ */.exec(line) ?? [];
+  const indent = line.slice(0, line.search(/[^ ]|$/));
   const available = width - indent.length;
   const lines: string[] = [];
   let current = '';
   // Each word is measured only once: texts may be very long.
   let usedColumns = 0;
   for (const word of line.slice(indent.length).split(' ')) {
-    for (const [index, piece] of breakable(word, available, widthOf).entries()) {
+    // The pieces of a word are as long as possible, so that each of them begins a line.
+    for (const piece of breakable(word, available, widthOf)) {
       const pieceWidth = widthOf(piece);
-      const gap = index === 0 ? ' ' : '';
-      if (current !== '' && usedColumns + gap.length + pieceWidth > available) {
+      if (current !== '' && usedColumns + 1 + pieceWidth > available) {
         lines.push(indent + current);
         current = '';
       }
-      usedColumns = current === '' ? pieceWidth : usedColumns + gap.length + pieceWidth;
-      current = current === '' ? piece : current + gap + piece;
+      usedColumns = current === '' ? pieceWidth : usedColumns + 1 + pieceWidth;
+      current = current === '' ? piece : `${current} ${piece}`;
     }
   }
   return [...lines, indent + current];

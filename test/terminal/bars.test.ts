@@ -37,7 +37,7 @@ Assignments
     );
   });
 
-  it.each([40, 59, 60, 80, 120, 200])('fit %i columns', async (width) => {
+  it.each([20, 40, 59, 60, 80, 120, 200])('fit %i columns', async (width) => {
     const longBars = [...bars, { label: 'Clarity interviews', used: 999_999, limit: 1_000_000 }];
     for (const line of (await renderBars(longBars, view(width))).trimEnd().split('\n')) expect(line.length).toBeLessThanOrEqual(width);
   });
@@ -58,6 +58,14 @@ Assignments
         .split('m#')[0]
         ?.slice(-2);
     expect([await colours(5), await colours(8), await colours(10)]).toEqual(['32', '33', '31']);
+  });
+
+  it('have bold labels on a narrow terminal, and dim figures on a wide one', async () => {
+    const styles = await loadStyles(true);
+    const drawn = async (width: number) =>
+      resolveMarkup(await renderBars([{ label: 'x', used: 5, limit: 10 }], view(width, { styles }))).replaceAll('\u001b', '^');
+    expect(await drawn(10)).toBe('^[1mx^[22m\n  5 of 10…\n  [^[32m###^[39m^[2m...^[22m]\n');
+    expect(await drawn(60)).toMatch(/^x {2}\[\^\[32m#+\^\[39m\^\[2m\.+\^\[22m\] {2}5 of 10 {2}\^\[2m5 left\^\[22m\n$/);
   });
 
   it('are plain figures off a terminal', async () => {

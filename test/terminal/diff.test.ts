@@ -57,6 +57,11 @@ describe('a unified diff', () => {
     );
   });
 
+  test('dims the mark of a missing line end', async () => {
+    const text = await renderDiff({ ...names, before: 'a', after: 'a\n' }, { styles: await loadStyles(true) });
+    expect(resolveMarkup(text)).toContain('\u001b[2m\\ No newline at end of file\u001b[22m');
+  });
+
   test('cannot steer a terminal', async () => {
     const text = await renderDiff({ before: '', after: `${hostileInput}\t\r\n`, beforeName: hostileInput, afterName: 'b\n+c' }, {});
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about control characters
@@ -84,5 +89,10 @@ describe('a unified diff', () => {
     const patch = await diff(before, after);
     expect(patch).toContain('@@ -1,3000 +1,3000 @@\n-a 0\n');
     expect(applyPatch(before, patch)).toBe(after);
+    for (const text of [before, after]) {
+      expect(applyPatch('', await diff('', text))).toBe(text);
+      expect(applyPatch(text, await diff(text, ''))).toBe('');
+    }
+    expect(await diff('', before)).toContain('@@ -0,0 +1,3000 @@\n+a 0\n');
   });
 });

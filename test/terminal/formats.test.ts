@@ -45,6 +45,7 @@ describe('json and ndjson', () => {
 describe('yaml, csv and id', () => {
   test('yaml', async () => {
     expect(parse(await render(list, { format: 'yaml' }))).toEqual(list);
+    expect(parse(await render(list, { format: 'yaml', fields: 'id' }))).toEqual({ ...list, data: [{ id: 'run_1' }, { id: 'run_2' }] });
     const output = await render({ a: hostileInput }, { format: 'yaml', view: onTerminal });
     expect(sanitize(output)).toBe(output);
   });
@@ -63,6 +64,10 @@ describe('yaml, csv and id', () => {
       'id,agent.name\r\nrun_1,"Ana, ""the"" agent"\r\nrun_2,\r\n',
     );
     expect(await render({ data: [] }, { format: 'csv', fields: 'id' })).toBe('id\r\n');
+    expect(await render(list, { format: 'csv', fields: 'questions.question' })).toBe('questions.question\r\n"[""q1""]"\r\n[]\r\n');
+    // Texts and prototypes have members, too.
+    expect(await render([{ id: { length: 1 } }, { id: 'abc' }], { format: 'csv', fields: 'id.length' })).toBe('id.length\r\n1\r\n\r\n');
+    expect(await render([{ constructor: 1 }, { id: 2 }], { format: 'csv', fields: 'constructor' })).toBe('constructor\r\n1\r\n\r\n');
   });
 
   test.each([
@@ -117,7 +122,7 @@ describe('unusual results', () => {
   });
 
   test('without an ID have none to print', async () => {
-    for (const data of [['a'], [{ id: null }], [{ id: { a: 1 } }]])
+    for (const data of [['a'], [null], [{ id: null }], [{ id: { a: 1 } }]])
       await expect(render(data, { format: 'id' })).rejects.toMatchObject({ code: 'no_id' });
   });
 });
@@ -136,9 +141,10 @@ describe('--fields', () => {
 
   test('prefers a whole object to a part of it', () => {
     expect(selectFields({ a: { b: 1, c: 2 } }, ['a.b', 'a'])).toEqual({ a: { b: 1, c: 2 } });
+    expect(selectFields({ a: { b: 1, c: 2, d: 3 } }, ['a.b', 'a.d'])).toEqual({ a: { b: 1, d: 3 } });
   });
 
-  test.each(['nope', 'agent.nope', 'id.x', 'questions.nope', 'constructor', '__proto__'])(
+  test.each(['nope', 'agent.nope', 'id.x', 'id.length', 'questions.nope', 'constructor', '__proto__'])(
     'unknown field %s lists the known ones',
     async (fields) => {
       await expect(render(list, { format: 'json', fields })).rejects.toMatchObject({
@@ -156,10 +162,14 @@ describe('--fields', () => {
       code: 'unknown_field',
     });
     expect(await render([{ a: null }], { format: 'json', fields: 'a.b' })).toBe('[{"a":null}]\n');
+    expect(await render([{ a: [] }], { format: 'json', fields: 'a.b' })).toBe('[{"a":[]}]\n');
+    expect(await render([{ a: [{ x: 1 }, { b: 2 }] }], { format: 'json', fields: 'a.b' })).toBe('[{"a":[{"b":null},{"b":2}]}]\n');
+    expect(await render(['a', null], { format: 'json', fields: 'b' })).toBe('["a",null]\n');
   });
 
   test.each(['', 'a,,b', 'a..b', '.a'])('%j is refused', async (fields) => {
-    await expect(render(list, { format: 'json', fields })).rejects.toMatchObject({ exit: 2 });
+    const message = '--fields expects field names separated by commas.';
+    await expect(render(list, { format: 'json', fields })).rejects.toMatchObject({ exit: 2, message });
   });
 });
 
@@ -179,6 +189,11 @@ describe('--jq', () => {
 
   test('is indented on a terminal and applied after --fields', async () => {
     expect(await render(list, { format: 'json', jq: '.data[0]', fields: 'id', view: onTerminal })).toBe('{\n  "id": "run_1"\n}\n');
+  });
+
+  test('prints numbers as jq does, also on a terminal, and accepts an empty result', async () => {
+    expect(await render(list, { format: 'json', jq: '100000000000000000001', view: onTerminal })).toBe('100000000000000000001\n');
+    expect(await render(undefined, { format: 'json', jq: '.' })).toBe('null\n');
   });
 
   test('its strings cannot steer a terminal', async () => {

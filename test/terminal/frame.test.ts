@@ -92,3 +92,67 @@ it('leaves the picture behind below its last line', () => {
   frame.leave();
   expect(news()).toBe('\u001b[1B\r\n\u001b[?25h');
 });
+
+it('moves the cursor where the prompt places it, from where later pictures are erased', () => {
+  const { frame, stream, news } = openFrame(80);
+  frame.write('? Name\u001b[7G');
+  frame.show();
+  news();
+  frame.write('\u001b[31G');
+  expect(news()).toBe('\u001b[31G');
+  stream.columns = 20;
+  // The cursor is in the second row now.
+  frame.write('\u001b[2K\u001b[G? Next\u001b[7G');
+  expect(news()).toBe('\u001b[1A\r\u001b[J? Next\u001b[7G');
+});
+
+it('does not erase anything that the prompt does not erase', () => {
+  const { frame, news } = openFrame(80);
+  frame.write('? Name\u001b[7G');
+  frame.show();
+  news();
+  frame.write('\nmore');
+  expect(news()).toBe('\nmore');
+});
+
+it('shows a picture without a cursor again', () => {
+  const { frame, news } = openFrame(80);
+  frame.write('? Name\nkeys');
+  frame.show();
+  news();
+  frame.redraw();
+  expect(news()).toBe('\u001b[1A\r\u001b[J? Name\nkeys\u001b[1G');
+});
+
+it('wraps lines above and below the cursor, without counting colours', () => {
+  const { frame, stream, news } = openFrame(80);
+  frame.write('\u001b[31m0123456789\u001b[39m\nabcdefghijkl\n? x\nkeys\u001b[1A\u001b[4G');
+  frame.show();
+  news();
+  stream.columns = 10;
+  frame.redraw();
+  expect(news()).toBe('\u001b[3A\r\u001b[J\u001b[31m0123456789\u001b[39m\nabcdefghij\nkl\n? x\nkeys\u001b[1A\u001b[4G');
+});
+
+it('keeps the cursor in the last row if it is behind a full line', () => {
+  const { frame, stream, news } = openFrame(80);
+  frame.write('0123456789\u001b[11G');
+  frame.show();
+  news();
+  stream.columns = 10;
+  frame.redraw();
+  expect(news()).toBe('\u001b[1A\r\u001b[J0123456789\u001b[1G');
+});
+
+it.each([
+  ['the first of three lines', '\u001b[2A\u001b[1G', '\u001b[2B\r\n\u001b[?25h'],
+  ['the second of three lines', '\u001b[1A\u001b[1G', '\u001b[1B\r\n\u001b[?25h'],
+  ['the last line', '\u001b[1G', '\r\n\u001b[?25h'],
+])('is left from %s', (_, placement, text) => {
+  const { frame, news } = openFrame(80);
+  frame.write(`one\ntwo\nthree${placement}`);
+  frame.show();
+  news();
+  frame.leave();
+  expect(news()).toBe(text);
+});

@@ -17,7 +17,11 @@ describe('a link', () => {
     expect(hostileLink).not.toContain('\u0007');
   });
 
-  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'no url', null, 7])('is not created for %j', (url) => {
+  it('can lead to an http URL as well', () => {
+    expect(resolveMarkup(hyperlink('here', 'http://127.0.0.1:7777/'))).toBe(`${esc}]8;;http://127.0.0.1:7777/${end}here${esc}]8;;${end}`);
+  });
+
+  it.each(['javascript:alert(1)', 'file:///etc/passwd', 'no url', null, 7, ['https://example.test/']])('is not created for %j', (url) => {
     expect(hyperlink('text', url)).toBe('text');
   });
 });
@@ -27,7 +31,11 @@ describe('capabilities', () => {
     [{ TERM: 'xterm-256color' }, false],
     [{ TERM: 'xterm-kitty' }, true],
     [{ TERM: 'xterm-256color', VTE_VERSION: '7200' }, true],
+    [{ TERM: 'xterm-256color', VTE_VERSION: '5000' }, true],
     [{ TERM: 'xterm-256color', VTE_VERSION: '4200' }, false],
+    [{ TERM: 'xterm-256color', KONSOLE_VERSION: '230400' }, true],
+    [{ WT_SESSION: 'x' }, true],
+    [{}, false],
     [{ TERM: 'xterm-256color', TERM_PROGRAM: 'iTerm.app' }, true],
     [{ TERM: 'tmux-256color', TERM_PROGRAM: 'iTerm.app' }, false],
     [{ TERM: 'xterm-kitty', CI: 'true' }, false],
@@ -43,6 +51,8 @@ describe('capabilities', () => {
     [{ LANG: 'en_US.UTF-8' }, true],
     [{ LANG: 'de_DE.utf8' }, true],
     [{ LANG: 'en_US.UTF-8', LC_ALL: 'C' }, false],
+    [{ LANG: 'C', LC_CTYPE: 'en_US.UTF-8' }, true],
+    [{ LANG: 'C', LC_CTYPE: 'C', LC_ALL: 'C.UTF-8' }, true],
     [{ LANG: 'en_US.UTF-8', TERM: 'linux' }, false],
     [{ WT_SESSION: 'x' }, true],
     [{}, false],

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { renderSheet, type Section } from '../../src/terminal/sheet.ts';
+import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 
 const sections: Section[] = [
   {
@@ -24,6 +25,15 @@ Conver^[sation
   Messages: -
 `,
   );
+});
+
+it('has bold titles, and lines that fit', async () => {
+  const styles = await loadStyles(true);
+  const section = { title: 'Run', fields: [{ label: 'ID', value: 'one two three' }] };
+  expect(resolveMarkup(await renderSheet([section], { tty: true, width: 20, now: 0, styles })).replaceAll('\u001b', '^')).toBe(
+    '^[1mRun^[22m\n  ^[2mID:^[22m one two three\n',
+  );
+  expect(await renderSheet([section], { tty: true, width: 18, now: 0 })).toBe('Run\n  ID: one two\n      three\n');
 });
 
 it('renders plain fields off a terminal', async () => {

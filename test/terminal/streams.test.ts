@@ -1,7 +1,8 @@
 import { Writable } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { type ColorMode, wantsColor } from '../../src/terminal/capabilities.ts';
-import type { OutputStream } from '../../src/terminal/streams.ts';
+import { OutputSide, type OutputStream, outputFailure, Terminal } from '../../src/terminal/streams.ts';
+import { loadStyles } from '../../src/terminal/style.ts';
 import { fakeTerminal, hostileInput, hostileShown } from './fake-streams.ts';
 
 describe('colour', () => {
@@ -18,7 +19,9 @@ describe('colour', () => {
     ['auto', true, { NO_COLOR: '1', FORCE_COLOR: '1' }, false],
     ['auto', true, { TERM: 'dumb' }, false],
     ['auto', true, { CI: 'true' }, false],
-    ['auto', true, { CI: 'false' }, true],
+    ['auto', true, { CI: 'False' }, true],
+    ['auto', true, { CI: '0' }, true],
+    ['auto', true, { CI: '' }, true],
     ['auto', false, { CI: 'true', FORCE_COLOR: '1' }, true],
     ['always', false, { NO_COLOR: '1', TERM: 'dumb', CI: '1' }, true],
     ['never', true, { FORCE_COLOR: '3' }, false],
@@ -26,11 +29,17 @@ describe('colour', () => {
     expect(wantsColor(mode, isTTY, env)).toBe(expected);
   });
 
-  test('is decided for each stream separately', () => {
+  test('is decided for each stream separately', async () => {
     const { terminal } = fakeTerminal({ tty: { stdout: false, stderr: true } });
     expect([terminal.out.color, terminal.err.color]).toEqual([false, true]);
+    expect((await terminal.out.styles()).bold('x')).toBe('x');
     terminal.configure({ color: 'always' });
     expect([terminal.out.color, terminal.err.color]).toEqual([true, true]);
+    expect((await terminal.out.styles()).bold('x')).not.toBe('x');
+    terminal.configure({ color: 'never' });
+    expect([terminal.out.color, terminal.err.color]).toEqual([false, false]);
+    terminal.configure({ quiet: true });
+    expect([terminal.out.color, terminal.err.color]).toEqual([false, false]);
   });
 });
 
@@ -47,6 +56,29 @@ describe('markup', () => {
     const { dim } = await fake.terminal.out.styles();
     await fake.terminal.write(dim('\u001b[0m\u001b[8mhidden'));
     expect(fake.stdout()).toBe('\u001b[2m^[[0m^[[8mhidden\u001b[22m');
+  });
+
+  test('sanitises data in front of a style', async () => {
+    const fake = fakeTerminal({ color: 'always' });
+    const { bold } = await fake.terminal.out.styles();
+    await fake.terminal.write(`${hostileInput}${bold('x')}`);
+    expect(fake.stdout()).toBe(`${hostileShown}\u001b[1mx\u001b[22m`);
+  });
+
+  test('leaves status words plain that are names of prototype members', async () => {
+    const { status } = await loadStyles(true);
+    expect(['constructor', 'toString', '__proto__'].map(status)).toEqual(['constructor', 'toString', '__proto__']);
+  });
+
+  test('cannot be guessed by whoever supplies the data', async () => {
+    const marks = new Set<string | undefined>();
+    for (let count = 0; count < 3; count += 1) {
+      vi.resetModules();
+      const { linkMarkup } = await import('../../src/terminal/style.ts');
+      marks.add(/\d+/.exec(linkMarkup('x', 'https://example.test/').slice('\u001b]8;'.length))?.[0]);
+    }
+    expect(marks.size).toBe(3);
+    for (const mark of marks) expect(mark).toHaveLength(10);
   });
 
   test('does nothing without colour', async () => {
@@ -98,6 +130,62 @@ describe('writing', () => {
     expect(fake.stderr()).toBe('a [secret] b [secret] c [secret] short\n');
   });
 
+  test('leaves nothing of a secret that contains another one, and redacts secrets of eight characters', () => {
+    for (const secrets of [
+      ['secret-1', 'secret-1-and-more'],
+      ['secret-1-and-more', 'secret-1'],
+    ]) {
+      const fake = fakeTerminal();
+      for (const secret of secrets) fake.terminal.protect(secret);
+      fake.terminal.note('secret-1-and-more secret-1');
+      expect(fake.stderr()).toBe('[secret] [secret]\n');
+    }
+  });
+
+  test('holds notes and warnings back while a prompt is on the screen', () => {
+    const { terminal, stderr } = fakeTerminal();
+    const release = terminal.reserveForPrompt();
+    expect(terminal.prompting).toBe(true);
+    terminal.note('note');
+    terminal.warn('warning');
+    expect(stderr()).toBe('');
+    release();
+    expect([terminal.prompting, stderr()]).toEqual([false, 'note\nwarning\n']);
+    terminal.note('later');
+    expect(stderr()).toBe('note\nwarning\nlater\n');
+  });
+
+  test('stops writing to stderr when that fails, and notes after a broken pipe', async () => {
+    const { terminal, stderr } = fakeTerminal();
+    terminal.out.stream.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    expect(terminal.brokenPipe.aborted).toBe(true);
+    terminal.note('note');
+    terminal.warn('warning');
+    await terminal.line('data');
+    expect(stderr()).toBe('warning\n');
+    terminal.err.stream.emit('error', new Error('write EIO'));
+    terminal.warn('another');
+    expect(stderr()).toBe('warning\n');
+  });
+
+  test('writes nothing for an empty text, nor after a broken pipe', async () => {
+    const chunks: string[] = [];
+    const stdout: OutputStream = new Writable({
+      write: (chunk, _encoding, callback) => {
+        chunks.push(String(chunk));
+        callback();
+      },
+    });
+    const { terminal } = fakeTerminal({ stdout });
+    await terminal.write('');
+    await terminal.bytes(new Uint8Array());
+    expect(chunks).toEqual([]);
+    await terminal.write('data');
+    stdout.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    await terminal.write('more');
+    expect(chunks).toEqual(['data']);
+  });
+
   test('waits until a slow reader has read what was written', async () => {
     const releases: (() => void)[] = [];
     const slowStream: OutputStream = new Writable({
@@ -111,9 +199,49 @@ describe('writing', () => {
     });
     await new Promise(setImmediate);
     expect(isWritten).toBe(false);
+    let flushed = false;
+    const flushing = terminal.flush().then(() => {
+      flushed = true;
+    });
+    await new Promise(setImmediate);
+    expect(flushed).toBe(false);
     releases[0]?.();
     await writing;
     expect(isWritten).toBe(true);
+    await new Promise(setImmediate);
+    releases[1]?.();
+    await flushing;
+    expect(['drain', 'close'].map((event) => slowStream.listenerCount(event))).toEqual([0, 0]);
+    expect(slowStream.listenerCount('error')).toBe(1);
+  });
+
+  test('does not wait for a stream that is closed, has ended, or has failed', async () => {
+    const open = (more: object = {}): OutputStream => new Writable({ highWaterMark: 1, write: () => undefined, ...more });
+    const closed = open();
+    closed.destroy();
+    const ended = open({ write: (_chunk: unknown, _encoding: unknown, callback: () => void) => callback() });
+    ended.end();
+    const failed = open({
+      autoDestroy: false,
+      write: (_chunk: unknown, _encoding: unknown, callback: (error: Error) => void) =>
+        callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    });
+    for (const stdout of [closed, failed]) {
+      const { terminal } = fakeTerminal({ stdout });
+      await terminal.line('data');
+      await terminal.flush();
+    }
+    const { terminal } = fakeTerminal({ stdout: ended });
+    await terminal.flush();
+    await new Promise(setImmediate);
+    expect(terminal.brokenPipe.aborted).toBe(false);
+    await terminal.flush();
+    // It is closed while a write is in progress.
+    const stuck = open();
+    const flushing = fakeTerminal({ stdout: stuck }).terminal.flush();
+    await new Promise(setImmediate);
+    stuck.destroy();
+    await flushing;
   });
 
   test('ends the output silently when the reader has closed the pipe', async () => {
@@ -136,9 +264,42 @@ describe('writing', () => {
       write: (_chunk, _encoding, callback) => callback(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),
     });
     const { terminal } = fakeTerminal({ stdout: fullStream });
-    await expect(terminal.line('first')).rejects.toMatchObject({ code: 'output_failed', exit: 1 });
+    for (let count = 0; count < 2; count += 1)
+      await expect(terminal.line('data')).rejects.toMatchObject({ code: 'output_failed', exit: 1 });
+    await new Promise(setImmediate);
     expect(terminal.brokenPipe.aborted).toBe(false);
   });
+
+  test.each([
+    ['EPIPE', false],
+    ['EOF', false],
+    ['ECONNRESET', false],
+    ['ERR_STREAM_DESTROYED', false],
+    ['ENOSPC', true],
+    ['EIO', true],
+  ])('regards %s as a failure: %s', (code, isFailure) => {
+    const failure = outputFailure(Object.assign(new Error(code), { code }));
+    expect(failure?.message).toBe(isFailure ? `The output cannot be written: ${code}` : undefined);
+  });
+});
+
+test.each([
+  [{ tty: true }, true],
+  [{ tty: { stdin: false, stdout: false, stderr: true } }, true],
+  [{ tty: { stdin: true, stdout: true, stderr: false } }, false],
+  [{ tty: true, env: { CI: '1' } }, false],
+  [{ tty: true, quiet: true }, false],
+  [{ tty: true, env: { TERM: 'dumb' } }, false],
+])('animated %j -> %s', (options, expected) => {
+  expect(fakeTerminal(options).terminal.animated).toBe(expected);
+});
+
+test('job control is that of the process', () => {
+  const { in: input, out, err } = fakeTerminal().terminal;
+  const jobs = { onContinue: () => () => undefined, onExit: () => () => undefined };
+  const streams = { stdin: input.stream, stdout: out.stream, stderr: err.stream, env: {} };
+  expect(new Terminal({ ...streams, jobs }).jobs).toBe(jobs);
+  expect(new Terminal(streams).jobs).toBeUndefined();
 });
 
 test.each([
@@ -158,6 +319,9 @@ test.each([
   [{ columns: 0 }, 80],
   [{ env: { COLUMNS: '100' } }, 100],
   [{ env: { COLUMNS: 'wide' } }, 80],
+  [{ env: { COLUMNS: '0' } }, 80],
+  [{ env: { COLUMNS: '-5' } }, 80],
+  [{ env: { COLUMNS: '60.5' } }, 80],
   [{ columns: 40, env: { COLUMNS: '100' } }, 40],
 ])('columns %j -> %s', (options, expected) => {
   expect(fakeTerminal(options).terminal.out.columns).toBe(expected);
@@ -170,4 +334,10 @@ test('libraries that draw on a terminal without a size see a usable width, also 
   expect(stream.columns).toBe(120);
   stream.columns = 0;
   expect(stream.columns).toBe(80);
+});
+
+test('a stream that is not a terminal keeps having no width of its own, and a terminal can be set up again', () => {
+  expect(fakeTerminal().terminal.out.stream.columns).toBeUndefined();
+  const { stream } = fakeTerminal({ tty: true, columns: 0 }).terminal.err;
+  expect(new OutputSide(stream, { COLUMNS: '100' }).columns).toBe(80);
 });

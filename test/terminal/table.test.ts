@@ -3,6 +3,7 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import type { View } from '../../src/terminal/cell.ts';
 import { renderRecord } from '../../src/terminal/record.ts';
+import { loadStyles, resolveMarkup } from '../../src/terminal/style.ts';
 import { type Column, renderTable } from '../../src/terminal/table.ts';
 import { hostileInput, hostileShown } from './fake-streams.ts';
 
@@ -69,25 +70,69 @@ describe('table', () => {
     `);
   });
 
+  test('shows a column only on terminals that are wide enough for it, and always elsewhere', async () => {
+    const table: Column<string>[] = [
+      { header: 'A', value: (row) => row },
+      { header: 'B', value: () => 'b', minViewWidth: 50 },
+    ];
+    expect(await renderTable(['a'], table, view(49))).toBe('A\na\n');
+    expect(await renderTable(['a'], table, view(50))).toBe('A  B\na  b\n');
+    expect(await renderTable(['a'], table, { ...pipedView, width: 49 })).toBe('a\tb\n');
+  });
+
+  test('has a bold header, and cells in the format and style of their column', async () => {
+    const table: Column<number>[] = [
+      { header: 'SIZE', value: (row) => row, show: (value, { tty }) => `${value}${tty ? ' bytes' : ''}`, style: 'accent' },
+      { header: 'N', value: (row) => row },
+    ];
+    const styles = await loadStyles(true);
+    const text = resolveMarkup(await renderTable([7], table, { ...view(80), styles })).replaceAll('\u001b', '^');
+    expect(text).toBe('^[1mSIZE^[22m     ^[1mN^[22m\n^[36m7 bytes^[39m  7\n');
+    expect(await renderTable([7], table, pipedView)).toBe('7\t7\n');
+  });
+
+  test('shortens only columns that may be, all of them evenly, and none below its minimum', async () => {
+    const table = (more: Partial<Column<string>> = {}): Column<string>[] => [
+      { header: 'ID', value: () => 'i'.repeat(10) },
+      { header: 'A', value: (row) => row, shrink: true },
+      { header: 'B', value: (row) => row, shrink: true, ...more },
+    ];
+    const widths = async (width: number, more?: Partial<Column<string>>) =>
+      (await renderTable(['x'.repeat(30)], table(more), view(width)))
+        .split('\n')[1]
+        ?.split(/ +/)
+        .map((cell) => cell.length);
+    expect(await widths(74)).toEqual([10, 30, 30]);
+    expect(await widths(54)).toEqual([10, 20, 20]);
+    expect(await widths(53)).toEqual([10, 19, 20]);
+    expect(await widths(30)).toEqual([10, 8, 8]);
+    expect(await widths(42, { min: 20 })).toEqual([10, 8, 20]);
+    expect(await widths(30, { min: 6 })).toEqual([10, 8, 8]);
+    expect(await widths(28, { min: 6 })).toEqual([10, 8, 6]);
+    // A header is not shortened.
+    expect(await widths(34, { header: 'TWELVE CHARS' })).toEqual([10, 8, 12]);
+    // Nothing fits any more, so the row becomes a block.
+    expect(await renderTable(['x'], [{ header: 'ID', value: () => 'i'.repeat(10) }], view(9))).toBe('ID: iiiiiiiiii\n');
+  });
+
   test('shows a column without a header as a mark, or omits it, at 40 columns', async () => {
     const marked: Column<{ id: string; mark: string }>[] = [
       { header: 'ID', value: (row) => row.id },
       { header: '', value: (row) => row.mark },
       { header: 'A LONG HEADER THAT DOES NOT FIT THE WIDTH', value: () => 'x' },
     ];
-    expect(
-      await renderTable(
-        [
-          { id: 'a', mark: 'current' },
-          { id: 'b', mark: '' },
-        ],
-        marked,
-        view(40),
-      ),
-    ).not.toMatch(/^:|^ *-$/m);
+    const data = [
+      { id: 'a', mark: 'current' },
+      { id: '', mark: '' },
+    ];
+    const header = 'A LONG HEADER THAT DOES NOT FIT THE WIDTH:';
+    const indent = ' '.repeat(header.length + 1);
+    expect(await renderTable(data, marked, view(40))).toBe(
+      `${'ID:'.padEnd(indent.length)}a\n${indent}current\n${header} x\n\n${'ID:'.padEnd(indent.length)}-\n${header} x\n`,
+    );
   });
 
-  test('is tab-separated, exact and without a header when piped', async () => {
+  test('is tab-separated, exact and without a header when pipedView', async () => {
     expect(await renderTable(rows, columns, pipedView)).toBe(
       [
         'run_1\tcompleted\tCheck the invoices of July\t12\t2026-07-18T11:57:00Z\n',
@@ -154,7 +199,7 @@ describe('record', () => {
     `);
   });
 
-  test('is tab-separated when piped', async () => {
+  test('is tab-separated when pipedView', async () => {
     expect(await renderRecord(fields, pipedView)).toMatchInlineSnapshot(`
       "ID	run_1
       Status	waiting

@@ -1,8 +1,7 @@
-import { describe, expect, it, vi } from 'vitest';
-import { statusLine } from '../../src/terminal/progress.ts';
+import { describe, expect, it } from 'vitest';
+import { startSpinner, statusLine } from '../../src/terminal/progress.ts';
 import { formatSize } from '../../src/terminal/size.ts';
 import { progressText, startTransferProgress, type TransferCounts } from '../../src/terminal/transfer-progress.ts';
-import { ManualClock } from '../service/helpers/clock.ts';
 import { fakeTerminal } from './fake-streams.ts';
 
 const state: TransferCounts = { files: 12, totalFiles: 50, bytes: 300_000_000, totalBytes: 1_200_000_000 };
@@ -15,6 +14,8 @@ describe('the progress line of a transfer', () => {
     [40, 'Downloading 12 of 50 files  25 %'],
     [10, '25 %'],
     [2, ''],
+    [56, 'Downloading 12 of 50 files  [=====               ]  25 %'],
+    [55, 'Downloading 12 of 50 files  25 %'],
   ])('fits into %i columns', (columns, text) => expect(progressText('Downloading', state, 10_000, columns)).toBe(text));
 
   it('shows what is known', () => {
@@ -24,6 +25,13 @@ describe('the progress line of a transfer', () => {
       'Uploading  [==========          ]  50 %  5 B of 10 B',
     );
     expect(progressText('Uploading', { files: 0, totalFiles: 0, bytes: 0, totalBytes: 0 }, 100, 80)).toContain('100 %');
+    expect(progressText('Uploading', { files: 1, totalFiles: 2, bytes: 0, totalBytes: 0 }, 100, 80)).toContain('50 %');
+    // The rate is shown after two seconds, and the remaining time until the last byte.
+    const uploaded = (bytes: number, elapsed: number) =>
+      progressText('Uploading', { files: 0, totalFiles: 1, bytes, totalBytes: 10 }, elapsed, 120).split(' of 10 B')[1];
+    expect(uploaded(4, 1_999)).toBe('');
+    expect(uploaded(4, 2_000)).toBe('  2 B/s  3s left');
+    expect(uploaded(10, 2_000)).toBe('  5 B/s');
     // More bytes than announced are never shown as more than 100 %.
     expect(progressText('Uploading', { files: 1, totalFiles: 1, bytes: 30, totalBytes: 10 }, 5_000, 120)).toMatch(/100 % .*6 B\/s$/);
   });
@@ -36,51 +44,17 @@ describe('the progress of a transfer', () => {
     ['in CI', { tty: true, env: { CI: '1' } }],
   ])('is not shown %s', async (_, options) => {
     const { terminal, stderr } = fakeTerminal(options);
-    const clock = new ManualClock();
+    const sleeps: number[] = [];
+    const clock = { now: () => 0, sleep: async (milliseconds: number) => void sleeps.push(milliseconds) };
     const progress = startTransferProgress(terminal, 'Downloading', clock);
-    clock.advance(10_000);
+    const spinner = startSpinner(terminal, 'Waiting', clock);
     await new Promise(setImmediate);
     progress.stop();
-    expect(stderr()).toBe('');
+    spinner.update('Still waiting');
+    spinner.stop();
+    expect(await statusLine(terminal)).toBeUndefined();
+    expect({ sleeps, text: stderr() }).toEqual({ sleeps: [], text: '' });
   });
-});
-
-it('a status line hides an earlier one until it is stopped', async () => {
-  const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
-  const isDone = (): boolean => true;
-  Object.assign(terminal.err.stream, { cursorTo: isDone, moveCursor: isDone, clearLine: isDone });
-  const [lower, upper] = [await statusLine(terminal), await statusLine(terminal)];
-  const outputOf = (act: () => void): string => {
-    const before = stderr().length;
-    act();
-    return stderr().slice(before);
-  };
-  lower?.start(() => 'transfer');
-  expect(outputOf(() => upper?.start(() => 'countdown'))).toMatch(/countdown/);
-  expect(outputOf(() => lower?.show())).toBe('');
-  expect(outputOf(() => upper?.stop())).toContain('transfer');
-  expect(outputOf(() => upper?.start(() => 'countdown'))).not.toContain('transfer');
-  lower?.stop();
-  expect(outputOf(() => upper?.stop())).not.toContain('transfer');
-});
-
-it('the progress of a transfer appears when it takes longer than a moment, and disappears at the end', async () => {
-  const { terminal, stderr } = fakeTerminal({ tty: true, columns: 80 });
-  const isDone = (): boolean => true;
-  Object.assign(terminal.err.stream, { cursorTo: isDone, moveCursor: isDone, clearLine: isDone });
-  const clock = new ManualClock();
-  const progress = startTransferProgress(terminal, 'Downloading', clock);
-  Object.assign(progress.state, { totalFiles: 2, totalBytes: 100, bytes: 50 });
-  clock.advance(400);
-  await new Promise(setImmediate);
-  expect(stderr()).toBe('');
-  clock.advance(200);
-  await vi.waitFor(() => expect(stderr()).toContain('Downloading 0 of 2 files  [==========          ]  50 %'));
-  progress.stop();
-  const output = stderr();
-  progress.stop();
-  await new Promise(setImmediate);
-  expect(stderr()).toBe(output);
 });
 
 it.each([
@@ -94,4 +68,8 @@ it.each([
   [200_000_000, '200 MB'],
   [1_073_741_824, '1.07 GB'],
   [5e15, '5000 TB'],
+  [1.6, '2 B'],
+  [9_994, '9.99 kB'],
+  [9_995, '10 kB'],
+  [-1, '0 B'],
 ])('%i bytes are shown as %s', (bytes, text) => expect(formatSize(bytes)).toBe(text));

@@ -2,10 +2,42 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { widthFor, wrapWords } from '../../src/terminal/width.ts';
+import { truncate, widthFor, wrapWords } from '../../src/terminal/width.ts';
 import { runPromptly } from '../support/promptly.ts';
 
 const widthOf = await widthFor(['ä']);
+
+describe('a text that is too wide', () => {
+  it.each([
+    [3, 'abc'],
+    [2, 'a…'],
+    [1, '…'],
+    [0, ''],
+  ])('is truncated to %i columns', (width, text) => {
+    expect(truncate('abc', width, widthOf)).toBe(text);
+  });
+
+  it('is never truncated within a character', () => {
+    expect(truncate('你好吗', 5, widthOf)).toBe('你好…');
+    expect(truncate('你好吗', 4, widthOf)).toBe('你…');
+    expect(truncate('e\u0301e\u0301e\u0301', 2, widthOf)).toBe('e\u0301…');
+  });
+
+  it.each<[string, number, string[]]>([
+    ['abc de', 6, ['abc de']],
+    ['abc de fgh', 6, ['abc de', 'fgh']],
+    ['abc de fgh', 5, ['abc', 'de', 'fgh']],
+    ['abcdefghij k', 5, ['abcdefghij', 'k']],
+    ['  abcdefghij k', 5, ['  abcdefghij', '  k']],
+    ['a  b cdefg', 5, ['a  b', 'cdefg']],
+    ['你好你好你', 4, ['你好', '你好', '你']],
+    ['你好你好你', 5, ['你好', '你好', '你']],
+    ['你好', 1, ['你', '好']],
+    ['ab 你好你好 cd', 4, ['ab', '你好', '你好', 'cd']],
+  ])('is wrapped: %j in %i columns', (line, width, lines) => {
+    expect(wrapWords(line, width, widthOf)).toEqual(lines);
+  });
+});
 
 describe('the width of a long text', () => {
   it('is the sum of the widths of its characters, wherever they are', () => {

@@ -37,7 +37,7 @@ export class PromptFrame extends Writable {
   #onScreen = blank;
 
   constructor(side: OutputSide, widthOf: WidthOf) {
-    super({ decodeStrings: false });
+    super();
     this.#side = side;
     this.#widthOf = widthOf;
   }
@@ -52,18 +52,18 @@ export class PromptFrame extends Writable {
 
   /** Shows the picture that was held back, and all later ones. */
   show(): void {
-    const pendingText = this.#pendingText ?? '';
+    const pendingText = this.#pendingText;
     this.#pendingText = undefined;
-    this.#draw(pendingText);
+    this.#draw(pendingText as string);
   }
 
   /** Redraws the last picture in its place, for prompts that cannot redraw themselves. */
   redraw(): void {
     const erasure = this.#erasing();
     const { lines, row, column } = this.#picture;
-    const [above, below] = [lines.slice(0, row), lines.slice(row)].map((part) => part.flatMap((line) => this.#wrapLine(line)));
-    const wrapped = [...(above ?? []), ...(below ?? [])];
-    const rowIndex = Math.min((above?.length ?? 0) + Math.floor(column / this.columns), wrapped.length - 1);
+    const above = lines.slice(0, row).flatMap((line) => this.#wrapLine(line));
+    const wrapped = [...above, ...lines.slice(row).flatMap((line) => this.#wrapLine(line))];
+    const rowIndex = Math.min(above.length + Math.floor(column / this.columns), wrapped.length - 1);
     this.#onScreen = { lines: wrapped, row: rowIndex, column: column % this.columns };
     const rowsUp = wrapped.length - 1 - rowIndex;
     this.#write(`${erasure}${wrapped.join('\n')}${rowsUp > 0 ? `\u001b[${rowsUp}A` : ''}\u001b[${this.#onScreen.column + 1}G`);

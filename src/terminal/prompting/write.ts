@@ -82,7 +82,7 @@ export function insertPasted({ lines, line }: WrittenText, text: string, cursor:
   const parts = `${line.slice(0, cursor)}${text}`.split('\n');
   // The width of a tab depends on its column, which the line reader cannot know.
   if (parts.at(-1)?.includes('\t')) parts.push('');
-  const lastLine = parts.pop() ?? '';
+  const lastLine = parts.pop() as string;
   return { lines: [...lines, ...parts], line: `${lastLine}${textAfter}`, cursorAfter: textAfter.length };
 }
 
