@@ -1,6 +1,6 @@
 import { PassThrough, type Readable, Writable } from 'node:stream';
 import type { Environment } from '../../src/terminal/capabilities.ts';
-import type { OutputStream } from '../../src/terminal/streams.ts';
+import type { JobControl, OutputStream } from '../../src/terminal/streams.ts';
 import { Terminal, type TerminalOptions } from '../../src/terminal/streams.ts';
 
 export interface FakeTerminal {
@@ -14,10 +14,11 @@ interface FakeOptions extends TerminalOptions {
   columns?: number;
   env?: Environment;
   stdout?: OutputStream;
+  jobs?: JobControl;
 }
 
 /** A terminal on in-memory streams. */
-export function fakeTerminal({ tty = false, columns, env = {}, stdout: customStdout, ...options }: FakeOptions = {}): FakeTerminal {
+export function fakeTerminal({ tty = false, columns, env = {}, stdout: customStdout, jobs, ...options }: FakeOptions = {}): FakeTerminal {
   const ttyFlags = typeof tty === 'boolean' ? { stdin: tty, stdout: tty, stderr: tty } : tty;
   const texts = { stdout: '', stderr: '' };
   const output = (name: 'stdout' | 'stderr'): OutputStream => {
@@ -31,7 +32,7 @@ export function fakeTerminal({ tty = false, columns, env = {}, stdout: customStd
     return Object.assign(stream, functions, { isTTY: ttyFlags[name] === true, ...(columns === undefined ? {} : { columns }) });
   };
   const stdin = Object.assign(new PassThrough() as Readable, { isTTY: ttyFlags.stdin === true });
-  const streams = { stdin, stdout: customStdout ?? output('stdout'), stderr: output('stderr'), env };
+  const streams = { stdin, stdout: customStdout ?? output('stdout'), stderr: output('stderr'), env, ...(jobs && { jobs }) };
   return { terminal: new Terminal(streams, options), stdout: () => texts.stdout, stderr: () => texts.stderr };
 }
 

@@ -1,44 +1,15 @@
 /** The prompts in this process: which keys choose, change, and confirm what. `prompts.test.ts` shows them in a real terminal. */
-import type { PassThrough } from 'node:stream';
-import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { nextIndex } from '../../src/terminal/prompting/choose.ts';
 import { decisionOf } from '../../src/terminal/prompting/confirm.ts';
-import { Drafts } from '../../src/terminal/prompting/drafts.ts';
-import { answeredView, clipLines } from '../../src/terminal/prompting/view.ts';
-import { createPrompter, type Prompter } from '../../src/terminal/prompts.ts';
+import { answeredView, type Base, clipLines, headingView, keyHelp } from '../../src/terminal/prompting/view.ts';
+import type { Prompter } from '../../src/terminal/prompts.ts';
 import { failureOf } from '../client/harness.ts';
-import { fakeTerminal } from './fake-streams.ts';
+import { openPrompt as open } from '../support/open-prompts.ts';
 
 const [upKey, downKey, home, end] = ['\u001b[A', '\u001b[B', '\u001b[H', '\u001b[F'] as const;
 const [pageUp, pageDown] = ['\u001b[5~', '\u001b[6~'] as const;
 const enter = '\r';
-
-/** A prompt that is on the screen. */
-async function open<Answer>(show: (prompter: Prompter) => Promise<Answer>, expectedText: string) {
-  const fake = fakeTerminal({ tty: true, columns: 80, env: { TERM: 'xterm', NO_COLOR: '1' } });
-  const answer = show(createPrompter(fake.terminal, { clock: systemClock, drafts: new Drafts('/nonexistent', systemClock) }));
-  answer.catch(() => undefined);
-  const screen = (): string => stripVTControlCharacters(fake.stderr());
-  const expectShown = (text: string): Promise<void> =>
-    expect.poll(screen, { interval: 1, timeout: 20_000 }).toContain(text) as unknown as Promise<void>;
-  await expectShown(expectedText);
-  const turns = async (): Promise<void> => {
-    for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  };
-  await turns();
-  /** What was drawn because of these keys, which are pressed one after another. */
-  const press = async (...keys: string[]): Promise<string> => {
-    const before = screen().length;
-    for (const key of keys) {
-      (fake.terminal.in.stream as PassThrough).write(key);
-      await turns();
-    }
-    return screen().slice(before);
-  };
-  return { answer, press, shows: expectShown, screen };
-}
 
 const choices = ['Alpha', 'Beta', 'Gamma'].map((name, index) => ({ value: index + 1, name, description: `About ${name}` }));
 const manyChoices = Array.from({ length: 25 }, (_, index) => ({ value: index + 1, name: `Row ${index + 1}` }));
@@ -109,7 +80,43 @@ describe('a long text', () => {
   });
 });
 
+describe('the parts of a prompt', () => {
+  const style = { message: (text: string) => `<${text}>`, help: (text: string) => `(${text})`, keysHelpTip: (keys: unknown) => `${keys}` };
+  const base = (more: object): Base =>
+    ({ heading: { above: '', message: 'Why?', detail: '' }, theme: { prefix: { idle: '?' }, style }, open: {}, ...more }) as Base;
+
+  it('begin with the question, and the text next to it', () => {
+    expect(headingView(base({}))).toBe('? <Why?>');
+    expect(headingView(base({}), 'text')).toBe('? <Why?> text');
+    expect(headingView(base({ heading: { above: 'context', message: 'Why?', detail: 'detail' } }))).toBe('context\n? <Why?>\ndetail');
+  });
+
+  it('end with the keys, unless these are ignored', () => {
+    expect(keyHelp(base({}), [['⏎', 'confirm']])).toBe('⏎,confirm');
+    expect(keyHelp(base({ escape: 'leave it' }), [['⏎', 'confirm']])).toBe('⏎,confirm,esc,leave it');
+    expect(keyHelp(base({ open: { ignoresKeys: true } }), [['⏎', 'confirm']])).toBe('((the keys work in a moment))');
+  });
+});
+
 describe('a confirmation', () => {
+  it('shows no control characters, and ignores the tab key', async () => {
+    const { answer, press, screen } = await open((prompter) => prompter.confirm({ message: 'Delete it?' }), '(y/N)');
+    expect(screen()).not.toContain('undefined');
+    expect(await press('\u202e')).toContain('\\u{202e}');
+    const refused = await press(enter);
+    expect(refused).toContain('"\\u{202e}" is neither yes nor no.');
+    expect(refused).not.toContain('\u202e');
+    await press('y', '\t', enter);
+    expect(await answer).toBe(true);
+    expect(screen()).not.toContain('\t');
+  });
+
+  it('has no effect when text is pasted into it', async () => {
+    const { answer, press } = await open((prompter) => prompter.confirm({ message: 'Delete it?' }), '(y/N)');
+    await press('\u001b[200~y\u001b[201~', 'y\rmore', enter);
+    expect(await answer).toBe(false);
+  });
+
   it('shows its default, and repeats the question after another word', async () => {
     const { answer, press, screen } = await open((prompter) => prompter.confirm({ message: 'Delete it?' }), '(y/N)');
     expect(screen()).toContain('? Delete it? (y/N)');
@@ -162,6 +169,36 @@ describe('a list to choose from', () => {
     await press(enter);
     expect(await answer).toBe(3);
     expect(screen()).toContain('✓ Which? Gamma');
+    const last = await open((prompter) => prompter.select({ message: 'Which?', choices, neutral: true }), 'confirm');
+    expect(await last.press(upKey)).toContain('❯ Gamma');
+    await last.press(home, enter);
+    expect(await last.answer).toBe(1);
+    expect(last.screen()).toContain('✓ Which? Alpha');
+  });
+
+  it('hides the cursor, and shows descriptions only where there are some', async () => {
+    const rows = ['Alpha', 'Beta'].map((name) => ({ value: name, name }));
+    for (const show of [
+      (prompter: Prompter) => prompter.select({ message: 'Which?', choices: rows }),
+      (prompter: Prompter) => prompter.checkbox({ message: 'Which?', choices: rows }),
+    ]) {
+      const { stderr, screen } = await open<unknown>(show, 'confirm');
+      expect(stderr()).toContain('\u001b[?25l');
+      expect(screen()).not.toMatch(/undefined|type to search/);
+      expect(screen().match(/❯/g)).toHaveLength(1);
+    }
+    const { stderr } = await open((prompter) => prompter.search({ message: 'Which?', choices: rows }), 'type to search');
+    expect(stderr()).not.toContain('\u001b[?25l');
+  });
+
+  it('does not continue at its other end', async () => {
+    for (const show of [
+      (prompter: Prompter) => prompter.select({ message: 'Which?', choices: manyChoices }),
+      (prompter: Prompter) => prompter.checkbox({ message: 'Which?', choices: manyChoices }),
+    ]) {
+      const { screen } = await open<unknown>(show, 'confirm');
+      expect(screen()).not.toContain('Row 25');
+    }
   });
 
   it('ignores letters, and Escape where it does nothing', async () => {
@@ -209,6 +246,21 @@ describe('a list to choose from', () => {
     expect(await answer).toBe(20);
     expect(screen()).toContain('✓ Which? Row 20');
   });
+
+  it('keeps the typed text when nothing matches, and when the highlight moves', async () => {
+    const { answer, press } = await open((prompter) => prompter.search({ message: 'Which?', choices: manyChoices }), 'type to search');
+    await press('q', enter);
+    expect(await press('x')).toContain('? Which? qx');
+    expect(await press(enter)).toContain('> Nothing matches.');
+    expect(await press('\u007f')).not.toContain('> Nothing matches.');
+    await press('\u007f');
+    expect(await press('Row 2', downKey)).toContain('❯ Row 20');
+    // The first match is highlighted again.
+    expect(await press(downKey, '1')).toContain('❯ Row 21');
+    expect(await press('\u007f')).toContain('❯ Row 2\n');
+    await press('5', enter);
+    expect(await answer).toBe(25);
+  });
 });
 
 describe('a list to choose several from', () => {
@@ -216,6 +268,7 @@ describe('a list to choose several from', () => {
     const rows = choices.map((choice) => ({ ...choice, checked: choice.value === 2 }));
     const { answer, press, screen } = await open((prompter) => prompter.checkbox({ message: 'Which?', choices: rows }), 'confirm');
     expect(screen()).toMatch(/◯ Alpha\n.*◉ Beta\n.*◯ Gamma/);
+    expect(await press('x', 'g', ' ', ' ')).toContain('❯◯ Alpha');
     expect(await press(end, ' ')).toContain('❯◉ Gamma');
     await press(home, ' ', downKey, ' ', enter);
     expect(await answer).toEqual([1, 3]);

@@ -46,7 +46,7 @@ export const chooseSeveral = createPrompt<number[], ChooseSeveralConfig>(({ base
     active,
     renderItem: ({ item }) => {
       const box = selected.has(item) ? theme.icon.checked : theme.icon.unchecked;
-      const name = rows[item]?.name ?? '';
+      const { name } = rows[item] as Row;
       return item === active ? theme.style.highlight(`${theme.icon.cursor}${box} ${name}`) : ` ${box} ${name}`;
     },
     pageSize,

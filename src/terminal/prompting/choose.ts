@@ -39,7 +39,7 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
       const index = matches[active];
       if (index === undefined) {
         // The line reader has cleared its line.
-        if (searchText !== '') rl.write(searchText);
+        rl.write(searchText);
         setError(matches.length === 0 ? 'Nothing matches.' : 'Choose with the arrow keys first.');
         return;
       }
@@ -48,7 +48,6 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     } else if (key.name === 'escape') {
       if (base.escape !== undefined) base.escaped();
     } else if (movesCursor(key)) {
-      if (!filter) rl.clearLine(0);
       setError(undefined);
       setActive(nextIndex(key, active, matches.length));
     } else if (filter) {
@@ -62,14 +61,14 @@ export const choose = createPrompt<number, ChooseConfig>((config, done) => {
     items: matches,
     active: Math.max(0, active),
     renderItem: ({ item, index }) => {
-      const name = rows[item]?.name ?? '';
+      const { name } = rows[item] as Row;
       return index === active ? theme.style.highlight(`${theme.icon.cursor} ${name}`) : `  ${name}`;
     },
     pageSize,
     loop: false,
   });
-  if (selectedIndex >= 0) return answeredView(base, [rows[selectedIndex]?.name ?? '']);
-  const description = rows[matches[active] ?? -1]?.description;
+  if (selectedIndex >= 0) return answeredView(base, [(rows[selectedIndex] as Row).name]);
+  const description = rows[matches[active] as number]?.description;
   const keys: KeyHelp[] = [['↑↓', 'choose'], ...(filter ? ([['type', 'to search']] satisfies KeyHelp[]) : []), ['⏎', 'confirm']];
   const body = [
     matches.length === 0 ? theme.style.help('  Nothing matches.') : page,
