@@ -23,6 +23,8 @@ const root = path.resolve(import.meta.dirname, '..');
 const mutantMilliseconds = 60_000;
 /** What tests may take longer than without a mutant before it counts as a loop: a factor and milliseconds. */
 const patience = { factor: 5, milliseconds: 25_000 };
+/** The limit of each test in milliseconds: without a mutant, and with one, where it also has a factor for tests that take longer. */
+const testLimit = { usual: 60_000, mutant: 10_000, factor: 5 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -101,7 +103,7 @@ async function reachOf(tests) {
   await runEach(tests, async (lane, file) => {
     const outcomes = [];
     const { errors: failures } = await lane.run(
-      { mode: 'reach', file },
+      { mode: 'reach', file, timeLimit: testLimit.usual },
       (result) => outcomes.push(result),
       () => 300_000,
     );
@@ -164,7 +166,9 @@ async function outcomesOf(numbers, reached) {
       const before = plan.size;
       current = undefined;
       const names = test.tests.map(({ name }) => name);
-      const { errors } = await lane.run({ mode: 'try', file: test.file, names, mutants: [...plan.values()] }, onResult, patienceOf);
+      const timeLimit = Math.max(testLimit.mutant, testLimit.factor * Math.max(...test.tests.map(({ milliseconds }) => milliseconds)));
+      const attempt = { mode: 'try', file: test.file, names, mutants: [...plan.values()], timeLimit };
+      const { errors } = await lane.run(attempt, onResult, patienceOf);
       if (errors.length > 0 && current !== undefined) {
         outcomes.get(current).outcome = 'timed out';
         plan.delete(current);

@@ -14,9 +14,12 @@ const vitest = await createVitest('test', { config, watch: false, run: true });
 await vitest.standalone();
 
 process.on('message', async (plan) => {
+  // Tests that hang because of a mutant are ended sooner than tests without one, which are merely slow on a busy machine.
+  vitest.getRootProject().provide('timeLimit', plan.timeLimit);
   vitest.getRootProject().provide('plan', { ...plan, file: path.resolve(vitest.config.root, plan.file) });
   const specifications = vitest.getModuleSpecifications(path.resolve(vitest.config.root, plan.file));
-  const { testModules } = await vitest.runTestSpecifications(specifications, false);
-  process.send({ errors: testModules.flatMap((module) => module.errors().map(({ message }) => message)) });
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications, false);
+  const errors = [...testModules.flatMap((module) => module.errors()), ...unhandledErrors];
+  process.send({ errors: errors.map(({ message }) => message) });
 });
 process.send({ ready: true });

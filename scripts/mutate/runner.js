@@ -3,7 +3,8 @@
  * program stay loaded in between, so that a mutant costs about as much as its tests.
  *
  * The plan that the lane provides says what to do: `{ file, mode: 'reach' }` finds out which tests reach which mutants;
- * `{ file, mode: 'try', mutants: [{ number, tests, isFresh }] }` tries each mutant. Results are lines of JSON in `plan.results`.
+ * `{ file, mode: 'try', mutants: [{ number, tests, isFresh }] }` tries each mutant. `plan.timeLimit` is the limit of each test in
+ * milliseconds. Results are lines of JSON in `plan.results`.
  */
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -111,7 +112,7 @@ export default class MutationRunner extends TestRunner {
       tests: run.tests,
       outside: [...run.reachedOutside],
       errors: isFailed
-        ? [...failures.map(nameOf), ...[testFile, ...failures].flatMap(({ result }) => result.errors ?? []).map(String)]
+        ? [...failures.map(nameOf), ...[testFile, ...failures].flatMap(({ result }) => result.errors ?? []).map(({ message }) => message)]
         : [],
     });
   }

@@ -24,8 +24,6 @@ const config = mergeConfig(base, {
   test: {
     runner: path.join(root, 'scripts/mutate/runner.js'),
     exclude: ['test/e2e/**', 'test/docs/**'],
-    // What hangs because of a mutant is given up sooner than what is slow on a busy machine.
-    provide: { timeLimit: 10_000 },
     maxWorkers: 1,
     fileParallelism: false,
   },
