@@ -166,7 +166,7 @@ const mediaAnswer = ({ status, headers, body }: MediaReply<unknown>): Answer => 
 
 function readRequestLine(request: IncomingMessage, base: Pick<Exchange, 'requestId' | 'baseUrl' | 'lifetime'>): Exchange {
   // In requests to a proxy, the target starts with the origin.
-  const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*/i, '') || '/';
+  const target = (request.url ?? '/').replace(/^https?:\/\/[^/?#]*\/?/i, '/');
   const [path = '', ...query] = target.split('?');
   if (!path.startsWith('/')) throw routeNotFound();
   return {

@@ -13,14 +13,13 @@ export function requestedRange(
   headers: IncomingHttpHeaders,
   file: { size: number; etag: string },
 ): ByteRange | undefined | 'unsatisfiable' {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '');
-  const [, first = '', last = ''] = match ?? [];
-  if (match === null || (first === '' && last === '')) return undefined;
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
   const ifRange = headers['if-range'];
   if (ifRange !== undefined && ifRange !== file.etag) return undefined;
   const start = first === '' ? Math.max(0, file.size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? file.size - 1 : Math.min(Number(last), file.size - 1);
-  if (first !== '' && last !== '' && Number(first) > Number(last)) return undefined;
+  if (last !== '' && Number(first) > Number(last)) return undefined;
   return start > end ? 'unsatisfiable' : { start, end };
 }
 

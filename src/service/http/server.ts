@@ -10,7 +10,7 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { steadyTime, systemClock } from '../../base/clock.ts';
@@ -42,7 +42,6 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   setMaxListeners(0, shutdown.signal);
   const sockets = new Set<Socket>();
   const accept = (request: IncomingMessage, response: ServerResponse): void => {
-    if (shutdown.signal.aborted) response.shouldKeepAlive = false;
     void serve(parts, request, response, shutdown.signal, requestsInProgress);
   };
   const { headersMilliseconds, checkMilliseconds, keepAliveMilliseconds, idleMilliseconds, connections } = parts.limits;
@@ -74,13 +73,14 @@ export async function listen(parts: HttpParts, address: { host: string; port: nu
   server.on('checkExpectation', accept);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuse(parts, error, socket));
   const port = await bind(server, address);
+  // The service continues with the connections that it has.
+  server.on('error', (error) => parts.engine.log('error', 'a connection could not be accepted', errorFields(error)));
   return {
     port,
     setTls,
     async close(milliseconds) {
       shutdown.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
       const limit = new AbortController();
       const end = requestsInProgress.whenIdle().then(() => {
         server.closeIdleConnections();
@@ -135,9 +135,7 @@ async function bind(server: Server, { host, port }: { host: string; port: number
     }
     throw error;
   });
-  server.removeAllListeners('error');
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
+  return (server.address() as AddressInfo).port;
 }
 
 /** The latest response on each connection. */
@@ -184,8 +182,8 @@ async function serve(
     await endOfTurn();
     try {
       const unread = hasUnreadBody(request);
-      // A body that was not read would be taken for the next request.
-      if (unread) response.shouldKeepAlive = false;
+      // A body that was not read would be taken for the next request, and a closing service does not handle another one.
+      if (unread || shutdown.aborted) response.shouldKeepAlive = false;
       // The headers of a 429 describe the limit that it is about.
       const headers: OutgoingHttpHeaders = Object.assign({}, privateData, limiter.headers(caller), answer.headers);
       const body = typeof answer.body === 'string' ? bytesToSend(answer.body) : answer.body;

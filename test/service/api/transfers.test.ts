@@ -192,6 +192,7 @@ describe('a file that is replaced while it is downloaded', () => {
     expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'file_not_found' });
     await mkdir(place);
     expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'not_a_file' });
+    expect((await api.send('HEAD', url, { anonymous: true })).status).toBe(400);
     await rm(dirname(dirname(place)), { recursive: true });
     expect((await api.send('GET', url, { anonymous: true })).body).toMatchObject({ error: 'sandbox_not_found' });
   });

@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import type { FileHandle } from 'node:fs/promises';
+import { describe, expect, it, vi } from 'vitest';
 import { version } from '../../../src/base/version.ts';
+import { SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
+import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { auth, bodyOf, raw, statusOf } from '../helpers/raw.ts';
 import { type Answer, type Api, startApi } from '../helpers/service.ts';
@@ -193,6 +196,21 @@ describe('bodies', () => {
     );
     expect(endlessAnswer).toMatch(/^HTTP\/1.1 413 .*Connection: close/s);
     expect((await api.send('GET', '/healthz')).status).toBe(200);
+  });
+
+  it('that were received on the disk leave no open file, whether they are accepted or not', async () => {
+    const files = vi.spyOn(SandboxStore.prototype, 'namelessFile');
+    afterTest(async () => files.mockRestore());
+    const api = await startApi();
+    const { sandbox_id } = await api.ok('createSandbox');
+    for (const path of ['big', '../outside']) {
+      const form = new FormData();
+      form.append('path', path);
+      form.append('file', new File([Buffer.alloc(2 * 1024 * 1024)], 'big'));
+      expect((await api.call('uploadSandboxFile', { params: { sandbox_id }, body: form })).status).toBe(path === 'big' ? 201 : 400);
+    }
+    const handles = await Promise.all(files.mock.results.map(({ value }) => value as Promise<FileHandle>));
+    expect(handles.map(({ fd }) => fd)).toEqual([-1, -1]);
   });
 
   it('of an unexpected type are rejected where a file is expected', async () => {

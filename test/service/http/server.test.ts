@@ -4,8 +4,9 @@ import { describe, expect, it, vi } from 'vitest';
 import type { LogEntry } from '../../../src/service/service.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { ManualClock } from '../helpers/clock.ts';
-import { serviceCommits } from '../helpers/disk.ts';
-import { auth, raw, statusOf } from '../helpers/raw.ts';
+import { heldDisk, manyTurns, nextTurn, serviceCommits, syncsFrom } from '../helpers/disk.ts';
+import { auth, dial, raw, receiveAll, statusOf } from '../helpers/raw.ts';
+import { Gate } from '../helpers/runtime.ts';
 import { startApi } from '../helpers/service.ts';
 
 describe('an address where the service cannot listen', () => {
@@ -43,6 +44,21 @@ describe('an address where the service cannot listen', () => {
   });
 });
 
+it('continues if a connection cannot be accepted', async () => {
+  const entries: LogEntry[] = [];
+  const servers = new Set<Server>();
+  const { listen } = Server.prototype;
+  const spy = vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server, ...values: unknown[]) {
+    servers.add(this);
+    return listen.apply(this, values as never);
+  });
+  afterTest(async () => spy.mockRestore());
+  const api = await startApi({ log: (entry) => entries.push(entry) });
+  for (const server of servers) server.emit('error', Object.assign(new Error('accept ENFILE'), { code: 'ENFILE' }));
+  expect((await api.call('listAgents')).status).toBe(200);
+  expect(entries.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual(['a connection could not be accepted']);
+});
+
 it('reads all headers, however many there are', async () => {
   const api = await startApi();
   const many = 'a:b\r\n'.repeat(2_500);
@@ -58,6 +74,7 @@ it('writes the level of a request to the log according to what it is for, and ho
   await api.until(run.id, 'completed');
   await api.call('getRun', { params: { run_id: 'none' } });
   await api.call('listRuns');
+  await api.call('listRuns', { query: { limit: 'many' } });
   await api.call('listRunMessages', { params: { run_id: run.id } });
   for (const path of ['/healthz', '/readyz', '/metrics']) await api.send('GET', path);
   await api.send('POST', '/healthz');
@@ -79,9 +96,12 @@ it('writes the level of a request to the log according to what it is for, and ho
     'info createAgent 201',
     'info getRun 404',
     'info listAgents 200',
+    'info listRuns 400',
     'info null 405',
     'info startRun 201',
   ]);
+  // Only what the service could not do has a reason in the log.
+  expect(entries.filter(({ message }) => message === 'a request failed')).toHaveLength(1);
 });
 
 it('counts requests that are not HTTP, and those of no route', async () => {
@@ -106,6 +126,95 @@ it('measures an event stream only until it begins', async () => {
   clock.advance(5_000);
   socket.abort();
   const isLogged = () => entries.some(({ fields }) => fields?.operation === 'streamTeamEvents');
-  while (!isLogged()) await new Promise((resolve) => setImmediate(resolve));
+  while (!isLogged()) await nextTurn();
   expect(entries.find(({ fields }) => fields?.operation === 'streamTeamEvents')?.fields).toMatchObject({ ms: 0, status: 200 });
+});
+
+it('measures a request in milliseconds, from its first header to its response', async () => {
+  const clock = new ManualClock();
+  const entries: LogEntry[] = [];
+  const api = await startApi({ clock, log: (entry) => entries.push(entry), logLevel: 'info' });
+  const goOn = new Gate();
+  const syncs = await heldDisk(goOn);
+  const created = api.call('createAgent', { body: { name: 'slow' } });
+  while (syncs.mock.calls.length === 0) await nextTurn();
+  clock.advance(1_234);
+  goOn.open();
+  await created;
+  expect(entries.find(({ fields }) => fields?.operation === 'createAgent')?.fields).toMatchObject({ ms: 1_234 });
+  const { text } = await api.send('GET', '/metrics');
+  expect(text).toContain('aops_http_request_duration_seconds_sum{operation="createAgent"} 1.234');
+});
+
+it('logs why a request failed even if its client has left', async () => {
+  const entries: LogEntry[] = [];
+  const api = await startApi({ log: (entry) => entries.push(entry), logLevel: 'info' });
+  const goOn = new Gate();
+  const { reached, restore } = await syncsFrom({ ...api, text: 'abandoned' }, async () => {
+    await goOn.opened;
+    throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+  });
+  const socket = await dial(api);
+  const body = '{"name":"abandoned"}';
+  const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
+  socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
+  await reached;
+  socket.destroy();
+  await manyTurns();
+  goOn.open();
+  const isLogged = () => entries.some(({ fields }) => fields?.operation === 'createAgent');
+  while (!isLogged()) await nextTurn();
+  restore();
+  expect(entries.map(({ level, message }) => `${level} ${message}`)).toContain('error a request failed');
+});
+
+describe('a connection', () => {
+  const health = 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n';
+
+  it('that was used before gets a response to input that is not HTTP, and is closed', async () => {
+    const api = await startApi();
+    const socket = await dial(api);
+    const text = receiveAll(socket);
+    const first = new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    socket.write(`${health}\r\n`);
+    await first;
+    socket.write('nonsense\r\n\r\n');
+    expect([...(await text).matchAll(/HTTP\/1.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '400']);
+  });
+
+  it('whose request is answered while the service closes is closed, which the response announces', async () => {
+    const api = await startApi();
+    const socket = await dial(api);
+    const text = receiveAll(socket);
+    const continued = new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    const head = `POST /v2/teams/${api.service.teamId}/agents HTTP/1.1\r\n${auth(api)}Content-Type: application/json\r\n`;
+    socket.write(`${head}Expect: 100-continue\r\nContent-Length: 12\r\n\r\n`);
+    await continued;
+    const closed = api.service.close();
+    await manyTurns();
+    socket.write('{"name":"A"}');
+    await closed;
+    expect(await text).toMatch(/HTTP\/1.1 201 Created\r\n(.+\r\n)*Connection: close\r\n/);
+  });
+});
+
+describe('a request target', () => {
+  it.each([
+    ['GET http://127.0.0.1', 'GET /'],
+    ['GET http://127.0.0.1?code=x', 'GET /?code=x'],
+    ['GET HTTPS://127.0.0.1/healthz', 'GET /healthz'],
+  ])('%s is %s', async (absolute, relative) => {
+    const api = await startApi();
+    const send = async (line: string) => statusOf(await raw(api, `${line} HTTP/1.1\r\n${auth(api)}Connection: close\r\n\r\n`));
+    const status = await send(relative);
+    expect([await send(absolute), status]).toEqual([status, 200]);
+  });
+
+  it('that is no path is not found, and a question mark can be part of a value', async () => {
+    const api = await startApi();
+    const options = await raw(api, `OPTIONS * HTTP/1.1\r\n${auth(api)}Connection: close\r\n\r\n`);
+    expect(statusOf(options)).toBe(404);
+    const { status, body } = await api.send('GET', '/v2/local/teams?limit=1?2');
+    expect([status, body]).toMatchObject([400, { details: [{ path: 'limit' }] }]);
+  });
 });
