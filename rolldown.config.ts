@@ -39,6 +39,13 @@ export const databaseReader = defineConfig({
   output: { dir: 'dist', format: 'cjs', minify: true },
 });
 
+/** What passes connections out of a sandbox: one file, because nothing else of the program is visible there. */
+export const containedBridge = defineConfig({
+  input: { 'contained-bridge': 'src/service/contained/network/bridge.ts' },
+  platform: 'node',
+  output: { dir: 'dist', format: 'cjs', minify: true },
+});
+
 /**
  * One code-split bundle. The launcher loads `main`, which contains the version; every command loads `core`, its own
  * few lines, and `client` if it calls the service. Fewer files start faster. Parts that only some commands need (service,
@@ -101,4 +108,4 @@ const program = defineConfig({
 });
 
 // The first build empties the folder.
-export default defineConfig([program, renderWorker, databaseReader]);
+export default defineConfig([program, renderWorker, databaseReader, containedBridge]);

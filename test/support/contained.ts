@@ -4,7 +4,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
-import { Containment } from '../../src/service/contained/containment.ts';
+import { Containment, type ContainmentOptions } from '../../src/service/contained/containment.ts';
 import type { LaunchRequest } from '../../src/service/sandbox/launch.ts';
 import { startProcess } from '../../src/service/sandbox/process.ts';
 import type { Missing } from './requirements.ts';
@@ -51,7 +51,7 @@ export class ContainedRuns {
     this.port = port;
   }
 
-  static async start(): Promise<ContainedRuns> {
+  static async start(options: Pick<ContainmentOptions, 'allow' | 'lookup'> = {}): Promise<ContainedRuns> {
     const dataDirectory = await realpath(await temporaryFolder());
     const { port } = await listening();
     const containment = new Containment({
@@ -59,6 +59,7 @@ export class ContainedRuns {
       dataDirectory,
       searchPath: process.env.PATH ?? '',
       node: process.execPath,
+      ...options,
     });
     await containment.start('127.0.0.1', port);
     return new ContainedRuns(containment, dataDirectory, port);

@@ -32,9 +32,6 @@ export interface Mount {
   target: string;
 }
 
-/** Where a program finds the sockets and the program of its network. */
-export const networkFolder = '/run/aops';
-
 /** Settings of the kernel. A service that runs as root owns them, and could change them even without capabilities. */
 const readOnlyProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr', 'driver', 'tty'];
 /** Files about the whole machine that only root can read, because they reveal memory or keys. */

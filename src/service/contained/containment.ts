@@ -5,10 +5,13 @@
 import { lstat } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { ServiceError } from '../errors.ts';
+import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { type ExecLevel, hostLauncher, type Launch, type Launcher, type LaunchLimits, type LaunchRequest } from '../sandbox/launch.ts';
 import { bubblewrapArguments, type Machine } from './bubblewrap.ts';
 import { demonstrate } from './demonstration.ts';
 import { findMachine } from './machine.ts';
+import { OperatorRules } from './network/destinations.ts';
+import { type OutletOptions, openOutlet } from './network/outlet.ts';
 import type { Shortfall } from './shortfall.ts';
 
 /** `auto` is contained where that can be demonstrated, and otherwise off. */
@@ -21,6 +24,10 @@ export interface ContainmentOptions {
   searchPath: string;
   /** The path of Node; by default, it is searched for. */
   node?: string | undefined;
+  /** Hosts that programs can reach if their policy lists them, written like those of webhooks; `all` for the whole network. Default: `public`. */
+  allow?: readonly string[] | undefined;
+  /** By default, that of the system. */
+  lookup?: Lookup | undefined;
 }
 
 const mebibyte = 1024 * 1024;
@@ -35,10 +42,13 @@ export class Containment implements Launcher {
   readonly setting: ExecSetting;
   readonly #options: ContainmentOptions;
   #level: ExecLevel;
+  readonly #outlets: { operator: OperatorRules; lookup: Lookup | undefined };
   #machine: Machine | undefined;
   #shortfall: Shortfall | undefined;
 
+  /** @throws UsageError `agent_host_invalid` */
   constructor(options: ContainmentOptions) {
+    this.#outlets = { operator: new OperatorRules(options.allow ?? ['public']), lookup: options.lookup };
     this.setting = options.setting;
     this.#options = options;
     this.#level = options.setting === 'host' ? 'host' : 'off';
@@ -63,7 +73,7 @@ export class Containment implements Launcher {
     const shortfall =
       'missing' in machine
         ? machine
-        : await demonstrate((request) => confine(machine, request), { ...this.#options, ...machine, host, port });
+        : await demonstrate((request) => confine(machine, request, this.#outlets), { ...this.#options, ...machine, host, port });
     if ('missing' in machine || shortfall !== undefined) return this.#fallBack(shortfall as Shortfall);
     this.#machine = machine;
     this.#level = 'contained';
@@ -77,7 +87,7 @@ export class Containment implements Launcher {
   async prepare(request: LaunchRequest): Promise<Launch> {
     if (this.#level === 'host') return hostLauncher.prepare(request);
     if (this.#machine === undefined) throw new ServiceError(403, 'exec_off', this.refusal() as string);
-    return confine(this.#machine, request);
+    return confine(this.#machine, request, this.#outlets);
   }
 
   refusal(): string | undefined {
@@ -89,19 +99,27 @@ export class Containment implements Launcher {
   }
 }
 
-async function confine(machine: Machine, request: LaunchRequest): Promise<Launch> {
+async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<OutletOptions, 'node'>): Promise<Launch> {
   for (const folder of new Set([request.directory, request.home, request.temporary])) await requireFolder(folder);
-  const limits = { ...defaultLimits, ...request.limits };
-  const command = [request.program, ...request.args];
-  return {
-    level: 'contained',
-    program: machine.bubblewrap,
-    args: bubblewrapArguments(machine, request, { network: [], command, limits, limitsMemory: false }),
-    environment: request.environment,
-    directory: request.directory,
-    cgroups: [],
-    release: async () => undefined,
-  };
+  const outlet = await openOutlet(request, { ...outlets, node: machine.node });
+  try {
+    const limits = { ...defaultLimits, ...request.limits };
+    const command = [...outlet.command, request.program, ...request.args];
+    return {
+      level: 'contained',
+      program: machine.bubblewrap,
+      args: bubblewrapArguments(machine, request, { network: outlet.mounts, command, limits, limitsMemory: false }),
+      environment: { ...request.environment, ...outlet.environment },
+      directory: request.directory,
+      cgroups: [],
+      ...(outlet.folder === undefined ? {} : { folder: outlet.folder }),
+      ...(outlet.endpoint === undefined ? {} : { endpoint: outlet.endpoint }),
+      release: () => outlet.close(),
+    };
+  } catch (error) {
+    await outlet.close();
+    throw error;
+  }
 }
 
 /** A link would make its target visible. Contained programs cannot replace these folders, but commands at the level `host` could have. */

@@ -5,7 +5,8 @@ import type { BrowsePolicy, Browsing } from '../browser/chromium.ts';
 import { Containment, type ExecSetting } from '../contained/containment.ts';
 import { FileStore } from '../files/file-store.ts';
 import { errorFields } from '../log.ts';
-import { GuardedAgent, type Lookup } from '../outbound/guarded-agent.ts';
+import { GuardedAgent } from '../outbound/guarded-agent.ts';
+import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { HostRules, wordFor } from '../outbound/host-rules.ts';
 import { Sender } from '../outbound/sender.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
@@ -53,6 +54,15 @@ export interface EngineOptions {
     /** By default, that of the system. */
     lookup?: Lookup;
   };
+  agents?: {
+    /**
+     * Hosts, addresses, and ranges that contained programs can reach if their agent lists them, written like those of webhooks; `all`
+     * permits the whole network of this machine. `public` by default.
+     */
+    allow?: readonly string[];
+    /** By default, that of the system. */
+    lookup?: Lookup;
+  };
   /** What executes agents. By default, the script runtime. */
   runtimes?: readonly Runtime[];
 }
@@ -65,7 +75,7 @@ export interface StartableEngine extends Engine {
 
 /**
  * Creates the engine of a service. Start its worker when everything else is ready.
- * @throws AopsError `secret_key_invalid`, UsageError `webhook_host_invalid`, `connection_host_invalid`
+ * @throws AopsError `secret_key_invalid`, UsageError `webhook_host_invalid`, `connection_host_invalid`, `agent_host_invalid`
  */
 export async function createEngine(
   options: EngineOptions,
@@ -80,7 +90,10 @@ export async function createEngine(
       trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
     }),
     files: new FileStore(join(dataDirectory, 'files')),
-    containment: new Containment({ setting: options.exec, dataDirectory, searchPath: commandPath ?? systemPath, node: options.node }),
+    containment: new Containment({
+      ...{ setting: options.exec, dataDirectory, searchPath: commandPath ?? systemPath, node: options.node },
+      ...options.agents,
+    }),
     browsing: { policy: 'off', searchPath: commandPath ?? systemPath, ...options.browsing },
     sandboxRetention: options.sandboxRetention,
     runRetention: options.runRetention,

@@ -2,25 +2,11 @@
  * Connects to hosts that are specified from outside. The rules check each address right before the connection, which is made to the
  * checked address.
  */
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { lookup as systemLookup } from 'node:dns';
+import { isIP } from 'node:net';
 import { Agent, buildConnector, type Connector, type Dispatcher } from '../../base/undici.ts';
+import { type Guard, guardedLookup, HostNotAllowedError, type Lookup, unbracketed } from './guarded-lookup.ts';
 import type { HostRules } from './host-rules.ts';
-
-/** All addresses of a name, like `dns.lookup` with `all`. */
-export type Lookup = (
-  host: string,
-  options: LookupOptions & { all: true },
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
-
-/** The host is not allowed. Its message is half a sentence. */
-export class HostNotAllowedError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'HostNotAllowedError';
-  }
-}
 
 export interface GuardedAgentOptions {
   rules: HostRules;
@@ -66,26 +52,18 @@ export class GuardedAgent {
   }
 
   #connector(): Connector.connector {
-    const connect = buildConnector({ timeout: this.#options.deadline, lookup: this.#guardedLookup });
+    const { rules, deadline } = this.#options;
+    const guard: Guard = {
+      allows: (host, address) => rules.allows(host, address),
+      lookup: this.#lookup,
+      refuse: (host) => this.#refuse(host),
+    };
+    const connect = buildConnector({ timeout: deadline, lookup: guardedLookup(guard) });
     return (options, callback) => {
       const host = unbracketed(options.hostname);
       // An IP address does not need a lookup.
-      if (isIP(host) !== 0 && !this.#options.rules.allows(host, host)) return callback(this.#refuse(host), null);
+      if (isIP(host) !== 0 && !rules.allows(host, host)) return callback(this.#refuse(host), null);
       return connect(options, callback);
     };
   }
-
-  /** Returns the allowed addresses, which are then used for the connection. */
-  readonly #guardedLookup: LookupFunction = (host, options, callback) => {
-    this.#lookup(host, { ...options, all: true }, (error, results) => {
-      if (error) return callback(error, []);
-      const addresses = results.filter(({ address }) => this.#options.rules.allows(host, address));
-      const [first] = addresses;
-      if (first === undefined) return callback(this.#refuse(host), []);
-      if ((options as LookupOptions).all) return callback(null, addresses);
-      return callback(null, first.address, first.family);
-    });
-  };
 }
-
-const unbracketed = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');

@@ -20,8 +20,8 @@ export function wordFor(host: string): string {
   return address !== undefined && rangeOf(address) === 'loopback' ? loopbackWord : host;
 }
 
-/** What the rules are for, in the error about an invalid word: `webhook`, `connection`. */
-export type RulesFor = 'webhook' | 'connection';
+/** What the rules are for, in the error about an invalid word: `webhook`, `connection`, `agent`. */
+export type RulesFor = 'webhook' | 'connection' | 'agent';
 
 export class HostRules {
   readonly #names = new Set<string>();
@@ -30,7 +30,7 @@ export class HostRules {
   #public = false;
   #loopback = false;
 
-  /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid` for a word that is not a host, address, range, or `public` */
+  /** @throws UsageError `webhook_host_invalid`, `connection_host_invalid`, `agent_host_invalid` for a word that is not a host, address, range, or `public` */
   constructor(words: readonly string[] = [], use: RulesFor = 'webhook') {
     for (const word of words) this.#add(word, use);
   }

@@ -1,5 +1,5 @@
 /** Why an outbound request got no response, as half a sentence. Does not reveal anything about this machine. */
-import { HostNotAllowedError } from './guarded-agent.ts';
+import { HostNotAllowedError } from './guarded-lookup.ts';
 
 const reasons: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { WebhookDelivery } from '../../../../src/interface/types.ts';
-import type { Lookup } from '../../../../src/service/outbound/guarded-agent.ts';
+import type { Lookup } from '../../../../src/service/outbound/guarded-lookup.ts';
 import { afterTest, temporaryDirectory } from '../../../support/temporary.ts';
 import { Receiver, rawReceiver, verifyWithLibrary } from '../../../support/webhook-receiver.ts';
 import { ManualClock, within } from '../../helpers/clock.ts';

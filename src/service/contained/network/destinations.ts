@@ -1,0 +1,84 @@
+/** The hosts that a program can connect to: what its policy lists, and at most what the operator of the service allows. */
+
+import { parseAddress, rangeOf } from '../../addresses.ts';
+import { ServiceError } from '../../errors.ts';
+import { HostRules } from '../../outbound/host-rules.ts';
+
+/** The operator's word for the whole network of the host, without a proxy. */
+export const wholeNetwork = 'all';
+
+/** What the operator allows. */
+export class OperatorRules {
+  readonly allowsAll: boolean;
+  readonly #rules: HostRules;
+
+  /** @throws UsageError `agent_host_invalid` */
+  constructor(words: readonly string[]) {
+    this.allowsAll = words.includes(wholeNetwork);
+    this.#rules = new HostRules(
+      words.filter((word) => word !== wholeNetwork),
+      'agent',
+    );
+  }
+
+  allows(host: string, address: string): boolean {
+    return this.#rules.allows(host, address);
+  }
+}
+
+/** A host of this machine with a port, which programs reach under the same address. */
+export interface LocalDestination {
+  host: string;
+  port: number;
+}
+
+export interface Destinations {
+  local: LocalDestination[];
+  /** Whether there are any hosts besides the local ones. */
+  needsProxy: boolean;
+  allows(host: string, port: number, address: string): boolean;
+}
+
+/** The ports of a host that is listed without one. */
+const defaultPorts = [80, 443];
+
+/** Throws ServiceError 400 `invalid_network` for an entry that is not a host. */
+export function destinationsOf(hosts: readonly string[], operator: OperatorRules): Destinations {
+  const entries = hosts.map((entry) => {
+    const [host, port] = split(entry);
+    return { host, port, rules: rulesFor(host, entry) };
+  });
+  const isLocal = (host: string, port: number | undefined): port is number => port !== undefined && isLoopback(host);
+  return {
+    local: entries.flatMap(({ host, port }) => (isLocal(host, port) ? [{ host, port }] : [])),
+    needsProxy: entries.some(({ host, port }) => !isLocal(host, port)),
+    allows: (host, port, address) =>
+      operator.allows(host, address) &&
+      entries.some(
+        (entry) => (entry.port === undefined ? defaultPorts.includes(port) : entry.port === port) && entry.rules.allows(host, address),
+      ),
+  };
+}
+
+/** `[::1]:80`, `a.example:80`; a range or an IPv6 address without brackets has no port. */
+function split(entry: string): [host: string, port: number | undefined] {
+  const [, host, port] = /^(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(entry.trim()) ?? [];
+  return host === undefined ? [entry.trim(), undefined] : [host, Number(port)];
+}
+
+function isLoopback(host: string): boolean {
+  const address = parseAddress(host);
+  return host.toLowerCase() === 'localhost' || (address !== undefined && rangeOf(address) === 'loopback');
+}
+
+function rulesFor(host: string, entry: string): HostRules {
+  try {
+    return new HostRules([host], 'agent');
+  } catch {
+    throw new ServiceError(
+      400,
+      'invalid_network',
+      `"${entry}" is not a valid host. Use a name (api.example.com), all names below one (*.example.com), an address, a range (10.0.0.0/8), or public, with a port if it is neither 80 nor 443.`,
+    );
+  }
+}

@@ -1,0 +1,33 @@
+/** Passes requests for one URL of the service on, and refuses all others. */
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { request as secureRequest } from 'node:https';
+
+/** The server, which does not listen yet. `url` is an address of this machine. */
+export function endpointServer(url: URL): Server {
+  return createServer((incoming, outgoing) => {
+    const [path] = (incoming.url ?? '').split('?');
+    if (path !== url.pathname) return refuse(outgoing, 403, 'path_not_allowed', `Programs can only reach ${url.pathname} of the service.`);
+    return passOn(url, incoming, outgoing);
+  });
+}
+
+function passOn(url: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { connection: _, ...headers } = incoming.headers;
+  const options = { method: incoming.method, headers: { ...headers, host: url.host }, path: incoming.url };
+  // The connection stays on this machine, and the certificate is for the name by which others reach it.
+  const upstream = url.protocol === 'https:' ? secureRequest(url, { ...options, rejectUnauthorized: false }) : request(url, options);
+  upstream.once('response', (response) => {
+    outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders);
+    response.pipe(outgoing);
+    response.once('error', () => outgoing.destroy());
+  });
+  upstream.once('error', () =>
+    outgoing.headersSent ? outgoing.destroy() : refuse(outgoing, 502, 'service_unavailable', 'The service does not respond.'),
+  );
+  outgoing.once('close', () => upstream.destroy());
+  incoming.pipe(upstream);
+}
+
+function refuse(outgoing: ServerResponse, status: number, error: string, message: string): void {
+  outgoing.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(JSON.stringify({ error, message }));
+}

@@ -1,0 +1,152 @@
+/**
+ * The way out of a sandbox: sockets of the service that the sandbox can see, and a bridge inside it that listens on ports. A program
+ * gets one for each start, with exactly the destinations of its policy.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ServiceError } from '../../errors.ts';
+import { type Guard, guardedConnect, HostNotAllowedError, type Lookup, unbracketed } from '../../outbound/guarded-lookup.ts';
+import { closer, createProxy, join, type OpenConnection } from '../../outbound/proxy.ts';
+import type { LaunchRequest } from '../../sandbox/launch.ts';
+import type { Mount } from '../bubblewrap.ts';
+import { bridgeProgram } from './bridge-file.ts';
+import { type Destinations, destinationsOf, type OperatorRules, wholeNetwork } from './destinations.ts';
+import { endpointServer } from './endpoint.ts';
+
+export interface OutletOptions {
+  operator: OperatorRules;
+  lookup?: Lookup | undefined;
+  /** The path of Node inside the sandbox. */
+  node: string;
+}
+
+export interface Outlet {
+  mounts: readonly Mount[];
+  /** What is started before the program, whose words follow. */
+  command: readonly string[];
+  /** Variables that name the proxy. */
+  environment: Readonly<Record<string, string>>;
+  /** The URL of the endpoint inside the sandbox. */
+  endpoint?: string;
+  /** A folder to remove if the service dies. */
+  folder?: string;
+  close(): Promise<void>;
+}
+
+/** Where the program finds the sockets, and the bridge. */
+const socketFolder = '/run/aops/sockets';
+const bridgeFile = '/run/aops/bridge.js';
+/** The port of the proxy inside the sandbox, unless the policy uses it. */
+const proxyPort = 3128;
+/** The limit for connecting to a host, in milliseconds. */
+const connectLimit = 30_000;
+
+const closed: Outlet = { mounts: [], command: [], environment: {}, close: async () => undefined };
+
+/** Throws ServiceError 400 `invalid_network`, and 403 `network_refused` for a network that the operator does not allow. */
+export async function openOutlet({ network = { kind: 'none' }, endpoint }: LaunchRequest, options: OutletOptions): Promise<Outlet> {
+  if (network.kind === 'all') {
+    if (!options.operator.allowsAll) throw refusedNetwork();
+    return { ...closed, ...(endpoint === undefined ? {} : { endpoint }) };
+  }
+  const destinations = destinationsOf(network.kind === 'hosts' ? network.hosts : [], options.operator);
+  const servers = serversFor(destinations, endpoint, options.lookup);
+  if (servers.size === 0) return closed;
+  const folder = await mkdtemp(path.join(tmpdir(), 'aops-net-'));
+  const closers = [...servers.values()].map((server) => closer(server));
+  const close = async (): Promise<void> => {
+    await Promise.all(closers.map((closeOne) => closeOne()));
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    for (const [port, server] of servers) await listen(server, path.join(folder, String(port)));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    mounts: [
+      { source: folder, target: socketFolder },
+      { source: bridgeProgram.file, target: bridgeFile },
+    ],
+    command: [options.node, bridgeFile, ...[...servers.keys()].map((port) => `${port}=${socketFolder}/${port}`), '--'],
+    environment: destinations.needsProxy ? proxyEnvironment(freePort(destinations, endpoint)) : {},
+    ...(endpoint === undefined ? {} : { endpoint: insideUrl(endpoint) }),
+    folder,
+    close,
+  };
+}
+
+const refusedNetwork = (): ServiceError =>
+  new ServiceError(
+    403,
+    'network_refused',
+    `The operator of this service does not allow programs to use the whole network. List the hosts that it needs, or start the service with \`--allow-agent-host ${wholeNetwork}\`.`,
+  );
+
+/** The servers by the port at which the sandbox reaches them. */
+function serversFor(destinations: Destinations, endpoint: string | undefined, lookup: Lookup | undefined): Map<number, Server> {
+  const open = opener(destinations, lookup);
+  const servers = new Map<number, Server>();
+  for (const { host, port } of destinations.local)
+    servers.set(
+      port,
+      forwarder(() => open(host, port)),
+    );
+  if (endpoint !== undefined) servers.set(portOf(new URL(endpoint)), endpointServer(new URL(endpoint)));
+  if (destinations.needsProxy) servers.set(freePort(destinations, endpoint), createProxy(open));
+  return servers;
+}
+
+/** Opens connections to the destinations, at addresses that both the policy and the operator allow. */
+function opener(destinations: Destinations, lookup: Lookup | undefined): OpenConnection {
+  return (urlHost, port) => {
+    const host = unbracketed(urlHost);
+    const guard: Guard = {
+      allows: (name, address) => destinations.allows(name, port, address),
+      lookup,
+      refuse: () => new HostNotAllowedError(`${host}:${port} is not among the hosts that this program can reach.`),
+    };
+    return guardedConnect(guard, { host, port }, connectLimit);
+  };
+}
+
+const forwarder = (open: () => ReturnType<OpenConnection>): Server =>
+  createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => socket.destroy());
+    open().then(
+      (upstream) => join(socket, upstream),
+      () => socket.destroy(),
+    );
+  });
+
+function freePort({ local }: Destinations, endpoint: string | undefined): number {
+  const used = [...local.map(({ port }) => port), ...(endpoint === undefined ? [] : [portOf(new URL(endpoint))])];
+  let port = proxyPort;
+  while (used.includes(port)) port++;
+  return port;
+}
+
+const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
+
+/** The bridge does not use TLS: the connection does not leave the machine. */
+const insideUrl = (endpoint: string): string => {
+  const { pathname, search } = new URL(endpoint);
+  return `http://127.0.0.1:${portOf(new URL(endpoint))}${pathname}${search}`;
+};
+
+/** In the spellings of different programs. The program's own loopback contains the local destinations. */
+function proxyEnvironment(port: number): Record<string, string> {
+  const url = `http://127.0.0.1:${port}`;
+  const direct = 'localhost,127.0.0.1,::1';
+  return {
+    ...{ HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: direct },
+    ...{ http_proxy: url, https_proxy: url, all_proxy: url, no_proxy: direct },
+    NODE_USE_ENV_PROXY: '1',
+  };
+}
+
+const listen = (server: Server, socket: string): Promise<void> =>
+  new Promise((resolve, reject) => server.once('error', reject).listen(socket, resolve));
