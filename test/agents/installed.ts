@@ -128,3 +128,10 @@ export const example = installed('example', 'acp-example-agent/dist/examples/age
 
 /** The agents that need a model. */
 export const modelAgents: readonly InstalledAgent[] = [claude, codex, gemini, opencode];
+
+/** The command of our own agent that misbehaves; misbehaving.js describes its modes. */
+export const misbehaving = (mode: string): [string, string, string] => [
+  process.execPath,
+  path.join(import.meta.dirname, 'misbehaving.js'),
+  mode,
+];

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { chromium, describeWithChromium, startSite } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
-import { isAlive, kill, Machine } from '../support/machine.ts';
+import { kill, Machine } from '../support/machine.ts';
+import { isAlive } from '../support/processes.ts';
 
 /** Browser processes that the machine's service started, excluding zombies. */
 async function browsers(machine: Machine): Promise<string[]> {

@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent } from '../../src/watch/events.ts';
 import { eventually } from '../support/eventually.ts';
-import { isAlive, kill, Machine, type Started } from '../support/machine.ts';
+import { kill, Machine, type Started } from '../support/machine.ts';
+import { isAlive } from '../support/processes.ts';
 
 /** Each test has a separate machine with a service, so that services are killed independently. */
 async function startMachine(): Promise<Machine> {

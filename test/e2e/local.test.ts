@@ -8,8 +8,9 @@ import path from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { binary, isAlive, Machine } from '../support/machine.ts';
+import { binary, Machine } from '../support/machine.ts';
 import { takenPort } from '../support/ports.ts';
+import { isAlive } from '../support/processes.ts';
 
 interface Status {
   running: boolean;

@@ -7,6 +7,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { HumanRequest, Run } from '../../src/interface/types.ts';
 import { eventually } from './eventually.ts';
+import { isAlive } from './processes.ts';
 import { Screen } from './screen.ts';
 import { folderEnv } from './service.ts';
 import { temporaryFolder, whenDone } from './temporary.ts';
@@ -193,14 +194,5 @@ export function kill(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch {
     // It has ended already.
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -8,6 +8,8 @@ import { createInterface } from 'node:readline';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import {
   type ClientConnection,
+  type CreateElicitationRequest,
+  type CreateElicitationResponse,
   client,
   type InitializeResponse,
   methods,
@@ -20,7 +22,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import { ignoreErrors } from '../../src/base/ignore-errors.ts';
-import { afterTest } from '../support/temporary.ts';
+import { afterTest } from './temporary.ts';
 
 /** The kind of the option to select, or `cancelled`. */
 export type Decision = PermissionOption['kind'] | 'cancelled';
@@ -30,6 +32,8 @@ export class AcpClient {
   readonly lines: string[] = [];
   readonly updates: SessionUpdate[] = [];
   readonly permissions: RequestPermissionRequest[] = [];
+  /** The answer to each form. */
+  fill: (request: CreateElicitationRequest) => CreateElicitationResponse = () => ({ action: 'cancel' });
   /** The decision about each permission. */
   decide: (request: RequestPermissionRequest) => Decision | Promise<Decision> = () => 'reject_once';
   readonly workspace: string;
@@ -54,6 +58,7 @@ export class AcpClient {
         if (option === undefined) return { outcome: { outcome: 'cancelled' as const } };
         return { outcome: { outcome: 'selected' as const, optionId: option.optionId } };
       })
+      .onRequest(methods.client.elicitation.create, ({ params }) => this.fill(params))
       .connect(ndJsonStream(Writable.toWeb(child.stdin as Writable), Readable.toWeb(output) as ReadableStream<Uint8Array>));
   }
 
@@ -96,6 +101,17 @@ export class AcpClient {
       await agent.request(methods.agent.session.setMode, { sessionId: session.sessionId, modeId: strictestMode });
     }
     return session;
+  }
+
+  /** Continues a session of an earlier process. */
+  async resume(sessionId: string): Promise<void> {
+    await this.#connection.agent.request(methods.agent.session.resume, { sessionId, cwd: this.workspace, mcpServers: [] });
+    this.#sessionId = sessionId;
+  }
+
+  /** Asks the agent to end the turn. */
+  cancel(): Promise<void> {
+    return this.#connection.agent.notify(methods.agent.session.cancel, { sessionId: this.#sessionId });
   }
 
   /** Performs a turn. */

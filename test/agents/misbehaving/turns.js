@@ -1,0 +1,164 @@
+/** The turns of the misbehaving agent. */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { is, mode, never, ProtocolError, request, send } from './rpc.js';
+
+/** The options of a permission, as [kind, name]; the kinds serve as IDs unless they are repeated. */
+const optionsOf = {
+  'lasting-only': [
+    ['allow_always', 'Always allow'],
+    ['reject_always', 'Never allow'],
+  ],
+  'two-allows': [
+    ['allow_once', 'Allow, and format the file'],
+    ['allow_once', 'Allow'],
+    ['reject_once', 'Reject'],
+  ],
+  'no-options': [],
+};
+const usualOptions = [
+  ['allow_always', 'Always allow'],
+  ['allow_once', 'Allow'],
+  ['reject_once', 'Reject'],
+];
+const options = (optionsOf[mode] ?? usualOptions).map(([kind, name], index) => ({ optionId: `option-${index}`, kind, name }));
+const isAllowed = (outcome) => options.find(({ optionId }) => optionId === outcome?.optionId)?.kind.startsWith('allow') === true;
+
+const writeTool = (file, text) => ({
+  title: `Write ${file}`,
+  kind: 'edit',
+  rawInput: { path: file, content: text },
+  locations: [{ path: path.resolve(file) }],
+  content: [{ type: 'diff', path: path.resolve(file), oldText: null, newText: text }],
+});
+
+/** The parts of a turn, each of which belongs to one session. */
+export class Turn {
+  constructor(session, prompt) {
+    this.session = session;
+    this.prompt = prompt;
+    /** Whether it was cancelled; it sends nothing then. */
+    this.over = false;
+  }
+
+  update(sessionUpdate, fields) {
+    if (this.over) return;
+    send({ method: 'session/update', params: { sessionId: this.session.id, update: { sessionUpdate, ...fields } } });
+  }
+
+  say(text) {
+    this.update('agent_message_chunk', { content: { type: 'text', text } });
+  }
+
+  /** Asks for a permission to write a file, writes it if that is granted, and returns whether it did. */
+  async write(file, text) {
+    const toolCallId = `call-${this.session.calls++}`;
+    const call = writeTool(file, text);
+    if (!is('no-tool-call')) this.update('tool_call', { toolCallId, status: 'pending', ...call });
+    if (this.session.asks) {
+      const asked = request('session/request_permission', { sessionId: this.session.id, toolCall: { toolCallId, ...call }, options });
+      if (is('exit-asking')) setImmediate(() => process.exit(3));
+      const { outcome } = await asked;
+      if (is('ignore-cancel', 'ignore-signals')) await never;
+      if (!isAllowed(outcome)) {
+        this.update('tool_call_update', { toolCallId, status: 'failed' });
+        return false;
+      }
+    }
+    if (this.over) return false;
+    writeFileSync(file, text);
+    this.update('tool_call_update', { toolCallId, status: 'completed', rawOutput: { bytes: Buffer.byteLength(text) } });
+    return true;
+  }
+
+  /** The usual turn. */
+  async work() {
+    this.update('agent_thought_chunk', { content: { type: 'text', text: 'The file has to be written.' } });
+    this.plan('in_progress');
+    this.say('I will write the file.');
+    if (is('exit-in-turn')) process.exit(3);
+    const text = this.session.resumed && is('asks-differently') ? `${this.prompt} Differently.` : this.prompt;
+    const written = await this.write('result.txt', text);
+    this.plan('completed');
+    this.say(written ? ' I wrote result.txt.' : ' I did not write result.txt.');
+    this.update('usage_update', { used: 1200, size: 200_000, cost: { amount: 0.0125, currency: 'USD' } });
+  }
+
+  plan(status) {
+    this.update('plan', { entries: [{ content: 'Write the file', priority: 'high', status }] });
+  }
+}
+
+const form = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', title: 'Name', description: 'The name of the release' },
+    number: { type: 'integer', title: 'Number', minimum: 1, maximum: 9 },
+    channel: { type: 'string', title: 'Channel', enum: ['stable', 'beta'] },
+    draft: { type: 'boolean', title: 'Draft' },
+  },
+  required: ['name', 'channel'],
+};
+
+/** What happens in the turns of the modes that differ from the usual one, in which the turn works. */
+export const turns = {
+  text: (turn) => turn.say(`You wrote: ${turn.prompt}`),
+  slow: async (turn) => {
+    turn.say('I am working.');
+    await never;
+  },
+  'never-answers': () => never,
+  error: () => {
+    throw new ProtocolError(-32603, 'The model is overloaded.');
+  },
+  refusal: (turn) => turn.say('I will not do that.'),
+  unknown: async (turn) => {
+    turn.update('confetti', { colour: 'red' });
+    turn.update('agent_message_chunk', { content: { type: 'hologram', data: '…' } });
+    send({ method: '_confetti/thrown', params: { sessionId: turn.session.id } });
+    send({ method: 'confetti/thrown', params: {} });
+    const answers = await Promise.all([request('_confetti/throw', {}), request('craft/drainMidTurnQueue', {})]);
+    turn.say(JSON.stringify(answers.map(({ error }) => error?.code)));
+  },
+  'other-session': (turn) => {
+    new Turn({ ...turn.session, id: 'other' }, '').say('This is of another session.');
+    turn.say('This is of this session.');
+  },
+  late: (turn) => {
+    turn.say('I am done.');
+    setImmediate(() => {
+      turn.say(' Or not.');
+      void turn.write('late.txt', 'Late');
+    });
+  },
+  daemon: (turn) => startProcess(turn, 'daemon.pid', true),
+  child: (turn) => startProcess(turn, 'child.pid', false),
+  environment: (turn) => turn.say(JSON.stringify({ cwd: process.cwd(), names: Object.keys(process.env).sort() })),
+  'huge-line': (turn) => turn.say('x'.repeat(8 * 1024 * 1024)),
+  'many-updates': (turn) => {
+    for (let number = 1; number <= 5000; number++) turn.say(`${number} `);
+  },
+  noisy: async (turn) => {
+    const line = `${'noise '.repeat(16)}\n`;
+    const lines = Math.ceil((10 * 1024 * 1024) / line.length);
+    await new Promise((resolve) => process.stderr.write(line.repeat(lines), resolve));
+    turn.say('That was loud.');
+  },
+  'two-permissions': async (turn) => {
+    const written = await Promise.all([turn.write('first.txt', 'First'), turn.write('second.txt', 'Second')]);
+    turn.say(JSON.stringify(written));
+  },
+  elicitation: async (turn) => {
+    const params = { sessionId: turn.session.id, mode: 'form', message: 'Which release is it?', requestedSchema: form };
+    turn.say(JSON.stringify(await request('elicitation/create', params)));
+  },
+};
+
+function startProcess(turn, file, detached) {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached, stdio: 'ignore' });
+  child.unref();
+  writeFileSync(file, String(child.pid));
+  turn.say(`I started ${child.pid}.`);
+}
