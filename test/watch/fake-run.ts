@@ -29,6 +29,8 @@ export class FakeRun {
   beforePage: (page: number, state: ReportedState) => void = () => undefined;
   /** The largest page that is returned, whatever the limit. */
   largestPage = 50;
+  /** How many more messages than there are the service reports. */
+  extraTotal = 0;
   /** Pages with a higher limit are too large for the client. */
   mostReadable = 50;
   #polls = 0;
@@ -61,7 +63,7 @@ export class FakeRun {
     const messages = this.reported.messages
       .slice(offset, offset + Math.min(limit, this.largestPage))
       .map((message) => (typeof message === 'string' ? { id: message, text_content: message } : message));
-    return { messages: messages as RunMessage[], total: this.reported.messages.length, limit, offset };
+    return { messages: messages as RunMessage[], total: this.reported.messages.length + this.extraTotal, limit, offset };
   }
 }
 

@@ -285,6 +285,17 @@ describe('a list of messages that changes', () => {
     expect(reportedTexts).toEqual([...texts(0, 20), 'x', 'y']);
   });
 
+  it('does not request pages forever when it is shorter than its total', async () => {
+    const run = new FakeRun();
+    run.extraTotal = 100;
+    run.beforePage = (page) => {
+      if (page > 20) throw new Error('There are too many requests.');
+    };
+    run.reported = { status: 'completed', messages: texts(0, 2), request: null };
+    expect(inShort(await collectEvents(run))).toEqual(['m0', 'm1', 'null>completed', 'finished completed']);
+    expect(run.pages.length).toBeLessThan(6);
+  });
+
   it('does not keep polling busy forever when it changes for every page', async () => {
     const run = new FakeRun();
     run.beforePage = (page, now) => {
