@@ -1,9 +1,10 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import { chmod, lstat, mkdir, writeFile as put, readdir, readFile, rename, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type OpenFile, openDiskFile } from '../../../src/client/transfers/disk-file.ts';
-import { LocalFolder } from '../../../src/client/transfers/local-files.ts';
+import { type Content, LocalFolder, withByteCount } from '../../../src/client/transfers/local-files.ts';
 import { temporaryFolder } from '../../support/temporary.ts';
 import { failureOf } from '../harness.ts';
 
@@ -96,6 +97,157 @@ describe('the folders of a file', () => {
     };
     await failureOf(write(otherFolder, 'a/x', swappedAfter));
     expect(await readdir(outsideFolder)).toEqual([]);
+  });
+});
+
+describe('a folder to write into', () => {
+  it('is usable if it exists, or can be created', async () => {
+    const root = await temporaryFolder();
+    for (const folder of [root, path.join(root, 'new'), path.join(root, 'new/deep')]) {
+      const local = new LocalFolder(folder);
+      local.checkItself();
+      expect(local.isEmpty()).toBe(true);
+    }
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  it('is not usable if there is a file in its place, or above it', async () => {
+    const file = path.join(await temporaryFolder(), 'file');
+    await put(file, '');
+    for (const folder of [file, path.join(file, 'new')])
+      expect(() => new LocalFolder(folder).checkItself()).toThrow(
+        expect.objectContaining({ exit: 2, message: `${file} is not a directory, so nothing can be written below it.` }),
+      );
+  });
+
+  it('is not empty if it contains a file', async () => {
+    const root = await temporaryFolder();
+    await put(path.join(root, 'file'), '');
+    expect(new LocalFolder(root).isEmpty()).toBe(false);
+  });
+});
+
+describe('a partial file', () => {
+  /** A disk that does not complete a sync, and the operations on it. */
+  const slowDisk = () => {
+    const operations: string[] = [];
+    let endSync = (): void => undefined;
+    const openFile: OpenFile = (file, mode) => {
+      const disk = openDiskFile(file, mode);
+      return {
+        ...disk,
+        empty: () => {
+          operations.push('empty');
+          return disk.empty();
+        },
+        sync: () => {
+          operations.push('sync');
+          return new Promise((resolve) => {
+            endSync = resolve;
+          });
+        },
+        close: () => {
+          operations.push('close');
+          disk.close();
+        },
+      };
+    };
+    return { operations, openFile, endSync: () => endSync() };
+  };
+
+  it('does not wait for the disk after an abort, but is closed only when the disk is done', async () => {
+    const folder = await temporaryFolder();
+    const { operations, openFile, endSync } = slowDisk();
+    const controller = new AbortController();
+    const written = failureOf(new LocalFolder(folder).write('a', bytes('x'), { replace: false, openFile, signal: controller.signal }));
+    while (!operations.includes('sync')) await turn();
+    const reason = new Error('enough');
+    controller.abort(reason);
+    expect(await written).toBe(reason);
+    expect(await readdir(folder)).toEqual([]);
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    expect(operations).toEqual(['sync', 'empty']);
+    endSync();
+    while (operations.length < 3) await turn();
+    expect(operations).toEqual(['sync', 'empty', 'close']);
+  });
+
+  it('is complete on the disk before it gets its name', async () => {
+    const folder = await temporaryFolder();
+    const { operations, openFile, endSync } = slowDisk();
+    const written = new LocalFolder(folder).write('a', bytes('x'), { replace: false, openFile });
+    while (!operations.includes('sync')) await turn();
+    expect((await readdir(folder)).filter((name) => name === 'a')).toEqual([]);
+    endSync();
+    await written;
+    expect([await readdir(folder), operations]).toEqual([['a'], ['sync', 'close']]);
+  });
+
+  it('is not touched again after it was closed, even if it cannot get its name', async () => {
+    const folder = await temporaryFolder();
+    const operations: string[] = [];
+    const openFile: OpenFile = (file, mode) => {
+      const disk = openDiskFile(file, mode);
+      return {
+        ...disk,
+        empty: () => {
+          operations.push('empty');
+          return disk.empty();
+        },
+        close: () => {
+          operations.push('close');
+          disk.close();
+        },
+      };
+    };
+    const content = async function* (): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('theirs');
+      await put(path.join(folder, 'a'), 'mine');
+    };
+    expect(await failureOf(new LocalFolder(folder).write('a', content, { replace: false, openFile }))).toMatchObject({
+      code: 'file_exists',
+    });
+    expect([operations, await readdir(folder)]).toEqual([['close'], ['a']]);
+  });
+
+  it('can be in another folder on the same disk, and has the permissions that were requested', async () => {
+    const [folder, workFolder] = [await temporaryFolder(), await temporaryFolder()];
+    const seen: string[] = [];
+    const content = async function* (): AsyncGenerator<Uint8Array> {
+      seen.push(...(await readdir(workFolder)), ...(await readdir(folder)));
+      yield Buffer.from('x');
+    };
+    await new LocalFolder(folder).write('a', content, { replace: false, workFolder, mode: 0o666 });
+    expect(seen).toEqual([expect.stringMatching(/^\.aops-[0-9a-f]{16}\.part$/)]);
+    expect([await readdir(workFolder), (await stat(path.join(folder, 'a'))).mode & 0o777]).toEqual([[], 0o666]);
+    await chmod(path.join(folder, 'a'), 0o600);
+    await new LocalFolder(folder).write('a', bytes('y'), { replace: true, mode: 0o640 });
+    expect((await stat(path.join(folder, 'a'))).mode & 0o777).toBe(0o640);
+  });
+});
+
+describe('the count of bytes', () => {
+  it('is taken back when the content starts again or breaks off', async () => {
+    const count = async (content: Content): Promise<number[]> => {
+      const counts: number[] = [];
+      const folder = await temporaryFolder();
+      await new LocalFolder(folder)
+        .write(
+          'a',
+          withByteCount(content, (bytes) => counts.push(bytes)),
+          { replace: false },
+        )
+        .catch(() => undefined);
+      return counts;
+    };
+    expect(await count(bytes('one', 'three'))).toEqual([3, 5]);
+    expect(await count(failingChunks)).toEqual([4, -4]);
+    const restarted: Content = async function* (restart) {
+      yield* bytes('one', 'three')();
+      await restart();
+      yield* failingChunks();
+    };
+    expect(await count(restarted)).toEqual([3, 5, -8, 4, -4]);
   });
 });
 
@@ -212,6 +364,22 @@ describe('writing', () => {
     expect(failure.code).toBe('not_writable');
     expect(`${failure.message} ${failure.hint}`).toMatch(reason);
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('is left to a thread once a write has taken more than 20 ms', async () => {
+    const disk = openDiskFile(path.join(await temporaryFolder(), 'file'), 0o600);
+    const clock = vi.spyOn(performance, 'now');
+    onTestFinished(() => void clock.mockRestore());
+    const data = Buffer.from('abc');
+    const writeIn = (milliseconds: number) => {
+      clock.mockReturnValueOnce(100).mockReturnValueOnce(100 + milliseconds);
+      return disk.write(data, 0);
+    };
+    expect([writeIn(20), writeIn(20.5)]).toEqual([3, 3]);
+    const threaded = disk.write(data, 0);
+    expect(threaded).toBeInstanceOf(Promise);
+    expect(await threaded).toBe(3);
+    disk.close();
   });
 
   it('does not open an existing file', async () => {

@@ -45,9 +45,30 @@ describe('a name from the service', () => {
     'a./b',
     '\ud800',
     `${'é'.repeat(128)}`,
+    `a/${'é'.repeat(128)}`,
     `${'long/'.repeat(61)}${'x'.repeat(3_000)}`,
     `${'d/'.repeat(treeLimits.depth + 1)}x`,
   ])('%j is rejected', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
+});
+
+describe('the longest names', () => {
+  it('are safe', () => {
+    const [longest, deepest] = [`${'long/'.repeat(599)}12345`, `${'d/'.repeat(treeLimits.depth)}x`];
+    expect([longest.length, safeParts('n'.repeat(255))]).toEqual([3_000, ['n'.repeat(255)]]);
+    // It is rejected, but only because of its folders.
+    expect(() => safeParts(longest)).toThrow(`more than ${treeLimits.depth} folders deep`);
+    expect(() => safeParts(`${longest}6`)).toThrow('longer than 3000 bytes');
+    expect(safeParts(deepest)).toHaveLength(treeLimits.depth + 1);
+  });
+
+  it.each([
+    [300, 0],
+    [301, 1],
+  ])('of %i characters are cut off in messages if necessary', (length, cut) => {
+    const name = `${'x'.repeat(length - 1)}\\`;
+    const shown = cut === 0 ? JSON.stringify(name) : JSON.stringify(`${name.slice(0, 300)}...`);
+    expect(() => safeParts(name)).toThrow(`The service names a file ${shown}, which is not safe to write`);
+  });
 });
 
 describe('names side by side', () => {
@@ -69,6 +90,11 @@ describe('names side by side', () => {
       [otherName, firstName],
     ])
       expect(() => checkNames(names)).toThrow(expect.objectContaining({ code: 'clashing_names' }));
+  });
+
+  it('are named in the error', () => {
+    expect(() => checkNames(['a', './a'])).toThrow('The service names "a" twice, which');
+    expect(() => checkNames(['a', 'A'])).toThrow('The service names "a" and "A", which');
   });
 
   it('can be similar', () => {
