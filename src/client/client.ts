@@ -23,7 +23,7 @@ import { type Decision, decide, leavesOpen, orOutcomeUnknown, type Progress } fr
 import { operationRequest, type ServiceRequest } from './request.ts';
 import { isReplayed, readJson, readMedia } from './response.ts';
 import { RetryBudget } from './retry-budget.ts';
-import { followConnections, SendAttempt } from './send-attempt.ts';
+import { SendAttempt } from './send-attempt.ts';
 import { timeLimited } from './time-limit.ts';
 import { attempt, type Outcome, type TransportResponse } from './transport.ts';
 
@@ -54,7 +54,6 @@ export class Client {
     const { origin, pathname } = new URL(options.baseUrl);
     this.#base = { origin, prefix: pathname.replace(/\/$/, '') };
     this.#options = options;
-    followConnections();
     this.#signal = options.signal === undefined ? sharedSignal(this.#closed.signal) : sharedSignal(options.signal, this.#closed.signal);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
@@ -122,7 +121,7 @@ export class Client {
       if (isReplay) this.#emit({ type: 'replayed', method: request.method, path: request.path });
       return response;
     } catch (error) {
-      const isOutOfTime = (signal.aborted && error === signal.reason) || error instanceof DeadlineError;
+      const isOutOfTime = error === signal.reason || error instanceof DeadlineError;
       if (isOutOfTime && progress.ambiguous) throw abandonedChange(error, detailsOf(request, progress));
       if (!(error instanceof OutcomeUnknownError)) await settleChange();
       throw error;
@@ -171,8 +170,7 @@ export class Client {
     try {
       const outcome = await this.#attempt(request, { ...request.headers, authorization, 'idempotency-key': key }, signal);
       if (outcome.kind === 'response') return { outcome, authorization };
-      const maybeSent = outcome.maybeSent && attempt.hasBegun;
-      return { outcome: { ...outcome, maybeSent, stale: maybeSent && attempt.isStale }, authorization };
+      return { outcome: { ...outcome, maybeSent: outcome.maybeSent && attempt.hasBegun, stale: attempt.isStale }, authorization };
     } catch (reason) {
       progress.ambiguous ||= attempt.hasBegun;
       throw reason;
@@ -281,8 +279,8 @@ export class Client {
       return outcome;
     }
     this.#emit({ ...trace, status: outcome.response.status, responseHeaders: outcome.response.headers });
-    if (request.media && outcome.response.status < 300) outcome.response.reading = readMedia(outcome.response, request.media.type);
-    if (request.statusOnly && outcome.response.status < 300) outcome.response.reading = { value: undefined };
+    if (request.media) outcome.response.reading = readMedia(outcome.response, request.media.type);
+    if (request.statusOnly) outcome.response.reading = { value: undefined };
     return outcome;
   }
 

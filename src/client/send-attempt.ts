@@ -6,14 +6,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
 const carried = new WeakSet<Socket>();
-const attemptsByKey = new Map<string, SendAttempt>();
-let subscribed = false;
-
-/** Tracks from now on which connections were used. */
-export function followConnections(): void {
-  if (!subscribed) subscribe('undici:client:sendHeaders', onHead);
-  subscribed = true;
-}
+const attemptsByKey = new Map<string | undefined, SendAttempt>();
 
 /** The sending of one attempt, identified by its key. */
 export class SendAttempt {
@@ -24,7 +17,6 @@ export class SendAttempt {
 
   constructor(key: string) {
     this.#key = key;
-    followConnections();
     attemptsByKey.set(key, this);
   }
 
@@ -43,7 +35,7 @@ export class SendAttempt {
     if (attemptsByKey.get(this.#key) === this) attemptsByKey.delete(this.#key);
   }
 
-  /** Call this when the head is about to be written. */
+  /** Call this when the head is about to be written. `reused`: whether another request was sent on this connection before. */
   begin(socket: Socket, reused: boolean): void {
     this.#socket = socket;
     this.#isReused = reused;
@@ -55,7 +47,8 @@ function onHead(message: unknown): void {
   const { headers, socket } = message as { headers: string; socket: Socket };
   const reused = carried.has(socket);
   carried.add(socket);
-  if (attemptsByKey.size === 0) return;
-  const [, key] = /\r\nidempotency-key: ([^\r\n]*)\r\n/.exec(headers) ?? [];
-  if (key !== undefined) attemptsByKey.get(key)?.begin(socket, reused);
+  const key = /\r\nidempotency-key: ([^\r\n]*)\r\n/.exec(headers)?.[1];
+  attemptsByKey.get(key)?.begin(socket, reused);
 }
+
+subscribe('undici:client:sendHeaders', onHead);

@@ -1,7 +1,12 @@
 /** What the client does around the attempts at a request. */
 import { describe, expect, it } from 'vitest';
+import { AopsError } from '../../src/base/errors.ts';
+import type { Credential } from '../../src/client/access/credential.ts';
+import { Client } from '../../src/client/client.ts';
 import { RetryBudget } from '../../src/client/retry-budget.ts';
-import { answer, json, noAnswer } from '../faults/raw-server.ts';
+import { answer, json, noAnswer, type Step } from '../faults/raw-server.ts';
+import { ManualClock } from '../service/helpers/clock.ts';
+import { runPromptly } from '../support/promptly.ts';
 import { failureOf, newClient, scripted } from './harness.ts';
 
 const getRun = { params: { run_id: 'r1' } };
@@ -23,7 +28,8 @@ describe('a request that is not retried', () => {
     for (const step of [busyAnswer, noAnswer('reset')]) {
       const server = (await scripted()).always(step);
       const { client, clock } = newClient(server.url, options);
-      expect(await failureOf(client.call('getRun', getRun, callOptions))).toMatchObject({ exit: 8 });
+      const failure = await failureOf<Error>(client.call('getRun', getRun, callOptions));
+      expect(failure).toMatchObject({ exit: 8, message: expect.not.stringContaining('no retries left') });
       expect([server.requests.length, clock.waits]).toEqual([1, []]);
     }
   });
@@ -33,6 +39,185 @@ describe('a request that is not retried', () => {
     const { client, clock } = newClient(server.url);
     await client.call('getRun', getRun, { once: true });
     expect(clock.waits).toEqual([2_100]);
+  });
+});
+
+describe('a client', () => {
+  it('needs neither a clock nor a source of jitter', async () => {
+    const server = await scripted(busyAnswer, success, success);
+    const { client, clock } = newClient(server.url, {}, ({ random: _, ...options }) => new Client(options));
+    await client.call('getRun', getRun);
+    expect(clock.waits).toHaveLength(1);
+    expect(clock.waits[0]).toBeGreaterThanOrEqual(25);
+    expect(clock.waits[0]).toBeLessThanOrEqual(500);
+    const { client: plain } = newClient(server.url, {}, ({ random: _, clock: __, ...options }) => new Client(options));
+    expect(await plain.call('getRun', getRun)).toMatchObject({ run: { id: 'r1' } });
+  });
+
+  it('sends a change under the keys that its caller has reserved', async () => {
+    const server = await scripted(creation);
+    const { client } = newClient(server.url);
+    const keys = client.keysFor('startRun', start);
+    expect(client.keysFor('startRun', start)).not.toEqual(keys);
+    await client.call('startRun', start, { keys });
+    expect(server.header('idempotency-key')).toEqual([keys.key]);
+  });
+
+  it('closes its connections with itself', async () => {
+    const server = await scripted(success);
+    const { client } = newClient(server.url);
+    await client.call('getRun', getRun);
+    await client.close();
+    await runPromptly(() => server.until(({ open }) => open === 0), 2_000);
+  });
+
+  it('accepts any body of a request for the status alone, and any error all the same', async () => {
+    const request = { method: 'GET', path: '/', headers: {}, mutates: false, statusOnly: true as const };
+    const server = await scripted(answer(200, '<html>'), json(404, { error: 'not_found' }));
+    const { client } = newClient(server.url);
+    expect(await client.send(request)).toMatchObject({ status: 200 });
+    expect(await failureOf(client.send(request))).toMatchObject({ code: 'not_found', status: 404 });
+  });
+
+  it('reports the request of an error, and its key only for a change', async () => {
+    const server = await scripted(json(404, { error: 'no' }), json(404, { error: 'no' }, { 'x-request-id': 'one' }));
+    const { client } = newClient(server.url, { idempotencyKey: 'mine' });
+    const read = await failureOf(client.call('getRun', getRun));
+    expect(read.details).toStrictEqual({ status: 404, method: 'GET', path: '/v2/runs/r1' });
+    const change = await failureOf(client.call('startRun', start));
+    expect(change.details).toEqual({
+      status: 404,
+      method: 'POST',
+      path: '/v2/teams/t1/runs',
+      request_id: 'one',
+      idempotency_key: 'mine',
+    });
+  });
+});
+
+describe('a credential that can be renewed', () => {
+  const unauthorized = json(401, { error: 'unauthorized' });
+  const renewable = () => {
+    const rejected: string[] = [];
+    const credential: Credential = {
+      authorization: async () => `Bearer ${rejected.length}`,
+      refresh: async (value) => {
+        rejected.push(value);
+        return true;
+      },
+    };
+    return { rejected, credential };
+  };
+
+  it('is renewed once for each request', async () => {
+    const { rejected, credential } = renewable();
+    const server = await scripted(unauthorized, unauthorized, success, unauthorized, success);
+    const { client } = newClient(server.url, { credential });
+    expect(await failureOf(client.call('getRun', getRun))).toMatchObject({ exit: 4, status: 401 });
+    expect(rejected).toEqual(['Bearer 0']);
+    await client.call('getRun', getRun);
+    await client.call('getRun', getRun);
+    expect(server.header('authorization')).toEqual(['Bearer 0', 'Bearer 1', 'Bearer 1', 'Bearer 1', 'Bearer 2']);
+  });
+
+  it('is not renewed after other errors', async () => {
+    const { rejected, credential } = renewable();
+    const server = await scripted(json(404, { error: 'no' }), success);
+    expect(await failureOf(newClient(server.url, { credential }).client.call('getRun', getRun))).toMatchObject({ status: 404 });
+    expect([rejected, server.requests.length]).toEqual([[], 1]);
+  });
+});
+
+describe('a read', () => {
+  it('is sent again without a key if its response claims to be stored', async () => {
+    const server = await scripted(json(429, { error: 'rate_limited' }, { 'idempotency-replayed': 'true' }), success);
+    await newClient(server.url).client.call('getRun', getRun);
+    expect(server.header('idempotency-key')).toEqual([undefined, undefined]);
+  });
+});
+
+describe('the retry budget', () => {
+  /** A budget for this many more retries. */
+  const budgetFor = (retries: number): RetryBudget => {
+    const budget = new RetryBudget();
+    for (let count = 0; count < 100 - retries; count += 1) budget.take();
+    return budget;
+  };
+
+  it('pays for each retry', async () => {
+    const server = await scripted(busyAnswer, busyAnswer, success);
+    const { client } = newClient(server.url, { retryBudget: budgetFor(1) });
+    const message = expect.stringContaining('no retries left because too many of its requests failed');
+    expect(await failureOf(client.call('startRun', start))).toMatchObject({ exit: 13, message });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it('gets back the cost of a retry that succeeds, and a fifth of it for any other success', async () => {
+    const server = await scripted(busyAnswer, success, busyAnswer, success);
+    const { client } = newClient(server.url, { retryBudget: budgetFor(1) });
+    await client.call('getRun', getRun);
+    await client.call('getRun', getRun);
+    const other = await scripted(success, success, success, success, busyAnswer, success, busyAnswer, success);
+    const { client: poor } = newClient(other.url, { retryBudget: budgetFor(0) });
+    for (let count = 0; count < 4; count += 1) await poor.call('getRun', getRun);
+    expect(await failureOf(poor.call('getRun', getRun))).toMatchObject({ exit: 8 });
+    await poor.call('getRun', getRun);
+    await expect(failureOf(poor.call('getRun', getRun))).rejects.toThrow('It should have failed');
+  });
+});
+
+describe('a change that may have been carried out', () => {
+  const now = new ManualClock().now();
+  const limited = json(
+    503,
+    { error: 'unavailable' },
+    { 'ratelimit-remaining': '0', 'ratelimit-reset': String(now / 1_000 + 30), date: new Date(now).toUTCString() },
+  );
+  const abandoned = {
+    exit: 9,
+    code: 'timeout',
+    message: expect.stringContaining('The change may have been carried out.'),
+    details: { idempotency_key: 'mine' },
+  };
+
+  it.each<[string, Step, number]>([
+    ['before its next attempt', busyAnswer, 100],
+    ['while it waits for the rate limit', limited, 20_000],
+  ])('is reported as such when the time of the command ends %s', async (_, step, milliseconds) => {
+    const { client } = newClient((await scripted(step)).url, { idempotencyKey: 'mine', deadline: now + milliseconds });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject(abandoned);
+  });
+
+  it('is reported as such when it is aborted while it waits for the rate limit', async () => {
+    const controller = new AbortController();
+    const reason = new AopsError('The time is over.', { code: 'timeout', exit: 9 });
+    const { client, clock } = newClient((await scripted(limited)).url, {
+      idempotencyKey: 'mine',
+      signal: controller.signal,
+      onEvent: ({ type }) => {
+        if (type === 'retry') clock.announce();
+        if (type === 'rate_limit.waiting') setImmediate(() => controller.abort(reason));
+      },
+    });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject(abandoned);
+  });
+
+  it.each([
+    [
+      'its outcome is unknown',
+      new AopsError('The key store is locked.', { code: 'locked', exit: 4 }),
+      { exit: 13, code: 'outcome_unknown' },
+    ],
+    ['a mistake of the program is reported', new Error('broken'), { message: 'broken' }],
+  ])('cannot be sent again without a credential: %s', async (_, failure, expected) => {
+    let count = 0;
+    const authorization = async (): Promise<string> => {
+      count += 1;
+      if (count > 1) throw failure;
+      return 'Bearer x';
+    };
+    const { client } = newClient((await scripted(busyAnswer)).url, { credential: { authorization } });
+    expect(await failureOf(client.call('startRun', start))).toMatchObject(expected);
   });
 });
 
@@ -175,13 +360,20 @@ describe('listeners', () => {
         method: 'POST',
         url: `${server.url}/api/v2/teams/t1/runs`,
         status: 404,
+        milliseconds: 0,
         requestHeaders: { authorization: 'Bearer ***', 'user-agent': 'aops/test', 'idempotency-key': expect.stringMatching(/^aops-/) },
         responseHeaders: { 'x-request-id': 'one' },
       },
     ]);
-    const lossyClient = newClient((await scripted(noAnswer('reset'), success)).url);
-    await lossyClient.client.call('getRun', getRun);
-    expect(lossyClient.events[0]).toMatchObject({
+    const lost = newClient((await scripted(noAnswer('reset'), success)).url);
+    await lost.client.call('getRun', getRun);
+    expect(Object.keys(lost.events[0]?.type === 'trace' ? (lost.events[0].requestHeaders ?? {}) : {})).toEqual([
+      'accept',
+      'accept-encoding',
+      'user-agent',
+      'authorization',
+    ]);
+    expect(lost.events[0]).toMatchObject({
       type: 'trace',
       reason: 'the connection was reset',
       requestHeaders: { authorization: 'Bearer ***' },

@@ -20,9 +20,9 @@ function listOf(source: Row[] | ((request: number) => Row[])) {
 }
 
 async function ids(walk: AsyncIterable<Row>): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { id } of walk) ids.push(id);
-  return ids;
+  const found: string[] = [];
+  for await (const { id } of walk) found.push(id);
+  return found;
 }
 
 describe('paging', () => {

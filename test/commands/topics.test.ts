@@ -8,9 +8,9 @@ import { startTestService, type TestService } from '../support/service.ts';
 
 const project = path.join(import.meta.dirname, '../..');
 const help = (topic: string): string => {
-  const entry = topics[topic];
-  if (entry === undefined) throw new Error(`there is no topic ${topic}`);
-  return topicText(entry);
+  const found = topics[topic];
+  if (found === undefined) throw new Error(`there is no topic ${topic}`);
+  return topicText(found);
 };
 
 /** Every environment variable that the sources read. */

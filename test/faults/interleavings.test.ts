@@ -151,7 +151,7 @@ describe('a thousand interleavings of faults', () => {
     await proxy.settled();
     expect(reports).toHaveLength(interleavings);
 
-    const everything = await everythingMade();
+    const made = await everythingMade();
     const tally = { done: 0, unknown: 0, refused: 0 };
     for (const report of reports) {
       const { change, name, id, error } = report;
@@ -159,7 +159,7 @@ describe('a thousand interleavings of faults', () => {
       const executions = answers.filter(({ status, replayed }) => status < 300 && !replayed);
       const details = JSON.stringify({ ...report, error: error?.message, answers });
       expect(executions.length, details).toBeLessThanOrEqual(1);
-      expect(everything.get(name) ?? executions.length, details).toBe(executions.length);
+      expect(made.get(name) ?? executions.length, details).toBe(executions.length);
       if (error instanceof OutcomeUnknownError) tally.unknown += 1;
       else if (error instanceof AopsError) {
         tally.refused += 1;

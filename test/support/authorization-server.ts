@@ -127,12 +127,12 @@ export class AuthorizationServer {
     const fromCode = this.#codes.delete(code);
     this.#refresh.delete(refresh);
     const challenge = createHash('sha256').update(verifier).digest('base64url');
-    const isValid =
+    const right =
       grant !== undefined &&
       grant.client === form.client_id &&
       (form.resource ?? null) === grant.resource &&
       (!fromCode || (grant.challenge === challenge && grant.redirect === form.redirect_uri));
-    if (!isValid) {
+    if (!right) {
       json(response, 400, { error: 'invalid_grant' });
       return;
     }

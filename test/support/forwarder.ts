@@ -60,14 +60,14 @@ export class Forwarder {
       response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not found</h1>');
       return;
     }
-    const upstreamRequest = http.request(`${target}${path}`, {
+    const onward = http.request(`${target}${path}`, {
       method: request.method,
       headers: request.headers,
     });
-    request.pipe(upstreamRequest);
-    upstreamRequest.once('error', () => response.destroy());
-    response.once('close', () => upstreamRequest.destroy());
-    upstreamRequest.once('response', (answer) => {
+    request.pipe(onward);
+    onward.once('error', () => response.destroy());
+    response.once('close', () => onward.destroy());
+    onward.once('response', (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       response.flushHeaders();
       let remaining = this.eventsPerStream;

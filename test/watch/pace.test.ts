@@ -88,12 +88,12 @@ function startWatching(
     },
   } as unknown as Client;
   const stop = new AbortController();
-  const completion = (async () => {
+  const all = (async () => {
     for await (const { type } of watchRun(counted, 'r1', { clock, signal: stop.signal })) if (type === 'message') onMessage();
   })().catch(() => undefined);
   const end = (): Promise<void> => {
     stop.abort();
-    return completion;
+    return all;
   };
   return { run, requests, stop: end };
 }

@@ -75,7 +75,7 @@ function inShort(event: RunEvent): string {
 }
 
 /** Without the statuses that polling may miss. */
-const lastingOf = (events: RunEvent[]): string[] =>
+const lasting = (events: RunEvent[]): string[] =>
   events.map(inShort).filter((event) => !/^> (not_started|pending|starting|running)$/.test(event));
 
 async function approve(api: Api, runId: string): Promise<void> {
@@ -101,7 +101,7 @@ describe.each([
     await until(watcher, 'human_request.pending');
     await approve(api, run.id);
     const events = await watcher.end;
-    const lastingEvents = lastingOf(events);
+    const lastingEvents = lasting(events);
     expect(lastingEvents.filter((event) => event !== 'answered: Really?')).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
     ]);
@@ -172,7 +172,7 @@ describe.each([
       undefined,
     ]);
     expect(watcher.outages[0]?.since).toBeGreaterThanOrEqual(before);
-    expect(lastingOf(events)).toEqual([
+    expect(lasting(events)).toEqual([
       ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', 'answered: Really?', '> completed', 'finished completed'],
     ]);
   });
@@ -205,7 +205,7 @@ describe.each([
     for (const watcher of watchers) await until(watcher, 'human_request.pending');
     await approve(api, run.id);
     for (const watcher of watchers) {
-      expect(lastingOf(await watcher.end).filter((event) => event !== 'answered: Really?')).toEqual([
+      expect(lasting(await watcher.end).filter((event) => event !== 'answered: Really?')).toEqual([
         ...['Go', 'Before', '> waiting', '? Really?', 'Approved: Really?', 'After', '> completed', 'finished completed'],
       ]);
     }
@@ -218,5 +218,5 @@ it('is polled while the service has too many streams open', async () => {
   const watcher = watch(api.service.url, api, run.id);
   await until(watcher, 'human_request.pending');
   await approve(api, run.id);
-  expect(lastingOf(await watcher.end).at(-1)).toBe('finished completed');
+  expect(lasting(await watcher.end).at(-1)).toBe('finished completed');
 });

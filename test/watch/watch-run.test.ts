@@ -156,26 +156,26 @@ describe('the requests of a watch', () => {
   ): Promise<string[]> {
     const run = new FakeRun();
     run.reported = { status: 'running', messages: [], request: null };
-    const pollTexts: string[][] = [[]];
+    const all: string[][] = [[]];
     let elapsed = 0;
     const clock: Clock = { now: () => 0, steady: () => elapsed, sleep: async () => undefined };
     const stop = new AbortController();
     const pause = async (): Promise<void> => {
       elapsed += milliseconds;
-      if (pollTexts.length === polls) stop.abort(new Error('enough'));
+      if (all.length === polls) stop.abort(new Error('enough'));
       stop.signal.throwIfAborted();
-      change(run.reported, pollTexts.length);
-      pollTexts.push([]);
+      change(run.reported, all.length);
+      all.push([]);
     };
     const pace = { isQuick, pause, spend: () => undefined } as unknown as Pace;
-    run.beforePoll = () => void pollTexts.at(-1)?.push('R');
+    run.beforePoll = () => void all.at(-1)?.push('R');
     const watch = async (): Promise<void> => {
       for await (const _ of watchRun(run.client, 'r1', { clock, signal: stop.signal, pace }));
     };
-    run.beforePage = () => void pollTexts.at(-1)?.push('M');
+    run.beforePage = () => void all.at(-1)?.push('M');
     change(run.reported, 0);
     expect(await failureOf(watch())).toMatchObject({ message: 'enough' });
-    return pollTexts.map((poll) => poll.join(''));
+    return all.map((poll) => poll.join(''));
   }
   type Change = (state: FakeRun['reported'], poll: number) => void;
   const grow: Change = ({ messages }, poll) => void messages.push(`m${poll}`);

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { discoverTokenUrl } from '../../../src/client/access/discovery.ts';
 import { answer, json, noAnswer, type RawServer, reply, type Step } from '../../faults/raw-server.ts';
+import { runPromptly } from '../../support/promptly.ts';
 import { failureOf, scripted } from '../harness.ts';
 
 const discover = (server: RawServer, { path = '', signal = new AbortController().signal } = {}) =>
@@ -24,7 +25,7 @@ describe('the token endpoint of a service', () => {
       headers: { accept: 'application/json', 'user-agent': 'aops/test' },
     });
     expect(request?.headers).not.toHaveProperty('authorization');
-    await server.until(({ open }) => open === 0);
+    await runPromptly(() => server.until(({ open }) => open === 0), 2_000);
   });
 
   it('is found below the path of the service', async () => {
@@ -57,10 +58,10 @@ describe('the token endpoint of a service', () => {
   it('is no longer looked up after an abort', async () => {
     const server = await scripted(noAnswer('stall'));
     const controller = new AbortController();
-    const failure = failureOf(discover(server, { signal: controller.signal }));
+    const failed = failureOf(discover(server, { signal: controller.signal }));
     await server.until(({ requests }) => requests.length === 1);
     controller.abort(new Error('enough'));
-    expect(await failure).toMatchObject({ message: 'enough' });
+    expect(await failed).toMatchObject({ message: 'enough' });
     await server.until(({ open }) => open === 0);
   });
 });

@@ -229,8 +229,8 @@ describe('processes with the same client', () => {
     expect(await readStored()).toEqual(token({ value: 't2', replacement: false }));
   });
 
-  it('do not store a token that is used only once', async () => {
-    const server = await scripted(grantAnswer('t1', 20), grantAnswer('t2', 20));
+  it.each([20, 30])('do not store a token that is used only once because it expires in %i s', async (seconds) => {
+    const server = await scripted(grantAnswer('t1', seconds), grantAnswer('t2', seconds));
     expect(await processAt(server).credential.authorization()).toBe('Bearer t1');
     expect(await readdir(tokens)).toEqual([]);
     expect(await processAt(server).credential.authorization()).toBe('Bearer t2');

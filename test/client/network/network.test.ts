@@ -231,5 +231,8 @@ describe('a proxy', () => {
     const locked = await proxy({ port, login: 'me:other' });
     const error = await failureOf(newClient('http://store.test', { network: networkThrough(locked.host) }).client.call('getRun', getRun));
     expect(error).toMatchObject({ message: expect.stringContaining('407') });
+    // The service has not seen a change that the proxy refused.
+    const refused = failureOf(newClient('http://store.test', { network: networkThrough(locked.host) }).client.call('startRun', start));
+    expect(await refused).toMatchObject({ exit: 8, message: expect.stringContaining('407') });
   });
 });

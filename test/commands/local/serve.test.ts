@@ -105,9 +105,9 @@ describe('aops serve', () => {
       const refusal = await runCli(['local', ...argv, '--data-dir', 'foreign', '--json'], { env: folderEnv(folder), cwd: folder });
       expect(JSON.parse(refusal.stderr)).toMatchObject({ error: { code: 'data_directory_foreign', exit: 2 } });
     }
-    const otherDatabase = new Libsql(path.join(folder, 'foreign', 'aops.db'));
-    expect(otherDatabase.prepare('select name from sqlite_master').all([])).toEqual([{ name: 'notes' }]);
-    otherDatabase.close();
+    const foreign = new Libsql(path.join(folder, 'foreign', 'aops.db'));
+    expect(foreign.prepare('select name from sqlite_master').all([])).toEqual([{ name: 'notes' }]);
+    foreign.close();
   });
 
   it('rejects invalid plans, and plans of teams that do not exist', async () => {

@@ -6,13 +6,13 @@ import type { Answer, Api } from './service.ts';
 export const keyed: readonly OperationId[] = plainOperations.filter((id) => operation(id).idempotent);
 const first: OperationId[] = ['respondToHumanRequest', 'unlinkCaseLabels'];
 const removes = /^(delete|clear|bulkDelete|revoke|detach|replaceEval)/;
-const otherOperations = keyed.filter((id) => !first.includes(id) && id !== 'deleteCase');
+const others = keyed.filter((id) => !first.includes(id) && id !== 'deleteCase');
 /** In an order in which nearly all of them have something to do: what removes things comes last. */
 export const keyedInOrder: readonly OperationId[] = [
   ...first,
-  ...otherOperations.filter((id) => !removes.test(id)),
+  ...others.filter((id) => !removes.test(id)),
   'deleteCase',
-  ...otherOperations.filter((id) => removes.test(id)).reverse(),
+  ...others.filter((id) => removes.test(id)).reverse(),
 ];
 
 /** The operations that find nothing to do with what `filled` creates, and the error that each responds with. */
@@ -31,18 +31,14 @@ export const refusedInOrder: Partial<Record<OperationId, string>> = {
 };
 
 /** A request that can be sent again as the very same bytes. */
-export async function sendable(
-  api: Api,
-  id: OperationId,
-  ownedIds: Owned,
-): Promise<(key: string | undefined, other?: Other) => Promise<Answer>> {
-  const { body, query } = requestFor(id, ownedIds);
+export async function sendable(api: Api, id: OperationId, of: Owned): Promise<(key: string | undefined, other?: Other) => Promise<Answer>> {
+  const { body, query } = requestFor(id, of);
   const form = body instanceof FormData ? new Response(body) : undefined;
   const type = form?.headers.get('content-type') ?? 'application/json';
   const bytes = form === undefined ? JSON.stringify(body) : Buffer.from(await form.arrayBuffer());
   return (key, { more = '', search = {}, ids = {}, contentType = type } = {}) => {
     const parameters = new URLSearchParams({ ...(query as Record<string, string>), ...search }).toString();
-    return api.send(operation(id).method, `${pathOf(id, { ...ownedIds, ...ids })}${parameters === '' ? '' : `?${parameters}`}`, {
+    return api.send(operation(id).method, `${pathOf(id, { ...of, ...ids })}${parameters === '' ? '' : `?${parameters}`}`, {
       headers: {
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...(bytes === undefined ? {} : { 'content-type': contentType }),
@@ -61,4 +57,4 @@ export interface Other {
 }
 
 /** Operations that have moved: they redirect. */
-export const retiredOperations: readonly OperationId[] = ['bulkDelegateCases', 'bulkRetryCases'];
+export const retired: readonly OperationId[] = ['bulkDelegateCases', 'bulkRetryCases'];

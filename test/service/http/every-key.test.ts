@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { operation } from '../../../src/interface/operations.ts';
 import { ManualClock } from '../helpers/clock.ts';
 import { codeOf, fillable, filled, forEachItem, namesOf, pathOf, plainOperations, requestFor, strangeIds } from '../helpers/everything.ts';
-import { keyed, keyedInOrder, type Other, refusedInOrder, retiredOperations, sendable } from '../helpers/keyed.ts';
+import { keyed, keyedInOrder, type Other, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
 import type { Answer } from '../helpers/service.ts';
 
 describe('a key', () => {
@@ -15,7 +15,7 @@ describe('a key', () => {
     const api = await fillable({ clock });
     const ownedIds = await filled(api);
     const refusals: typeof refusedInOrder = {};
-    for (const id of keyedInOrder.filter((candidate) => !retiredOperations.includes(candidate))) {
+    for (const id of keyedInOrder.filter((candidate) => !retired.includes(candidate))) {
       const key = `key-of-${id}`;
       const send = await sendable(api, id, ownedIds);
       const parallelAnswers = await Promise.all([send(key), send(key), send(key)]);
@@ -45,7 +45,7 @@ describe('a key', () => {
   it('can be used again to follow a redirect', async () => {
     const api = await fillable();
     const ownedIds = await filled(api);
-    for (const id of retiredOperations) {
+    for (const id of retired) {
       const send = await sendable(api, id, ownedIds);
       for (const variation of [undefined, undefined, { more: ' ' }]) {
         const { status, headers } = await send(`key-of-${id}`, variation);

@@ -10,16 +10,16 @@ import type { OperationId } from '../../../src/interface/operations.ts';
 import { afterTest } from '../../support/temporary.ts';
 import { fileHandles, heldDisk, manyTurns, nextTurn, serviceCommits } from '../helpers/disk.ts';
 import { codeOf, fillable, filled } from '../helpers/everything.ts';
-import { keyedInOrder, refusedInOrder, retiredOperations, sendable } from '../helpers/keyed.ts';
+import { keyedInOrder, refusedInOrder, retired, sendable } from '../helpers/keyed.ts';
 import { Gate } from '../helpers/runtime.ts';
 import type { Answer, Api } from '../helpers/service.ts';
 
-const changes = keyedInOrder.filter((id) => !retiredOperations.includes(id));
+const changes = keyedInOrder.filter((id) => !retired.includes(id));
 const isReplayed = ({ headers }: Answer): boolean => headers['idempotency-replayed'] === 'true';
 const diskFull = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
 
 /** Waits until no background job is due, so that only requests change anything. The clock of the service does not advance. */
-async function untilSettled(database: Libsql.Database): Promise<void> {
+async function settled(database: Libsql.Database): Promise<void> {
   const count = database.prepare("select count(*) as jobs from jobs where status = 'running' or (status = 'queued' and due_at <= ?)");
   const now = Date.parse('2026-07-18T09:00:00.000Z');
   while ((count.get(now) as { jobs: number }).jobs > 0) await nextTurn();
@@ -48,45 +48,45 @@ describe('a change', () => {
   it('leaves nothing behind and its key free if the disk is full, and is answered only when it is on the disk', async () => {
     const commits = serviceCommits();
     const api = await fillable();
-    const ownedIds = await filled(api);
+    const of = await filled(api);
     const database = commits.database as Libsql.Database;
     const refusals: typeof refusedInOrder = {};
     for (const id of changes) {
-      const send = await sendable(api, id, ownedIds);
+      const send = await sendable(api, id, of);
       const key = `key-of-${id}`;
-      await untilSettled(database);
+      await settled(database);
       const before = contentOf(api, database);
       // The response can no longer be stored, or everything that was written cannot be committed.
-      for (const failingStatement of [/^insert into "idempotency_keys"/, /^commit$/]) {
-        Object.assign(commits, { failure: diskFull, failing: failingStatement });
-        expect(codeOf(await send(key)), `${id} ${failingStatement}`).toEqual([503, 'disk_full']);
+      for (const failing of [/^insert into "idempotency_keys"/, /^commit$/]) {
+        Object.assign(commits, { failure: diskFull, failing });
+        expect(codeOf(await send(key)), `${id} ${failing}`).toEqual([503, 'disk_full']);
         commits.failure = undefined;
         const { files, rows } = contentOf(api, database);
-        expect(rows, `${id} ${failingStatement}`).toEqual(before.rows);
-        if (!leavesFiles.includes(id)) expect(files, `${id} ${failingStatement}`).toEqual(before.files);
+        expect(rows, `${id} ${failing}`).toEqual(before.rows);
+        if (!leavesFiles.includes(id)) expect(files, `${id} ${failing}`).toEqual(before.files);
       }
-      const resumeGate = new Gate();
-      const syncs = await heldDisk(resumeGate);
+      const goOn = new Gate();
+      const syncs = await heldDisk(goOn);
       let isAnswered = false;
       const retried = send(key).finally(() => (isAnswered = true));
       while (!isAnswered && syncs.mock.calls.length === 0) await nextTurn();
       await manyTurns();
       expect(isAnswered, id).toBe(false);
-      resumeGate.open();
+      goOn.open();
       const answer = await retried;
       syncs.mockRestore();
       if (answer.status >= 400) refusals[id] = codeOf(answer)[1] as string;
       expect([answer.status < 500, isReplayed(answer)], `${id} ${answer.text}`).toEqual([true, false]);
-      const repeat = await send(key);
-      expect([repeat.status, repeat.text, isReplayed(repeat)], id).toEqual([answer.status, answer.text, true]);
+      const again = await send(key);
+      expect([again.status, again.text, isReplayed(again)], id).toEqual([answer.status, answer.text, true]);
     }
     expect(refusals).toEqual(refusedInOrder);
   });
 
   it('is refused if the disk fails while it is saved', async () => {
     const api = await fillable();
-    const ownedIds = await filled(api);
-    const sends = await Promise.all(changes.map((id) => sendable(api, id, ownedIds)));
+    const of = await filled(api);
+    const sends = await Promise.all(changes.map((id) => sendable(api, id, of)));
     const handles = await fileHandles();
     const sync = vi.spyOn(handles, 'datasync').mockRejectedValue(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' }));
     afterTest(async () => sync.mockRestore());

@@ -9,10 +9,10 @@ import { covers } from '../helpers/coverage.ts';
 import { type Behaviour, testRuntime } from '../helpers/runtime.ts';
 import { type Api, config, type TestOptions } from '../helpers/service.ts';
 
-const startApi = covers('memory');
+const started = covers('memory');
 const failure = (answer: { status: number; body: unknown }) => [answer.status, (answer.body as { error?: string }).error];
 const service = (options: TestOptions & { behaviours?: Record<string, Behaviour> } = {}): Promise<Api> =>
-  startApi({ clock: new ManualClock(), ...options, runtimes: [scriptRuntime, testRuntime(options.behaviours ?? {})] });
+  started({ clock: new ManualClock(), ...options, runtimes: [scriptRuntime, testRuntime(options.behaviours ?? {})] });
 
 async function agent(api: Api, ...steps: string[]): Promise<string> {
   const input = `version: 1\nsteps:\n${steps.map((step) => `  - ${step}\n`).join('')}`;

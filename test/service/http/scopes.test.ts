@@ -63,11 +63,11 @@ describe('an operation', () => {
 
   it('is refused before its key, its body, and its target are checked, and the refusal is not stored', async () => {
     const { api, teamId } = await withTokens(['runs:read']);
-    const firstRefusal = await api.send('POST', `/v2/teams/${teamId}/runs`, {
+    const refused = await api.send('POST', `/v2/teams/${teamId}/runs`, {
       headers: { authorization: 'Bearer token:runs:read', 'idempotency-key': 'two words' },
       body: '{',
     });
-    expect(refusal(firstRefusal)).toMatchObject({ status: 403, error: 'insufficient_scope', scope: 'runs:write' });
+    expect(refusal(refused)).toMatchObject({ status: 403, error: 'insufficient_scope', scope: 'runs:write' });
   });
 
   it.each([

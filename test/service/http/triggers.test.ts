@@ -682,8 +682,8 @@ describe('delegating and handing over', () => {
     // A revision that starts as a copy has the same targets: they are not visible, so nobody could enter them again.
     const next = await api.ok('createRevision', { params: { agent_id: producer }, body: { name: 'next' } });
     await api.ok('promoteRevision', { params: { build_id: next.build.id } });
-    const [nextCase] = (await add(api, queue_id, [{ title: 'c' }])) as [Case];
-    await until(api, nextCase.id, 'completed');
+    const [again] = (await add(api, queue_id, [{ title: 'c' }])) as [Case];
+    await until(api, again.id, 'completed');
 
     expect(await api.ok('listQueueAgents', { params: { queue_id: checks.id } })).toEqual({
       queue_name: 'Checks',

@@ -124,10 +124,10 @@ describe('runs that have ended', () => {
     const run = await api.run('work');
     await api.until(run.id, 'completed');
     await api.service.close();
-    const reopenedApi = await startApi({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
+    const restarted = await startApi({ clock, dataDirectory: api.dataDirectory, behaviours: { work } });
     clock.advance(10_000 * day);
-    expect((await reopenedApi.ok('listRuns')).total).toBe(1);
-    await reopenedApi.service.close();
+    expect((await restarted.ok('listRuns')).total).toBe(1);
+    await restarted.service.close();
     const restartedApi = await startApi({ clock, dataDirectory: api.dataDirectory, runRetention: 90 * day, behaviours: { work } });
     await untilGone(restartedApi, clock, run.id);
   });

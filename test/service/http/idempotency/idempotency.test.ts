@@ -149,14 +149,14 @@ describe('the owner of a key', () => {
     const dataDirectory = await temporaryDirectory();
     const db = await openDatabase(dataDirectory);
     const created_at = new Date().toISOString();
-    const [teamId, firstCredential, secondCredential] = ['10000000-0000-4000-8000-000000000001', 'one', 'two'];
+    const [teamId, one, two] = ['10000000-0000-4000-8000-000000000001', 'one', 'two'];
     await insertTeam(db, { id: teamId, name: 'T', created_at });
-    for (const id of [firstCredential, secondCredential])
+    for (const id of [one, two])
       await insertCredential(db, { id, team_id: teamId, kind: 'api_key', name: id, created_at, revoked_at: null });
     for (const [token, credential_id] of [
-      ['a', firstCredential],
-      ['b', firstCredential],
-      ['c', secondCredential],
+      ['a', one],
+      ['b', one],
+      ['c', two],
     ] as const)
       await insertToken(db, { hash: secretHash(token), credential_id, created_at, expires_at: null });
     await db.destroy();
