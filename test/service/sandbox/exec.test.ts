@@ -67,6 +67,13 @@ describe('exec', () => {
     }
   });
 
+  it('finds commands where the service was told to look for them, otherwise where systems keep them', async () => {
+    const custom = await new SandboxStore(root, { path: '/usr/bin:/bin:/opt/tools' }).create('s2');
+    const options = { launcher: hostLauncher, timeoutMs: 10_000, outputLimit: 10_000, signal: new AbortController().signal };
+    expect((await custom.exec('echo "$PATH"', options)).stdout).toBe('/usr/bin:/bin:/opt/tools\n');
+    expect((await run('echo "$PATH"')).stdout).toBe('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n');
+  });
+
   it('has a TMPDIR that exists and is not listed', async () => {
     expect((await run('echo x > "$TMPDIR/t" && cat "$TMPDIR/t"')).stdout).toBe('x\n');
     expect(await sandbox.list('')).toEqual([]);

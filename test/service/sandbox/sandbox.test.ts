@@ -21,9 +21,8 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hasCode, locate, namesOf } from '../../../src/service/sandbox/paths.ts';
 import { type Sandbox, SandboxStore } from '../../../src/service/sandbox/sandbox.ts';
-import { eventually } from '../../support/eventually.ts';
 import { afterTest } from '../../support/temporary.ts';
-import { fileHandles } from '../helpers/disk.ts';
+import { fileHandles, manyTurns } from '../helpers/disk.ts';
 import { onDiskCall } from '../helpers/disk-calls.ts';
 
 let base: string;
@@ -349,19 +348,22 @@ describe('read', () => {
     ];
     afterTest(() => spies.forEach((spy) => void spy.mockRestore()));
     expect(await text('a')).toBe('0123456789');
+    let stats = 0;
     spies.push(
       vi.spyOn(handles, 'stat').mockImplementation(async function (this: unknown) {
-        const stats = await stat.call(this);
-        await truncate(onDisk('a'), 4);
-        return stats;
+        const result = await stat.call(this);
+        stats += 1;
+        // The second one says how much to read.
+        if (stats === 2) await truncate(onDisk('a'), 4);
+        return result;
       } as never) as never,
     );
     expect(await text('a')).toBe('0123');
   });
 
-  it('reports problems of the host, and leaves no file open', async () => {
+  it('reports problems of the host', async () => {
     await sandbox.write('a', Buffer.from('0123456789'));
-    await sandbox.write('d/b', Buffer.from(''));
+    await mkdir(onDisk('d'));
     const failure = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
     for (const attempt of [() => sandbox.read('a', 5), () => sandbox.list('')]) {
       onDiskCall('before', 'open', onDisk('a'), failure('EMFILE'));
@@ -369,15 +371,54 @@ describe('read', () => {
     }
     onDiskCall('before', 'open', onDisk('a'), failure('EACCES'));
     expect((await sandbox.list('')).map(({ name }) => name)).toEqual(['d']);
-    await sandbox.read('a', 5);
-    await sandbox.stat('a');
-    await sandbox.list('');
-    await buffer((await sandbox.openRead('a', { start: 20, end: 30 })).stream);
-    await buffer((await sandbox.openRead('d/b')).stream);
+  });
+
+  it('closes every file immediately, also after a failure', async () => {
+    await sandbox.write('a', Buffer.from('0123456789'));
+    await sandbox.write('d/b', Buffer.from(''));
+    // Not later: what is left open is closed at some time, when its memory is collected.
+    const openFiles = async () => {
+      const links = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''));
+      return (await Promise.all(links)).filter((link) => link.startsWith(base));
+    };
+    const handles = await fileHandles();
+    const { stat } = handles;
+    const failLater = (call: number) => {
+      let calls = 0;
+      const spy = vi.spyOn(handles, 'stat').mockImplementation(async function (this: typeof handles) {
+        calls += 1;
+        if (calls < call) return stat.call(this);
+        spy.mockRestore();
+        throw Object.assign(new Error('EIO'), { code: 'EIO' });
+      } as never);
+      afterTest(async () => spy.mockRestore());
+    };
+    const attempts = [() => sandbox.read('a', 5), () => sandbox.stat('a'), () => sandbox.list(''), () => sandbox.openRead('a')];
+    for (const attempt of attempts.slice(0, 3)) {
+      await attempt();
+      expect(await openFiles(), String(attempt)).toEqual([]);
+    }
+    for (const call of [1, 2])
+      for (const attempt of attempts) {
+        failLater(call);
+        await expect(attempt(), String(attempt)).rejects.toMatchObject({ code: 'EIO' });
+        expect(await openFiles(), `${attempt} ${call}`).toEqual([]);
+      }
+    for (const [name, range] of [
+      ['a', { start: 20, end: 30 }],
+      ['d/b', undefined],
+      ['a', undefined],
+    ] as const) {
+      const { stream } = await sandbox.openRead(name, range);
+      const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+      await buffer(stream);
+      await closed;
+      await manyTurns();
+      expect(await openFiles(), name).toEqual([]);
+    }
     onDiskCall('before', 'readlink', /^\/proc\/self\/fd/, () => rename(sandbox.directory, `${sandbox.directory}-moved`));
     await expect(sandbox.read('a', 5)).rejects.toMatchObject(refusal(400, 'invalid_path'));
-    const links = async () => Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
-    await eventually('no file is open', async () => !(await links()).some((link) => link.startsWith(base)), 5_000);
+    expect(await openFiles()).toEqual([]);
   });
 });
 
