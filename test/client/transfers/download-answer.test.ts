@@ -96,6 +96,7 @@ describe('an error status', () => {
 
   it.each([
     [300, 'https://elsewhere.example/x?secret=1', ' with a redirect to https://elsewhere.example, and aops does not follow redirects'],
+    [204, 'https://elsewhere.example/x', ''],
     [399, '/x', ' with a redirect to another address, and aops does not follow redirects'],
     [302, '', ' with a redirect to another address, and aops does not follow redirects'],
     [400, 'https://elsewhere.example/x', ''],

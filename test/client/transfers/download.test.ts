@@ -70,6 +70,11 @@ describe('a download', () => {
     expect(error?.message).not.toContain('secret');
   });
 
+  it('arrives without any declared size', async () => {
+    const server = await scripted(raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7\r\ncontent\r\n0\r\n\r\n'));
+    expect((await fetchFile(server)).content).toBe('content');
+  });
+
   it('does not reveal the signature in its URL', async () => {
     const token = 'x'.repeat(64);
     const { error } = await fetchFile(await scripted(answer(404, '')), {}, `/files/${token}?signature=secret`);
@@ -206,6 +211,11 @@ describe('a download that is cut off', () => {
     expect([server.requests.length, renewals]).toEqual([steps.length, expected]);
   });
 
+  it('fails if its URL has expired and there is no other one', async () => {
+    const server = await scripted(firstHalf(), answer(403, ''));
+    expect((await fetchFile(server)).error).toMatchObject({ code: 'download_failed', details: { status: 403 } });
+  });
+
   it('gets another URL when its URL has expired', async () => {
     const server = await scripted(firstHalf(), answer(403, ''), secondHalf());
     const { content } = await fetchFile(server, { renew: async () => '/files/2' });
@@ -335,6 +345,16 @@ describe('the hash of a download', () => {
 });
 
 describe('aborting a download', () => {
+  it('throws the reason, although the part that was received cannot be discarded', async () => {
+    const { client } = newClient((await scripted(partial(200, 10, '01234', 'stall'))).url);
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const read = async (): Promise<void> => {
+      for await (const _ of download(client, '/files/1', { signal: controller.signal })) controller.abort(reason);
+    };
+    expect(await failureOf(read())).toBe(reason);
+  });
+
   it.each(['head', 'body', 'pause'] as const)('in its %s leaves no file', async (phase) => {
     const steps = { head: noAnswer('stall'), body: partial(200, 10, '01234', 'stall', tagHeaders), pause: answer(503, '') };
     const server = await scripted(steps[phase]);

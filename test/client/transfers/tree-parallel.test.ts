@@ -75,4 +75,19 @@ describe('work in parallel', () => {
     expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(8);
     expect(activity).toEqual({ current: 0, highest: 3 });
   });
+
+  it('does not start after an abort', async () => {
+    const reason = new Error('enough');
+    let started = 0;
+    const work = inParallel(numbers, 2, AbortSignal.abort(reason), async () => {
+      started += 1;
+    });
+    expect(await failureOf(work)).toBe(reason);
+    expect(started).toBe(0);
+  });
+
+  it('can use a slot again', async () => {
+    const slots = new Slots(1);
+    expect([await slots.run(async () => 1), await slots.run(async () => 2)]).toEqual([1, 2]);
+  });
 });
