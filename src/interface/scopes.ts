@@ -95,6 +95,8 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listRunSandboxFiles: 'files:read',
   getAgentRunSandboxFileContent: 'files:read',
   getRunSandboxFileContent: 'files:read',
+  getRunRepository: 'files:read',
+  getRunChanges: 'files:read',
   getRunScreenshotTimeline: 'files:read',
   getAgentRunScreenshotTimeline: 'files:read',
 

@@ -53,7 +53,15 @@ export type {
   RunMessage,
   WorkflowExecutionReport,
 } from './schemas/runs.ts';
-export type { SandboxFileContent, SandboxFileEntry, ScreenshotToolExecution, StagedFile } from './schemas/sandboxes.ts';
+export type {
+  ChangedFile,
+  RunChanges,
+  RunRepository,
+  SandboxFileContent,
+  SandboxFileEntry,
+  ScreenshotToolExecution,
+  StagedFile,
+} from './schemas/sandboxes.ts';
 export type { Schedule } from './schemas/schedules.ts';
 export type { Team } from './schemas/teams.ts';
 export type { CaseTrigger, QueueConsumer, QueueProducer } from './schemas/triggers.ts';

@@ -10,6 +10,8 @@ import { ServiceError } from './errors.ts';
 export type Grant =
   | { kind: 'run_file'; runId: string; fileId: string }
   | { kind: 'sandbox_file'; sandboxId: string; path: string }
+  /** A patch of what a run changed, by the tree that it leads to. */
+  | { kind: 'run_patch'; sandboxId: string; tree: string }
   | { kind: 'upload'; sandboxId: string; path: string };
 
 /** Seconds for which a signed URL is valid. */

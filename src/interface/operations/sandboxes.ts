@@ -53,6 +53,22 @@ export const sandboxOperations = {
     success: 200,
     summary: "Read a file of a run's sandbox",
   },
+  getRunRepository: {
+    method: 'GET',
+    path: '/v2/runs/{run_id}/sandbox/repository',
+    idempotent: false,
+    success: 200,
+    summary: 'Get the repository on which a run works',
+    extension: true,
+  },
+  getRunChanges: {
+    method: 'GET',
+    path: '/v2/runs/{run_id}/sandbox/changes',
+    idempotent: false,
+    success: 200,
+    summary: 'List what a run changed in its repository, with the URL of a patch',
+    extension: true,
+  },
   getRunScreenshotTimeline: {
     method: 'GET',
     path: '/v2/agent-runs/{run_id}/screenshots/timeline',

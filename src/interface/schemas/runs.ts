@@ -3,6 +3,7 @@ import type { OperationSchemas } from '../operation.ts';
 import type { runOperations } from '../operations/runs.ts';
 import { runStatuses, runStatusFilters } from '../run-status.ts';
 import { Closed, DateTime, EvaluationSummary, Extended, FreeForm, Named, NamedClosed, Nullable, paging, Uuid, Words } from './common.ts';
+import { RunRepository } from './sandboxes.ts';
 
 const RunStatusWord = Words([...runStatuses], { $id: 'RunStatus' });
 
@@ -151,6 +152,27 @@ export const RunFileDownload = Named('RunFileDownload', {
 });
 export type RunFileDownload = Static<typeof RunFileDownload>;
 
+const RepositorySource = Type.Object(
+  {
+    path: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 4_096,
+        description: 'A folder of the machine of the service. Only its owner may specify one.',
+      }),
+    ),
+    url: Type.Optional(Type.String({ minLength: 1, maxLength: 2_048, description: 'An http or https URL.' })),
+    ref: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'A branch, a tag, or a commit. By default, what is checked out in the folder, or the default branch.',
+      }),
+    ),
+  },
+  { description: 'Beyond the interface. The run works on a copy of this repository, on a branch of its own.' },
+);
+
 const trueOrFalse = Type.Optional(Words(['true', 'false']));
 
 export const runSchemas = {
@@ -182,6 +204,7 @@ export const runSchemas = {
       agent_id: Uuid,
       message: Type.Optional(Type.String()),
       sandbox_id: Type.Optional(Type.String({ minLength: 1 })),
+      repository: Type.Optional(RepositorySource),
       webhook_url: Type.Optional(
         Type.String({
           format: 'uri',
@@ -190,7 +213,11 @@ export const runSchemas = {
         }),
       ),
     }),
-    response: Type.Object({ run: Run }),
+    response: Type.Object({
+      run: Run,
+      /** The repository, if one was specified; an extension. */
+      repository: Type.Optional(RunRepository),
+    }),
   },
   getRun: { response: Type.Object({ run: Run, pending_human_request: Nullable(HumanRequest) }) },
   listRunMessages: {

@@ -47,6 +47,49 @@ export const ScreenshotToolExecution = Named('ScreenshotToolExecution', {
 });
 export type ScreenshotToolExecution = Static<typeof ScreenshotToolExecution>;
 
+/** The repository that a run's sandbox was started with. An extension of the local service. */
+export const RunRepository = Named('RunRepository', {
+  kind: Words(['path', 'url']),
+  /** A folder of the machine of the service, or a URL. */
+  source: Type.String(),
+  ref: Nullable(Type.String({ description: 'The ref that was requested; null for what was checked out, or the default branch.' })),
+  /** The commit from which the run started; null until the repository at a URL has been read. */
+  commit: Nullable(Type.String()),
+  base_branch: Nullable(Type.String({ description: 'The branch of the source that contains the commit, if the ref is a branch.' })),
+  branch: Type.String({ description: 'The branch in the workspace.' }),
+  /** Files of the source that had uncommitted work, which the run does not see. */
+  uncommitted_files: Type.Integer({ minimum: 0 }),
+  ready: Type.Boolean({ description: 'Whether it has been checked out into the workspace.' }),
+});
+export type RunRepository = Static<typeof RunRepository>;
+
+/** A file that a run changed in its repository. */
+export const ChangedFile = Named('ChangedFile', {
+  path: Type.String(),
+  change: Words(['added', 'changed', 'removed', 'renamed']),
+  old_path: Nullable(Type.String()),
+  size_before: Nullable(Type.Integer({ minimum: 0 })),
+  size_after: Nullable(Type.Integer({ minimum: 0 })),
+  mode_before: Nullable(Type.String({ description: 'As git writes it: 100644, 100755, 120000 for a link, 160000 for a submodule.' })),
+  mode_after: Nullable(Type.String()),
+  lines_added: Nullable(Type.Integer({ minimum: 0, description: 'Null for a binary file.' })),
+  lines_removed: Nullable(Type.Integer({ minimum: 0 })),
+});
+export type ChangedFile = Static<typeof ChangedFile>;
+
+/** The differences between a run's workspace and the commit from which it started. */
+export const RunChanges = Named('RunChanges', {
+  repository: RunRepository,
+  /** Identifies this state of the files: a tree of git. */
+  tree: Type.String(),
+  files: Type.Array(ChangedFile),
+  total_files: Type.Integer({ minimum: 0, description: 'The number of changed files, of which at most 10,000 are listed.' }),
+  nested_repositories: Type.Array(Type.String(), { description: 'Folders with a repository of their own, which are left out.' }),
+  patch_url: Nullable(Type.String({ description: 'Signed; needs no credential. Null if nothing has changed.' })),
+  patch_size: Type.Integer({ minimum: 0 }),
+});
+export type RunChanges = Static<typeof RunChanges>;
+
 /** A file of a standalone sandbox; the further groups call its type `file|dir`. */
 export const StagedFile = Named('StagedFile', {
   name: Type.String(),
@@ -85,6 +128,8 @@ export const sandboxSchemas = {
   listRunSandboxFiles: { query: path, response: FileListing },
   getAgentRunSandboxFileContent: { query: path, response: FileContent },
   getRunSandboxFileContent: { query: path, response: FileContent },
+  getRunRepository: { response: Type.Object({ repository: RunRepository }) },
+  getRunChanges: { response: Type.Object({ data: RunChanges }) },
   getRunScreenshotTimeline: { response: Timeline },
   getAgentRunScreenshotTimeline: { response: Timeline },
 } as const satisfies Record<keyof typeof sandboxOperations, OperationSchemas>;

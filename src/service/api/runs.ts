@@ -12,8 +12,10 @@ import { pendingRequest, pendingRequestSizes, pendingRequests } from '../store/r
 import { countMessages, listMessageRows } from '../store/runs/messages.ts';
 import type { RunFilter } from '../store/runs/run-filter.ts';
 import { countRuns, listRunRows } from '../store/runs/run-list.ts';
+import { findRepository } from '../store/runs/sandbox-repositories.ts';
 import { answeredRequestView, humanRequestView, messageView, runListItem, runView } from '../views/runs.ts';
 import { runDetailRoutes } from './run-detail.ts';
+import { repositoryView, requestedRepository } from './run-repository.ts';
 import { requireRun, requireTeam } from './shared/lookups.ts';
 
 export const runRoutes: GroupRoutes<'runs'> = {
@@ -52,6 +54,7 @@ export const runRoutes: GroupRoutes<'runs'> = {
   async startRun(context, { params, body }) {
     requireTeam(context, params.teamId);
     if (body.webhook_url !== undefined) requireRunEvents(context);
+    const repository = body.repository === undefined ? undefined : await requestedRepository(context, body.repository);
     const run = await startRun(context.engine, {
       teamId: context.teamId,
       agentId: body.agent_id,
@@ -59,8 +62,10 @@ export const runRoutes: GroupRoutes<'runs'> = {
       message: body.message,
       sandboxId: body.sandbox_id,
       webhookUrl: body.webhook_url,
+      repository,
     });
-    return { run: runView(run, undefined) };
+    const row = repository === undefined ? undefined : await findRepository(context.engine.store, run.sandbox_id);
+    return { run: runView(run, undefined), ...(row === undefined ? {} : { repository: repositoryView(row) }) };
   },
 
   async getRun(context, { params }) {

@@ -10,6 +10,7 @@ import { signedUrlSeconds } from '../signed-urls.ts';
 import type { RunRow } from '../store/database/schema.ts';
 import { findSandbox } from '../store/runs/sandboxes.ts';
 import { listToolExecutions } from '../store/runs/tool-executions.ts';
+import { runRepositoryRoutes } from './run-repository.ts';
 import { requireRun } from './shared/lookups.ts';
 import { content, listing } from './shared/run-sandbox.ts';
 
@@ -43,6 +44,8 @@ export const sandboxRoutes: GroupRoutes<'sandboxes'> = {
     const { url } = signedUrl(context, { kind: 'upload', sandboxId: sandbox.id, path });
     return { upload_url: url, path, expires_in_seconds: signedUrlSeconds };
   },
+
+  ...runRepositoryRoutes,
 
   listAgentRunSandboxFiles: async (context, { params, query }) =>
     listing(context, await requireRun(context, params.run_id, params.agent_id), query.path),

@@ -1,6 +1,7 @@
 /** Transfers by signed URL: downloads of sandbox files and run files, and uploads into sandboxes. All are streamed. */
 import { Buffer } from 'node:buffer';
-import { open } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Readable } from 'node:stream';
 import { notFound, ServiceError } from '../errors.ts';
@@ -8,6 +9,7 @@ import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { bodyChunks } from '../http/body.ts';
 import type { Exchange, HttpParts } from '../http/exchange.ts';
 import { type ByteRange, contentDisposition, isNotModified, requestedRange } from '../http/range.ts';
+import { patchFile } from '../repositories/repositories.ts';
 import { hasCode } from '../sandbox/paths.ts';
 import type { Grant } from '../signed-urls.ts';
 import { findRunFile } from '../store/runs/run-files.ts';
@@ -84,6 +86,7 @@ async function sourceAnswer(source: Source, { request }: Exchange): Promise<Answ
 async function describe(parts: HttpParts, grant: Grant): Promise<Source> {
   if (grant.kind === 'run_file') return describeRunFile(parts, grant);
   if (grant.kind === 'sandbox_file') return describeSandboxFile(parts, grant);
+  if (grant.kind === 'run_patch') return describePatch(parts, grant);
   throw wrongGrant();
 }
 
@@ -123,6 +126,23 @@ async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: E
       file.stream.destroy();
       return undefined;
     },
+  };
+}
+
+async function describePatch({ engine }: HttpParts, { sandboxId, tree }: Extract<Grant, { kind: 'run_patch' }>): Promise<Source> {
+  const sandbox = await engine.sandboxes.open(sandboxId);
+  const gone = notFound('patch', tree);
+  if (sandbox === undefined) throw gone;
+  const file = await patchFile(sandbox, tree);
+  const stats = await stat(file).catch(() => undefined);
+  if (stats === undefined) throw gone;
+  return {
+    name: `${tree.slice(0, 12)}.patch`,
+    mimeType: 'text/x-diff',
+    size: stats.size,
+    // It never changes: the tree is the hash of its content.
+    etag: `"${tree}"`,
+    open: async (range) => createReadStream(file, range),
   };
 }
 

@@ -9,6 +9,7 @@ import { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { HostRules, wordFor } from '../outbound/host-rules.ts';
 import { Sender } from '../outbound/sender.ts';
+import { Repositories } from '../repositories/repositories.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { scriptRuntime } from '../runtimes/script/script-runtime.ts';
 import { systemPath } from '../sandbox/exec.ts';
@@ -49,7 +50,7 @@ export interface EngineOptions {
     lookup?: Lookup;
   };
   connections?: {
-    /** Hosts, addresses, and ranges of MCP servers and of their authorization servers, written like those of webhooks. None by default. */
+    /** Hosts, addresses, and ranges of MCP servers, of their authorization servers, and of repositories, written like those of webhooks. None by default. */
     allow?: readonly string[];
     /** By default, that of the system. */
     lookup?: Lookup;
@@ -82,6 +83,14 @@ export async function createEngine(
   { store, copies, clock, log, instanceId }: HasStore & HasClock & HasLog & { copies: DatabaseCopies; instanceId: string },
 ): Promise<StartableEngine> {
   const { dataDirectory, commandPath, runtimes = [scriptRuntime], webhooks = {}, connections = {} } = options;
+  const connectionAgent = new GuardedAgent({
+    rules: new HostRules(connections.allow, 'connection'),
+    lookup: connections.lookup,
+    deadline: probeLimit,
+    refusalMessage: (host) =>
+      `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
+  });
+  const searchPath = commandPath ?? systemPath;
   return {
     ...{ store, clock, log },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
@@ -89,12 +98,13 @@ export async function createEngine(
       ...(commandPath === undefined ? {} : { path: commandPath }),
       trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
     }),
+    repositories: new Repositories(join(dataDirectory, 'repositories'), { path: searchPath, agent: connectionAgent }),
     files: new FileStore(join(dataDirectory, 'files')),
     containment: new Containment({
-      ...{ setting: options.exec, dataDirectory, searchPath: commandPath ?? systemPath, node: options.node },
+      ...{ setting: options.exec, dataDirectory, searchPath, node: options.node },
       ...options.agents,
     }),
-    browsing: { policy: 'off', searchPath: commandPath ?? systemPath, ...options.browsing },
+    browsing: { policy: 'off', searchPath, ...options.browsing },
     sandboxRetention: options.sandboxRetention,
     runRetention: options.runRetention,
     runConcurrency: options.runConcurrency ?? (await largestConcurrency(store)),
@@ -103,13 +113,7 @@ export async function createEngine(
       timing: { scale: webhooks.timeScale ?? 1, random: webhooks.random ?? Math.random },
     },
     connections: {
-      agent: new GuardedAgent({
-        rules: new HostRules(connections.allow, 'connection'),
-        lookup: connections.lookup,
-        deadline: probeLimit,
-        refusalMessage: (host) =>
-          `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
-      }),
+      agent: connectionAgent,
       box: await SecretBox.open(join(dataDirectory, 'secrets.key')),
       renewals: new SingleFlight(),
     },

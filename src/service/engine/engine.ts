@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import type { Timing } from '../outbound/attempt-times.ts';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Sender } from '../outbound/sender.ts';
+import type { Repositories } from '../repositories/repositories.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Launcher } from '../sandbox/launch.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
@@ -38,6 +39,10 @@ export interface HasRuntimes {
 
 export interface HasSandboxes {
   readonly sandboxes: SandboxStore;
+}
+
+export interface HasRepositories {
+  readonly repositories: Repositories;
 }
 
 export interface HasFiles {
@@ -93,6 +98,7 @@ export interface Engine
     HasLog,
     HasRuntimes,
     HasSandboxes,
+    HasRepositories,
     HasFiles,
     HasRunPolicy,
     HasRunConcurrency,

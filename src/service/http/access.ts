@@ -27,9 +27,7 @@ export function isPermitted({ scopes, isOwner }: Rights, id: OperationId): boole
 export function requirePermission(rights: Rights, id: OperationId): void {
   if (isPermitted(rights, id)) return;
   const access = operationAccess[id];
-  if (access === 'owner') {
-    throw new ServiceError(403, 'owner_only', 'Only the owner of this service may do that, with the token of its data directory.');
-  }
+  if (access === 'owner') requireOwner(rights, 'Only the owner of this service may do that, with the token of its data directory.');
   if (!isScope(access)) {
     throw new ServiceError(
       403,
@@ -39,6 +37,11 @@ export function requirePermission(rights: Rights, id: OperationId): void {
     );
   }
   throw scopeMissing(access, `This needs the scope ${access}, and the credential is limited: ${limitOf(rights)}.`);
+}
+
+/** Throws 403 `owner_only` with this message unless the caller owns the data directory. */
+export function requireOwner({ isOwner }: Rights, message: string): void {
+  if (!isOwner) throw new ServiceError(403, 'owner_only', message);
 }
 
 /**

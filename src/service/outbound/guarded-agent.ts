@@ -42,6 +42,18 @@ export class GuardedAgent {
     });
   }
 
+  /** The allowed addresses of a host, for programs that connect by themselves; none if it cannot be looked up. */
+  async allowedAddresses(host: string): Promise<string[]> {
+    const bare = unbracketed(host);
+    const { rules } = this.#options;
+    if (isIP(bare) !== 0) return rules.allows(bare, bare) ? [bare] : [];
+    return new Promise((resolve) => {
+      this.#lookup(bare, { all: true }, (error, results) =>
+        resolve(error ? [] : results.map(({ address }) => address).filter((address) => rules.allows(bare, address))),
+      );
+    });
+  }
+
   /** Aborts all connections in progress. */
   async close(): Promise<void> {
     await this.dispatcher.destroy();

@@ -23,6 +23,7 @@ import { messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events
 import { checkWebhookUrl } from '../webhooks/subscriptions.ts';
 import { planEvaluation } from './evaluations.ts';
 import { postedMessage } from './messages.ts';
+import { addRepository, type RequestedRepository } from './workspace-repository.ts';
 
 export interface RunStart {
   teamId: string;
@@ -32,13 +33,15 @@ export interface RunStart {
   message?: string | undefined;
   sandboxId?: string | undefined;
   webhookUrl?: string | undefined;
+  /** The repository on which the run works; it must have been checked. */
+  repository?: RequestedRepository | undefined;
   /** The case that the run will work on. The run is named after it. */
   case?: { id: string; title: string };
 }
 
 /**
  * Starts a run of the agent's live revision. Throws 404 for an unknown agent or sandbox, 403 `plan_limit_reached`,
- * 409 `agent_has_no_live_revision`, or 400 for a URL that webhooks cannot be sent to.
+ * 409 `agent_has_no_live_revision` or `sandbox_has_repository`, or 400 for a URL that webhooks cannot be sent to.
  */
 export async function startRun(engine: HasStore & HasClock & HasRuntimes & HasWorker & HasWebhooks, start: RunStart): Promise<RunRow> {
   const webhookUrl = start.webhookUrl === undefined ? undefined : await checkWebhookUrl(engine, start.webhookUrl, 'webhook_url');
@@ -56,6 +59,7 @@ export async function createRun(engine: HasClock & HasRuntimes, trx: Queries, st
   const now = isoTime(engine.clock.now());
   const sandboxId = await sandboxFor(trx, start, now);
   const number = await nextRunNumber(trx, start.teamId);
+  if (start.repository !== undefined) await addRepository(trx, start.repository, { sandboxId, teamId: start.teamId, number, now });
   const message = start.message?.trim() ? start.message : undefined;
   const title = runTitle(agent.name, number, start.case?.title ?? message);
   const run = await insertRun(trx, {

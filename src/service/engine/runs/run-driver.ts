@@ -10,16 +10,17 @@ import { jobKinds } from '../../store/jobs/kinds.ts';
 import { claimRunJob } from '../../store/runs/run-queue.ts';
 import { changeRun, isTerminal, runById } from '../../store/runs/runs.ts';
 import { reviveSandbox } from '../../store/runs/sandboxes.ts';
-import type { HasClock, HasLog, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
+import type { HasClock, HasLog, HasRepositories, HasRunConcurrency, HasRuntimes, HasSandboxes, HasStore, HasWorker } from '../engine.ts';
 import { defineJob, type JobClaim } from '../jobs/job.ts';
 import { isShutdown } from '../jobs/leave.ts';
 import { unlessAborted } from '../jobs/unless-aborted.ts';
 import { recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { countInterruptions } from './interruptions.ts';
 import { RunLostError, RunSession, type SessionEngine } from './run-session.ts';
+import { prepareRepository } from './workspace-repository.ts';
 
 /** The parts of the engine that are needed to execute a run. */
-type DriverEngine = SessionEngine & HasSandboxes & HasRuntimes;
+type DriverEngine = SessionEngine & HasSandboxes & HasRepositories & HasRuntimes;
 
 /** Takes the next run, which is `starting` from then on. */
 const claimRun: JobClaim = async (store, kind, claimant) => {
@@ -103,7 +104,7 @@ async function enter(engine: HasStore & HasClock & HasWorker, job: ClaimedJob): 
 }
 
 async function advance(
-  engine: HasStore & HasLog & HasRuntimes,
+  engine: HasStore & HasClock & HasLog & HasRepositories & HasRuntimes,
   session: RunSession,
   job: ClaimedJob,
   signal: AbortSignal,
@@ -112,6 +113,7 @@ async function advance(
   const runtime = engine.runtimes.get(run?.runtime ?? '');
   if (runtime === undefined) return { status: 'failed', error: `The runtime "${run?.runtime}" is not available in this service.` };
   try {
+    await unlessAborted(prepareRepository(engine, session), signal);
     return await unlessAborted(runtime.advance(session), signal);
   } catch (error) {
     if (error instanceof RunLostError || signal.aborted || hostTrouble(error) !== undefined) throw error;

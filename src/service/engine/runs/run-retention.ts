@@ -9,7 +9,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { nudgeJob, releaseJob } from '../../store/jobs/jobs.ts';
 import { jobKinds } from '../../store/jobs/kinds.ts';
 import { endedRuns, firstRunEnd, removeRuns } from '../../store/runs/run-removal.ts';
-import type { HasBackups, HasClock, HasFiles, HasLog, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
+import type { HasBackups, HasClock, HasFiles, HasLog, HasRepositories, HasRetention, HasSandboxes, HasStore } from '../engine.ts';
 import { defineJob } from '../jobs/job.ts';
 
 /** Number of runs removed in one transaction. */
@@ -26,7 +26,7 @@ async function planRunRetention({ store, clock }: HasStore & HasClock): Promise<
 export const forgetRunsJob = defineJob({ kind: jobKinds.forgetRuns, concurrency: 1, run: forgetRuns, atStart: planRunRetention });
 
 async function forgetRuns(
-  engine: HasStore & HasClock & HasLog & HasSandboxes & HasFiles & HasRetention & HasBackups,
+  engine: HasStore & HasClock & HasLog & HasSandboxes & HasRepositories & HasFiles & HasRetention & HasBackups,
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
@@ -37,6 +37,7 @@ async function forgetRuns(
   // Removes files that a crash left on the disk.
   await engine.sandboxes.sweep();
   await engine.files.sweep();
+  await engine.repositories.sweep(now);
   let dueAt = now + interval;
   if (runRetention !== undefined) {
     const removedCount = await removeEnded(engine, isoTime(Math.max(0, now - runRetention)), signal);

@@ -3,6 +3,7 @@ import type { Insertable, SelectQueryBuilder } from 'kysely';
 import type { Queries } from '../database/database.ts';
 import { columnsOf, namesOf, preparedQuery } from '../database/prepared.ts';
 import type { Database, SandboxesTable, SandboxRow } from '../database/schema.ts';
+import { forgetCheckOut } from './sandbox-repositories.ts';
 
 export async function insertSandbox(db: Queries, sandbox: Insertable<SandboxesTable>): Promise<void> {
   await insertQuery.change(db, sandbox);
@@ -60,7 +61,9 @@ export async function removeEndedSandbox(trx: Queries, id: string, before: strin
     .where('id', '=', id)
     .where('id', 'in', (where) => withoutActiveRuns(where.selectFrom('sandboxes').select('sandboxes.id'), before))
     .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+  if (result.numUpdatedRows === 0n) return false;
+  await forgetCheckOut(trx, id);
+  return true;
 }
 
 /** When the last run of a sandbox ended, for the sandbox where this was earliest; undefined if every sandbox has active runs. */

@@ -16,6 +16,7 @@ import { lists } from './0017-lists.ts';
 import { caseLine } from './0018-case-line.ts';
 import { requestEvents } from './0019-request-events.ts';
 import { answeredKeys } from './0020-answered-keys.ts';
+import { repositories } from './0021-repositories.ts';
 import { execLevel } from './0024-exec-level.ts';
 
 export const migrations: Record<string, Migration> = {
@@ -35,5 +36,6 @@ export const migrations: Record<string, Migration> = {
   '0018-case-line': caseLine,
   '0019-request-events': requestEvents,
   '0020-answered-keys': answeredKeys,
+  '0021-repositories': repositories,
   '0024-exec-level': execLevel,
 };

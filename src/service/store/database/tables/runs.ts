@@ -12,6 +12,27 @@ export interface SandboxesTable {
   removed_at: string | null;
 }
 
+/** The repository in a sandbox (src/service/repositories). */
+export interface SandboxRepositoriesTable {
+  sandbox_id: Fixed<string>;
+  team_id: Fixed<string>;
+  kind: Fixed<'path' | 'url'>;
+  /** A folder of this machine, or a URL. */
+  source: Fixed<string>;
+  ref: Fixed<string | null>;
+  /** The commit from which the run started; null until it is known. */
+  commit_id: string | null;
+  /** The branch of the source that contains the commit. */
+  base_branch: string | null;
+  /** The branch in the workspace. */
+  branch: Fixed<string>;
+  /** Files of the source with uncommitted work when the run was started. */
+  uncommitted_files: Fixed<number>;
+  /** When it was checked out; null if that has to be done, also because the sandbox was removed meanwhile. */
+  ready_at: string | null;
+  created_at: Fixed<string>;
+}
+
 export interface RunsTable {
   id: Fixed<string>;
   team_id: Fixed<string>;
@@ -145,6 +166,7 @@ export interface ToolExecutionsTable {
 
 export interface RunsTables {
   sandboxes: SandboxesTable;
+  sandbox_repositories: SandboxRepositoriesTable;
   runs: RunsTable;
   removed_runs: RemovedRunsTable;
   run_totals: RunTotalsTable;
@@ -157,6 +179,7 @@ export interface RunsTables {
 }
 
 export type SandboxRow = Selectable<SandboxesTable>;
+export type SandboxRepositoryRow = Selectable<SandboxRepositoriesTable>;
 export type RunRow = Selectable<RunsTable>;
 export type MessageRow = Selectable<MessagesTable>;
 export type NewMessage = Omit<Insertable<MessagesTable>, 'seq'>;

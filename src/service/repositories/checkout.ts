@@ -1,0 +1,186 @@
+/**
+ * Makes a workspace a repository of its own, on its own branch. It shares nothing with the repository that it comes from, and nothing
+ * with other runs: an agent that can write to its workspace can change everything in it, including the configuration of git.
+ */
+import { randomUUID } from 'node:crypto';
+import { appendFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { removeTree } from '../../base/remove-tree.ts';
+import { ServiceError } from '../errors.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { type Git, type GitResult, textOf } from './git.ts';
+import { type GitEnd, gitFailure } from './problems.ts';
+import { objectFormatOf } from './source.ts';
+
+export interface Checkout {
+  commit: string;
+  /** The new branch: `aops/run-17`. */
+  branch: string;
+  /** The branch that the commit comes from; the repository has it as `origin/NAME`. */
+  sourceBranch: string | undefined;
+}
+
+export interface CheckOutOptions {
+  /** Puts the objects of the commit into a new repository. */
+  copyObjects(gitFolder: string): Promise<void>;
+  signal: AbortSignal;
+  onProgress: (line: string) => void;
+}
+
+/** Something about the repository that the workspace does not contain. */
+export interface Gaps {
+  files: number;
+  submodules: string[];
+  usesLargeFileStorage: boolean;
+  isShallow: boolean;
+}
+
+/** Milliseconds for writing the files. */
+const checkoutLimit = 15 * 60_000;
+/** Lists what was in the workspace before. */
+const uploadsName = 'uploads.json';
+
+/**
+ * Checks out a commit into the workspace of a sandbox, next to files that were uploaded, which git ignores from then on.
+ * If that was interrupted earlier, it begins again. Throws 409 `upload_in_the_way` if the repository contains a file of that name.
+ */
+export async function checkOut(
+  git: Git,
+  sandbox: Sandbox,
+  { commit, branch, sourceBranch }: Checkout,
+  { copyObjects, signal, onProgress }: CheckOutOptions,
+): Promise<Gaps> {
+  const staging = await sandbox.privateFolder(stagingName);
+  const repository = path.join(sandbox.directory, '.git');
+  const recorded = await recordedUploads(staging);
+  // Putting the repository in its place is the last step.
+  const isComplete = recorded !== undefined && (await headOf(git, repository, signal)) === commit;
+  const gitFolder = isComplete ? repository : path.join(staging, 'git');
+  const env = { GIT_DIR: gitFolder, GIT_WORK_TREE: sandbox.directory };
+  const run = (args: readonly string[], input?: string): Promise<GitResult> =>
+    git.run(args, {
+      cwd: sandbox.directory,
+      env,
+      signal,
+      timeLimit: checkoutLimit,
+      task,
+      onProgress,
+      ...(input !== undefined && { input }),
+    });
+  const call = async (args: readonly string[], input?: string): Promise<string> => requireSuccess(await run(args, input));
+  if (!isComplete) {
+    const uploads = recorded ?? (await recordUploads(staging, sandbox.directory));
+    if (recorded !== undefined) {
+      await removeTree(repository);
+      await removeOthers(sandbox.directory, uploads);
+    }
+    await removeTree(gitFolder);
+    await mkdir(gitFolder, { mode: 0o700 });
+    // Without a work tree: git would otherwise write its location into the configuration.
+    const format = `--object-format=${objectFormatOf(commit)}`;
+    const init = ['init', '--quiet', '--template=', format, `--initial-branch=${branch}`];
+    requireSuccess(await git.run(init, { cwd: staging, env: { GIT_DIR: gitFolder }, signal, task }));
+    await copyObjects(gitFolder);
+    const refs = [`refs/heads/${branch}`, ...(sourceBranch === undefined ? [] : [`refs/remotes/origin/${sourceBranch}`])];
+    await call(['update-ref', '--stdin'], refs.map((ref) => `create ${ref} ${commit}\n`).join(''));
+    for (const [name, value] of Object.entries(configOf(branch))) await call(['config', name, value]);
+    await mkdir(path.join(gitFolder, 'info'), { recursive: true });
+    await appendFile(path.join(gitFolder, 'info', 'exclude'), uploads.map(excludePattern).join(''));
+    const written = await run(['read-tree', '-m', '-u', '-v', 'HEAD']);
+    if (written.code !== 0) throw uploadInTheWay(written) ?? gitFailure(task, written);
+    await rename(gitFolder, repository);
+    env.GIT_DIR = repository;
+  }
+  return findGaps(call, env.GIT_DIR);
+}
+
+/** Forgets what `checkOut` recorded in case it is interrupted. Call it when it is recorded elsewhere that it is complete. */
+export const finishCheckOut = async (sandbox: Sandbox): Promise<void> => removeTree(await sandbox.privateFolder(stagingName));
+
+const task = 'checking out the repository';
+/** Next to the workspace, on the same file system. */
+const stagingName = 'checkout';
+
+const configOf = (branch: string): Record<string, string> => ({
+  'core.bare': 'false',
+  'core.logAllRefUpdates': 'true',
+  // The author of commits of the agent, which stay in the workspace.
+  'user.name': 'aops',
+  'user.email': `${branch.replace('/', '-')}@aops.invalid`,
+});
+
+async function recordedUploads(staging: string): Promise<string[] | undefined> {
+  const text = await readFile(path.join(staging, uploadsName), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : (JSON.parse(text) as string[]);
+}
+
+/** Records the files that were in the workspace before. The record appears complete or not at all. */
+async function recordUploads(staging: string, workspace: string): Promise<string[]> {
+  const uploads = await filesBelow(workspace, '');
+  if (uploads.some((name) => /^\.git(?:\/|$)/i.test(name))) throw inTheWay('.git');
+  const temporary = path.join(staging, randomUUID());
+  await writeFile(temporary, JSON.stringify(uploads));
+  await rename(temporary, path.join(staging, uploadsName));
+  return uploads;
+}
+
+/** Removes what an earlier attempt to fill the workspace has written. */
+async function removeOthers(workspace: string, uploads: readonly string[]): Promise<void> {
+  const known = new Set(uploads);
+  for (const name of await filesBelow(workspace, '')) if (!known.has(name)) await rm(path.join(workspace, name), { force: true });
+}
+
+/** Everything below a folder that is not a folder, without following links. */
+async function filesBelow(root: string, folder: string): Promise<string[]> {
+  const entries = await readdir(path.join(root, folder), { withFileTypes: true });
+  const names = entries.map(async (entry) => {
+    const name = path.posix.join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(root, name) : [name];
+  });
+  return (await Promise.all(names)).flat();
+}
+
+/** A line of `info/exclude` for exactly one file (gitignore(5)). */
+const excludePattern = (name: string): string => `/${name.replace(/[\\*?[\] ]/g, '\\$&')}\n`;
+
+function requireSuccess(result: GitEnd & { stdout: string }): string {
+  if (result.code !== 0) throw gitFailure('checking out the repository', result);
+  return result.stdout;
+}
+
+function uploadInTheWay({ stderr }: GitResult): ServiceError | undefined {
+  const name = /Untracked working tree file '(.*)' would be overwritten|Updating '(.*)' would lose untracked files/.exec(stderr);
+  return name === null ? undefined : inTheWay(name[1] ?? (name[2] as string));
+}
+
+const inTheWay = (name: string): ServiceError =>
+  new ServiceError(
+    409,
+    'upload_in_the_way',
+    `The sandbox already contains ${name}, which the repository contains too. Start the run without that file, or upload it under another name.`,
+  );
+
+async function findGaps(call: (args: readonly string[]) => Promise<string>, gitFolder: string): Promise<Gaps> {
+  const entries = (await call(['ls-files', '-z', '--stage'])).split('\0').filter((entry) => entry !== '');
+  const submodules = entries.filter((entry) => entry.startsWith('160000 ')).map((entry) => textOf(entry.slice(entry.indexOf('\t') + 1)));
+  const attributes = entries.some((entry) => /\t(?:.*\/)?\.gitattributes$/.test(entry))
+    ? await call(['grep', '--cached', '--quiet', '-I', '-e', 'filter=lfs', '--', '.gitattributes', '**/.gitattributes']).then(
+        () => true,
+        () => false,
+      )
+    : false;
+  const isShallow = await exists(path.join(gitFolder, 'shallow'));
+  return { files: entries.length - submodules.length, submodules, usesLargeFileStorage: attributes, isShallow };
+}
+
+async function headOf(git: Git, repository: string, signal: AbortSignal): Promise<string | undefined> {
+  if (!(await exists(repository))) return undefined;
+  const { stdout } = await git.run(['rev-parse', 'HEAD'], { cwd: repository, env: { GIT_DIR: repository }, signal });
+  return stdout.trim();
+}
+
+const exists = (place: string): Promise<boolean> =>
+  lstat(place).then(
+    () => true,
+    () => false,
+  );

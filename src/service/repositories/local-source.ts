@@ -1,0 +1,91 @@
+/**
+ * Reads a repository on this machine, without changing anything in it: not its files, index, refs, or configuration. Its
+ * configuration is not trusted either, although whoever names it owns the data directory: the folder might have been downloaded.
+ */
+import { stat } from 'node:fs/promises';
+import { ServiceError } from '../errors.ts';
+import { type Git, type GitResult, textOf } from './git.ts';
+import { gitFailure } from './problems.ts';
+import { inWords, type RepositorySource } from './source.ts';
+
+/** What a run starts from. */
+export interface Base {
+  commit: string;
+  /** The branch, if the ref is one. */
+  branch: string | undefined;
+  /** Files with changes that no commit contains; 0 for a ref other than what is checked out. */
+  uncommitted: number;
+}
+
+const bad = (code: string, message: string): ServiceError =>
+  new ServiceError(400, code, message, { details: [{ path: 'repository', message }] });
+
+/** The commit that is meant now. Throws 400 if the folder is not a repository, is not owned by this user, or does not have it. */
+export async function readLocalBase(git: Git, source: RepositorySource, signal: AbortSignal): Promise<Base> {
+  const { location, ref } = source;
+  const stats = await stat(location).catch(() => undefined);
+  if (stats === undefined) throw bad('repository_not_found', `There is no folder ${location} on the machine of the service.`);
+  if (!stats.isDirectory()) throw bad('not_a_repository', `${location} is not a folder.`);
+  const run = (args: readonly string[]): Promise<GitResult> => git.run(args, { cwd: location, signal, task: `reading ${location}` });
+  const kind = await run(['rev-parse', '--is-bare-repository']);
+  if (kind.code !== 0) throw notReadable(location, kind);
+  const commit = await run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref ?? 'HEAD'}^{commit}`]);
+  if (commit.code === null) throw gitFailure(`reading ${location}`, commit);
+  if (commit.code !== 0) throw await missingRef(run, source);
+  const name = await run(['rev-parse', '--symbolic-full-name', '--end-of-options', ref ?? 'HEAD']);
+  const branch = /^refs\/heads\/(.+)$/m.exec(textOf(name.stdout))?.[1];
+  const isBare = kind.stdout.trim() === 'true';
+  return {
+    commit: commit.stdout.trim(),
+    branch,
+    uncommitted: isBare || ref !== undefined ? 0 : await countUncommitted(git, location, signal),
+  };
+}
+
+function notReadable(location: string, result: GitResult): Error {
+  if (/dubious ownership/.test(result.stderr))
+    return bad(
+      'repository_of_another_user',
+      `${location} belongs to another user than the service. Start the service as the owner of the folder, or start the run with a copy of the repository that belongs to the user of the service.`,
+    );
+  if (/not a git repository/.test(result.stderr))
+    return bad(
+      'not_a_repository',
+      `${location} is not a git repository. Create one with \`git init\` and a first commit, or use --upload for files without one.`,
+    );
+  return gitFailure(`reading ${location}`, result);
+}
+
+async function missingRef(run: (args: readonly string[]) => Promise<GitResult>, source: RepositorySource): Promise<Error> {
+  const any = await run(['rev-list', '--all', '--max-count=1']);
+  if (any.code === 0 && any.stdout.trim() === '')
+    return bad('repository_empty', `${source.location} has no commit yet. Create the first one with \`git commit\`.`);
+  if (source.ref === undefined)
+    return bad(
+      'repository_empty',
+      `The branch that is checked out in ${source.location} has no commit yet. Name another one: ${source.location}#BRANCH.`,
+    );
+  return bad('ref_not_found', `There is no ${inWords(source)}. List its branches and tags with \`git branch --all\` and \`git tag\`.`);
+}
+
+/** The files that `git status` lists. Files of submodules do not count. */
+async function countUncommitted(git: Git, location: string, signal: AbortSignal): Promise<number> {
+  const overrides = await withoutFilters(git, location, signal);
+  const status = await git.run([...overrides, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all'], {
+    cwd: location,
+    signal,
+    task: `looking for uncommitted work in ${location}`,
+  });
+  if (status.code !== 0) throw gitFailure(`looking for uncommitted work in ${location}`, status);
+  return status.stdout.split('\0').filter((entry) => entry !== '').length;
+}
+
+/** Configuration that disables all programs through which a repository passes the content of files. */
+async function withoutFilters(git: Git, location: string, signal: AbortSignal): Promise<string[]> {
+  const { stdout } = await git.run(['config', '-z', '--name-only', '--get-regexp', '^filter\\.'], { cwd: location, signal });
+  const names = new Set(stdout.split('\0').map((key) => key.slice(0, Math.max(0, key.lastIndexOf('.')))));
+  return [...names]
+    .filter((name) => name !== '')
+    .flatMap((name) => ['clean=', 'smudge=', 'process=', 'required=false'].map((rest) => `${textOf(name)}.${rest}`))
+    .flatMap((setting) => ['-c', setting]);
+}

@@ -1,0 +1,83 @@
+/**
+ * Reads a repository at a URL. The host must be one that the service may connect to; git then connects to the addresses that were
+ * checked and to nothing else, because it follows no redirect and looks up no name.
+ */
+import { isIP } from 'node:net';
+import { ServiceError } from '../errors.ts';
+import { checkOutboundUrl } from '../outbound/check-url.ts';
+import type { GuardedAgent } from '../outbound/guarded-agent.ts';
+import { wordFor } from '../outbound/host-rules.ts';
+import { type Git, textOf } from './git.ts';
+import { gitFailure, outdatedGit } from './problems.ts';
+import { inWords, isCommitId, type RepositorySource } from './source.ts';
+
+/** The first version that connects to given addresses (`http.curloptResolve`). */
+const pinningVersion = '2.37';
+const timeLimit = 60_000;
+
+/** What git needs to reach a repository. */
+export interface RemoteAccess {
+  url: string;
+  /** Options of git. */
+  options: string[];
+}
+
+/** The URL in its normal form. Throws 400 for one that is not plain http or https, or whose host is not allowed. */
+export const checkRepositoryUrl = (agent: GuardedAgent, url: string): Promise<string> =>
+  checkOutboundUrl(agent, url, {
+    field: 'repository.url',
+    code: 'repository_host_not_allowed',
+    refusalMessage: (host) => `must not be at ${host}; to allow that, start the service with --allow-connection-host ${wordFor(host)}`,
+  });
+
+/** Throws 400 `repository_host_not_allowed` if none of the host's addresses is allowed now, and 409 `git_outdated`. */
+export async function remoteAccess(git: Git, agent: GuardedAgent, location: string, signal: AbortSignal): Promise<RemoteAccess> {
+  const url = await checkRepositoryUrl(agent, location);
+  const { hostname, port, protocol } = new URL(url);
+  const version = await git.version(signal);
+  if (version.localeCompare(pinningVersion, 'en', { numeric: true }) < 0)
+    throw outdatedGit(version, pinningVersion, 'repositories at URLs');
+  if (isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0) return { url, options: [] };
+  const addresses = await agent.allowedAddresses(hostname);
+  if (addresses.length === 0) {
+    throw new ServiceError(400, 'repository_unreachable', `The host name ${hostname} could not be found.`);
+  }
+  const target = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}:${addresses.map(bracketed).join(',')}`;
+  return { url, options: ['-c', `http.curloptResolve=${target}`] };
+}
+
+const bracketed = (address: string): string => (address.includes(':') ? `[${address}]` : address);
+
+/** The commit that is meant now, and the ref with which it is fetched. Throws 400 if the server does not have it. */
+export async function readRemoteBase(
+  git: Git,
+  { url, options }: RemoteAccess,
+  source: RepositorySource,
+  { cwd, signal }: { cwd: string; signal: AbortSignal },
+): Promise<{ commit: string; branch: string | undefined; fetch: string }> {
+  const { ref } = source;
+  if (ref !== undefined && isCommitId(ref)) return { commit: ref, branch: undefined, fetch: ref };
+  const names = ref === undefined ? ['HEAD'] : ref.startsWith('refs/') ? [ref] : [`refs/heads/${ref}`, `refs/tags/${ref}`];
+  const task = `reading ${inWords(source)}`;
+  const result = await git.run([...options, 'ls-remote', '--symref', '--', url, ...names, ...names.map((name) => `${name}^{}`)], {
+    cwd,
+    signal,
+    task,
+    timeLimit,
+    protocols: 'http:https',
+  });
+  if (result.code !== 0) throw gitFailure(task, result);
+  const lines = textOf(result.stdout)
+    .split('\n')
+    .map((line) => line.split('\t'));
+  const commits = new Map(lines.flatMap(([id = '', name]) => (name !== undefined && isCommitId(id) ? [[name, id] as const] : [])));
+  for (const name of names) {
+    const commit = commits.get(`${name}^{}`) ?? commits.get(name);
+    if (commit === undefined) continue;
+    const symbolic = lines.find(([target, link]) => link === name && target?.startsWith('ref: '))?.[0]?.slice('ref: '.length);
+    return { commit, branch: /^refs\/heads\/(.+)$/.exec(symbolic ?? name)?.[1], fetch: symbolic ?? name };
+  }
+  throw ref === undefined
+    ? new ServiceError(400, 'repository_empty', `${url} has no commit yet.`)
+    : new ServiceError(400, 'ref_not_found', `There is no branch or tag ${inWords({ location: url, ref })}.`);
+}
