@@ -31,6 +31,20 @@ export async function renderDiff({ before, after, beforeName, afterName }: Compa
   return `${lines.join('\n')}\n`;
 }
 
+/** A patch of git for people, coloured and with nothing in it that could steer a terminal. Ends in a line feed. */
+export function renderPatch(patch: string, { styles = plainStyles }: Pick<View, 'styles'>): string {
+  let inHeader = true;
+  const lines = patch.replace(/\n$/, '').split('\n');
+  const paint = (line: string): string => {
+    if (line.startsWith('diff --git ')) inHeader = true;
+    const range = /^(@@ -\S+ \+\S+ @@)(.*)$/s.exec(line);
+    if (range === null) return inHeader ? styles.bold(sanitizeLine(line)) : paintLine(line, styles);
+    inHeader = false;
+    return `${styles.accent(range[1] as string)}${sanitizeLine(range[2] as string)}`;
+  };
+  return `${lines.map(paint).join('\n')}\n`;
+}
+
 function paintLine(line: string, styles: Styles): string {
   // Tabs stay; all other characters that could steer a terminal are made visible.
   const text = line

@@ -12,12 +12,17 @@ import { collectFiles, uploadFiles } from '../../cli/transfers/upload-paths.ts';
 import type { Run } from '../../interface/types.ts';
 import { announce, followRun, resultOf } from './follow.ts';
 import { checkPullFolder, pullResults } from './pull-results.ts';
+import { repositorySource, uncommittedNote } from './repository-source.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
   message: text('TEXT', 'Message to the agent; @FILE reads it from a file, - from standard input'),
   sandbox: text('ID', 'Use the files of this sandbox', { check: length(1) }),
   upload: texts('PATH', 'Upload a file or folder for the run; can be repeated', { complete: 'files' }),
+  repo: text('PATH|URL[#REF]', 'Work on a copy of this git repository, on a branch of its own', {
+    complete: 'directories',
+    check: length(1),
+  }),
   webhookUrl: text('URL', 'Send the events of the run to this URL', { check: webAddress }),
   watch: flag('Watch the run to its end', { aliases: ['follow'] }),
   ...followFlags,
@@ -28,7 +33,7 @@ const options = {
 export default defineCommand({
   summary: 'Start a run of an agent',
   description:
-    'Prints the run; with --watch, prints its transcript and ends with the exit code of its outcome. --answers and --pull imply --watch. --pull needs a new or empty folder, so that existing files are detected before the run starts; with --force, they are overwritten.',
+    'Prints the run; with --watch, prints its transcript and ends with the exit code of its outcome. --answers and --pull imply --watch. --pull needs a new or empty folder, so that existing files are detected before the run starts; with --force, they are overwritten.\n\n--repo gives the run a git repository: a folder of this machine, which stays unchanged, or an https URL. After # follows a branch, a tag, or a commit; by default, the run starts from the commit that is checked out. See what the run changed with `aops sandbox diff`, and bring it home with `aops sandbox apply`.',
   options,
   operations: [
     'listAgents',
@@ -51,6 +56,7 @@ export default defineCommand({
       command: 'aops runs start --agent invoice-check --upload invoices.csv --answers answers.yaml --pull out',
       text: 'Run a complete job without a person',
     },
+    { command: 'aops runs start --agent fixer --repo . --watch', text: 'Work on the repository in the current folder' },
     { command: 'RUN=$(aops runs start --agent invoice-check -o id)', text: 'Print only the ID, for a script' },
   ],
   result: returns('startRun.run'),
@@ -81,6 +87,7 @@ async function start(context: Context, input: CommandInput<Record<never, never>,
   const client = await context.client();
   const files = await collectFiles(context, input.upload);
   const message = input.message === undefined ? undefined : await readContent(context, input.message);
+  const repository = input.repo === undefined ? undefined : await repositorySource(context, input.repo, client.baseUrl);
   const agent_id = await agentId(context, input.agent);
   let sandbox_id = input.sandbox;
   if (files.length > 0) {
@@ -91,7 +98,11 @@ async function start(context: Context, input: CommandInput<Record<never, never>,
     agent_id,
     ...(message === undefined ? {} : { message }),
     ...(sandbox_id === undefined ? {} : { sandbox_id }),
+    ...(repository === undefined ? {} : { repository }),
     ...(input.webhookUrl === undefined ? {} : { webhook_url: input.webhookUrl }),
   };
-  return (await client.call('startRun', { params: { teamId: context.teamId() }, body })).run;
+  const started = await client.call('startRun', { params: { teamId: context.teamId() }, body });
+  const note = started.repository && uncommittedNote(started.repository);
+  if (note) context.terminal.note(note);
+  return started.run;
 }

@@ -106,42 +106,40 @@ async function openReview(git: Git, sandbox: Sandbox, base: string, signal: Abor
       await git.run(['update-index', '-q', '--refresh'], { cwd: sandbox.directory, env, signal, timeLimit, task });
       const others = await list('--others', '--exclude-standard');
       const isFolder = (name: string): boolean => name.endsWith('/');
-      const tracked = [...new Set(await list('--modified', '--deleted'))];
-      const hidden = await behindLinks(sandbox.directory, tracked);
-      await update(
-        tracked.filter((name) => hidden.has(name)),
-        '--force-remove',
-      );
-      await update(
-        [...others.filter((name) => !isFolder(name)), ...tracked.filter((name) => !hidden.has(name))],
-        '--add',
-        '--remove',
-        '--replace',
-      );
+      const { written, removed } = await sortTracked(sandbox.directory, await list('--stage', '--modified', '--deleted'));
+      await update(removed, '--force-remove');
+      await update([...others.filter((name) => !isFolder(name)), ...written], '--add', '--remove', '--replace');
       return others.filter(isFolder).map((name) => textOf(name.slice(0, -1)));
     },
   };
 }
 
-/** The files below a folder that is no longer a folder, such as a link to another one: git does not look behind links. */
-async function behindLinks(workspace: string, names: readonly string[]): Promise<Set<string>> {
+/**
+ * Sorts tracked files that differ, as `ls-files --stage` lists them. One below a folder that has become a link is removed: git does
+ * not look behind links. A submodule in which the run has checked something out stays as it was.
+ */
+async function sortTracked(workspace: string, lines: readonly string[]): Promise<{ written: string[]; removed: string[] }> {
   const root = Buffer.from(`${workspace}/`);
-  const cache = new Map<string, Promise<boolean>>();
-  const isInPlace = (folder: string): Promise<boolean> => {
-    if (folder === '.') return Promise.resolve(true);
-    const known = cache.get(folder);
-    if (known !== undefined) return known;
-    const result = isInPlace(path.posix.dirname(folder)).then(async (parent) => {
-      const stats = await lstat(Buffer.concat([root, Buffer.from(folder, 'latin1')])).catch(() => undefined);
-      return parent && (stats?.isDirectory() ?? true);
-    });
-    cache.set(folder, result);
+  const statsOf = (name: string) => lstat(Buffer.concat([root, Buffer.from(name, 'latin1')])).catch(() => undefined);
+  const folders = new Map<string, Promise<boolean>>();
+  const isFolder = (name: string): Promise<boolean> => {
+    if (name === '.') return Promise.resolve(true);
+    const result =
+      folders.get(name) ?? isFolder(path.posix.dirname(name)).then(async (above) => above && (await statsOf(name))?.isDirectory() === true);
+    folders.set(name, result);
     return result;
   };
-  const hidden = new Set<string>();
-  for (const name of names) if (!(await isInPlace(path.posix.dirname(name)))) hidden.add(name);
-  return hidden;
+  const [written, removed] = [new Set<string>(), new Set<string>()];
+  for (const line of lines) {
+    const name = line.slice(line.indexOf('\t') + 1);
+    const stats = (await isFolder(path.posix.dirname(name))) ? await statsOf(name) : undefined;
+    if (stats === undefined || (stats.isDirectory() && !line.startsWith(submoduleMode))) removed.add(name);
+    else if (!stats.isDirectory()) written.add(name);
+  }
+  return { written: [...written], removed: [...removed] };
 }
+
+const submoduleMode = '160000';
 
 const isDamaged = (stderr: string): boolean =>
   /bad object|unable to read tree|not a valid object name|failed to unpack tree|missing (?:blob|tree)|unable to read [0-9a-f]{40}|not a tree object/i.test(

@@ -84,10 +84,11 @@ export async function checkOut(
     const refs = [`refs/heads/${branch}`, ...(sourceBranch === undefined ? [] : [`refs/remotes/origin/${sourceBranch}`])];
     await call(['update-ref', '--stdin'], refs.map((ref) => `create ${ref} ${commit}\n`).join(''));
     for (const [name, value] of Object.entries(configOf(branch))) await call(['config', name, value]);
-    await mkdir(path.join(gitFolder, 'info'), { recursive: true });
-    await appendFile(path.join(gitFolder, 'info', 'exclude'), uploads.map(excludePattern).join(''));
     const written = await run(['read-tree', '-m', '-u', '-v', 'HEAD']);
     if (written.code !== 0) throw uploadInTheWay(written) ?? gitFailure(task, written);
+    // Not earlier: git overwrites ignored files.
+    await mkdir(path.join(gitFolder, 'info'), { recursive: true });
+    await appendFile(path.join(gitFolder, 'info', 'exclude'), uploads.map(excludePattern).join(''));
     await rename(gitFolder, repository);
     env.GIT_DIR = repository;
   }

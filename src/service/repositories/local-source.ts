@@ -10,6 +10,8 @@ import { inWords, type RepositorySource } from './source.ts';
 
 /** What a run starts from. */
 export interface Base {
+  /** The top folder of the repository. */
+  location: string;
   commit: string;
   /** The branch, if the ref is one. */
   branch: string | undefined;
@@ -27,15 +29,18 @@ export async function readLocalBase(git: Git, source: RepositorySource, signal: 
   if (stats === undefined) throw bad('repository_not_found', `There is no folder ${location} on the machine of the service.`);
   if (!stats.isDirectory()) throw bad('not_a_repository', `${location} is not a folder.`);
   const run = (args: readonly string[]): Promise<GitResult> => git.run(args, { cwd: location, signal, task: `reading ${location}` });
-  const kind = await run(['rev-parse', '--is-bare-repository']);
+  const kind = await run(['rev-parse', '--is-bare-repository', '--absolute-git-dir']);
   if (kind.code !== 0) throw notReadable(location, kind);
+  const [bare, gitFolder = location] = textOf(kind.stdout).split('\n');
+  const isBare = bare === 'true';
+  const top = isBare ? undefined : await run(['rev-parse', '--show-toplevel']);
   const commit = await run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref ?? 'HEAD'}^{commit}`]);
   if (commit.code === null) throw gitFailure(`reading ${location}`, commit);
   if (commit.code !== 0) throw await missingRef(run, source);
   const name = await run(['rev-parse', '--symbolic-full-name', '--end-of-options', ref ?? 'HEAD']);
   const branch = /^refs\/heads\/(.+)$/m.exec(textOf(name.stdout))?.[1];
-  const isBare = kind.stdout.trim() === 'true';
   return {
+    location: top === undefined ? gitFolder : textOf(top.stdout).replace(/\n$/, ''),
     commit: commit.stdout.trim(),
     branch,
     uncommitted: isBare || ref !== undefined ? 0 : await countUncommitted(git, location, signal),

@@ -62,7 +62,10 @@ export class Repositories {
    */
   async check(source: RepositorySource, signal: AbortSignal): Promise<{ source: RepositorySource; base: Base | undefined }> {
     await this.#prepareFolder();
-    if (source.kind === 'path') return { source, base: await readLocalBase(this.#git, source, signal) };
+    if (source.kind === 'path') {
+      const base = await readLocalBase(this.#git, source, signal);
+      return { source: { ...source, location: base.location }, base };
+    }
     await this.#git.version(signal);
     return { source: { ...source, location: await checkRepositoryUrl(this.#agent, source.location) }, base: undefined };
   }

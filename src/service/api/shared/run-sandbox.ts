@@ -10,6 +10,7 @@ import { errorFields } from '../../log.ts';
 import { namesOf, publicPath, workspace } from '../../sandbox/paths.ts';
 import type { Sandbox, SandboxEntry } from '../../sandbox/sandbox.ts';
 import type { RunRow } from '../../store/database/schema.ts';
+import { findRepository } from '../../store/runs/sandbox-repositories.ts';
 import { findSandbox } from '../../store/runs/sandboxes.ts';
 
 /** Texts of up to this many bytes are included in the response. */
@@ -24,7 +25,12 @@ export async function listing(
   path = workspace,
 ): Promise<{ data: { sandboxStatus: Status | Unreadable['sandboxStatus']; path: string; entries: SandboxFileEntry[] } }> {
   const sandboxPath = publicPath(namesOf(path));
-  const entries = await inSandbox(context, run, (sandbox) => sandbox.list(path));
+  const entries = await inSandbox(context, run, async (sandbox) => {
+    const found = await sandbox.list(path);
+    // The repository itself is not a file of the run. It can be listed by its name.
+    const isHidden = sandboxPath === workspace && (await findRepository(context.engine.store, run.sandbox_id)) !== undefined;
+    return isHidden ? found.filter(({ name }) => name !== '.git') : found;
+  });
   if ('message' in entries) return { data: { sandboxStatus: entries.sandboxStatus, path: sandboxPath, entries: [] } };
   return { data: { sandboxStatus: entries.sandboxStatus, path: sandboxPath, entries: entries.value.map(fileEntry) } };
 }

@@ -1,0 +1,62 @@
+/** The forms in which `sandbox diff` shows what a run changed in its repository. */
+import { Buffer } from 'node:buffer';
+import { pluralize } from '../../../base/pluralize.ts';
+import { forPeople } from '../../../cli/kit/audience.ts';
+import type { Context } from '../../../cli/kit/context.ts';
+import { column, sizeColumn } from '../../../cli/kit/output.ts';
+import type { RunChanges } from '../../../interface/types.ts';
+import type { View } from '../../../terminal/cell.ts';
+import { formatSize } from '../../../terminal/size.ts';
+import { PatchedFile, patchBytes, patchParts } from './run-changes.ts';
+
+/** The part of a file is shown up to this length, in characters. */
+const longestPart = 1024 * 1024;
+/** Patches up to this many bytes are shown on a terminal. */
+const largestPatch = 64 * 1024 * 1024;
+
+/** The changed files, with the patch if it is shown on a terminal. */
+export async function patchedFiles(context: Context, changes: RunChanges, withPatch: boolean): Promise<PatchedFile[]> {
+  const shows = withPatch && forPeople(context) && changes.patch_size <= largestPatch;
+  const parts = shows ? patchParts(await patchText(context, changes)) : [];
+  return changes.files.map((file, index) => new PatchedFile(file, parts[index]));
+}
+
+async function patchText(context: Context, changes: RunChanges): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of patchBytes(context, changes)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Says what the list does not contain. */
+export function noteGaps(context: Context, { nested_repositories: nested, files, total_files: total }: RunChanges): void {
+  if (nested.length > 0)
+    context.terminal.note(
+      `Folders with a repository of their own are left out: ${nested.join(', ')}. Download them with \`aops sandbox pull\`.`,
+    );
+  if (total > files.length) context.terminal.note(`Only the first ${files.length} of ${pluralize(total, 'changed file')} are listed.`);
+}
+
+const lineCount = (file: PatchedFile): string =>
+  file.lines_added === null || file.lines_removed === null ? 'binary' : `+${file.lines_added} -${file.lines_removed}`;
+
+export const statColumns = [
+  column<PatchedFile>('CHANGE', (file) => file.change),
+  column<PatchedFile>('LINES', lineCount),
+  sizeColumn<PatchedFile>('BEFORE', (file) => file.size_before),
+  sizeColumn<PatchedFile>('AFTER', (file) => file.size_after),
+  column<PatchedFile>('PATH', (file) => (file.old_path === null ? file.path : `${file.old_path} -> ${file.path}`), { shrink: true }),
+];
+
+/** The patch as text for a person: binary content is only mentioned. */
+export async function drawPatch(files: readonly PatchedFile[], view: View): Promise<string> {
+  const { renderPatch } = await import('../../../terminal/diff.ts');
+  return files.map((file) => renderPatch(shownPart(file), view)).join('');
+}
+
+function shownPart(file: PatchedFile): string {
+  const part = file.patch ?? `diff --git ${file.path}\n`;
+  const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
+  const header = part.slice(0, Math.max(0, part.search(/^(?:GIT binary patch|---|@@) ?/m)) || part.length);
+  if (file.patch === undefined || part.length > longestPart) return `${header}Differs (${sizes.join(' to ')})\n`;
+  return file.lines_added === null ? `${header}Binary file (${sizes.join(' to ')})\n` : part;
+}

@@ -1,0 +1,22 @@
+/** The state of a folder: everything in it, to show that nothing was changed. */
+import { createHash } from 'node:crypto';
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Each path below a folder with its type, mode, time of change, and content. */
+export async function treeOf(root: string, folder = ''): Promise<Record<string, string>> {
+  const state: Record<string, string> = {};
+  for (const name of (await readdir(path.join(root, folder))).sort()) {
+    const inside = path.join(folder, name);
+    const place = path.join(root, inside);
+    const stats = await lstat(place);
+    const facts = `${stats.mode.toString(8)} ${stats.mtimeMs}`;
+    if (stats.isDirectory()) Object.assign(state, { [inside]: facts }, await treeOf(root, inside));
+    else if (stats.isSymbolicLink()) state[inside] = `${facts} -> ${await readlink(place)}`;
+    else
+      state[inside] = `${facts} ${createHash('sha256')
+        .update(await readFile(place))
+        .digest('hex')}`;
+  }
+  return state;
+}
