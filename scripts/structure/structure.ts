@@ -87,9 +87,9 @@ const layers: readonly (readonly [name: string, note: string, folders: readonly 
   ],
   ['store', 'queries, by group', ['store']],
   [
-    'runtimes, contained, sandbox, files, browser, connections, outbound, words',
+    'runtimes, contained, sandbox, repositories, files, browser, connections, outbound, words',
     'execute and connect',
-    ['runtimes', 'contained', 'sandbox', 'files', 'browser', 'connections', 'outbound', 'words'],
+    ['runtimes', 'contained', 'sandbox', 'repositories', 'files', 'browser', 'connections', 'outbound', 'words'],
   ],
   ['store/database', 'opens, commits, migrates', ['store/database']],
 ];
