@@ -95,7 +95,6 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   listRunSandboxFiles: 'files:read',
   getAgentRunSandboxFileContent: 'files:read',
   getRunSandboxFileContent: 'files:read',
-  getRunRepository: 'files:read',
   getRunChanges: 'files:read',
   getRunScreenshotTimeline: 'files:read',
   getAgentRunScreenshotTimeline: 'files:read',

@@ -53,14 +53,6 @@ export const sandboxOperations = {
     success: 200,
     summary: "Read a file of a run's sandbox",
   },
-  getRunRepository: {
-    method: 'GET',
-    path: '/v2/runs/{run_id}/sandbox/repository',
-    idempotent: false,
-    success: 200,
-    summary: 'Get the repository on which a run works',
-    extension: true,
-  },
   getRunChanges: {
     method: 'GET',
     path: '/v2/runs/{run_id}/sandbox/changes',

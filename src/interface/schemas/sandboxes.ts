@@ -128,7 +128,6 @@ export const sandboxSchemas = {
   listRunSandboxFiles: { query: path, response: FileListing },
   getAgentRunSandboxFileContent: { query: path, response: FileContent },
   getRunSandboxFileContent: { query: path, response: FileContent },
-  getRunRepository: { response: Type.Object({ repository: RunRepository }) },
   getRunChanges: { response: Type.Object({ data: RunChanges }) },
   getRunScreenshotTimeline: { response: Timeline },
   getAgentRunScreenshotTimeline: { response: Timeline },

@@ -14,11 +14,7 @@ import { requireRun } from './shared/lookups.ts';
 /** The maximum number of files in a response. */
 const maxFiles = 10_000;
 
-export const runRepositoryRoutes: Pick<GroupRoutes<'sandboxes'>, 'getRunRepository' | 'getRunChanges'> = {
-  async getRunRepository(context, { params }) {
-    return { repository: repositoryView(await requireRepository(context, await requireRun(context, params.run_id))) };
-  },
-
+export const runRepositoryRoutes: Pick<GroupRoutes<'sandboxes'>, 'getRunChanges'> = {
   async getRunChanges(context, { params }) {
     const { engine } = context;
     const run = await requireRun(context, params.run_id);
