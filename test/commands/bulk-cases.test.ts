@@ -3,14 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { AopsError, exitCodes } from '../../src/base/errors.ts';
 import type { AnyCommand } from '../../src/cli/kit/command.ts';
 import type { Context } from '../../src/cli/kit/context.ts';
-import { caseCounts, describeCounts, warnOfRuns } from '../../src/cli/records/case-counts.ts';
+import { caseCounts, countsOf, describeCounts, warnOfRuns } from '../../src/cli/records/case-counts.ts';
 import type { Client } from '../../src/client/client.ts';
 import { repeatHint, ServiceAnswerError } from '../../src/client/errors.ts';
 import deleteCases from '../../src/commands/cases/delete.ts';
 import { eachPart } from '../../src/commands/cases/each-part.ts';
 import reprocess from '../../src/commands/cases/reprocess.ts';
 import retry from '../../src/commands/cases/retry.ts';
-import { bulkText, countAgain, hasNoCaseIn, onlyCaseId, type Part, type Selection } from '../../src/commands/cases/selection.ts';
+import {
+  bulkText,
+  countAgain,
+  hasNoCaseIn,
+  onlyCaseId,
+  type Part,
+  type Selection,
+  selectCases,
+} from '../../src/commands/cases/selection.ts';
 import setStatus from '../../src/commands/cases/set-status.ts';
 import type { Case, CaseDisplayStatus } from '../../src/interface/types.ts';
 import { failureOf } from '../client/harness.ts';
@@ -91,8 +99,12 @@ describe('deleting cases', () => {
   it('needs a yes from a person or --yes, and changes nothing without one', async () => {
     for (const agrees of [undefined, false]) {
       const service = serviceWith(cases, { bulkDeleteCases: removal });
-      const { error } = await run(deleteCases, service, allOf(queueA), agrees);
+      const { error, questions } = await run(deleteCases, service, allOf(queueA), agrees);
       expect(error).toMatchObject({ code: 'not_confirmed', exit: exitCodes.usage });
+      expect(error?.message).toMatch(
+        agrees === undefined ? /^This needs confirmation, and there is no interactive terminal: Delete/ : /^Nothing/,
+      );
+      expect(questions).toHaveLength(agrees === undefined ? 0 : 1);
       expect(service.changes).toEqual([]);
     }
     const service = serviceWith(cases, { bulkDeleteCases: removal });
@@ -184,10 +196,47 @@ describe('deleting cases', () => {
     expect(service.changes).toEqual([]);
   });
 
+  it('reports that nobody is signed in before anything else', async () => {
+    const signedOut = new AopsError('Nobody is signed in.', { code: 'not_signed_in', exit: exitCodes.auth });
+    for (const input of [{}, { allMatching: true }]) {
+      const context = { client: () => Promise.reject(signedOut) } as unknown as Context;
+      const emptyInput = { cases: [], allMatching: false, status: [], priority: [], label: [] };
+      expect(await failureOf(selectCases(context, { ...emptyInput, ...input } as never))).toBe(signedOut);
+    }
+  });
+
   it('accepts the queue of the cases', async () => {
     const service = serviceWith(cases, { bulkDeleteCases: removal });
     expect((await run(deleteCases, service, { ...byId(1, 2), queue: queueA }, true)).result).toEqual(removal);
   });
+});
+
+it.each<[string, AnyCommand, object]>([
+  ['set-status', setStatus, { to: 'completed' }],
+  ['reprocess', reprocess, {}],
+  ['retry', retry, {}],
+])('%s fails when an ID does not exist', async (_, command, input) => {
+  const service = serviceWith([makeCase(1)]);
+  expect((await run(command, service, { ...byId(1, 8), ...input }, true)).error).toMatchObject({ status: 404 });
+  expect(service.changes).toEqual([]);
+});
+
+it('hands cases to the specified agent, and says so', async () => {
+  const service = serviceWith([makeCase(1)], { bulkReprocessCases: { reprocessedCount: 1, skippedCount: 0, delegatedCount: 1 } });
+  const { result } = await run(reprocess, service, { ...byId(1), agent: uuidOf(5) }, true);
+  expect(service.changes).toEqual([
+    ['bulkReprocessCases', { params: { queue_id: queueA }, body: { case_ids: [uuidOf(1)], agent_id: uuidOf(5) } }],
+  ]);
+  const text = (counts: object) => (reprocess.output as unknown as { text: (value: object) => string }).text(counts);
+  expect([text(result as object), text({ reprocessedCount: 2, skippedCount: 1 })]).toEqual([
+    'Delegated 1 case.',
+    'Reprocessing 2 cases. Skipped 1 case.',
+  ]);
+});
+
+it('counts cases whose status is not known to this version', () => {
+  const odd = (number: number) => makeCase(number, 'resting' as CaseDisplayStatus);
+  expect(describeCounts(countsOf([odd(1), odd(2), makeCase(3)]))).toBe('3 cases: 1 pending, 2 resting');
 });
 
 describe('a change of cases that interrupts or repeats work', () => {

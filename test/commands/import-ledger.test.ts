@@ -128,14 +128,14 @@ describe('the ledger of an import', () => {
   });
 
   it('continues on a new line after one that was cut off', async () => {
-    const file = await writeLedger({ batch: 1, created: 5, failed: [] });
+    const file = await writeLedger({ batch: 1, created: 5, failed: [{ row: 3, reason: 'no title' }] });
     await writeFile(file, `${await readFile(file, 'utf8')}{"batch":2,"beg`);
     const ledger = await Ledger.open(file, head);
     await ledger.begin(2, now, 'tok_1');
     await ledger.finish(2, { created: 1, failed: [] });
     const secondLedger = await Ledger.open(file, head);
     expect([secondLedger.resultOf(1), secondLedger.resultOf(2)]).toEqual([
-      { created: 5, failed: [] },
+      { created: 5, failed: [{ row: 3, reason: 'no title' }] },
       { created: 1, failed: [] },
     ]);
     await secondLedger.begin(3, now, 'tok_1');

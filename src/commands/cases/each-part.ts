@@ -55,7 +55,7 @@ function partialFailure(error: unknown, { combined, parts, failed, repeat }: Pro
   if (!(error instanceof AopsError)) return error;
   const key = error.details.idempotency_key;
   // This also covers interruptions and timeouts.
-  const isOpen = key !== undefined && error.hint === repeatHint(key);
+  const isOpen = error.hint === repeatHint(key);
   if (failed === 0 && !isOpen) return error;
   const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
   const casesIn = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);

@@ -79,7 +79,7 @@ async function matchingCases(context: Context, input: SelectionInput, only: Case
   if (input.queue === undefined) throw new UsageError('--all-matching requires a queue.', 'Specify it with --queue.');
   const id = await queueId(context, input.queue);
   const filtersFromFlags = filtersOf(context, input);
-  const filters = only === undefined || filtersFromFlags.status !== undefined ? filtersFromFlags : { ...filtersFromFlags, status: only };
+  const filters = only === undefined ? filtersFromFlags : { status: only, ...filtersFromFlags };
   const search = input.search === undefined ? {} : { search: input.search };
   const counts = await caseCounts(await context.client(), id, { filters, ...search });
   return { parts: [{ queueId: id, body: { all_matching: true, filters, ...search } }], counts };

@@ -65,9 +65,9 @@ export class Ledger {
     if (text === undefined || text === '') return new Ledger(file, head, [], `${JSON.stringify(head)}\n`);
     const [first, ...lines] = text.split('\n').flatMap((line): unknown[] => {
       try {
-        return line === '' ? [] : [JSON.parse(line) as unknown];
+        return [JSON.parse(line) as unknown];
       } catch {
-        // The last line of a process that was killed while writing.
+        // An empty line, or the last one of a process that was killed while writing.
         return [];
       }
     });
@@ -107,7 +107,11 @@ export class Ledger {
    */
   async begin(batch: number, now: number, credential: string): Promise<void> {
     const start = this.#starts.get(batch);
-    if (start === undefined) return this.#append({ batch, begun: new Date(now).toISOString(), by: credential });
+    if (start === undefined) {
+      const begun = new Date(now).toISOString();
+      this.#starts.set(batch, { at: begun, by: credential });
+      return this.#append({ batch, begun, by: credential });
+    }
     if (now - Date.parse(start.at) > journalLifeMilliseconds) throw this.#unknown(batch, `at ${start.at}`);
     if (start.by !== undefined && start.by !== credential) {
       throw this.#unknown(
@@ -132,7 +136,6 @@ export class Ledger {
   }
 
   async #append(line: Line): Promise<void> {
-    if (line.begun !== undefined) this.#starts.set(line.batch, { at: line.begun, by: line.by });
     await appendFile(this.file, `${this.#prefix}${JSON.stringify(line)}\n`, { mode: 0o600 }).catch((error: Error) => {
       throw new UsageError(`${this.file} cannot be written: ${error.message}`, 'Progress is recorded there; nothing is sent without it.');
     });
