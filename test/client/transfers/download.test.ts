@@ -161,7 +161,7 @@ describe('a download that is cut off', () => {
   });
 
   it('before its first byte is requested again completely, even if nothing can be discarded', async () => {
-    const server = await scripted(partial(200, 10, '', 'reset', tagHeaders), noAnswer('close'), wholeAnswer());
+    const server = await scripted(noAnswer('close'), partial(200, 10, '', 'reset', tagHeaders), wholeAnswer());
     expect((await fetchFile(server, { restart: undefined })).content).toBe('0123456789');
     expect(server.header('range')).toEqual([undefined, undefined, undefined]);
   });

@@ -51,6 +51,12 @@ describe('a name from the service', () => {
   ])('%j is rejected', (name) => expect(() => safeParts(name)).toThrow(expect.objectContaining({ code: 'unsafe_name' })));
 });
 
+describe('a name that leads out of its folder', () => {
+  it('is reported as such', () => {
+    expect(() => safeParts('a/../../x')).toThrow('it leads out of the folder');
+  });
+});
+
 describe('the longest names', () => {
   it('are safe', () => {
     const [longest, deepest] = [`${'long/'.repeat(599)}12345`, `${'d/'.repeat(treeLimits.depth)}x`];
