@@ -24,7 +24,7 @@ const mutantMilliseconds = 60_000;
 /** What tests may take longer than without a mutant before it counts as a loop: a factor and milliseconds. */
 const patience = { factor: 5, milliseconds: 25_000 };
 /** The limit of each test in milliseconds: without a mutant, and with one, where it also has a factor for tests that take longer. */
-const testLimit = { usual: 60_000, mutant: 10_000, factor: 5 };
+const testLimit = { usual: 60_000, mutant: 10_000, factor: 3 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
