@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * done. Vitest would sort by size until it has measured a file, and these are small.
  */
 export const longFiles = [
+  'test/agents/installed.test.ts',
   'test/prompts/interleavings.test.ts',
   'test/docs/examples.test.ts',
   'test/service/http/every-operation.test.ts',

@@ -1,0 +1,136 @@
+/** Finds out whether an agent of the registry is installed on this machine, and what is missing if it is not. */
+import { readFile, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { isProgram } from '../../../base/program.ts';
+import { type AcpAgent, installHint, programOf } from './registry.ts';
+
+/** Where agents are searched for. */
+export interface AgentHost {
+  /** Folders to search, in the format of PATH. */
+  searchPath: string;
+  /** Folders with a folder `node_modules`, searched after PATH. */
+  packageFolders?: readonly string[];
+  /** Platform, processor architecture and version of Node, in the words of Node: `linux`, `x64`, `20.19.0`. */
+  platform: string;
+  arch: string;
+  nodeVersion: string;
+  /** The program that executes packages. */
+  node: string;
+}
+
+export type Installation =
+  | {
+      status: 'installed';
+      /** The program with its arguments. */
+      command: [string, ...string[]];
+      /** Null if it is unknown: only packages have one. */
+      version: string | null;
+      /** Sentences about what might prevent it from working. */
+      warnings: string[];
+    }
+  /** `message` explains in sentences what is missing and how to get it. */
+  | { status: 'missing'; message: string };
+
+interface Package {
+  version: string | null;
+  /** The file of the program; undefined if the package does not contain it. */
+  file: string | undefined;
+  /** The range of versions of Node that it declares. */
+  node: string | undefined;
+}
+
+/** Whether an agent is installed, and how it is started. Never rejects because of files that are damaged or cannot be read. */
+export async function findInstallation(agent: AcpAgent, host: AgentHost): Promise<Installation> {
+  const { npx, platforms } = agent.distribution;
+  const { program, args } = programOf(agent);
+  const found = (await findOnPath(agent, host)) ?? (await findPackage(agent, host));
+  const range = found?.package?.node ?? npx?.node ?? undefined;
+  const warnings = range === undefined || satisfies(host.nodeVersion, range) ? [] : [needsNode(agent, range, host)];
+  if (found !== undefined) {
+    return { status: 'installed', command: [...found.start, ...args], version: found.package?.version ?? null, warnings };
+  }
+  const platform = `${host.platform}-${host.arch}`;
+  if (!platforms.includes(platform)) {
+    return { status: 'missing', message: `${agent.name} is not available for ${platform}, only for ${platforms.join(', ')}.` };
+  }
+  const message = `${agent.name} is not installed: there is no program ${program} on the search path. ${installHint(agent)}`;
+  return { status: 'missing', message: [message, ...warnings].join('\n') };
+}
+
+interface Found {
+  start: [string, ...string[]];
+  package: Package | undefined;
+}
+
+async function findOnPath(agent: AcpAgent, { searchPath, platform }: AgentHost): Promise<Found | undefined> {
+  const { program } = programOf(agent);
+  const names = platform === 'win32' ? [`${program}.exe`, `${program}.cmd`] : [program];
+  for (const folder of searchPath.split(path.delimiter).filter((each) => path.isAbsolute(each))) {
+    for (const name of names) {
+      const file = path.join(folder, name);
+      if (await isProgram(file)) return { start: [file], package: await packageAround(await realpath(file), agent) };
+    }
+  }
+  return undefined;
+}
+
+async function findPackage(agent: AcpAgent, { packageFolders = [], node }: AgentHost): Promise<Found | undefined> {
+  const { npx } = agent.distribution;
+  if (npx === undefined) return undefined;
+  for (const folder of packageFolders) {
+    const found = await readPackage(path.join(folder, 'node_modules', npx.package), agent);
+    if (found?.file === undefined) continue;
+    const isScript = /\.[cm]?js$/.test(found.file);
+    if (isScript || (await isProgram(found.file))) return { start: isScript ? [node, found.file] : [found.file], package: found };
+  }
+  return undefined;
+}
+
+/** The package of the agent that a file belongs to, if any. */
+async function packageAround(file: string, agent: AcpAgent): Promise<Package | undefined> {
+  for (let folder = path.dirname(file); folder !== path.dirname(folder); folder = path.dirname(folder)) {
+    const found = await readPackage(folder, agent);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The package in a folder; undefined unless it is the one of the agent. */
+async function readPackage(folder: string, { distribution: { npx } }: AcpAgent): Promise<Package | undefined> {
+  const text = await readFile(path.join(folder, 'package.json'), 'utf8').catch(() => undefined);
+  const manifest = text === undefined ? undefined : parseObject(text);
+  if (npx === undefined || manifest?.name !== npx.package) return undefined;
+  const { version, bin, engines } = manifest as { version?: unknown; bin?: unknown; engines?: { node?: unknown } | null };
+  const file = typeof bin === 'string' ? bin : (bin as Record<string, unknown> | null | undefined)?.[npx.program];
+  return {
+    version: typeof version === 'string' ? version : null,
+    file: typeof file === 'string' ? path.join(folder, file) : undefined,
+    node: typeof engines?.node === 'string' ? engines.node : undefined,
+  };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const needsNode = ({ name }: AcpAgent, range: string, { nodeVersion }: AgentHost): string =>
+  `${name} declares that it needs Node ${range}, and this is Node ${nodeVersion}.`;
+
+/** Whether a version is in a range. Of the range's comparators, only lower bounds (`>=20.19.0`) count, because packages declare nothing else in practice. */
+function satisfies(version: string, range: string): boolean {
+  return range.split('||').some((alternative) => {
+    const [, bound] = />=\s*([\d.]+)/.exec(alternative) ?? [];
+    return bound === undefined || compare(version, bound) >= 0;
+  });
+}
+
+function compare(version: string, bound: string): number {
+  const [left, right] = [version, bound].map((each) => each.split('.').map(Number)) as [number[], number[]];
+  const index = right.findIndex((part, position) => part !== (left[position] ?? 0));
+  return index < 0 ? 0 : (left[index] ?? 0) - (right[index] as number);
+}

@@ -1,0 +1,117 @@
+/** The bundled snapshot of the public registry of agents that speak the Agent Client Protocol: which there are, and how each is started. */
+import Type, { type Static } from 'typebox';
+import { nearest } from '../../../base/nearest.ts';
+import { Compile } from '../../../interface/validator.ts';
+import { ServiceError } from '../../errors.ts';
+import snapshot from './registry.json' with { type: 'json' };
+
+const names = Type.Array(Type.String({ minLength: 1 }));
+const variables = Type.Record(Type.String({ pattern: '^[A-Z][A-Z0-9_]*$' }), Type.String());
+const strict = { additionalProperties: false };
+
+/** A program on the search path, with the arguments that make it speak the protocol on its standard input and output. */
+const program = { program: Type.String({ minLength: 1 }), args: names };
+
+const Distribution = Type.Object(
+  {
+    /** A package on npm that contains the program. `node` is the range of versions of Node that it declares. */
+    npx: Type.Optional(Type.Object({ package: Type.String(), ...program, node: Type.Union([Type.String(), Type.Null()]) }, strict)),
+    /** A program that its maker distributes in another way. */
+    binary: Type.Optional(Type.Object(program, strict)),
+    /** In the words of Node, such as `linux-x64`. */
+    platforms: names,
+  },
+  strict,
+);
+
+const Entry = Type.Object(
+  {
+    /** The ID in the public registry. */
+    id: Type.String({ pattern: '^[a-z][a-z0-9-]*$' }),
+    /** A shorter name for the same agent. */
+    alias: Type.Union([Type.String({ pattern: '^[a-z][a-z0-9-]*$' }), Type.Null()]),
+    name: Type.String({ minLength: 1 }),
+    version: Type.String({ minLength: 1 }),
+    description: Type.String(),
+    website: Type.String({ format: 'uri' }),
+    license: Type.String(),
+    distribution: Distribution,
+    /** The environment variables that can contain its credentials; one of them suffices. */
+    credentials: names,
+    /** A sentence about how to sign in. */
+    login: Type.String(),
+    /** The authentication method to select before the first session, if that is necessary. */
+    authentication: Type.Union([Type.String(), Type.Null()]),
+    /** Variables that it always gets. */
+    environment: variables,
+    /** The hosts that it needs to reach its model; empty if they are unknown or depend on its configuration. */
+    hosts: names,
+    /** What makes it ask for permissions as often as possible: a session mode or variables. Null if that is unknown. */
+    asking: Type.Union([Type.Object({ mode: Type.String() }, strict), Type.Object({ environment: variables }, strict), Type.Null()]),
+    /** What was observed with this version. */
+    verified: Type.Array(Type.Enum(['start', 'permission', 'rejection', 'asking', 'authentication', 'hosts'])),
+  },
+  strict,
+);
+
+const Registry = Type.Object(
+  { about: Type.String(), date: Type.String({ format: 'date' }), source: Type.String({ format: 'uri' }), agents: Type.Array(Entry) },
+  strict,
+);
+
+const validator = Compile(Registry);
+
+export type AcpAgent = Static<typeof Entry>;
+export type AcpRegistry = Static<typeof Registry>;
+
+/** Throws an Error that names the first problem: a property that does not fit, an agent without exactly one distribution, or a name that appears twice. */
+export function readRegistry(value: unknown): AcpRegistry {
+  const [problem] = validator.Errors(value);
+  if (problem !== undefined) throw new Error(`The registry of agents is invalid: ${problem.instancePath || '/'} ${problem.message}.`);
+  const registry = value as AcpRegistry;
+  const taken = new Set<string>();
+  for (const { id, alias, distribution } of registry.agents) {
+    for (const name of alias === null ? [id] : [id, alias]) {
+      if (taken.has(name)) throw new Error(`The registry of agents is invalid: ${name} appears twice.`);
+      taken.add(name);
+    }
+    if ((distribution.npx === undefined) === (distribution.binary === undefined)) {
+      throw new Error(`The registry of agents is invalid: ${id} must have either an npm package or a binary.`);
+    }
+  }
+  return registry;
+}
+
+let registry: AcpRegistry | undefined;
+
+/** The bundled snapshot. */
+export function acpRegistry(): AcpRegistry {
+  registry ??= readRegistry(snapshot);
+  return registry;
+}
+
+/** The agent with this ID or alias; undefined if there is none in the snapshot. */
+export const findAcpAgent = (name: string): AcpAgent | undefined =>
+  acpRegistry().agents.find(({ id, alias }) => id === name || alias === name);
+
+/** Throws ServiceError 400 `acp_agent_not_found` with the nearest name, if any, and the way to use other agents. */
+export function acpAgent(name: string): AcpAgent {
+  const agent = findAcpAgent(name);
+  if (agent !== undefined) return agent;
+  const known = acpRegistry().agents.flatMap(({ id, alias }) => (alias === null ? [id] : [alias, id]));
+  const guess = nearest(name, known);
+  const suggestion = guess === undefined ? '' : ` Did you mean ${guess}?`;
+  throw new ServiceError(
+    400,
+    'acp_agent_not_found',
+    `The registry contains no agent ${name}.${suggestion} "aops agents acp list" shows all agents; specify the command of any other.`,
+  );
+}
+
+/** The program of an agent with its arguments. */
+export const programOf = ({ distribution: { npx, binary } }: AcpAgent): { program: string; args: string[] } =>
+  (npx ?? binary) as { program: string; args: string[] };
+
+/** The command that installs it, or the page that describes how. */
+export const installHint = ({ distribution: { npx }, name, version, website }: AcpAgent): string =>
+  npx === undefined ? `Install ${name} as ${website} describes.` : `Install it with: npm install --global ${npx.package}@${version}`;
