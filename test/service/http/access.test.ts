@@ -33,6 +33,9 @@ describe('a credential', () => {
       else if (operationAccess[id] === 'owner') expect(error, id).toMatchObject({ status: 403, error: 'owner_only' });
       else
         expect(error, id).toMatchObject({ status: 403, error: 'insufficient_scope', message: expect.stringContaining('it has no scopes') });
+      // Only a scope that exists can be requested.
+      if (operationAccess[id] === 'full')
+        expect(error, id).toMatchObject({ scope: undefined, message: expect.stringContaining('This needs a credential with full access') });
     }
   });
 

@@ -1,4 +1,5 @@
 /** Which responses are stored under a key, and what remains of a request whose response is not. */
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { type Answer, jsonAnswer } from '../../../../src/service/http/answer.ts';
 import { answerOnce } from '../../../../src/service/http/idempotency/idempotency.ts';
@@ -42,8 +43,18 @@ describe('a request that is sent twice with its key', () => {
     expect([first.status, second.status, isReplayed, stored]).toEqual([status, 201, false, ['2']]);
   });
 
-  it('is executed again, with both changes, when it is answered with a redirect', async () => {
-    const { first, second, stored, isReplayed } = await sentTwice(() => jsonAnswer(308, {}, { Location: '/elsewhere' }));
-    expect([first.status, second.status, isReplayed, stored]).toEqual([308, 308, false, ['1', '2']]);
+  it('is answered without a Location, and without a type, if it was so the first time', async () => {
+    const { first, second, isReplayed } = await sentTwice(() => ({ status: 204, headers: {}, body: '' }));
+    expect([isReplayed, Object.keys(first.headers)]).toEqual([true, []]);
+    expect(Object.keys(second.headers).sort()).toEqual(['Idempotency-Replayed', 'X-Original-Request-Id']);
+  });
+
+  it.each([
+    ['a redirect', () => jsonAnswer(308, {}, { Location: '/elsewhere' })],
+    ['the first status of redirects', () => jsonAnswer(300, {})],
+    ['a stream', (): Answer => ({ status: 200, headers: {}, body: Readable.from(['a']) })],
+  ])('is executed again, with both changes, when it is answered with %s', async (_, answer) => {
+    const { first, second, stored, isReplayed } = await sentTwice(answer);
+    expect([first.status, second.status, isReplayed, stored]).toEqual([answer().status, answer().status, false, ['1', '2']]);
   });
 });
