@@ -122,7 +122,7 @@ ${texts.join('\n')}
 }
 
 try {
-  await onTerminal(['local', 'up', '--ephemeral']);
+  await onTerminal(['local', 'up', '--ephemeral', '--exec', 'host']);
   await onTerminal(['agents', 'create', 'invoice-check', '--procedure', 'procedure.yaml']);
   const args = command.split(' ').slice(1);
   const { terminal, end } = await onTerminal(args, {

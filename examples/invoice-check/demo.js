@@ -12,7 +12,7 @@ await demonstrate(async ({ aops, home }) => {
   const answers = someoneIsHere ? ['--watch'] : ['--answers', file('answers.yaml')];
   const message = 'The invoices of the day, please';
   const code =
-    (await aops('local', 'up', '--ephemeral')) ||
+    (await aops('local', 'up', '--ephemeral', '--exec', 'host')) ||
     (await aops('agents', 'create', 'invoice-check', '--procedure', file('procedure.yaml'))) ||
     (await aops(
       ...['runs', 'start', '--agent', 'invoice-check', '--message', message],

@@ -28,7 +28,7 @@ await demonstrate(async ({ must, into, begin, read, until, home }) => {
   const worked = () => until('end of the work', async () => (await cases('pending', 'claimed')).length === 0);
 
   chapter('An agent, its rubrics, and the schedule that adds up the day');
-  await must('local', 'up', '--ephemeral');
+  await must('local', 'up', '--ephemeral', '--exec', 'host');
   await must('agents', 'create', 'payer', '--procedure', file('procedure.yaml'), '-o', 'id');
   await must('agents', 'rubrics', 'replace', 'payer', '--from', file('rubrics.yaml'), '--yes');
   const evening = ['--frequency', 'workday', '--time', '17:30', '--timezone', 'Europe/Berlin'];

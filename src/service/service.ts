@@ -26,6 +26,8 @@ import { openStorage } from './store/storage.ts';
 
 export type { BrowsePolicy } from './browser/chromium.ts';
 export type { ExecSetting } from './contained/containment.ts';
+export type { Shortfall } from './contained/shortfall.ts';
+export { trialShortfall } from './contained/trial.ts';
 export type { LogEntry, LogLevel } from './log.ts';
 export { logLevels } from './log.ts';
 export { parsePlan } from './plans/plan-file.ts';
@@ -56,7 +58,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const reclaimedCount = await storage.reclaim(clock.now());
     const engine = await createEngine(options, { store, copies, clock, log, instanceId });
     const signer = new UrlSigner(await settingOrCreate(store, 'url_signing_key', () => randomBytes(32).toString('base64url')));
-    const readiness = new Readiness({ store, worker: engine.worker, clock, log });
+    const readiness = new Readiness({ store, worker: engine.worker, containment: engine.containment, clock, log });
     const metrics = new ServiceMetrics(clock.now(), options.usage);
     const parts = createHttpParts(settings, { api: serviceApi, engine, tokens, keys, signer, instanceId, metrics, readiness });
     const jobs = [...engineJobs, forgetKeysJob(keys)];

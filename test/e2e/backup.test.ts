@@ -24,7 +24,7 @@ interface Backup {
 
 async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
-  expect((await machine.aops('local', 'up')).code).toBe(0);
+  expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
   return machine;
 }
 
@@ -90,7 +90,7 @@ describe.concurrent('aops local backup and restore', () => {
     expect(verification).toMatchObject({ restored: false, data_dir: null, runs: 1, open_runs: 1, files: backup.files });
     expect(existsSync(path.join(otherMachine.folder, 'data/local'))).toBe(false);
     expect(await otherMachine.aops('local', 'restore', backup.file)).toMatchObject({ code: 0, stderr: '' });
-    expect((await otherMachine.aops('local', 'up')).code).toBe(0);
+    expect((await otherMachine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     const { id } = (await otherMachine.json<{ data: Run[] }>('runs', 'list', '--status', 'waiting')).data[0] as Run;
     expect(id).toBe(run);
     expect((await otherMachine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
@@ -113,7 +113,7 @@ describe.concurrent('aops local backup and restore', () => {
     const moveResult = await machine.run('sh', ['-c', 'aops local backup - | aops local restore - --data-dir moved']);
     expect(moveResult).toMatchObject({ code: 0 });
     expect(moveResult.stderr).toContain('1 run,');
-    expect((await machine.aops('local', 'up', '--data-dir', 'moved')).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host', '--data-dir', 'moved')).code).toBe(0);
     expect(await machine.getRun(run)).toMatchObject({ status: 'completed' });
     const emptyResult = await machine.aops('local', 'backup', 'x.tar.gz', '--data-dir', 'nothing');
     expect(emptyResult).toMatchObject({ code: 3, stdout: '' });
@@ -171,7 +171,7 @@ describe.concurrent('aops local backup and restore', () => {
     const { child, ended } = startPipe(machine, 'local', 'backup', '-');
     await eventually('the database was copied', async () => (await partsIn(path.join(machine.folder, 'tmp'))).length > 0);
     expect((await machine.aops('local', 'down')).code).toBe(0);
-    expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     child.stdout?.resume();
     const { code, stderr } = await ended;
     expect(stderr).toContain('The backup was not completed: the service was restarted before everything was copied.');

@@ -8,7 +8,7 @@ import { isAlive } from '../support/processes.ts';
 /** Each test has a separate machine with a service, so that services are killed independently. */
 async function startMachine(): Promise<Machine> {
   const machine = await Machine.create();
-  expect((await machine.aops('local', 'up')).code).toBe(0);
+  expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
   return machine;
 }
 
@@ -42,7 +42,7 @@ describe.concurrent('kill -9 of the service', () => {
     await eventually('the command runs', async () => (await cat(machine, run, 'steps.log')) === 'before\nlong\n');
     await killService(machine);
     await machine.file('gate', '');
-    expect(await machine.aops('local', 'up')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
+    expect(await machine.aops('local', 'up', '--exec', 'host')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
 
     const watchResult = await machine.aops('runs', 'watch', run);
     expect(watchResult).toMatchObject({ code: 0, stderr: '' });
@@ -71,7 +71,7 @@ describe.concurrent('kill -9 of the service', () => {
     );
     const killedAt = Date.now();
     await killService(machine);
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
 
     expect((await machine.getRun(askingRun)).pending_human_request?.id).toBe(request.id);
     expect((await machine.aops('runs', 'respond', askingRun, request.id, '--approve')).code).toBe(0);
@@ -89,7 +89,7 @@ describe.concurrent('kill -9 of the service', () => {
     await machine.agent('quick', '- exec: { run: "echo x >> once.log" }');
     const run = await machine.startRun('quick', '--idempotency-key', 'once');
     await killService(machine);
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
     const repeatFinished = await machine.aops('runs', 'start', '--agent', 'quick', '--idempotency-key', 'once', '-o', 'id');
     expect(repeatFinished).toMatchObject({ code: 0, stdout: `${run}\n` });
@@ -112,7 +112,7 @@ describe.concurrent('kill -9 of the service', () => {
     await Promise.race(attempts);
     await killService(machine);
     const answers = await Promise.all(attempts);
-    expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     for (const [index, key] of keys.entries()) {
       const before = answers[index];
       const { status, replayed, text } = await create(key);
@@ -133,7 +133,7 @@ describe.concurrent('kill -9 of the service', () => {
     await watcher.says('human_request.pending');
     await inbox.says('human_request.pending');
     await killService(machine);
-    expect((await machine.aops('local', 'up', '--port', new URL(url).port)).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host', '--port', new URL(url).port)).code).toBe(0);
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     const { code, stdout } = await watcher.finished;
     expect(code).toBe(0);
@@ -161,11 +161,11 @@ describe.concurrent('a run that is watched while its service is killed, stopped 
     for (const text of ['m3', 'm9']) {
       for (const watcher of watchers) await watcher.says(`"text_content":"${text}"`);
       await killService(machine);
-      expect((await machine.aops('local', 'up')).code).toBe(0);
+      expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     }
     for (const watcher of watchers) await watcher.says('"text_content":"m15"');
     expect((await machine.aops('local', 'down')).code).toBe(0);
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     for (const watcher of watchers) await watcher.says('human_request.pending');
     expect((await machine.aops('runs', 'respond', run, '--approve')).code).toBe(0);
     const { messages } = await machine.json<{ messages: { id: string }[] }>('api', `/v2/runs/${run}/messages?limit=50`);
@@ -189,7 +189,7 @@ describe.concurrent('aops local down', () => {
     await machine.agent('slow', '- exec: { run: "echo a >> d.log" }\n- sleep: 1s\n- exec: { run: "echo b >> d.log" }');
     const run = await machine.startRun('slow');
     expect((await machine.aops('local', 'down')).code).toBe(0);
-    expect((await machine.aops('local', 'up')).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host')).code).toBe(0);
     expect((await machine.aops('runs', 'wait', run)).code).toBe(0);
     expect(await cat(machine, run, 'd.log')).toBe('a\nb\n');
   });

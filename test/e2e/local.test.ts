@@ -39,7 +39,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     expect(noLog).toMatchObject({ code: 3, stdout: '' });
     expect(noLog.stderr).toContain('hint: Start the local service with `aops local up`.');
 
-    const upResult = await machine.aops('local', 'up');
+    const upResult = await machine.aops('local', 'up', '--exec', 'host');
     expect(upResult).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
     expect(upResult.stdout).toMatch(/^URL\thttp:\/\/127\.0\.0\.1:\d+\nData\t\S+\nProfile\tlocal \(selected\)\nCommands\trun as you/);
     const status = await machine.json<Status>('local', 'status');
@@ -110,7 +110,7 @@ describe.concurrent('up, status, logs, down, reset', () => {
     for (const folder of ['shared/files', 'shared/backups']) await mkdir(path.join(machine.folder, folder), { recursive: true });
     for (const name of ['notes.txt', 'files/mine.txt', 'backups/home.tgz']) await machine.file(`shared/${name}`, name);
     const directoryFlags = ['--data-dir', path.join(machine.folder, 'shared')];
-    expect((await machine.aops('local', 'up', ...directoryFlags)).code).toBe(0);
+    expect((await machine.aops('local', 'up', '--exec', 'host', ...directoryFlags)).code).toBe(0);
     await machine.agent('pay', '- exec: { run: "echo hi > hi.txt" }');
     expect((await machine.aops('runs', 'wait', await machine.startRun('pay'))).code).toBe(0);
     const { code, stdout, stderr } = await machine.aops('local', 'reset', ...directoryFlags, '--yes');
@@ -221,7 +221,7 @@ describe.concurrent('the service does not start because of', () => {
     await chown(machine.folder, as);
     const aops = (...argv: string[]) => runAs(machine, as, argv);
     const listSandboxes = () => readdir(path.join(machine.folder, 'data/local/sandboxes')).catch(() => []);
-    await aops('local', 'up');
+    await aops('local', 'up', '--exec', 'host');
     await machine.file('cache.yaml', 'version: 1\nsteps:\n  - exec: { run: "mkdir -p mod/a && touch mod/a/f && chmod -R a-w mod" }\n');
     await aops('agents', 'create', 'cache', '--procedure', 'cache.yaml');
     const run = async () => {
@@ -231,7 +231,7 @@ describe.concurrent('the service does not start because of', () => {
     await run();
     expect(await listSandboxes()).toHaveLength(1);
     await aops('local', 'down');
-    await aops('local', 'up', '--keep-sandboxes', '0');
+    await aops('local', 'up', '--exec', 'host', '--keep-sandboxes', '0');
     await eventually('its files are gone', async () => (await listSandboxes()).length === 0);
     expect(await machine.read('data/local/service.log')).not.toContain('cannot be removed');
     await run();
@@ -242,7 +242,7 @@ describe.concurrent('the service does not start because of', () => {
       const place = (name: string) => path.join(machine.folder, 'data/local/sandboxes', name, 'workspace/mod/a');
       await lchown(place(storedFolder), 0, 0);
       await aops('local', 'down');
-      await aops('local', 'up', '--keep-sandboxes', '0');
+      await aops('local', 'up', '--exec', 'host', '--keep-sandboxes', '0');
       const isLeft = async () => (await listSandboxes()).every((name) => name.startsWith(storedFolder) && name.endsWith('.removed'));
       await eventually('the others are gone', isLeft);
       await eventually('that is told', async () => (await machine.read('data/local/service.log')).includes('cannot be removed'));

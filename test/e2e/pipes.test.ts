@@ -11,7 +11,10 @@ const example = path.join(project, 'examples/invoice-check');
 let machine: Machine;
 beforeAll(async () => {
   machine = await Machine.create();
-  expect(await machine.aops('local', 'up', '--ephemeral')).toMatchObject({ code: 0, stderr: 'The local service is running.\n' });
+  expect(await machine.aops('local', 'up', '--exec', 'host', '--ephemeral')).toMatchObject({
+    code: 0,
+    stderr: 'The local service is running.\n',
+  });
 });
 
 const start = (agent: string, ...flags: string[]) => machine.aops('runs', 'start', '--agent', agent, '--watch', ...flags);

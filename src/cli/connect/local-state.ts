@@ -19,8 +19,15 @@ export interface LocalState {
   team_id: string;
   version: string;
   instance_id: string;
-  /** How commands of runs are executed: `host` means as the user, without containment. */
-  exec: 'host' | 'off';
+  /** How commands of runs are executed: `contained` as a trial at the start demonstrated, `host` as the user, without isolation. */
+  exec: 'contained' | 'host' | 'off';
+  /** The value of --exec; missing if an older version wrote the state. */
+  exec_setting?: 'auto' | 'contained' | 'host' | 'off';
+  /** Why commands are off although `auto` was requested, and what to do about it. */
+  exec_problem?: string;
+  exec_hint?: string;
+  /** Hosts that contained agents can reach if they list them; missing if an older version wrote the state. */
+  agent_hosts?: string[];
   /** Whether runs may browse; missing if an older version wrote the state. */
   browse?: 'on' | 'public' | 'off';
   /** Hosts to which webhooks may be sent; missing if an older version wrote the state. */
@@ -127,8 +134,11 @@ export const servedElsewhere = ({ url, pid }: LocalState): AopsError =>
   });
 
 /** The meaning of `exec` for people. */
-export const execInWords = (exec: LocalState['exec']): string =>
-  exec === 'host' ? "run as you, in the run's directory, without containment" : 'off';
+export function execInWords({ exec, exec_problem: problem }: { exec: LocalState['exec']; exec_problem?: string | null }): string {
+  if (exec === 'contained') return 'contained: they see only the system and the files of their run (tested)';
+  if (exec === 'host') return "run as you, in the run's directory, without isolation";
+  return problem ? `off, because ${problem}` : 'off';
+}
 
 /** The meaning of `browse` for people. */
 export const browseInWords = (browse: LocalState['browse']): string =>

@@ -12,6 +12,7 @@ import { readState, runningService, stateFile } from '../../cli/connect/local-st
 import type { Context } from '../../cli/kit/context.ts';
 import { formatSize } from '../../terminal/size.ts';
 import { type Check, fail, failed, ok, skip, warn } from './check.ts';
+import { containmentCheck } from './containment.ts';
 
 /** The oldest supported version, as in package.json. */
 const oldestNode = [20, 19] as const;
@@ -23,6 +24,7 @@ export async function machineChecks(context: Context): Promise<Check[]> {
       folderCheck(context),
       spaceCheck(context),
       localCheck(context),
+      containmentCheck(context),
       completionCheck(context),
       changesCheck(context),
     ])),

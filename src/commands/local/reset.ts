@@ -18,6 +18,7 @@ const ownFolders: Readonly<Record<string, RegExp>> = {
   sandboxes: /^[0-9a-f-]{36}(\.[\w-]+)*$/,
   files: /^[0-9a-f-]{36}(\.\w+)?$/,
   backups: /^aops-.*\.db$/,
+  contained: /^(group|passwd|trial-[0-9a-f-]{36})$/,
 };
 
 export default defineCommand({

@@ -5,10 +5,11 @@ import { exitCodes } from '../../base/errors.ts';
 import { version } from '../../base/version.ts';
 import { defaultDataDirectory, logFile, removeState, serviceFile, tokenFile, writeState } from '../../cli/connect/local-state.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
-import { choice, text } from '../../cli/kit/flags.ts';
+import { text } from '../../cli/kit/flags.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import { firstCertificate, reloadTls } from './certificate.ts';
 import { connectionOptions, connectionSettings } from './connection-flags.ts';
+import { agentHosts, execOptions, execState } from './exec-flags.ts';
 import { listeningOptions, listeningSettings } from './listening.ts';
 import { boundedLog } from './log-file.ts';
 import { planOptions, readPlans } from './plans.ts';
@@ -16,17 +17,20 @@ import { retentionOptions, retentionSettings, retentionState } from './retention
 import { logOptions, serviceLog } from './service-log.ts';
 import { webhookOptions, webhookSettings } from './webhook-flags.ts';
 
+/** The level of commands in the message for people. */
+const commandsInWords = { contained: 'are contained', host: 'run as you', off: 'are off' } as const;
+
 /** Time for remaining work after the service has stopped; milliseconds. */
 const exitMilliseconds = 500;
 
 export default defineCommand({
   summary: 'Run the service in the foreground, as on a server',
   description:
-    'Data is stored in the data directory, which one process owns. Runs cannot execute commands unless you pass --exec host; commands then run as you, in the directory of the run, without isolation. Ctrl-C or SIGTERM stops the service; its runs continue at the next start.',
+    'Data is stored in the data directory, which one process owns. Runs cannot execute commands unless you pass --exec: with contained (or auto, if this machine can), commands see only the system and the files of their run; with host, they run as you, without isolation. Ctrl-C or SIGTERM stops the service; its runs continue at the next start.',
   options: {
     ...listeningOptions,
     dataDir: text('DIR', 'Data directory', { complete: 'directories' }),
-    exec: choice(['host', 'off'], 'Whether runs can execute commands (default off)'),
+    ...execOptions('off'),
     ...planOptions,
     ...retentionOptions,
     ...browsingOptions('off'),
@@ -39,7 +43,7 @@ export default defineCommand({
   exits: [exitCodes.conflict],
   examples: [
     { command: 'aops serve --port 4010', text: 'Run a service on this machine with a fixed port' },
-    { command: 'aops serve --data-dir ./data --exec host', text: 'Allow runs to execute commands' },
+    { command: 'aops serve --data-dir ./data --exec contained', text: 'Allow runs to execute commands, confined to their files' },
     { command: 'aops serve --plan plan.yaml', text: 'Set the plan of the team' },
     { command: 'aops serve --allow-webhook-host hooks.example.com', text: 'Allow webhooks to another host' },
     { command: 'aops serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem', text: 'Serve other machines on the network' },
@@ -57,6 +61,8 @@ export default defineCommand({
     const service = await startService({
       dataDirectory,
       exec,
+      node: context.launcher.executable,
+      agents: { allow: agentHosts(input) },
       webhooks: webhookSettings(input),
       connections: connectionSettings(input),
       browsing: { policy: browse, ...(chromium === undefined ? {} : { executable: chromium }) },
@@ -86,7 +92,7 @@ export default defineCommand({
         team_id: teamId,
         version,
         instance_id: instanceId,
-        exec,
+        ...execState(service, exec, input),
         browse,
         webhook_hosts: input.allowWebhookHost,
         connection_hosts: input.allowConnectionHost,
@@ -98,11 +104,11 @@ export default defineCommand({
       };
       for (const file of stateFiles) await writeState(file, state);
       const token_file = tokenFile(dataDirectory);
-      const message = `Listening on ${url}; team ${teamId}; token in ${token_file}; commands ${exec === 'host' ? 'run as you' : 'are off'}`;
+      const message = `Listening on ${url}; team ${teamId}; token in ${token_file}; commands ${commandsInWords[service.exec]}`;
       // Programs read this message from the log.
       const forPrograms = context.format !== 'table';
       context.terminal.note(
-        forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, token_file, exec, message }) : message,
+        forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, token_file, exec: service.exec, message }) : message,
       );
       const reload = async (): Promise<void> => {
         const cert = await reloadTls(context, service, input);

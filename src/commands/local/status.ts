@@ -25,7 +25,9 @@ interface LocalStatus {
   profile: string | null;
   team_id: string | null;
   version: string | null;
-  exec: 'host' | 'off' | null;
+  exec: LocalState['exec'] | null;
+  exec_problem: string | null;
+  exec_hint: string | null;
   browse: LocalState['browse'] | null;
   webhook_hosts: string[] | null;
   connection_hosts: string[] | null;
@@ -47,6 +49,8 @@ const notRunning: LocalStatus = {
   team_id: null,
   version: null,
   exec: null,
+  exec_problem: null,
+  exec_hint: null,
   browse: null,
   webhook_hosts: null,
   connection_hosts: null,
@@ -74,7 +78,9 @@ export default defineCommand({
     profile: 'string|null',
     team_id: 'uuid|null',
     version: 'string|null',
-    exec: 'host|off|null',
+    exec: 'contained|host|off|null',
+    exec_problem: 'string|null',
+    exec_hint: 'string|null',
     browse: 'on|public|off|null',
     webhook_hosts: 'string[]|null',
     connection_hosts: 'string[]|null',
@@ -93,7 +99,8 @@ export default defineCommand({
     Profile: status.profile ?? undefined,
     Team: status.team_id ?? undefined,
     Version: status.version ?? undefined,
-    Commands: status.exec === null ? undefined : execInWords(status.exec),
+    Commands: status.exec === null ? undefined : execInWords({ exec: status.exec, exec_problem: status.exec_problem }),
+    'To run them': status.exec_hint ?? undefined,
     Browsing: status.browse === null ? undefined : browseInWords(status.browse),
     Webhooks: hostsInWords(status.webhook_hosts),
     Connections: hostsInWords(status.connection_hosts),

@@ -22,13 +22,14 @@ import {
 } from '../../cli/connect/local-state.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
-import { choice, flag, integer, text } from '../../cli/kit/flags.ts';
+import { flag, integer, text } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import { type ConnectionInput, connectionArguments, connectionOptions, differsInConnections } from './connection-flags.ts';
+import { differsInExec, type ExecInput, execArguments, execOptions } from './exec-flags.ts';
 import { hostsInWords } from './outbound-hosts.ts';
 import { planFlags, planOptions } from './plans.ts';
 import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
@@ -48,7 +49,7 @@ export default defineCommand({
     port: integer('N', 'Listen on this port, or 0 for any (default: the previous port, or any)', { minimum: 0, maximum: 65_535 }),
     dataDir: text('DIR', 'Data directory', { complete: 'directories' }),
     ephemeral: flag('Use a temporary data directory that `aops local down` removes'),
-    exec: choice(['host', 'off'], 'Whether runs can execute commands, as you and without isolation (default host)'),
+    ...execOptions('auto'),
     ...planOptions,
     ...retentionOptions,
     ...browsingOptions('on'),
@@ -67,7 +68,9 @@ export default defineCommand({
     team_id: 'uuid',
     version: 'string',
     instance_id: 'uuid',
-    exec: 'host|off',
+    exec: 'contained|host|off',
+    exec_problem: 'string?',
+    exec_hint: 'string?',
     browse: 'on|public|off?',
     webhook_hosts: 'string[]?',
     connection_hosts: 'string[]?',
@@ -81,7 +84,7 @@ export default defineCommand({
     URL: state.url,
     Data: state.ephemeral ? `${state.data_dir} (removed by \`aops local down\`)` : state.data_dir,
     Profile: `${state.profile} (selected)`,
-    Commands: execInWords(state.exec),
+    Commands: execInWords(state),
     Browsing: browseInWords(state.browse),
     Webhooks: hostsInWords(state.webhook_hosts),
     Connections: hostsInWords(state.connection_hosts),
@@ -91,6 +94,7 @@ export default defineCommand({
     const state = running ?? (await startWhereItWas(context, input));
     if (running) refuseOtherwise(context, running, input);
     context.terminal.note(running ? 'The local service is already running.' : 'The local service is running.');
+    if (state.exec_hint !== undefined) context.terminal.note(`Runs cannot execute commands: ${state.exec_problem}. ${state.exec_hint}`);
     await context.store.saveProfile(
       localProfile,
       { base_url: state.url, team_id: state.team_id },
@@ -101,11 +105,10 @@ export default defineCommand({
   },
 });
 
-interface UpInput extends RetentionInput, WebhookInput, ConnectionInput {
+interface UpInput extends ExecInput, RetentionInput, WebhookInput, ConnectionInput {
   port: number | undefined;
   dataDir: string | undefined;
   ephemeral: boolean;
-  exec: 'host' | 'off' | undefined;
   plan: readonly string[];
   browse: BrowsePolicy | undefined;
   chromium: string | undefined;
@@ -116,7 +119,7 @@ function refuseOtherwise(context: Context, running: LocalState, input: UpInput):
   const differs =
     (input.port !== undefined && input.port !== 0 && new URL(running.url).port !== String(input.port)) ||
     (input.dataDir !== undefined && path.resolve(context.cwd, input.dataDir) !== running.data_dir) ||
-    (input.exec !== undefined && input.exec !== running.exec) ||
+    differsInExec(running, input) ||
     // Plans are read only at the start.
     input.plan.length > 0 ||
     differsInRetention(running, input) ||
@@ -167,8 +170,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     dataDirectory,
     '--port',
     String(input.port ?? 0),
-    '--exec',
-    input.exec ?? 'host',
+    ...execArguments(input),
     '--browse',
     input.browse ?? 'on',
     ...(chromium === undefined ? [] : ['--chromium', chromium]),

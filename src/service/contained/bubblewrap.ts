@@ -4,6 +4,7 @@
  */
 import { ServiceError } from '../errors.ts';
 import type { LaunchLimits, LaunchRequest } from '../sandbox/launch.ts';
+import type { ControlGroups } from './cgroups.ts';
 import { isWithin, networkSettings, type SystemEntry } from './system-folders.ts';
 
 /** What the machine and its bubblewrap support. */
@@ -22,6 +23,8 @@ export interface Machine {
   group: string;
   /** The path of Node, with which the program reaches the network. */
   node: string;
+  /** Where limits for all processes of a program can be set. */
+  groups: ControlGroups;
   /** A folder that no program sees any part of, except what a request names. */
   dataDirectory: string;
 }

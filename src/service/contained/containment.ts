@@ -102,22 +102,32 @@ export class Containment implements Launcher {
 async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<OutletOptions, 'node'>): Promise<Launch> {
   for (const folder of new Set([request.directory, request.home, request.temporary])) await requireFolder(folder);
   const outlet = await openOutlet(request, { ...outlets, node: machine.node });
+  const limits = { ...defaultLimits, ...request.limits };
+  const group = await machine.groups.create(limits);
+  const release = async (): Promise<void> => {
+    await group.remove();
+    await outlet.close();
+  };
   try {
-    const limits = { ...defaultLimits, ...request.limits };
     const command = [...outlet.command, request.program, ...request.args];
     return {
       level: 'contained',
       program: machine.bubblewrap,
-      args: bubblewrapArguments(machine, request, { network: outlet.mounts, command, limits, limitsMemory: false }),
+      args: bubblewrapArguments(machine, request, {
+        network: outlet.mounts,
+        command,
+        limits,
+        limitsMemory: group.controllers.has('memory'),
+      }),
       environment: { ...request.environment, ...outlet.environment },
       directory: request.directory,
-      cgroups: [],
+      cgroups: group.joinFiles,
       ...(outlet.folder === undefined ? {} : { folder: outlet.folder }),
       ...(outlet.endpoint === undefined ? {} : { endpoint: outlet.endpoint }),
-      release: () => outlet.close(),
+      release,
     };
   } catch (error) {
-    await outlet.close();
+    await release();
     throw error;
   }
 }

@@ -1,11 +1,13 @@
 /** Finds out what this machine has for containing programs: bubblewrap and its options, the system's folders, and Node. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { platform, userInfo } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { isProgram } from '../../base/program.ts';
 import type { Machine } from './bubblewrap.ts';
+import { ControlGroups } from './cgroups.ts';
 import { missingBubblewrap, missingNode, type NamespaceFacts, type Shortfall, unsupportedPlatform } from './shortfall.ts';
 import { systemEntries } from './system-folders.ts';
 
@@ -30,6 +32,7 @@ export async function findMachine(options: MachineOptions): Promise<Machine | Sh
   const { uid, gid } = userInfo();
   const identity = uid === 0 ? { user: ordinaryUser, group: ordinaryUser } : { user: uid, group: gid };
   const dataDirectory = await realpath(options.dataDirectory);
+  const owner = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16);
   const folder = path.join(dataDirectory, 'contained');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const accounts = { passwd: path.join(folder, 'passwd'), group: path.join(folder, 'group') };
@@ -45,6 +48,7 @@ export async function findMachine(options: MachineOptions): Promise<Machine | Sh
     identity,
     ...accounts,
     node: await realpath(node),
+    groups: await ControlGroups.find(owner),
     dataDirectory,
   };
 }

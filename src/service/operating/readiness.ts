@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { steadyTime, systemClock } from '../../base/clock.ts';
 import { type HostTrouble, hostTrouble } from '../host-trouble.ts';
 import { errorFields, type Log } from '../log.ts';
+import type { ExecLevel } from '../sandbox/launch.ts';
 import type { Store } from '../store/database/database.ts';
 import { touchSetting } from '../store/database/settings.ts';
 
@@ -11,6 +12,8 @@ type Check = 'ok' | 'failed';
 export interface ReadyState {
   status: 'ready' | 'draining' | 'not_ready';
   checks: { store: Check; worker: Check };
+  /** How far commands of runs are confined. */
+  exec: ExecLevel;
   /** The trouble of the host because of which the store cannot be written, if known. */
   reason?: HostTrouble;
 }
@@ -28,14 +31,16 @@ const checkTimeout = 3_000;
 export class Readiness {
   readonly #store: Store;
   readonly #worker: { isAlive(): boolean };
+  readonly #containment: { readonly level: ExecLevel };
   readonly #clock: Clock;
   readonly #log: Log;
   #isDraining = false;
   #lastCheck: { time: number; store: Promise<StoreCheck> } | undefined;
 
-  constructor(parts: { store: Store; worker: { isAlive(): boolean }; clock: Clock; log: Log }) {
+  constructor(parts: { store: Store; worker: { isAlive(): boolean }; containment: { readonly level: ExecLevel }; clock: Clock; log: Log }) {
     this.#store = parts.store;
     this.#worker = parts.worker;
+    this.#containment = parts.containment;
     this.#clock = parts.clock;
     this.#log = parts.log;
   }
@@ -49,7 +54,8 @@ export class Readiness {
     const { reason, check } = await this.#checkStore();
     const checks = { store: check, worker: this.#worker.isAlive() ? ('ok' as const) : ('failed' as const) };
     const isReady = checks.store === 'ok' && checks.worker === 'ok';
-    return { status: this.#isDraining ? 'draining' : isReady ? 'ready' : 'not_ready', checks, ...(reason === undefined ? {} : { reason }) };
+    const status = this.#isDraining ? 'draining' : isReady ? 'ready' : 'not_ready';
+    return { status, checks, exec: this.#containment.level, ...(reason === undefined ? {} : { reason }) };
   }
 
   #checkStore(): Promise<StoreCheck> {

@@ -246,7 +246,7 @@ describe('aops serve', () => {
 
   it.each([
     ['an invalid port', ['--port', '70000'], '--port must be a whole number, 0 to 65535'],
-    ['an unknown way to execute', ['--exec', 'moon'], '--exec must be host or off'],
+    ['an unknown way to execute', ['--exec', 'moon'], '--exec must be auto, contained, host or off'],
   ])('rejects %s', async (_, argv, message) => {
     const folder = await temporaryFolder();
     const refusal = await runCli(['serve', ...argv], { env: folderEnv(folder) });

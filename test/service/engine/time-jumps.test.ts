@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Clock, systemClock } from '../../../src/base/clock.ts';
 import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
+import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { ManualClock, within } from '../helpers/clock.ts';
@@ -134,7 +135,7 @@ describe('when the time of day is set back by an hour', () => {
     const worker = new Worker({ store, clock, log: () => undefined, owner: 'me', lease: 1_000 });
     let hangs = false;
     const claim = async (): Promise<undefined> => (hangs ? new Promise(() => undefined) : undefined);
-    const readiness = new Readiness({ store, clock, log: () => undefined, worker });
+    const readiness = new Readiness({ containment: hostLauncher, store, clock, log: () => undefined, worker });
     worker.start([{ kind: 'run', concurrency: 1, run: async () => undefined, claim }], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));
     expect((await readiness.state()).status).toBe('ready');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Worker } from '../../../src/service/engine/jobs/worker.ts';
 import { Readiness } from '../../../src/service/operating/readiness.ts';
+import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import type { Store } from '../../../src/service/store/database/database.ts';
 import { openDatabase } from '../../../src/service/store/database/sqlite/open.ts';
 import { enqueueJob } from '../../../src/service/store/jobs/jobs.ts';
@@ -20,13 +21,13 @@ describe('a service', () => {
   it('is not ready when its store cannot be written', async () => {
     const clock = new ManualClock();
     const store = await openDatabase(await temporaryDirectory());
-    const readiness = new Readiness({ store, clock, log: noLog, worker: { isAlive: () => true } });
-    expect(await readiness.state()).toEqual({ status: 'ready', checks: { store: 'ok', worker: 'ok' } });
+    const readiness = new Readiness({ containment: hostLauncher, store, clock, log: noLog, worker: { isAlive: () => true } });
+    expect(await readiness.state()).toEqual({ status: 'ready', checks: { store: 'ok', worker: 'ok' }, exec: 'host' });
     await store.destroy();
     // What was seen a moment ago is still good: anybody may ask as often as they like.
     expect((await readiness.state()).checks.store).toBe('ok');
     clock.advance(1_000);
-    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' } });
+    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' }, exec: 'host' });
   });
 
   it('reports why it cannot be written, if that is known', async () => {
@@ -40,15 +41,26 @@ describe('a service', () => {
         return Reflect.get(target, name, receiver) as unknown;
       },
     });
-    const readiness = new Readiness({ store: fullStore, clock: new ManualClock(), log: noLog, worker: { isAlive: () => true } });
-    expect(await readiness.state()).toEqual({ status: 'not_ready', checks: { store: 'failed', worker: 'ok' }, reason: 'disk_full' });
+    const readiness = new Readiness({
+      containment: hostLauncher,
+      store: fullStore,
+      clock: new ManualClock(),
+      log: noLog,
+      worker: { isAlive: () => true },
+    });
+    expect(await readiness.state()).toEqual({
+      status: 'not_ready',
+      checks: { store: 'failed', worker: 'ok' },
+      exec: 'host',
+      reason: 'disk_full',
+    });
   });
 
   it('is not ready without a worker that looks for work', async () => {
     const clock = new ManualClock();
     const store = await openStore();
     const worker = new Worker({ store, clock, log: noLog, owner: 'me', lease: 1_000 });
-    const readiness = new Readiness({ store, clock, log: noLog, worker });
+    const readiness = new Readiness({ containment: hostLauncher, store, clock, log: noLog, worker });
     expect((await readiness.state()).checks.worker).toBe('failed');
     worker.start([], undefined);
     while (!worker.isAlive()) await new Promise((resolve) => setImmediate(resolve));

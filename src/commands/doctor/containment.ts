@@ -1,0 +1,32 @@
+/** The check of `aops doctor` whether commands of runs can be confined on this machine: by trying it. */
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { removeTree } from '../../base/remove-tree.ts';
+import { execInWords, runningService } from '../../cli/connect/local-state.ts';
+import type { Context } from '../../cli/kit/context.ts';
+import { type Check, failed, ok, warn } from './check.ts';
+
+/** Reports the level of the running service, or tries what a service would. */
+export async function containmentCheck(context: Context): Promise<Check> {
+  try {
+    const running = await runningService(context);
+    if (running?.exec_problem !== undefined) return warn('commands', execInWords(running), running.exec_hint ?? '');
+    if (running !== undefined) return ok('commands', execInWords(running));
+    const { trialShortfall } = await import('../../service/service.ts');
+    const folder = await mkdtemp(path.join(tmpdir(), 'aops-doctor-'));
+    try {
+      const shortfall = await trialShortfall({
+        dataDirectory: folder,
+        searchPath: context.env.PATH ?? '',
+        node: context.launcher.executable,
+      });
+      if (shortfall === undefined) return ok('commands', 'can be contained on this machine (tested)');
+      return warn('commands', `cannot be contained: ${shortfall.missing}`, shortfall.remedy);
+    } finally {
+      await removeTree(folder);
+    }
+  } catch (error) {
+    return failed('commands', error);
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Runs commands in a sandbox, as the user that starts it, and prints their results. Tests bundle it, so that they can start it as
+ * another user. Its argument is the file with the orders.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import process from 'node:process';
+import { Containment } from '../../../src/service/contained/containment.ts';
+import type { LaunchLimits } from '../../../src/service/sandbox/launch.ts';
+import { startProcess } from '../../../src/service/sandbox/process.ts';
+
+export interface Order {
+  command: string;
+  limits?: Partial<LaunchLimits>;
+  /** Ends the command after this many milliseconds. */
+  endAfter?: number;
+}
+
+export interface Orders {
+  dataDirectory: string;
+  port: number;
+  searchPath: string;
+  orders: Record<string, Order>;
+}
+
+export interface Outcome {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const { dataDirectory, port, searchPath, orders } = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as Orders;
+const containment = new Containment({ setting: 'contained', dataDirectory, searchPath, node: process.execPath });
+await containment.start('127.0.0.1', port);
+const folder = path.join(dataDirectory, 'sandboxes', 'own');
+const [directory, temporary] = [path.join(folder, 'workspace'), path.join(folder, 'tmp')];
+await mkdir(directory, { recursive: true });
+await mkdir(temporary, { recursive: true });
+
+const outcomes: Record<string, Outcome> = {};
+for (const [name, { command, limits = {}, endAfter }] of Object.entries(orders)) {
+  const environment = { PATH: searchPath, HOME: directory, TMPDIR: temporary, LANG: 'C.UTF-8' };
+  const launch = await containment.prepare({
+    ...{ program: '/bin/sh', args: ['-c', command], environment, directory, home: directory, temporary, limits },
+  });
+  const started = await startProcess(launch);
+  const timer = endAfter === undefined ? undefined : setTimeout(() => void started.end(), endAfter);
+  const texts = Promise.all([started.stdout, started.stderr].map(async (stream) => Buffer.concat(await stream.toArray()).toString()));
+  const { exitCode } = await started.exit;
+  clearTimeout(timer);
+  await started.close();
+  const [stdout = '', stderr = ''] = await texts;
+  outcomes[name] = { exitCode, stdout, stderr };
+}
+process.stdout.write(JSON.stringify(outcomes));
