@@ -78,7 +78,7 @@ export function bubblewrapArguments(machine: Machine, request: LaunchRequest, co
     ...deviceMounts(options, request, limits),
     ...requestMounts(machine, request),
     ...confinement.network.flatMap(({ source, target }) => ['--ro-bind', source, target]),
-    // What is left of the root is a file system in memory, which would otherwise be writable.
+    // The rest of the root is a file system in memory, which would otherwise be writable.
     ...['--remount-ro', '/', '--chdir', request.directory, '--', '/bin/sh', '-c', limiter, 'sh'],
     confinement.limitsMemory ? '' : String(Math.ceil(limits.memory / 1024)),
     ...[String(limits.processes), String(Math.ceil(limits.fileSize / 512))],
