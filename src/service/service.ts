@@ -107,6 +107,7 @@ async function close(
   metrics.close();
   engine.backups.close();
   await engine.worker.close(time);
+  await Promise.all([...engine.runtimes.values()].map((runtime) => runtime.close?.()));
   await engine.webhooks.sender.close();
   await engine.connections.agent.close();
   await engine.store.destroy();

@@ -8,7 +8,7 @@ import type { Context } from '../../cli/kit/context.ts';
 import { filesBelow } from '../../cli/transfers/upload-paths.ts';
 import { inParallel } from '../../client/transfers/parallel.ts';
 import { listRunTree, parallelTransfers, type RunPlace, readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
-import type { Comparison } from '../../terminal/diff.ts';
+import type { Comparison } from '../../base/unified-diff.ts';
 
 /** A file that differs. "Before" is the local folder, "after" is the sandbox. */
 export class FileChange {

@@ -10,6 +10,7 @@ import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { HostRules, wordFor } from '../outbound/host-rules.ts';
 import { Sender } from '../outbound/sender.ts';
 import { Repositories } from '../repositories/repositories.ts';
+import { type AcpOptions, createAcpRuntime } from '../runtimes/acp/acp-runtime.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { scriptRuntime } from '../runtimes/script/script-runtime.ts';
 import { systemPath } from '../sandbox/exec.ts';
@@ -64,7 +65,9 @@ export interface EngineOptions {
     /** By default, that of the system. */
     lookup?: Lookup;
   };
-  /** What executes agents. By default, the script runtime. */
+  /** Limits of agents that are processes. */
+  acp?: Pick<AcpOptions, 'agentConcurrency' | 'patience'>;
+  /** What executes agents. By default, the script runtime and the acp runtime. */
   runtimes?: readonly Runtime[];
 }
 
@@ -82,7 +85,7 @@ export async function createEngine(
   options: EngineOptions,
   { store, copies, clock, log, instanceId }: HasStore & HasClock & HasLog & { copies: DatabaseCopies; instanceId: string },
 ): Promise<StartableEngine> {
-  const { dataDirectory, commandPath, runtimes = [scriptRuntime], webhooks = {}, connections = {} } = options;
+  const { dataDirectory, commandPath, webhooks = {}, connections = {} } = options;
   const connectionAgent = new GuardedAgent({
     rules: new HostRules(connections.allow, 'connection'),
     lookup: connections.lookup,
@@ -91,6 +94,7 @@ export async function createEngine(
       `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
   });
   const searchPath = commandPath ?? systemPath;
+  const runtimes = options.runtimes ?? [scriptRuntime, createAcpRuntime({ clock, log, searchPath, ...options.acp })];
   return {
     ...{ store, clock, log },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),

@@ -13,6 +13,8 @@ import type { Outcome as RequestOutcome } from '../words/outcome.ts';
 /** What a runtime makes visible. IDs are unique within the run's turn; an event with an existing ID is not stored again. */
 export type RuntimeEvent =
   | { kind: 'text'; id: string; text: string }
+  /** What an agent thinks, the list of what it is going to do, and what the runtime reports about it. */
+  | { kind: 'thought' | 'plan' | 'notice'; id: string; text: string }
   | { kind: 'tool_call'; id: string; name: string; arguments?: Record<string, unknown> }
   /** `screenshot` is the event of a picture that the call took, recorded at the same time; the result contains its file. */
   | { kind: 'tool_result'; id: string; callId: string; result?: unknown; error?: string; screenshot?: string }
@@ -118,6 +120,31 @@ export type CaseAction =
   /** `queue` and `agent` are names; only that agent can take the case, and it must be a handover target of the revision. */
   | { do: 'create'; queue: string; draft: NewCase; agent?: string };
 
+/** What a run's agent works with from turn to turn, and what the run records about it. */
+export interface AgentSession {
+  /** As the agent reports them. */
+  name: string;
+  version: string;
+  /** The mode that it works in; null if it has no modes. */
+  mode: string | null;
+  /** Whether it asks a person before it acts in that mode, or decides by itself. Null if it does not say. */
+  asks: boolean | null;
+  /** ID of its session. */
+  sessionId: string;
+  /** How many of the messages that people sent to the run it was prompted with. */
+  promptedMessages: number;
+  usage: AgentUsage | null;
+}
+
+/** What an agent reports about its consumption so far. */
+export interface AgentUsage {
+  /** Tokens of the context that are in use, and its size. */
+  contextTokens: number;
+  contextSize: number;
+  /** Null if the agent does not report it. */
+  cost: { amount: number; currency: string } | null;
+}
+
 /** What a runtime gets to advance a run. */
 export interface RunHost {
   readonly run: { id: string; teamId: string; number: number; agentName: string };
@@ -138,8 +165,10 @@ export interface RunHost {
   /** Whether pages can be opened, and with which browser. */
   readonly browsing: Browsing;
   readonly connections: RunConnections;
+  /** The session of the run's agent as it was last saved, also by earlier turns; undefined before the first. */
+  readonly agentSession: AgentSession | undefined;
   readonly clock: Clock;
-  /** Aborted when the run is stopped, or when this worker has lost it. */
+  /** Aborted when the run is stopped, or when this worker has lost it or ends; the `reason` of its reason is `stopped`, `lost`, or `shutdown`. */
   readonly signal: AbortSignal;
   /** Results of the completed steps of this turn, by journal key. */
   readonly journal: ReadonlyMap<string, unknown>;
@@ -154,6 +183,12 @@ export interface RunHost {
    * lost, and a ServiceError when the memory cannot be written; then nothing is recorded.
    */
   commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite): Promise<void>;
+  /** Saves the session of the run's agent, with events. Throws when the run was stopped or lost. */
+  saveAgentSession(session: AgentSession, events?: RuntimeEvent[]): Promise<void>;
+  /** The values of secrets of the run's agent, by name; those that do not exist are missing. */
+  secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The conversation so far as text, for an agent that cannot remember it. The latest part if it is long. */
+  transcript(): Promise<string>;
   /**
    * Performs an action on a case and journals the result, in one transaction. Throws a ServiceError when that is impossible:
    * the run has no case or has lost it, or there is no such queue or agent.
@@ -234,6 +269,10 @@ export interface Runtime {
   connectionsOf?(procedure: string): NamedConnection[];
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
+  /** Ends what it keeps for a run that is waiting, such as a process: the run was stopped, or is no longer executed here. */
+  release?(runId: string): void;
+  /** Ends everything that it keeps, when the service stops. */
+  close?(): Promise<void>;
   /** Changes procedures of this runtime on request, if it can. */
   readonly builder?: Builder;
 }

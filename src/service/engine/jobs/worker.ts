@@ -48,6 +48,7 @@ interface Slots {
   concurrency: number;
   run: (job: ClaimedJob, signal: AbortSignal) => Promise<void>;
   claim: JobClaim;
+  stopped: (subjectId: string) => void;
   busyCount: number;
 }
 
@@ -98,9 +99,14 @@ export class Worker {
 
   /** Starts to claim and run jobs of these kinds. Call it once. */
   start<Parts>(jobs: readonly Job<Parts>[], parts: Parts): void {
-    for (const { kind, concurrency, run, claim = claimJob } of jobs) {
-      const slots = typeof concurrency === 'number' ? concurrency : concurrency(parts);
-      this.#kinds.set(kind, { concurrency: slots, run: (job, signal) => run(parts, job, signal), claim, busyCount: 0 });
+    for (const { kind, concurrency, run, claim = claimJob, stopped } of jobs) {
+      this.#kinds.set(kind, {
+        concurrency: typeof concurrency === 'number' ? concurrency : concurrency(parts),
+        run: (job, signal) => run(parts, job, signal),
+        claim,
+        stopped: (subjectId) => stopped?.(parts, subjectId),
+        busyCount: 0,
+      });
     }
     this.#polledAt = steadyTime(this.#options.clock);
     this.#loop = this.#run();
@@ -132,9 +138,10 @@ export class Worker {
     return this.#nextWake.promise;
   }
 
-  /** Aborts a job that this process is working on; does nothing for any other. */
+  /** Aborts a job that this process is working on, and ends what it has left running for it. */
   abort(kind: string, subjectId: string, reason: JobAborted['reason']): void {
     this.#active.get(keyOf(kind, subjectId))?.controller.abort(new JobAborted(reason));
+    this.#kinds.get(kind)?.stopped(subjectId);
   }
 
   /** Stops claiming, aborts the running jobs, and waits for them, but not longer than `milliseconds`. */

@@ -17,6 +17,11 @@ export function eventMessage(run: RunTurn, event: Exclude<RuntimeEvent, { kind: 
   switch (event.kind) {
     case 'text':
       return { ...message, type: 'message', role: 'assistant', text_content: event.text };
+    case 'thought':
+    case 'plan':
+      return { ...message, type: event.kind, role: 'assistant', text_content: event.text };
+    case 'notice':
+      return { ...message, type: 'notice', role: 'system', text_content: event.text };
     case 'tool_call': {
       const call = { id: callId(run, event.id), name: event.name, arguments: event.arguments };
       return { ...message, type: 'tool_call', role: 'assistant', tool_call: JSON.stringify(call) };

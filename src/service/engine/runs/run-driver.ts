@@ -36,6 +36,7 @@ export const runJob = defineJob<DriverEngine & HasRunConcurrency>({
   concurrency: ({ runConcurrency }) => runConcurrency,
   run: driveRun,
   claim: claimRun,
+  stopped: releaseProcesses,
 });
 
 async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSignal): Promise<void> {
@@ -47,9 +48,15 @@ async function driveRun(engine: DriverEngine, job: ClaimedJob, signal: AbortSign
     await session.finish(outcome);
     engine.log('info', 'run advanced', { run: job.subject_id, outcome: outcome.status });
   } catch (error) {
+    releaseProcesses(engine, job.subject_id);
     if (error instanceof RunLostError || signal.aborted) return await releaseRun(engine, job, signal);
     throw error;
   }
+}
+
+/** Ends what a runtime keeps for a run that it believes to be waiting. */
+function releaseProcesses({ runtimes }: HasRuntimes, runId: string): void {
+  for (const runtime of runtimes.values()) runtime.release?.(runId);
 }
 
 /** Prepares everything that the runtime needs. Returns undefined if there is nothing to execute. */

@@ -3,17 +3,19 @@
  * one transaction, which first makes sure that this execution still owns the run.
  */
 import { newId } from '../../ids.ts';
-import type { CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../../runtimes/runtime.ts';
+import type { AgentSession, CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../../runtimes/runtime.ts';
 import { type ExecLevel, type Launcher, launchAfter } from '../../sandbox/launch.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';
 import type { HumanRequestRow, RunRow, RunsTable } from '../../store/database/schema.ts';
 import { isoTime } from '../../store/database/time.ts';
 import { type Claim, holdsJob, releaseJob } from '../../store/jobs/jobs.ts';
+import { findAgentSession, storeAgentSession } from '../../store/runs/agent-sessions.ts';
 import { insertHumanRequest, turnAnswers } from '../../store/runs/human-requests.ts';
 import { completedSteps, recordStep } from '../../store/runs/journal.ts';
 import { appendMessages, postedTexts } from '../../store/runs/messages.ts';
 import { changeRun, runById } from '../../store/runs/runs.ts';
+import { agentSecrets } from '../agents/secrets.ts';
 import { carryOut, caseOfRun } from '../cases/run-actions.ts';
 import { caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
 import { runConnections } from '../connections/run-connections.ts';
@@ -25,6 +27,7 @@ import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from 
 import { planEvaluation } from './evaluations.ts';
 import { eventMessage } from './messages.ts';
 import { insertExecutions, isScreenshot, namingPicture, removePictures, storePictures } from './pictures.ts';
+import { transcriptOf } from './transcript.ts';
 
 /** The run was stopped, or another worker has taken it over: nothing may be written any more. */
 export class RunLostError extends Error {
@@ -64,6 +67,7 @@ export class RunSession implements RunHost {
   readonly userMessages: string[] = [];
   readonly journal = new Map<string, unknown>();
   case: RunCase | undefined;
+  agentSession: AgentSession | undefined;
   readonly #answers = new Map<string, HumanAnswer>();
   readonly #engine: SessionEngine;
   readonly #claim: Claim;
@@ -97,6 +101,7 @@ export class RunSession implements RunHost {
     for (const [step, result] of await completedSteps(store, this.#row.id, this.#row.turn)) this.journal.set(step, result);
     for (const [step, answer] of await turnAnswers(store, this.#row.id, this.#row.turn)) this.#answers.set(step, answer);
     this.case = await caseOfRun(store, this.#row);
+    this.agentSession = await findAgentSession(store, this.#row.id);
     await this.#readMessages(store);
   }
 
@@ -123,6 +128,19 @@ export class RunSession implements RunHost {
     if (memory !== undefined && newContent !== undefined) this.#memory?.set(memory.path, newContent);
     // The value as it will be read after a restart, so that both cases behave alike.
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
+  }
+
+  async saveAgentSession(session: AgentSession, events: RuntimeEvent[] = []): Promise<void> {
+    await this.#record(events, (trx, now) => storeAgentSession(trx, this.#row.id, session, now));
+    this.agentSession = session;
+  }
+
+  secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return agentSecrets(this.#engine, this.#row.agent_id, names);
+  }
+
+  transcript(): Promise<string> {
+    return transcriptOf(this.#engine.store, this.#row.id);
   }
 
   async act(step: string, action: CaseAction): Promise<unknown> {

@@ -10,6 +10,7 @@ export const runTables = [
   'tool_executions',
   'run_files',
   'messages',
+  'agent_sessions',
   'journal',
   'request_events',
   'human_requests',

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { Browsing } from '../../../../src/service/browser/chromium.ts';
 import { notFound } from '../../../../src/service/errors.ts';
 import type {
+  AgentSession,
   CaseAction,
   HumanAnswer,
   MemoryWrite,
@@ -69,6 +70,7 @@ export class TestHost implements RunHost {
   readonly events: RuntimeEvent[] = [];
   readonly case: RunCase | undefined;
   readonly actions: CaseAction[] = [];
+  agentSession: AgentSession | undefined;
   readonly #acts: (action: CaseAction) => unknown;
   now: number;
   readonly clock;
@@ -116,6 +118,19 @@ export class TestHost implements RunHost {
     if (this.committed.some((commit) => commit.step === step)) throw new Error(`${step} was committed twice`);
     this.committed.push({ step, result, events });
     this.#store(events);
+  }
+
+  async saveAgentSession(session: AgentSession, events: RuntimeEvent[] = []): Promise<void> {
+    this.agentSession = session;
+    this.#store(events);
+  }
+
+  async secrets(): Promise<ReadonlyMap<string, string>> {
+    return new Map();
+  }
+
+  async transcript(): Promise<string> {
+    return this.texts.join('\n');
   }
 
   async act(step: string, action: CaseAction): Promise<unknown> {

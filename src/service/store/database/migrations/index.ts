@@ -18,6 +18,7 @@ import { requestEvents } from './0019-request-events.ts';
 import { answeredKeys } from './0020-answered-keys.ts';
 import { repositories } from './0021-repositories.ts';
 import { execLevel } from './0024-exec-level.ts';
+import { agentProcesses } from './0026-agent-processes.ts';
 
 export const migrations: Record<string, Migration> = {
   '0001-core': core,
@@ -38,4 +39,5 @@ export const migrations: Record<string, Migration> = {
   '0020-answered-keys': answeredKeys,
   '0021-repositories': repositories,
   '0024-exec-level': execLevel,
+  '0026-agent-processes': agentProcesses,
 };

@@ -80,6 +80,15 @@ export interface SchedulesTable {
   updated_at: string;
 }
 
+/** Secrets that agents get as environment variables. */
+export interface AgentSecretsTable {
+  agent_id: Fixed<string>;
+  name: Fixed<string>;
+  /** Encrypted (secret-box.ts). */
+  value: string;
+  updated_at: string;
+}
+
 /** Files that agents keep from run to run. */
 export interface MemoryFilesTable {
   agent_id: Fixed<string>;
@@ -102,9 +111,11 @@ export interface AgentsTables {
   procedures: ProceduresTable;
   schedules: SchedulesTable;
   memory_files: MemoryFilesTable;
+  agent_secrets: AgentSecretsTable;
 }
 
 export type AgentRow = Selectable<AgentsTable>;
 export type BuildRow = Selectable<BuildsTable>;
 export type ScheduleRow = Selectable<SchedulesTable>;
 export type MemoryFileRow = Selectable<MemoryFilesTable>;
+export type AgentSecretRow = Selectable<AgentSecretsTable>;

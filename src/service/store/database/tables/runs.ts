@@ -1,7 +1,7 @@
 /** Runs, and everything that belongs to them. */
 import type { Insertable, Selectable } from 'kysely';
 import type { RunStatus } from '../../../../interface/types.ts';
-import type { Fixed } from './columns.ts';
+import type { Fixed, Flag } from './columns.ts';
 
 export interface SandboxesTable {
   id: Fixed<string>;
@@ -77,6 +77,23 @@ export interface RunTotalsTable {
   status: Fixed<RunStatus>;
   source: Fixed<string>;
   runs: number;
+}
+
+/** The session of a run's agent, for runtimes that start one. */
+export interface AgentSessionsTable {
+  run_id: Fixed<string>;
+  /** Name and version, as the agent reports them. */
+  name: string;
+  version: string;
+  mode: string | null;
+  /** 1 if it asks a person before it acts in that mode; null if it does not say. */
+  asks: Flag | null;
+  /** The agent's own ID of the session. */
+  session_id: string;
+  prompted_messages: number;
+  /** JSON of the AgentUsage. */
+  usage: string | null;
+  updated_at: string;
 }
 
 export interface MessagesTable {
@@ -176,6 +193,7 @@ export interface RunsTables {
   request_events: RequestEventsTable;
   run_files: RunFilesTable;
   tool_executions: ToolExecutionsTable;
+  agent_sessions: AgentSessionsTable;
 }
 
 export type SandboxRow = Selectable<SandboxesTable>;

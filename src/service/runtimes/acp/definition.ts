@@ -1,0 +1,110 @@
+/**
+ * The definition of an agent that speaks the Agent Client Protocol: the document that a revision of it contains (docs/acp.md). It
+ * says how the agent is started and what it works with.
+ */
+import Type, { type Static } from 'typebox';
+import { parseDuration } from '../../../base/duration.ts';
+import { isObject } from '../../../base/values.ts';
+import { Closed } from '../../../interface/schemas/common.ts';
+import { type Finding, structureCheck } from '../document/findings.ts';
+import { durationPattern } from '../document/patterns.ts';
+import { invalidProcedure, type Problem } from '../document/problems.ts';
+import { readSource, type Source } from '../document/source.ts';
+
+/** The largest definition, in bytes. Instructions are most of it. */
+const longestDefinition = 1024 * 1024;
+/** The default and the maximum time for a prompt, in milliseconds. The time that a person takes to answer does not count. */
+const defaultTimeout = 3_600_000;
+const longestTimeout = 86_400_000;
+/** Names of environment variables (POSIX.1-2017, 8.1). */
+const variablePattern = '^[A-Za-z_][A-Za-z0-9_]*$';
+
+const Text = Type.String({ minLength: 1 });
+
+const Definition = Closed({
+  version: Type.Literal(1),
+  description: Type.Optional(Type.String()),
+  acp: Type.Optional(Text),
+  command: Type.Optional(Type.Array(Text, { minItems: 1 })),
+  instructions: Type.Optional(Type.String()),
+  mode: Type.Optional(Text),
+  environment: Type.Optional(Type.Record(Type.String(), Type.String())),
+  secrets: Type.Optional(Type.Array(Text)),
+  network: Type.Optional(Type.Array(Text)),
+  timeout: Type.Optional(Type.String({ pattern: durationPattern })),
+});
+
+export interface AgentDefinition {
+  /** ID of an agent in the registry; undefined if `command` starts it. */
+  acp: string | undefined;
+  /** The program and its arguments. */
+  command: readonly string[] | undefined;
+  /** What the agent finds as AGENTS.md. */
+  instructions: string | undefined;
+  /** The mode to switch to, instead of the strictest one. */
+  mode: string | undefined;
+  environment: Readonly<Record<string, string>>;
+  /** Names of the agent's secrets that it gets as environment variables. */
+  secrets: readonly string[];
+  /** Hosts that it can reach, besides those of its model. */
+  network: readonly string[];
+  /** Milliseconds for a prompt. */
+  timeout: number;
+}
+
+const findProblems = structureCheck({ schema: Definition, label: 'the definition' });
+
+/** Parses a definition. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column. */
+export function parseDefinition(text: string): AgentDefinition {
+  if (Buffer.byteLength(text) > longestDefinition)
+    throw invalidProcedure([{ message: `the definition is longer than ${longestDefinition} bytes`, line: 1, column: 1 }]);
+  const source = readSource(text);
+  if (source.problems.length > 0) throw invalidProcedure(source.problems);
+  if (!isObject(source.value)) {
+    const message = 'the definition of an agent must be a YAML mapping with `version: 1` and `acp` or `command`';
+    throw invalidProcedure([{ message, line: 1, column: 1 }]);
+  }
+  const findings = findProblems(source.value);
+  const definition = source.value as Static<typeof Definition>;
+  if (findings.length === 0) findings.push(...ruleFindings(definition));
+  if (findings.length > 0) throw invalidProcedure(findings.map((finding) => problemAt(source, finding)));
+  return {
+    acp: definition.acp,
+    command: definition.command,
+    instructions: definition.instructions,
+    mode: definition.mode,
+    environment: definition.environment ?? {},
+    secrets: definition.secrets ?? [],
+    network: definition.network ?? [],
+    timeout: definition.timeout === undefined ? defaultTimeout : (parseDuration(definition.timeout) ?? defaultTimeout),
+  };
+}
+
+/** What the schema cannot express. */
+function ruleFindings({ acp, command, environment = {}, secrets = [], timeout }: Static<typeof Definition>): Finding[] {
+  const findings: Finding[] = [];
+  if (acp === undefined && command === undefined) {
+    findings.push({ message: 'the definition needs `acp` (an agent of the registry) or `command` (a program and its arguments)', path: [] });
+  }
+  if (acp !== undefined && command !== undefined)
+    findings.push({ message: '`acp` and `command` exclude each other; leave one of them out', path: ['command'], onKey: true });
+  const isVariable = (name: string): boolean => new RegExp(variablePattern).test(name);
+  const nameRule = 'is not the name of an environment variable: use letters, digits, and _, and begin with a letter or _';
+  for (const name of Object.keys(environment))
+    if (!isVariable(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path: ['environment', name], onKey: true });
+  for (const [index, name] of secrets.entries()) {
+    const path = ['secrets', index];
+    if (!isVariable(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path });
+    else if (secrets.indexOf(name) < index) findings.push({ message: `\`${name}\` appears twice`, path });
+    else if (Object.hasOwn(environment, name)) findings.push({ message: `\`${name}\` is in \`environment\`, too`, path });
+  }
+  const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
+  if (milliseconds !== undefined && (milliseconds === 0 || milliseconds > longestTimeout))
+    findings.push({ message: '`timeout` must be more than 0 and at most 24h', path: ['timeout'] });
+  return findings;
+}
+
+function problemAt(source: Source, { message, path, onKey }: Finding): Problem {
+  const { line, column } = onKey ? source.keyAt(path) : source.locate(path);
+  return { message, line, column };
+}

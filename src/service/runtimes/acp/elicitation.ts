@@ -1,0 +1,95 @@
+/** Questions that an agent asks with a form (elicitation), as questions of a human request, and their answers as the form's content. */
+import type { CreateElicitationRequest, CreateElicitationResponse, ElicitationPropertySchema } from '@agentclientprotocol/sdk';
+import { isObject } from '../../../base/values.ts';
+import type { HumanQuestion } from '../../../interface/types.ts';
+import type { HumanAnswer, HumanRequestDraft } from '../runtime.ts';
+
+interface Field {
+  name: string;
+  question: HumanQuestion;
+  read: (answer: string | string[]) => unknown;
+}
+
+/** The request to a person, or undefined for a form that cannot be asked as questions, such as one that opens a URL. */
+export function elicitationRequest(request: CreateElicitationRequest): HumanRequestDraft | undefined {
+  const fields = fieldsOf(request);
+  if (fields === undefined || fields.length === 0) return undefined;
+  return { type: 'question', title: request.message, questions: fields.map(({ question }) => question) };
+}
+
+/** What to answer to the agent. */
+export function elicitationResponse(request: CreateElicitationRequest, answer: HumanAnswer | undefined): CreateElicitationResponse {
+  if (answer === undefined) return { action: 'cancel' };
+  if (answer.type !== 'question') return { action: 'decline' };
+  const content: Record<string, unknown> = {};
+  for (const { name, question, read } of fieldsOf(request) ?? []) {
+    const value = answer.answers[question.question];
+    if (value !== undefined) content[name] = read(value);
+  }
+  return { action: 'accept', content } as CreateElicitationResponse;
+}
+
+function fieldsOf(request: CreateElicitationRequest): Field[] | undefined {
+  if (request.mode !== 'form') return undefined;
+  const schema = (request as { requestedSchema?: { properties?: Record<string, ElicitationPropertySchema> } }).requestedSchema;
+  const names = new Set<string>();
+  return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
+    const field = fieldOf(name, property);
+    // Answers are identified by their question.
+    const question = names.has(field.question.question) ? `${field.question.question} (${name})` : field.question.question;
+    names.add(question);
+    return { ...field, question: { ...field.question, question } };
+  });
+}
+
+const yes = 'Yes';
+const no = 'No';
+
+function fieldOf(name: string, property: ElicitationPropertySchema): Field {
+  const { title, description } = property as { title?: unknown; description?: unknown };
+  const text = [description, title, name].find((candidate) => typeof candidate === 'string' && candidate.trim() !== '') as string;
+  const header = typeof title === 'string' && title !== text ? { header: title } : {};
+  const base = { question: text, ...header };
+  const first = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
+  if (property.type === 'boolean')
+    return { name, question: { ...base, options: [{ label: yes }, { label: no }] }, read: (answer) => first(answer) === yes };
+  if (property.type === 'array') {
+    const choices = choicesOf((property as { items?: unknown }).items);
+    const chosen = (answer: string | string[]): string[] => (Array.isArray(answer) ? answer : [answer]).map((label) => valueOf(choices, label));
+    return { name, question: { ...base, ...optionsOf(choices), multi_select: true }, read: chosen };
+  }
+  const choices = choicesOf(property);
+  const isNumeric = property.type === 'number' || property.type === 'integer';
+  return {
+    name,
+    question: { ...base, ...optionsOf(choices) },
+    read: (answer) => (isNumeric ? numberOf(first(answer)) : valueOf(choices, first(answer))),
+  };
+}
+
+interface Choice {
+  value: string;
+  label: string;
+  description?: string;
+}
+
+/** The choices of a property: `enum`, or `oneOf` and `anyOf` with titles. */
+function choicesOf(property: unknown): Choice[] {
+  if (!isObject(property)) return [];
+  const titled = [property.oneOf, property.anyOf].find(Array.isArray) as unknown[] | undefined;
+  if (titled !== undefined)
+    return titled.filter(isObject).map(({ const: value, title, description }) => ({
+      value: String(value),
+      label: typeof title === 'string' && title.trim() !== '' ? title : String(value),
+      ...(typeof description === 'string' ? { description } : {}),
+    }));
+  return Array.isArray(property.enum) ? property.enum.map((value) => ({ value: String(value), label: String(value) })) : [];
+}
+
+const optionsOf = (choices: readonly Choice[]) =>
+  choices.length === 0 ? {} : { options: choices.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) })) };
+
+const valueOf = (choices: readonly Choice[], label: string): string => choices.find((choice) => choice.label === label)?.value ?? label;
+
+/** A number, or the text itself if it is none: the agent then says what is wrong. */
+const numberOf = (text: string): number | string => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text);

@@ -1,0 +1,73 @@
+/**
+ * The messages on an agent's standard streams, a JSON object per line (Agent Client Protocol, "Transports"). Lines that are not
+ * messages are passed on to a log: agents print warnings there, and the library would report them on the service's terminal.
+ */
+import type { Readable, Writable } from 'node:stream';
+import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
+import { isObject } from '../../../base/values.ts';
+
+/** The longest line, in characters. */
+const longestLine = 32 * 1024 * 1024;
+
+export interface StreamWatch {
+  /** Called with a line that is not a message. */
+  onForeignLine(line: string): void;
+  /** Resolves when more messages can be accepted. */
+  ready(): Promise<void>;
+}
+
+/** A stream of messages over the input and the output of a process. It ends with the output. */
+export function messageStream(input: Writable, output: Readable, watch: StreamWatch): Stream {
+  /** Requests without a response. */
+  const openIds = new Set<unknown>();
+  const lines = limitedLines(output)[Symbol.asyncIterator]();
+  return {
+    readable: new ReadableStream<AnyMessage>({
+      async pull(controller) {
+        for (;;) {
+          await watch.ready();
+          const { done, value: line } = await lines.next();
+          if (done) return controller.close();
+          const message = messageIn(line, openIds);
+          if (message !== undefined) return controller.enqueue(message);
+          if (line.trim() !== '') watch.onForeignLine(line);
+        }
+      },
+      cancel: async () => void (await lines.return?.(undefined)),
+    }),
+    writable: new WritableStream<AnyMessage>({
+      async write(message) {
+        if ('method' in message && 'id' in message) openIds.add(message.id);
+        await new Promise<void>((resolve, reject) =>
+          input.write(`${JSON.stringify(message)}\n`, (error) => (error == null ? resolve() : reject(error))),
+        );
+      },
+    }),
+  };
+}
+
+/** Lines of at most the longest length; a longer one ends the stream with an error. */
+async function* limitedLines(output: Readable): AsyncGenerator<string> {
+  let rest = '';
+  output.setEncoding('utf8');
+  for await (const chunk of output as AsyncIterable<string>) {
+    const parts = (rest + chunk).split('\n');
+    rest = parts.pop() as string;
+    yield* parts;
+    if (rest.length > longestLine) throw new Error(`The agent sent a message of more than ${longestLine / 1024 / 1024} MiB.`);
+  }
+  if (rest !== '') yield rest;
+}
+
+/** The message in a line, if it is one: a request, a notification, or the response to an open request. */
+function messageIn(line: string, openIds: Set<unknown>): AnyMessage | undefined {
+  if (!line.trimStart().startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(line);
+    if (!isObject(value) || value.jsonrpc !== '2.0') return undefined;
+    if (typeof value.method === 'string') return value as unknown as AnyMessage;
+    return 'id' in value && openIds.delete(value.id) ? (value as unknown as AnyMessage) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+/** Which mode an agent works in: the strictest one that it offers, so that it asks a person before it acts. */
+import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk';
+
+/** What a session offers. Older agents have modes, newer ones a configuration option of the category `mode`. */
+export interface OfferedModes {
+  modes?: SessionModeState | null | undefined;
+  configOptions?: readonly SessionConfigOption[] | null | undefined;
+}
+
+export interface ModeChoice {
+  /** The mode in force after the change. */
+  mode: string;
+  /** How to change to it; undefined if it is in force. */
+  change?: { by: 'mode' } | { by: 'option'; optionId: string };
+  /** Whether the agent asks before it acts in this mode, as far as its name says. */
+  asks: boolean;
+}
+
+/**
+ * Modes in which agents ask before each change, strictest first. Planning and read-only modes come last: in some agents they ask
+ * (Codex), in others they exclude the work itself.
+ */
+const askingModes = ['default', 'ask', 'manual', 'untrusted', 'normal', 'build', 'read-only', 'readonly'];
+
+interface Offer {
+  current: string;
+  ids: string[];
+  optionId?: string;
+}
+
+function offerOf({ modes, configOptions }: OfferedModes): Offer | undefined {
+  const option = configOptions?.find(({ type, category }) => type === 'select' && category === 'mode');
+  if (option?.type === 'select') {
+    const ids = option.options.flatMap((entry) => ('options' in entry ? entry.options : [entry])).map(({ value }) => value);
+    return { current: option.currentValue, ids, optionId: option.id };
+  }
+  return modes == null ? undefined : { current: modes.currentModeId, ids: modes.availableModes.map(({ id }) => id) };
+}
+
+/**
+ * The mode for a session, or undefined if the agent has no modes.
+ * @param wanted the mode in the definition of the agent; it is used as it is, whether it asks or not
+ * @throws Error if the agent does not offer the wanted mode; the message lists what it offers
+ */
+export function chooseMode(offered: OfferedModes, wanted: string | undefined): ModeChoice | undefined {
+  const offer = offerOf(offered);
+  if (offer === undefined) {
+    if (wanted !== undefined) throw new Error(`The agent has no modes, so it cannot be switched to "${wanted}".`);
+    return undefined;
+  }
+  const { current, ids, optionId } = offer;
+  if (wanted !== undefined && !ids.includes(wanted)) throw new Error(`The agent has no mode "${wanted}"; it offers: ${ids.join(', ')}.`);
+  const mode = wanted ?? askingModes.map((name) => ids.find((id) => id.toLowerCase() === name)).find((id) => id !== undefined) ?? current;
+  const asks = askingModes.includes(mode.toLowerCase());
+  if (mode === current) return { mode, asks };
+  return { mode, asks, change: optionId === undefined ? { by: 'mode' } : { by: 'option', optionId } };
+}

@@ -1,0 +1,41 @@
+/** What an agent is told: the messages of people, and what happened while it was not running. Pure. */
+import type { UnusedAnswer } from './requests.ts';
+
+/** What to begin with if nobody has sent a message. */
+const beginning = 'Begin with your task.';
+
+export interface PromptParts {
+  /** What the agent is for; only for a new session. */
+  instructions: string | undefined;
+  /** The conversation so far, for a session that cannot be continued. */
+  transcript: string | undefined;
+  /** Messages that the agent has not got yet. */
+  messages: readonly string[];
+  /** Whether an earlier process of the run was working on the messages before. */
+  isContinued: boolean;
+  answers: readonly UnusedAnswer[];
+}
+
+export function promptText({ instructions, transcript, messages, isContinued, answers }: PromptParts): string {
+  const parts = [
+    ...(instructions === undefined ? [] : [`<instructions>\n${instructions.trim()}\n</instructions>`]),
+    ...(transcript === undefined ? [] : [`This is the conversation so far:\n<transcript>\n${transcript}\n</transcript>`]),
+  ];
+  if (messages.length > 0) return [...parts, ...messages].join('\n\n');
+  if (!isContinued) return [...parts, beginning].join('\n\n');
+  const interruption = 'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.';
+  return [...parts, interruption, ...answers.map(answerText)].join('\n\n');
+}
+
+/** What a prompt says about an answer that arrived while the agent was not running. */
+function answerText({ title, answer }: UnusedAnswer): string {
+  if (answer.type === 'question') {
+    const lines = Object.entries(answer.answers).map(([question, text]) => `${question} ${Array.isArray(text) ? text.join(', ') : text}`);
+    return `Your question was answered:\n${lines.join('\n')}`;
+  }
+  if (answer.approved) return `A person has approved this: ${title}`;
+  return denialText({ title, reason: answer.reason });
+}
+
+export const denialText = ({ title, reason }: { title: string; reason: string | undefined }): string =>
+  `A person has denied this: ${title}${reason === undefined || reason.trim() === '' ? '' : `\nThe reason: ${reason}`}`;

@@ -1,0 +1,213 @@
+/**
+ * Turns the updates of a session into events of a run. Agents send text in fragments and describe a tool call little by little, in
+ * whichever order they like: some send `tool_call` first, some only the request for permission (Gemini), some only updates. So a tool
+ * call is kept until it is complete enough to be shown. Pure: the same updates always become the same events.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ContentBlock, Plan, SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
+import { unifiedDiff } from '../../../base/unified-diff.ts';
+import { isObject } from '../../../base/values.ts';
+import type { RuntimeEvent } from '../runtime.ts';
+
+/** A change of a file as a unified diff. */
+export interface FileDiff {
+  path: string;
+  diff: string;
+}
+
+/** A tool call, as far as the agent has described it. */
+export interface ToolCallState {
+  id: string;
+  name: string;
+  title: string;
+  /** Undefined if the agent does not say. */
+  input: unknown;
+  diffs: FileDiff[];
+  texts: string[];
+  paths: string[];
+}
+
+interface KnownCall extends ToolCallState {
+  eventId: string;
+  isShown: boolean;
+  isOver: boolean;
+  output: unknown;
+}
+
+/** The longest text of a result, in characters. The rest is left out, because the whole output belongs in a file. */
+const longestResult = 100_000;
+
+/** Creates the IDs of the events of one process, which differ from those of every other. */
+export function eventIds(): () => string {
+  const process = randomUUID().slice(0, 8);
+  let count = 0;
+  return () => `${process}-${++count}`;
+}
+
+export class SessionUpdates {
+  readonly #nextId: () => string;
+  readonly #workspace: string;
+  readonly #calls = new Map<string, KnownCall>();
+  #text = '';
+  #textKind: 'text' | 'thought' = 'text';
+  #messageId: string | undefined;
+  #plan = '';
+
+  /** @param nextId creates the IDs of events @param workspace its absolute path, which is left out of the paths of files */
+  constructor(nextId: () => string, workspace: string) {
+    this.#nextId = nextId;
+    this.#workspace = workspace;
+  }
+
+  /** The events that an update completes. Unknown updates are ignored. */
+  accept(update: SessionUpdate): RuntimeEvent[] {
+    switch (update.sessionUpdate) {
+      case 'agent_message_chunk':
+        return this.#acceptText('text', update.content, update.messageId ?? undefined);
+      case 'agent_thought_chunk':
+        return this.#acceptText('thought', update.content, update.messageId ?? undefined);
+      case 'tool_call':
+      case 'tool_call_update':
+        return [...this.#finishText(), ...this.#acceptCall(update)];
+      case 'plan':
+        return [...this.#finishText(), ...this.#acceptPlan(update)];
+      default:
+        return [];
+    }
+  }
+
+  /** The tool call that a request for permission is about, with what earlier updates said of it, and the events that it completes. */
+  acceptPermission(update: ToolCallUpdate): { call: ToolCallState; events: RuntimeEvent[] } {
+    const events = [...this.#finishText(), ...this.#acceptCall(update)];
+    const call = this.#calls.get(update.toolCallId) as KnownCall;
+    return { call, events: [...events, ...this.#show(call)] };
+  }
+
+  /** The rest, at the end of a turn or before the run waits. */
+  finish(): RuntimeEvent[] {
+    const shown = [...this.#calls.values()].filter((call) => !call.isShown).flatMap((call) => this.#show(call));
+    return [...this.#finishText(), ...shown];
+  }
+
+  /** Results for the calls whose end will not be reported any more. @param reason why */
+  abandonCalls(reason: string): RuntimeEvent[] {
+    const openCalls = [...this.#calls.values()].filter((call) => call.isShown && !call.isOver);
+    for (const call of openCalls) call.isOver = true;
+    return openCalls.map((call) => ({ kind: 'tool_result', id: this.#nextId(), callId: call.eventId, error: reason }));
+  }
+
+  #acceptText(kind: 'text' | 'thought', content: ContentBlock, messageId: string | undefined): RuntimeEvent[] {
+    const isNew = kind !== this.#textKind || (messageId !== undefined && this.#messageId !== undefined && messageId !== this.#messageId);
+    const events = isNew ? this.#finishText() : [];
+    this.#textKind = kind;
+    this.#messageId = messageId;
+    this.#text += textOf(content);
+    return events;
+  }
+
+  #finishText(): RuntimeEvent[] {
+    const text = this.#text.trim();
+    this.#text = '';
+    this.#messageId = undefined;
+    return text === '' ? [] : [{ kind: this.#textKind, id: this.#nextId(), text }];
+  }
+
+  #acceptPlan({ entries }: Plan): RuntimeEvent[] {
+    const signs = { completed: 'x', in_progress: '>', pending: ' ' } as const;
+    const text = entries.map(({ content, status }) => `[${signs[status] ?? ' '}] ${content}`).join('\n');
+    if (text === '' || text === this.#plan) return [];
+    this.#plan = text;
+    return [{ kind: 'plan', id: this.#nextId(), text }];
+  }
+
+  #acceptCall(update: ToolCallUpdate): RuntimeEvent[] {
+    const call = this.#calls.get(update.toolCallId) ?? this.#newCall(update.toolCallId);
+    call.name = nameOf(update) ?? call.name;
+    call.title = update.title ?? call.title;
+    if (isFilled(update.rawInput)) call.input = update.rawInput;
+    if (update.rawOutput !== undefined && update.rawOutput !== null) call.output = update.rawOutput;
+    if (update.locations != null) call.paths = update.locations.map(({ path }) => this.#shortPath(path));
+    if (update.content != null) {
+      call.diffs = update.content.flatMap((content) => this.#diffOf(content));
+      call.texts = update.content.flatMap((content) => (content.type === 'content' ? [textOf(content.content)] : []));
+    }
+    const isOver = update.status === 'completed' || update.status === 'failed';
+    // While it is pending, the agent may still be writing the arguments.
+    const isBegun = isOver || update.status === 'in_progress';
+    const events = isBegun ? this.#show(call) : [];
+    if (!isOver || call.isOver) return events;
+    call.isOver = true;
+    return [...events, this.#resultOf(call, update.status === 'failed')];
+  }
+
+  #newCall(id: string): KnownCall {
+    const empty = { input: undefined, output: undefined, diffs: [], texts: [], paths: [], isShown: false, isOver: false };
+    const call: KnownCall = { id, eventId: this.#nextId(), name: 'tool', title: '', ...empty };
+    this.#calls.set(id, call);
+    return call;
+  }
+
+  #show(call: KnownCall): RuntimeEvent[] {
+    if (call.isShown) return [];
+    call.isShown = true;
+    return [{ kind: 'tool_call', id: call.eventId, name: call.name, arguments: argumentsOf(call) }];
+  }
+
+  #resultOf(call: KnownCall, isFailed: boolean): RuntimeEvent {
+    const text = call.texts.join('\n') || (typeof call.output === 'string' ? call.output : '');
+    const shortText = text.length > longestResult ? `${text.slice(0, longestResult)}\n[${text.length - longestResult} more characters]` : text;
+    const event = { kind: 'tool_result' as const, id: this.#nextId(), callId: call.eventId };
+    if (isFailed) return { ...event, error: shortText || 'The tool failed.' };
+    return { ...event, result: { ...(shortText === '' ? {} : { text: shortText }), ...(call.diffs.length > 0 ? { diffs: call.diffs } : {}) } };
+  }
+
+  #diffOf(content: ToolCallContent): FileDiff[] {
+    if (content.type !== 'diff') return [];
+    const path = this.#shortPath(content.path);
+    const { oldText, newText } = content;
+    const beforeName = oldText == null ? '/dev/null' : `a/${path}`;
+    return [{ path, diff: unifiedDiff({ before: oldText ?? '', after: newText, beforeName, afterName: `b/${path}` }).join('\n') }];
+  }
+
+  #shortPath(path: string): string {
+    return path.startsWith(`${this.#workspace}/`) ? path.slice(this.#workspace.length + 1) : path;
+  }
+}
+
+/** The name of a tool: as the protocol reports it, as Claude's adapter does, or else its kind. */
+function nameOf({ name, kind, _meta: meta }: ToolCallUpdate): string | undefined {
+  if (typeof name === 'string' && name !== '') return name;
+  const claude = meta?.claudeCode;
+  if (isObject(claude) && typeof claude.toolName === 'string') return claude.toolName;
+  return kind ?? undefined;
+}
+
+/** What a transcript shows as the arguments of a call. */
+export function argumentsOf({ title, input, paths }: ToolCallState): Record<string, unknown> {
+  if (isObject(input)) return input;
+  return {
+    ...(title === '' ? {} : { title }),
+    ...(input === undefined ? {} : { input }),
+    ...(paths.length > 0 ? { paths } : {}),
+  };
+}
+
+const isFilled = (input: unknown): boolean =>
+  input !== undefined && input !== null && !(isObject(input) && Object.keys(input).length === 0);
+
+/** The text of a part of a message; other parts are named. */
+export function textOf(content: ContentBlock): string {
+  switch (content.type) {
+    case 'text':
+      return content.text;
+    case 'resource_link':
+      return content.title ?? content.name;
+    case 'resource':
+      return 'text' in content.resource ? content.resource.text : `[${content.resource.uri}]`;
+    case 'image':
+    case 'audio':
+      return `[${content.type}: ${content.mimeType}]`;
+    default:
+      return '';
+  }
+}
