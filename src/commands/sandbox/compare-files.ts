@@ -3,12 +3,12 @@ import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../../base/errors.ts';
+import type { Comparison } from '../../base/unified-diff.ts';
 import { fileProblem } from '../../cli/input/body.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { filesBelow } from '../../cli/transfers/upload-paths.ts';
 import { inParallel } from '../../client/transfers/parallel.ts';
 import { listRunTree, parallelTransfers, type RunPlace, readRunFile, runFileBytes } from '../../client/transfers/run-files.ts';
-import type { Comparison } from '../../base/unified-diff.ts';
 
 /** A file that differs. "Before" is the local folder, "after" is the sandbox. */
 export class FileChange {

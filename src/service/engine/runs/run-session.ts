@@ -3,7 +3,16 @@
  * one transaction, which first makes sure that this execution still owns the run.
  */
 import { newId } from '../../ids.ts';
-import type { AgentSession, CaseAction, HumanAnswer, MemoryWrite, Outcome, RunCase, RunHost, RuntimeEvent } from '../../runtimes/runtime.ts';
+import type {
+  AgentSession,
+  CaseAction,
+  HumanAnswer,
+  MemoryWrite,
+  Outcome,
+  RunCase,
+  RunHost,
+  RuntimeEvent,
+} from '../../runtimes/runtime.ts';
 import { type ExecLevel, type Launcher, launchAfter } from '../../sandbox/launch.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Queries } from '../../store/database/database.ts';

@@ -70,7 +70,10 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
 
   const advance = async (host: RunHost, definition: AgentDefinition): Promise<Outcome> => {
     if (host.interruptions >= maxInterruptions)
-      return { status: 'failed', error: `The run was abandoned: the service ended ${host.interruptions} times in a row while the agent was working.` };
+      return {
+        status: 'failed',
+        error: `The run was abandoned: the service ended ${host.interruptions} times in a row while the agent was working.`,
+      };
     const { Turn } = await import('./turn.ts');
     const open = await openAgent(host, definition);
     let outcome: Outcome | undefined;
@@ -109,4 +112,5 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
   };
 }
 
-const isStopped = ({ aborted, reason }: AbortSignal): boolean => aborted && (reason as { reason?: unknown } | undefined)?.reason === 'stopped';
+const isStopped = ({ aborted, reason }: AbortSignal): boolean =>
+  aborted && (reason as { reason?: unknown } | undefined)?.reason === 'stopped';

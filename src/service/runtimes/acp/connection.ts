@@ -49,9 +49,19 @@ export class AgentConnection {
     const stream = messageStream(process.input, process.output, { onForeignLine, ready: () => this.#ready() });
     this.#connection = client({ name: 'aops' })
       // Not validated: an agent may send updates that this version of the protocol does not contain.
-      .onNotification('session/update', (params) => params as SessionNotification, ({ params }) => this.#push({ kind: 'update', update: params?.update }))
-      .onRequest('session/request_permission', ({ params, signal }) => this.#ask<RequestPermissionOutcome>((respond) => ({ kind: 'permission', request: params, respond }), signal).then((outcome) => ({ outcome })))
-      .onRequest('elicitation/create', ({ params, signal }) => this.#ask<CreateElicitationResponse>((respond) => ({ kind: 'elicitation', request: params, respond }), signal))
+      .onNotification(
+        'session/update',
+        (params) => params as SessionNotification,
+        ({ params }) => this.#push({ kind: 'update', update: params?.update }),
+      )
+      .onRequest('session/request_permission', ({ params, signal }) =>
+        this.#ask<RequestPermissionOutcome>((respond) => ({ kind: 'permission', request: params, respond }), signal).then((outcome) => ({
+          outcome,
+        })),
+      )
+      .onRequest('elicitation/create', ({ params, signal }) =>
+        this.#ask<CreateElicitationResponse>((respond) => ({ kind: 'elicitation', request: params, respond }), signal),
+      )
       // Notifications of extensions.
       .onNotification('*', () => undefined)
       .connect(stream);

@@ -84,7 +84,10 @@ export function parseDefinition(text: string): AgentDefinition {
 function ruleFindings({ acp, command, environment = {}, secrets = [], timeout }: Static<typeof Definition>): Finding[] {
   const findings: Finding[] = [];
   if (acp === undefined && command === undefined) {
-    findings.push({ message: 'the definition needs `acp` (an agent of the registry) or `command` (a program and its arguments)', path: [] });
+    findings.push({
+      message: 'the definition needs `acp` (an agent of the registry) or `command` (a program and its arguments)',
+      path: [],
+    });
   }
   if (acp !== undefined && command !== undefined)
     findings.push({ message: '`acp` and `command` exclude each other; leave one of them out', path: ['command'], onKey: true });

@@ -55,7 +55,8 @@ function fieldOf(name: string, property: ElicitationPropertySchema): Field {
     return { name, question: { ...base, options: [{ label: yes }, { label: no }] }, read: (answer) => first(answer) === yes };
   if (property.type === 'array') {
     const choices = choicesOf((property as { items?: unknown }).items);
-    const chosen = (answer: string | string[]): string[] => (Array.isArray(answer) ? answer : [answer]).map((label) => valueOf(choices, label));
+    const chosen = (answer: string | string[]): string[] =>
+      (Array.isArray(answer) ? answer : [answer]).map((label) => valueFor(choices, label));
     return { name, question: { ...base, ...optionsOf(choices), multi_select: true }, read: chosen };
   }
   const choices = choicesOf(property);
@@ -63,7 +64,7 @@ function fieldOf(name: string, property: ElicitationPropertySchema): Field {
   return {
     name,
     question: { ...base, ...optionsOf(choices) },
-    read: (answer) => (isNumeric ? numberOf(first(answer)) : valueOf(choices, first(answer))),
+    read: (answer) => (isNumeric ? numberOf(first(answer)) : valueFor(choices, first(answer))),
   };
 }
 
@@ -87,9 +88,11 @@ function choicesOf(property: unknown): Choice[] {
 }
 
 const optionsOf = (choices: readonly Choice[]) =>
-  choices.length === 0 ? {} : { options: choices.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) })) };
+  choices.length === 0
+    ? {}
+    : { options: choices.map(({ label, description }) => ({ label, ...(description === undefined ? {} : { description }) })) };
 
-const valueOf = (choices: readonly Choice[], label: string): string => choices.find((choice) => choice.label === label)?.value ?? label;
+const valueFor = (choices: readonly Choice[], label: string): string => choices.find((choice) => choice.label === label)?.value ?? label;
 
 /** A number, or the text itself if it is none: the agent then says what is wrong. */
 const numberOf = (text: string): number | string => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text);

@@ -1,7 +1,8 @@
 /** An agent that is running, with its session: how it is started, prompted, and ended. */
 import type { InitializeResponse, McpServer, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import type { Clock } from '../../../base/clock.ts';
-import { type AgentCommand, AgentProcess } from './agent-process.ts';
+import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
+import { AgentProcess } from './agent-process.ts';
 import { AgentConnection, type Ask } from './connection.ts';
 import { chooseMode, type ModeChoice, type OfferedModes } from './modes.ts';
 import { AgentProblem } from './problems.ts';
@@ -11,7 +12,8 @@ import { SessionUpdates } from './updates.ts';
 export type SessionOrigin = 'new' | 'resumed' | 'loaded' | 'replaced';
 
 export interface OpenOptions {
-  command: AgentCommand;
+  launcher: Launcher;
+  launch: LaunchRequest;
   /** The session of an earlier process of the run. */
   earlierSession: string | undefined;
   /** The mode to work in; by default, the strictest one. */
@@ -52,7 +54,13 @@ export class LiveAgent {
   prompt: Promise<PromptResponse> | undefined;
   readonly #program: string;
 
-  private constructor(connection: AgentConnection, program: string, opened: OpenedSession, info: InitializeResponse, updates: SessionUpdates) {
+  private constructor(
+    connection: AgentConnection,
+    program: string,
+    opened: OpenedSession,
+    info: InitializeResponse,
+    updates: SessionUpdates,
+  ) {
     this.connection = connection;
     this.#program = program;
     this.sessionId = opened.sessionId;
@@ -68,11 +76,11 @@ export class LiveAgent {
 
   /** Starts an agent and opens its session. @throws AgentProblem, or the signal's reason */
   static async open(options: OpenOptions): Promise<LiveAgent> {
-    const { command, clock, signal } = options;
+    const { launch, clock, signal } = options;
     signal.throwIfAborted();
-    const process = await AgentProcess.start(command);
+    const process = await AgentProcess.start(options.launcher, launch);
     const connection = new AgentConnection(process, options.onForeignLine);
-    const program = command.command[0] as string;
+    const { program } = launch;
     try {
       return await during(connection, program, 'while it was starting', { clock, limit: startLimit, signal }, async () => {
         const info = await connection.request('initialize', {
@@ -81,10 +89,12 @@ export class LiveAgent {
           clientInfo: connection.clientInfo,
         });
         if (info.protocolVersion !== 1)
-          throw new AgentProblem(`The agent speaks version ${info.protocolVersion} of the Agent Client Protocol; only version 1 is supported.`);
+          throw new AgentProblem(
+            `The agent speaks version ${info.protocolVersion} of the Agent Client Protocol; only version 1 is supported.`,
+          );
         if (options.authentication !== undefined) await connection.request('authenticate', { methodId: options.authentication });
         const opened = await openSession(connection, info, options);
-        return new LiveAgent(connection, program, opened, info, new SessionUpdates(options.nextEventId, command.directory));
+        return new LiveAgent(connection, program, opened, info, new SessionUpdates(options.nextEventId, launch.directory));
       });
     } catch (error) {
       connection.close();
@@ -124,7 +134,10 @@ export class LiveAgent {
   async stop(clock: Clock): Promise<void> {
     for (const ask of this.asks.splice(0)) cancelAsk(ask);
     if (this.prompt !== undefined) {
-      const ended = this.prompt.then(() => undefined, () => undefined);
+      const ended = this.prompt.then(
+        () => undefined,
+        () => undefined,
+      );
       const timer = new AbortController();
       await this.connection.cancel(this.sessionId).catch(() => undefined);
       const answering = this.#cancelLaterAsks(timer.signal);
@@ -166,8 +179,8 @@ interface OpenedSession {
 
 /** Continues the earlier session if the agent can; otherwise, or if that fails, opens a new one. */
 async function openSession(connection: AgentConnection, info: InitializeResponse, options: OpenOptions): Promise<OpenedSession> {
-  const { earlierSession: sessionId, servers: mcpServers, command } = options;
-  const place = { cwd: command.directory, mcpServers };
+  const { earlierSession: sessionId, servers: mcpServers, launch } = options;
+  const place = { cwd: launch.directory, mcpServers };
   const { sessionCapabilities, loadSession } = info.agentCapabilities ?? {};
   const reasons: string[] = [];
   if (sessionId !== undefined && sessionCapabilities?.resume != null) {
@@ -197,7 +210,8 @@ async function openSession(connection: AgentConnection, info: InitializeResponse
   return { sessionId: created.sessionId, origin: 'replaced', reason, mode };
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String((error as { message?: unknown }).message ?? error));
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String((error as { message?: unknown }).message ?? error);
 
 /** Switches to the mode before the first prompt. */
 async function switchMode(

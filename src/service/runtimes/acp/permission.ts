@@ -36,12 +36,20 @@ export function permissionRequest(call: ToolCallState, options: readonly Permiss
   const summary = call.title === '' ? call.name : call.title;
   const lasting = canAllowOnce(options) ? '' : 'Always allow: ';
   const parts = [
-    ...(lasting === '' ? [] : ['The agent offers no permission for a single execution. If you approve, it will not ask again for calls like this.']),
+    ...(lasting === ''
+      ? []
+      : ['The agent offers no permission for a single execution. If you approve, it will not ask again for calls like this.']),
     `Tool: ${call.name}`,
     ...call.texts.filter((text) => text.trim() !== '').map((text) => limited(text)),
-    ...(call.diffs.length > 0 ? call.diffs.map(({ diff }) => fenced(diff, 'diff')) : [fenced(JSON.stringify(argumentsOf(call), undefined, 2), 'json')]),
+    ...(call.diffs.length > 0
+      ? call.diffs.map(({ diff }) => fenced(diff, 'diff'))
+      : [fenced(JSON.stringify(argumentsOf(call), undefined, 2), 'json')]),
   ];
-  return { type: 'approval', title: shorten(`${lasting}${summary}`.replaceAll(/\s+/g, ' ').trim(), longestTitle), description: parts.join('\n\n') };
+  return {
+    type: 'approval',
+    title: shorten(`${lasting}${summary}`.replaceAll(/\s+/g, ' ').trim(), longestTitle),
+    description: parts.join('\n\n'),
+  };
 }
 
 const limited = (text: string): string =>

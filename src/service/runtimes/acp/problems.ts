@@ -1,6 +1,7 @@
 /** Why an agent cannot be started or does not continue, in words that say what to do. */
 import { firstLine } from '../../../base/values.ts';
-import type { AgentProcess, ProcessEnd } from './agent-process.ts';
+import type { Exit } from '../../sandbox/process.ts';
+import type { AgentProcess } from './agent-process.ts';
 
 /** The run cannot continue because of its agent. The message is shown to people. */
 export class AgentProblem extends Error {
@@ -22,16 +23,19 @@ const authenticationRequired = -32_000;
 export async function endProblem(process: AgentProcess, program: string, during: string): Promise<AgentProblem> {
   const end = await process.ended;
   const quote = process.errorOutput.trim().slice(-longestQuote);
-  if (end.code === notFound && quote.includes(program))
-    return new AgentProblem(`The program \`${program}\` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.`);
-  if (end.code === notExecutable) return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoted(quote)}`);
+  if (end.exitCode === notFound && quote.includes(program))
+    return new AgentProblem(
+      `The program \`${program}\` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.`,
+    );
+  if (end.exitCode === notExecutable)
+    return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoted(quote)}`);
   const explanation = quote === '' ? ' It wrote nothing to standard error; start it by hand to see why.' : quoted(quote);
   return new AgentProblem(`The agent ended ${during} (${endInWords(end)}).${explanation}`);
 }
 
 const quoted = (text: string): string => (text === '' ? '' : ` It wrote:\n${text}`);
 
-const endInWords = ({ code, signal }: ProcessEnd): string => (signal === null ? `exit code ${code}` : `signal ${signal}`);
+const endInWords = ({ exitCode, signal }: Exit): string => (signal === null ? `exit code ${exitCode}` : `signal ${signal}`);
 
 /** The problem that an error response describes. @param during such as "while it was starting" */
 export function requestProblem(error: unknown, during: string): AgentProblem {
@@ -41,6 +45,7 @@ export function requestProblem(error: unknown, during: string): AgentProblem {
     return new AgentProblem(
       `The agent is not signed in. Store its API key as a secret of the agent, or sign in on the machine of the service. The agent reports: ${firstLine(String(message))}`,
     );
-  const details = data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, longestQuote);
+  const details =
+    data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, longestQuote);
   return new AgentProblem(`The agent reported an error ${during}: ${String(message)}${details}`);
 }

@@ -23,7 +23,8 @@ export function promptText({ instructions, transcript, messages, isContinued, an
   ];
   if (messages.length > 0) return [...parts, ...messages].join('\n\n');
   if (!isContinued) return [...parts, beginning].join('\n\n');
-  const interruption = 'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.';
+  const interruption =
+    'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.';
   return [...parts, interruption, ...answers.map(answerText)].join('\n\n');
 }
 

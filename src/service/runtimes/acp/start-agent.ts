@@ -1,5 +1,5 @@
 /** Starts the agent of a run: its program, its environment, and its session. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { firstLine } from '../../../base/values.ts';
 import type { RunHost } from '../runtime.ts';
@@ -16,30 +16,53 @@ export async function startAgent(
   definition: AgentDefinition,
   { clock, log, searchPath }: AcpOptions,
 ): Promise<{ agent: LiveAgent; state: TurnState }> {
-  if (host.exec === 'off')
-    throw new AgentProblem('This service does not execute commands, and an agent is a command. Start it with `--exec host` to allow them.');
   const program = programOf(definition);
   const home = await host.sandbox.privateFolder('home');
   const temporary = path.join(home, 'tmp');
   await mkdir(temporary, { recursive: true, mode: 0o700 });
-  const env = {
+  const environment = {
     ...{ PATH: searchPath, HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' },
     ...program.environment,
     ...definition.environment,
     ...(await secretsOf(host, definition)),
   };
   const agent = await LiveAgent.open({
-    command: { command: program.command, directory: host.sandbox.directory, env },
+    launcher: host.launcher,
+    launch: {
+      program: program.command[0] as string,
+      args: program.command.slice(1),
+      environment,
+      directory: host.sandbox.directory,
+      home,
+      temporary,
+      readable: await installationOf(program.command, searchPath),
+      network: definition.network.length === 0 ? { kind: 'none' } : { kind: 'hosts', hosts: definition.network },
+    },
     earlierSession: host.agentSession?.sessionId,
     mode: definition.mode ?? program.mode,
     authentication: program.authentication,
     servers: [],
     clock,
     nextEventId: eventIds(),
-    onForeignLine: (line) => log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
+    onForeignLine: (line) =>
+      log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
     signal: host.signal,
   });
   return { agent, state: newState(host.agentSession?.usage ?? null) };
+}
+
+/** The files that an agent needs from the machine: its program and the files in its arguments, with the packages that they belong to. */
+async function installationOf(command: readonly string[], searchPath: string): Promise<string[]> {
+  const [program, ...args] = command as [string, ...string[]];
+  const places = path.isAbsolute(program) ? [program] : searchPath.split(path.delimiter).map((folder) => path.join(folder, program));
+  const found: string[] = [];
+  for (const place of [...places, ...args.filter((arg) => path.isAbsolute(arg))]) {
+    const real = await realpath(place).catch(() => undefined);
+    if (real === undefined) continue;
+    const packages = real.indexOf(`${path.sep}node_modules${path.sep}`);
+    found.push(packages < 0 ? real : path.join(real.slice(0, packages), 'node_modules'));
+  }
+  return [...new Set(found)];
 }
 
 interface Program {

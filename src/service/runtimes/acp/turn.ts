@@ -145,17 +145,25 @@ export class Turn {
     const texts: string[] = [];
     const saved = this.#host.agentSession;
     if (mode?.asks === false && saved?.mode !== mode.mode)
-      texts.push(`${name} ${version} works in the mode "${mode.mode}", in which it decides by itself what it does without asking a person.`);
+      texts.push(
+        `${name} ${version} works in the mode "${mode.mode}", in which it decides by itself what it does without asking a person.`,
+      );
     if (origin === 'resumed' || origin === 'loaded') texts.push(`The session of ${name} was ${origin}.`);
     if (origin === 'replaced')
-      texts.push(`A new session of ${name} was opened with the transcript, because the earlier one cannot be continued: ${replacementReason}.`);
+      texts.push(
+        `A new session of ${name} was opened with the transcript, because the earlier one cannot be continued: ${replacementReason}.`,
+      );
     return texts.map((text) => ({ kind: 'notice', id: this.#nextEventId(), text }));
   }
 
   #accept(update: SessionUpdate): RuntimeEvent[] {
     if (update.sessionUpdate === 'usage_update') {
       const { used, size, cost } = update;
-      this.#state.usage = { contextTokens: used, contextSize: size, cost: cost == null ? null : { amount: cost.amount, currency: cost.currency } };
+      this.#state.usage = {
+        contextTokens: used,
+        contextSize: size,
+        cost: cost == null ? null : { amount: cost.amount, currency: cost.currency },
+      };
       return [];
     }
     return this.#agent.updates.accept(update);

@@ -155,10 +155,14 @@ export class SessionUpdates {
 
   #resultOf(call: KnownCall, isFailed: boolean): RuntimeEvent {
     const text = call.texts.join('\n') || (typeof call.output === 'string' ? call.output : '');
-    const shortText = text.length > longestResult ? `${text.slice(0, longestResult)}\n[${text.length - longestResult} more characters]` : text;
+    const shortText =
+      text.length > longestResult ? `${text.slice(0, longestResult)}\n[${text.length - longestResult} more characters]` : text;
     const event = { kind: 'tool_result' as const, id: this.#nextId(), callId: call.eventId };
     if (isFailed) return { ...event, error: shortText || 'The tool failed.' };
-    return { ...event, result: { ...(shortText === '' ? {} : { text: shortText }), ...(call.diffs.length > 0 ? { diffs: call.diffs } : {}) } };
+    return {
+      ...event,
+      result: { ...(shortText === '' ? {} : { text: shortText }), ...(call.diffs.length > 0 ? { diffs: call.diffs } : {}) },
+    };
   }
 
   #diffOf(content: ToolCallContent): FileDiff[] {
