@@ -13,7 +13,7 @@ import { readSource, type Source } from '../document/source.ts';
 
 /** The largest definition, in bytes. Instructions are most of it. */
 const longestDefinition = 1024 * 1024;
-/** The default and the maximum time for a prompt, in milliseconds. The time that a person takes to answer does not count. */
+/** The default and the maximum time for a turn, in milliseconds. The time that a person takes to answer does not count. */
 const defaultTimeout = 3_600_000;
 const longestTimeout = 86_400_000;
 /** Names of environment variables (POSIX.1-2017, 8.1). */
@@ -48,7 +48,7 @@ export interface AgentDefinition {
   secrets: readonly string[];
   /** Hosts that it can reach, besides those of its model. */
   network: readonly string[];
-  /** Milliseconds for a prompt. */
+  /** Milliseconds for a turn. */
   timeout: number;
 }
 

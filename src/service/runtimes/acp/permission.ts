@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk';
-import { shorten } from '../../../base/values.ts';
+import { isObject, shorten } from '../../../base/values.ts';
 import type { HumanRequestDraft } from '../runtime.ts';
-import { argumentsOf, type ToolCallState } from './updates.ts';
+import type { ToolCallState } from './updates.ts';
 
 const longestTitle = 200;
 /** The longest part of a description, in characters. People cannot judge more, and the rest is named. */
@@ -20,36 +20,42 @@ export function fingerprintOf({ name, title, input, diffs, paths }: ToolCallStat
 }
 
 /** JSON with sorted keys, so that equal values are equal texts. */
-function stableJson(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    part !== null && typeof part === 'object' && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : part,
-  );
+function stableJson(value: unknown, indentation?: number): string {
+  const sorted = (_: string, part: unknown): unknown =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
+  return JSON.stringify(value, sorted, indentation);
 }
 
 /** Whether a single execution can be allowed. Otherwise, the request is about a lasting permission. */
 export const canAllowOnce = (options: readonly PermissionOption[]): boolean => options.some(({ kind }) => kind === 'allow_once');
 
-/** The request to a person: the tool, its arguments, and the changes of files. */
-export function permissionRequest(call: ToolCallState, options: readonly PermissionOption[]): HumanRequestDraft {
-  const summary = call.title === '' ? call.name : call.title;
-  const lasting = canAllowOnce(options) ? '' : 'Always allow: ';
+/** The request to a person: the tool, its arguments, and the changes of files. @param shownArguments as people see them */
+export function permissionRequest(
+  call: ToolCallState,
+  options: readonly PermissionOption[],
+  shownArguments: Record<string, unknown>,
+): HumanRequestDraft {
+  const isLasting = !canAllowOnce(options);
+  const subject =
+    call.diffs.length > 0 ? call.diffs.map(({ diff }) => fenced(diff, 'diff')) : [fenced(stableJson(shownArguments, 2), 'json')];
   const parts = [
-    ...(lasting === ''
-      ? []
-      : ['The agent offers no permission for a single execution. If you approve, it will not ask again for calls like this.']),
+    ...(isLasting
+      ? ['The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.']
+      : []),
     `Tool: ${call.name}`,
     ...call.texts.filter((text) => text.trim() !== '').map((text) => limited(text)),
-    ...(call.diffs.length > 0
-      ? call.diffs.map(({ diff }) => fenced(diff, 'diff'))
-      : [fenced(JSON.stringify(argumentsOf(call), undefined, 2), 'json')]),
+    ...subject,
   ];
-  return {
-    type: 'approval',
-    title: shorten(`${lasting}${summary}`.replaceAll(/\s+/g, ' ').trim(), longestTitle),
-    description: parts.join('\n\n'),
-  };
+  const title = `${isLasting ? 'Always allow: ' : ''}${titleOf(call)}`.replaceAll(/\s+/g, ' ').trim();
+  return { type: 'approval', title: shorten(title, longestTitle), description: parts.join('\n\n') };
+}
+
+/** Some agents only name the file, others only what they do. */
+function titleOf({ title, name, paths, diffs }: ToolCallState): string {
+  const files = [...new Set([...diffs.map(({ path }) => path), ...paths])];
+  if (title === '' || files.includes(title)) return [name, title || files.join(', ')].join(' ');
+  const unnamed = files.filter((file) => !title.includes(file));
+  return unnamed.length === 0 || unnamed.length < files.length ? title : `${title}: ${unnamed.join(', ')}`;
 }
 
 const limited = (text: string): string =>

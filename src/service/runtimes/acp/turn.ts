@@ -21,7 +21,9 @@ export interface TurnState {
   openRequest: { ask: Ask; key: string; draft: HumanRequestDraft } | undefined;
   /** Denials with reasons: the protocol has no place for them, so they become the next prompt. */
   denials: { title: string; reason: string }[];
-  /** How long the agent has worked on the prompt, in milliseconds. */
+  /** Whether a person has denied something during the prompt. */
+  wasDenied: boolean;
+  /** How long the agent has worked in this turn, in milliseconds. */
   workedTime: number;
   /** The prompt that the agent has not reacted to yet: how many messages it has got with it. */
   sentMessages: number | undefined;
@@ -31,6 +33,7 @@ export interface TurnState {
 export const newState = (usage: AgentUsage | null): TurnState => ({
   openRequest: undefined,
   denials: [],
+  wasDenied: false,
   workedTime: 0,
   sentMessages: undefined,
   usage,
@@ -104,7 +107,7 @@ export class Turn {
       });
   }
 
-  /** Rejects when the agent has worked on the prompt for too long. The time in which it waits for people does not count. */
+  /** Rejects when the agent has worked for too long. The time in which it waits for people does not count. */
   async #timeUp(signal: AbortSignal): Promise<never> {
     const { timeout } = this.#definition;
     await this.#host.clock.sleep(Math.max(0, timeout - this.#state.workedTime), signal).catch(() => new Promise<never>(() => undefined));
@@ -134,7 +137,7 @@ export class Turn {
 
   #send(text: string): void {
     this.#state.sentMessages = this.#host.userMessages.length;
-    this.#state.workedTime = 0;
+    this.#state.wasDenied = false;
     this.#agent.begin(text);
     this.#watchPrompt();
   }
@@ -195,7 +198,7 @@ export class Turn {
     if (ask.kind === 'permission') {
       const { call, events } = this.#agent.updates.acceptPermission(ask.request.toolCall);
       await this.#emit(events);
-      return await this.#ask(ask, fingerprintOf(call), permissionRequest(call, ask.request.options));
+      return await this.#ask(ask, fingerprintOf(call), permissionRequest(call, ask.request.options, this.#agent.updates.argumentsOf(call)));
     }
     await this.#emit(this.#agent.updates.finish());
     const draft = elicitationRequest(ask.request);
@@ -227,8 +230,10 @@ export class Turn {
     this.#state.openRequest = undefined;
     this.#agent.asks.shift();
     respond(ask, answer);
-    if (answer.type === 'approval' && !answer.approved && answer.reason !== undefined)
-      this.#state.denials.push({ title: draft.title, reason: answer.reason });
+    if (answer.type === 'approval' && !answer.approved) {
+      this.#state.wasDenied = true;
+      if (answer.reason !== undefined) this.#state.denials.push({ title: draft.title, reason: answer.reason });
+    }
     return undefined;
   }
 
@@ -238,7 +243,9 @@ export class Turn {
     await this.#emit([...updates.finish(), ...updates.abandonCalls('The agent did not report a result.')]);
     if ('error' in end) throw await this.#agent.problem(end.error, 'while it was working');
     await this.#saveSession([]);
-    const failure = stopFailure(end.response.stopReason);
+    const { stopReason } = end.response;
+    // Codex ends its turn in this way when a person has denied something.
+    const failure = stopReason === 'cancelled' && this.#state.wasDenied ? undefined : stopFailure(stopReason);
     if (failure !== undefined) return { status: 'failed', error: failure };
     const messages = this.#host.userMessages.slice(this.#host.agentSession?.promptedMessages ?? 0);
     const texts = [...this.#state.denials.splice(0).map(denialText), ...messages];

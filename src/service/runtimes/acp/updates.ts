@@ -123,7 +123,7 @@ export class SessionUpdates {
   #acceptCall(update: ToolCallUpdate): RuntimeEvent[] {
     const call = this.#calls.get(update.toolCallId) ?? this.#newCall(update.toolCallId);
     call.name = nameOf(update) ?? call.name;
-    call.title = update.title ?? call.title;
+    if (update.title != null) call.title = this.#shortText(update.title);
     if (isFilled(update.rawInput)) call.input = update.rawInput;
     if (update.rawOutput !== undefined && update.rawOutput !== null) call.output = update.rawOutput;
     if (update.locations != null) call.paths = update.locations.map(({ path }) => this.#shortPath(path));
@@ -150,7 +150,7 @@ export class SessionUpdates {
   #show(call: KnownCall): RuntimeEvent[] {
     if (call.isShown) return [];
     call.isShown = true;
-    return [{ kind: 'tool_call', id: call.eventId, name: call.name, arguments: argumentsOf(call) }];
+    return [{ kind: 'tool_call', id: call.eventId, name: call.name, arguments: this.argumentsOf(call) }];
   }
 
   #resultOf(call: KnownCall, isFailed: boolean): RuntimeEvent {
@@ -173,6 +173,27 @@ export class SessionUpdates {
     return [{ path, diff: unifiedDiff({ before: oldText ?? '', after: newText, beforeName, afterName: `b/${path}` }).join('\n') }];
   }
 
+  /** What people see as the arguments of a call; files of the workspace without its path, which says nothing to them. */
+  argumentsOf({ title, input, paths, diffs }: ToolCallState): Record<string, unknown> {
+    if (isObject(input)) return this.#shortened(input) as Record<string, unknown>;
+    const files = paths.length > 0 ? paths : diffs.map(({ path }) => path);
+    return {
+      ...(title === '' ? {} : { title }),
+      ...(input === undefined ? {} : { input: this.#shortened(input) }),
+      ...(files.length > 0 ? { paths: files } : {}),
+    };
+  }
+
+  #shortened(value: unknown): unknown {
+    if (typeof value === 'string') return this.#shortText(value);
+    if (Array.isArray(value)) return value.map((part) => this.#shortened(part));
+    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#shortened(part)])) : value;
+  }
+
+  #shortText(text: string): string {
+    return text.replaceAll(`${this.#workspace}/`, '');
+  }
+
   #shortPath(path: string): string {
     return path.startsWith(`${this.#workspace}/`) ? path.slice(this.#workspace.length + 1) : path;
   }
@@ -184,16 +205,6 @@ function nameOf({ name, kind, _meta: meta }: ToolCallUpdate): string | undefined
   const claude = meta?.claudeCode;
   if (isObject(claude) && typeof claude.toolName === 'string') return claude.toolName;
   return kind ?? undefined;
-}
-
-/** What a transcript shows as the arguments of a call. */
-export function argumentsOf({ title, input, paths }: ToolCallState): Record<string, unknown> {
-  if (isObject(input)) return input;
-  return {
-    ...(title === '' ? {} : { title }),
-    ...(input === undefined ? {} : { input }),
-    ...(paths.length > 0 ? { paths } : {}),
-  };
 }
 
 const isFilled = (input: unknown): boolean =>
