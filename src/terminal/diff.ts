@@ -8,7 +8,8 @@ import { plainStyles, type Styles } from './style.ts';
 export async function renderDiff(comparison: Comparison, view: Pick<View, 'styles'>): Promise<string> {
   if (comparison.before === comparison.after) return '';
   const { unifiedDiff } = await import('../base/unified-diff.ts');
-  return renderPatch(unifiedDiff(comparison).join('\n'), view);
+  const [beforeName, afterName] = [sanitizeLine(comparison.beforeName), sanitizeLine(comparison.afterName)];
+  return renderPatch(unifiedDiff({ ...comparison, beforeName, afterName }).join('\n'), view);
 }
 
 /** A patch of git for people, coloured and with nothing in it that could steer a terminal. Ends in a line feed. */

@@ -14,7 +14,8 @@ it('wakes the worker and aborts jobs after the commit, and not at all without on
     nextWake: async () => undefined,
     isWaitedFor: async (kind: string) => kind === 'busy',
   };
-  const engine = { store, worker } as unknown as Engine;
+  const backups = { inUnit: () => backups };
+  const engine = { store, worker, backups } as unknown as Engine;
   const change = (failure?: Error) =>
     store.atomically(async (unit) => {
       const { store: unitStore, worker: signals } = inUnit(engine, unit);

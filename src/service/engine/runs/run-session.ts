@@ -24,13 +24,13 @@ import { insertHumanRequest, turnAnswers } from '../../store/runs/human-requests
 import { completedSteps, recordStep } from '../../store/runs/journal.ts';
 import { appendMessages, postedTexts } from '../../store/runs/messages.ts';
 import { changeRun, runById } from '../../store/runs/runs.ts';
-import { agentSecrets } from '../agents/secrets.ts';
 import { carryOut, caseOfRun } from '../cases/run-actions.ts';
 import { caseRunAsked, caseRunEnded } from '../cases/run-end.ts';
 import { runConnections } from '../connections/run-connections.ts';
 import type { ConnectionUser } from '../connections/use.ts';
 import type { HasBackups, HasFiles, HasRunPolicy } from '../engine.ts';
 import { readMemory, remember } from '../revision/memory.ts';
+import { agentSecrets } from '../revision/secrets.ts';
 import type { NewEvent } from '../webhooks/events.ts';
 import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from '../webhooks/run-events.ts';
 import { planEvaluation } from './evaluations.ts';

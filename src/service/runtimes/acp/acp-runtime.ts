@@ -3,26 +3,14 @@
  * (definition.ts); a turn of the run is one or several prompts (turn.ts). A person decides what the agent asks: while the run waits, the
  * process is kept for some minutes, and afterwards the session is continued by another process.
  */
-import type { Clock } from '../../../base/clock.ts';
-import type { Log } from '../../log.ts';
 import type { Outcome, RunHost, Runtime } from '../runtime.ts';
 import { type AgentDefinition, parseDefinition } from './definition.ts';
 import type { LiveAgent } from './live-agent.ts';
+import type { AcpOptions } from './options.ts';
 import { ParkedAgents } from './parked-agents.ts';
 import { AgentProblem } from './problems.ts';
 import { defaultSeats, Seats } from './seats.ts';
 import type { TurnState } from './turn.ts';
-
-export interface AcpOptions {
-  clock: Clock;
-  log: Log;
-  /** PATH of the agents. */
-  searchPath: string;
-  /** How many agents run at the same time. By default, what the memory of this machine allows. */
-  agentConcurrency?: number | undefined;
-  /** Milliseconds for which the process of a waiting run is kept. */
-  patience?: number | undefined;
-}
 
 /** The default time for which the process of a waiting run is kept, in milliseconds. */
 const defaultPatience = 180_000;
