@@ -120,8 +120,9 @@ export class AgentConnection {
   /** What an error means: the end of the process explains why the connection was closed. @param phase such as "while it was starting" */
   async problem(error: unknown, program: string, phase: string): Promise<AgentProblem> {
     if (error instanceof AgentProblem || !this.#connection.signal.aborted) return requestProblem(error, phase);
-    const isEnded = await Promise.race([this.process.ended.then(() => true), delay(2 * lastOutput, false)]);
-    return isEnded ? endProblem(this.process, program, phase) : new AgentProblem(`The agent closed its connection ${phase}.`);
+    const end = await Promise.race([this.process.ended, delay(2 * lastOutput, undefined)]);
+    if (end === undefined) return new AgentProblem(`The agent closed its connection ${phase}.`);
+    return endProblem({ ...end, errorOutput: this.process.errorOutput }, program, phase);
   }
 
   close(): void {

@@ -94,5 +94,5 @@ const optionsOf = (choices: readonly Choice[]) =>
 
 const valueFor = (choices: readonly Choice[], label: string): string => choices.find((choice) => choice.label === label)?.value ?? label;
 
-/** A number, or the text itself if it is none: the agent then says what is wrong. */
+/** A number, or the text itself if it is not a number: the agent then reports what is wrong. */
 const numberOf = (text: string): number | string => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text);

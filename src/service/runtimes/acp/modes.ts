@@ -39,7 +39,7 @@ function offerOf({ modes, configOptions }: OfferedModes): Offer | undefined {
 
 /**
  * The mode for a session, or undefined if the agent has no modes.
- * @param wanted the mode in the definition of the agent; it is used as it is, whether it asks or not
+ * @param wanted the mode in the definition of the agent; it is used whether the agent asks in it or not
  * @throws Error if the agent does not offer the wanted mode; the message lists what it offers
  */
 export function chooseMode(offered: OfferedModes, wanted: string | undefined): ModeChoice | undefined {

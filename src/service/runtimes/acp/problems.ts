@@ -1,7 +1,6 @@
 /** Why an agent cannot be started or does not continue, in words that say what to do. */
 import { firstLine } from '../../../base/values.ts';
 import type { Exit } from '../../sandbox/process.ts';
-import type { AgentProcess } from './agent-process.ts';
 
 /** The run cannot continue because of its agent. The message is shown to people. */
 export class AgentProblem extends Error {
@@ -20,9 +19,8 @@ const notExecutable = 126;
 const authenticationRequired = -32_000;
 
 /** The agent ended although it still had something to do. @param during such as "while it was starting" */
-export async function endProblem(process: AgentProcess, program: string, during: string): Promise<AgentProblem> {
-  const end = await process.ended;
-  const quote = process.errorOutput.trim().slice(-longestQuote);
+export function endProblem(end: Exit & { errorOutput: string }, program: string, during: string): AgentProblem {
+  const quote = end.errorOutput.trim().slice(-longestQuote);
   if (end.exitCode === notFound && quote.includes(program))
     return new AgentProblem(
       `The program \`${program}\` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.`,
