@@ -2,8 +2,10 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import { expect, it } from 'vitest';
 import { AcpClient } from '../support/acp-client.ts';
+import { eventually } from '../support/eventually.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest, temporaryDirectory } from '../support/temporary.ts';
 import { example, modelAgents, modelKey } from './installed.ts';
@@ -18,6 +20,12 @@ function kindOf(message: Record<string, unknown>): string {
   const update = (message.params as { update?: { sessionUpdate: string } } | undefined)?.update;
   return `${message.method ?? 'response'} ${update?.sessionUpdate ?? ''}`.trim();
 }
+
+/** What a permission is about. */
+const subjectOf = (request: RequestPermissionRequest | undefined) => {
+  const { title, kind, rawInput, locations } = request?.toolCall ?? {};
+  return { title, kind, rawInput, locations };
+};
 
 const kindsOf = (messages: Record<string, unknown>[]): string[] => [...new Set(messages.map(kindOf))].sort();
 
@@ -59,6 +67,45 @@ for (const agent of modelAgents) {
           });
         }
         expect(kindsOf(messages)).toEqual(kindsOf(transcriptOf(agent.name)));
+      },
+      startLimit,
+    );
+
+    it(
+      'asks again for the permission that was open when it was killed, once its session continues',
+      async () => {
+        const model = await ModelServer.start(steps({ write: 'hello.txt', content: 'Hello\nworld\n' }, { say: 'I wrote the file.' }));
+        afterTest(() => model.close());
+        const folder = await temporaryDirectory();
+        const start = () => AcpClient.start(agent.command, agent.environment(model.url), folder);
+
+        const killed = await start();
+        await killed.initialize();
+        const { sessionId } = await killed.open(agent);
+        await new Promise<void>((resolve) => {
+          killed.decide = () => {
+            resolve();
+            return new Promise(() => undefined);
+          };
+          // The end of the process ends the connection.
+          killed.prompt('Write the file hello.txt.').catch(() => undefined);
+        });
+        await eventually('the session is stored', () => agent.hasStored?.(killed.home, sessionId) ?? true);
+        await killed.kill();
+        await agent.letContinue?.(killed.home, sessionId);
+
+        const client = await start();
+        client.decide = () => 'allow_once';
+        const { agentCapabilities } = await client.initialize();
+        const way = agentCapabilities?.sessionCapabilities?.resume ? 'resume' : 'load';
+        await client.continue(sessionId, way, agent);
+        expect(client.permissions).toEqual([]);
+        expect((await client.prompt('Continue.')).stopReason).toBe('end_turn');
+
+        expect(client.permissions).toHaveLength(1);
+        expect(subjectOf(client.permissions[0])).toEqual(subjectOf(killed.permissions[0]));
+        expect(await readFile(path.join(client.workspace, 'hello.txt'), 'utf8')).toBe('Hello\nworld\n');
+        expect(model.turns.at(-1)?.prompts.join(' ')).toMatch(/^Write the file hello\.txt\.\s[\s\S]*Continue\.$/);
       },
       startLimit,
     );

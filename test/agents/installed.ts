@@ -5,6 +5,7 @@
  * commands outside that sandbox, for which it requires permission, work.
  */
 import { existsSync } from 'node:fs';
+import { readdir, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { acpAgent } from '../../src/service/runtimes/acp/registry.ts';
@@ -25,6 +26,17 @@ export interface InstalledAgent {
   strictestMode?: string;
   /** Whether it ends the turn with `cancelled` if a permission is rejected. */
   endsTurnOnRejection?: boolean;
+  /** Whether it has stored the session, which can take longer than the request of a permission. By default, it has. */
+  hasStored?(home: string, sessionId: string): Promise<boolean>;
+  /** Makes it possible to continue the session immediately after the agent was killed, if it is not possible anyway. */
+  letContinue?(home: string, sessionId: string): Promise<void>;
+}
+
+/** The file of a session: the one in the folder whose name ends like this. */
+async function sessionFile(folder: string, end: string): Promise<string | undefined> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  const name = names.find((each) => each.endsWith(end));
+  return name === undefined ? undefined : path.join(folder, name);
 }
 
 const modules = path.join(import.meta.dirname, 'node_modules');
@@ -55,10 +67,16 @@ function registered(name: AgentName, file: string, connection: (model: string) =
   };
 }
 
-export const claude = registered('claude', '@agentclientprotocol/claude-agent-acp/dist/index.js', (model) => ({
-  ANTHROPIC_BASE_URL: model,
-  ANTHROPIC_API_KEY: modelKey,
-}));
+export const claude: InstalledAgent = {
+  ...registered('claude', '@agentclientprotocol/claude-agent-acp/dist/index.js', (model) => ({
+    ANTHROPIC_BASE_URL: model,
+    ANTHROPIC_API_KEY: modelKey,
+  })),
+  hasStored: async (home, sessionId) => {
+    const file = await sessionFile(path.join(home, '.claude/projects'), `${sessionId}.jsonl`);
+    return file !== undefined && (await readFile(file, 'utf8')).includes('"tool_use"');
+  },
+};
 
 export const codex: InstalledAgent = {
   ...registered('codex', '@agentclientprotocol/codex-acp/dist/index.js', (model) => ({
@@ -74,14 +92,21 @@ export const codex: InstalledAgent = {
   endsTurnOnRejection: true,
 };
 
-export const gemini = registered('gemini', '@google/gemini-cli/bundle/gemini.js', (model) => ({
-  GOOGLE_GEMINI_BASE_URL: model,
-  GEMINI_API_KEY: modelKey,
-  // Without a name, another model chooses one.
-  GEMINI_MODEL: 'gemini-2.5-flash',
-  // One process instead of two.
-  GEMINI_CLI_NO_RELAUNCH: '1',
-}));
+export const gemini: InstalledAgent = {
+  ...registered('gemini', '@google/gemini-cli/bundle/gemini.js', (model) => ({
+    GOOGLE_GEMINI_BASE_URL: model,
+    GEMINI_API_KEY: modelKey,
+    // Without a name, another model chooses one.
+    GEMINI_MODEL: 'gemini-2.5-flash',
+    // One process instead of two.
+    GEMINI_CLI_NO_RELAUNCH: '1',
+  })),
+  // The minute is part of the file's name, and a process that loads a session in the minute in which it began overwrites it.
+  letContinue: async (home, sessionId) => {
+    const file = (await sessionFile(path.join(home, '.gemini/tmp'), `-${sessionId.slice(0, 8)}.jsonl`)) as string;
+    await rename(file, file.replace(/session-[^/]*-(?=[0-9a-f]{8}\.jsonl$)/, 'session-2026-01-01T00-00-'));
+  },
+};
 
 /** Its package contains a launcher, which an install script would replace by this program. */
 const openCodeProgram = `opencode-${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}/bin/opencode`;

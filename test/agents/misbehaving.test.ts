@@ -112,7 +112,7 @@ describe('the misbehaving agent', () => {
   ])('after a session was resumed, asks in the mode %s for %j', async (mode, contents) => {
     const client = await start(mode);
     await client.initialize();
-    await client.resume('0d1f6f0e-1111-4222-8333-444455556666');
+    await client.continue('0d1f6f0e-1111-4222-8333-444455556666', 'resume');
     await client.prompt('Continue');
     expect(client.permissions.map(({ toolCall }) => (toolCall.rawInput as { content: string }).content)).toEqual(contents);
   });

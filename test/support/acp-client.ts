@@ -27,6 +27,14 @@ import { afterTest } from './temporary.ts';
 /** The kind of the option to select, or `cancelled`. */
 export type Decision = PermissionOption['kind'] | 'cancelled';
 
+/** How a session is opened or continued. */
+export interface AgentSettings {
+  /** The authentication method to select first, if any. */
+  authentication?: string;
+  /** The session mode to set, if any. */
+  strictestMode?: string;
+}
+
 export class AcpClient {
   /** All lines of the agent, without line ends. */
   readonly lines: string[] = [];
@@ -75,12 +83,9 @@ export class AcpClient {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
     });
-    const ended = once(child, 'exit');
-    afterTest(async () => {
-      ignoreErrors(() => process.kill(-(child.pid as number), 'SIGKILL'));
-      await ended;
-    });
-    return new AcpClient(folder, child);
+    const client = new AcpClient(folder, child);
+    afterTest(() => client.kill());
+    return client;
   }
 
   initialize(): Promise<InitializeResponse> {
@@ -92,21 +97,28 @@ export class AcpClient {
   }
 
   /** Selects the authentication method, if any, opens a session in the workspace, and sets its mode, if any. */
-  async open({ authentication, strictestMode }: { authentication?: string; strictestMode?: string } = {}): Promise<NewSessionResponse> {
-    const { agent } = this.#connection;
-    if (authentication !== undefined) await agent.request(methods.agent.authenticate, { methodId: authentication });
-    const session = await agent.request(methods.agent.session.new, { cwd: this.workspace, mcpServers: [] });
+  async open({ authentication, strictestMode }: AgentSettings = {}): Promise<NewSessionResponse> {
+    if (authentication !== undefined) await this.#authenticate(authentication);
+    const session = await this.#connection.agent.request(methods.agent.session.new, { cwd: this.workspace, mcpServers: [] });
     this.#sessionId = session.sessionId;
-    if (strictestMode !== undefined) {
-      await agent.request(methods.agent.session.setMode, { sessionId: session.sessionId, modeId: strictestMode });
-    }
+    if (strictestMode !== undefined) await this.#setMode(strictestMode);
     return session;
   }
 
-  /** Continues a session of an earlier process. */
-  async resume(sessionId: string): Promise<void> {
-    await this.#connection.agent.request(methods.agent.session.resume, { sessionId, cwd: this.workspace, mcpServers: [] });
+  /** Continues a session of an earlier process, in the same way: with `session/resume`, or with `session/load`. */
+  async continue(sessionId: string, way: 'resume' | 'load', { authentication, strictestMode }: AgentSettings = {}): Promise<void> {
+    if (authentication !== undefined) await this.#authenticate(authentication);
+    await this.#connection.agent.request(methods.agent.session[way], { sessionId, cwd: this.workspace, mcpServers: [] });
     this.#sessionId = sessionId;
+    if (strictestMode !== undefined) await this.#setMode(strictestMode);
+  }
+
+  /** Kills the agent with its whole process group. */
+  async kill(): Promise<void> {
+    const { child } = this;
+    const ended = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
+    ignoreErrors(() => process.kill(-(child.pid as number), 'SIGKILL'));
+    await ended;
   }
 
   /** Asks the agent to end the turn. */
@@ -124,5 +136,13 @@ export class AcpClient {
     return this.updates
       .map((update) => (update.sessionUpdate === 'agent_message_chunk' && update.content.type === 'text' ? update.content.text : ''))
       .join('');
+  }
+
+  async #authenticate(methodId: string): Promise<void> {
+    await this.#connection.agent.request(methods.agent.authenticate, { methodId });
+  }
+
+  async #setMode(modeId: string): Promise<void> {
+    await this.#connection.agent.request(methods.agent.session.setMode, { sessionId: this.#sessionId, modeId });
   }
 }
