@@ -24,7 +24,7 @@ function expectTidy({ raw }: Screen): void {
 
 describe('the main scenario', () => {
   it('starts a service, an agent and a run, and answers it', async () => {
-    const upScreen = machine.terminal('local', 'up', '--ephemeral');
+    const upScreen = machine.terminal('local', 'up', '--ephemeral', '--exec', 'host');
     await upScreen.shows('The local service is running.');
     await upScreen.shows(/URL: +http:\/\/127\.0\.0\.1:\d+/);
     await upScreen.shows(/Data: +\S+/);

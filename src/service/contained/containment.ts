@@ -9,7 +9,7 @@ import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { type ExecLevel, hostLauncher, type Launch, type Launcher, type LaunchLimits, type LaunchRequest } from '../sandbox/launch.ts';
 import { bubblewrapArguments, type Machine } from './bubblewrap.ts';
 import { demonstrate } from './demonstration.ts';
-import { findMachine } from './machine.ts';
+import { findMachine, type MachineOptions } from './machine.ts';
 import { OperatorRules } from './network/destinations.ts';
 import { type OutletOptions, openOutlet } from './network/outlet.ts';
 import type { Shortfall } from './shortfall.ts';
@@ -17,13 +17,8 @@ import type { Shortfall } from './shortfall.ts';
 /** `auto` is contained where that can be demonstrated, and otherwise off. */
 export type ExecSetting = 'auto' | ExecLevel;
 
-export interface ContainmentOptions {
+export interface ContainmentOptions extends MachineOptions {
   setting: ExecSetting;
-  dataDirectory: string;
-  /** Folders in which bubblewrap and Node are searched for, in the format of PATH. */
-  searchPath: string;
-  /** The path of Node; by default, it is searched for. */
-  node?: string | undefined;
   /** Hosts that programs can reach if their policy lists them, written like those of webhooks; `all` for the whole network. Default: `public`. */
   allow?: readonly string[] | undefined;
   /** By default, that of the system. */

@@ -11,23 +11,27 @@ import { ControlGroups } from './cgroups.ts';
 import { missingBubblewrap, missingNode, type NamespaceFacts, type Shortfall, unsupportedPlatform } from './shortfall.ts';
 import { systemEntries } from './system-folders.ts';
 
-/** Where programs are searched for after PATH. */
+/** Where systems keep programs. */
 const usualFolders = ['/usr/bin', '/usr/local/bin', '/bin'];
 /** The user that root appears as, because some programs refuse to work as root. */
 const ordinaryUser = 1_000;
 
 export interface MachineOptions {
   dataDirectory: string;
+  /** Folders in which bubblewrap and Node are searched for, in the format of PATH. */
   searchPath: string;
+  /** The path of Node; by default, it is searched for. */
   node?: string | undefined;
+  /** Where programs are searched for after that; by default, the usual folders. */
+  programFolders?: readonly string[] | undefined;
 }
 
 /** The machine, or what is missing. Creates a folder with two files in the data directory. */
 export async function findMachine(options: MachineOptions): Promise<Machine | Shortfall> {
   if (platform() !== 'linux') return unsupportedPlatform(platform());
-  const bubblewrap = await findProgram('bwrap', options.searchPath);
+  const bubblewrap = await findProgram('bwrap', options);
   if (bubblewrap === undefined) return missingBubblewrap;
-  const node = options.node ?? (await findProgram('node', options.searchPath));
+  const node = options.node ?? (await findProgram('node', options));
   if (node === undefined) return missingNode;
   const { uid, gid } = userInfo();
   const identity = uid === 0 ? { user: ordinaryUser, group: ordinaryUser } : { user: uid, group: gid };
@@ -53,8 +57,8 @@ export async function findMachine(options: MachineOptions): Promise<Machine | Sh
   };
 }
 
-async function findProgram(name: string, searchPath: string): Promise<string | undefined> {
-  const folders = [...searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder)), ...usualFolders];
+async function findProgram(name: string, { searchPath, programFolders = usualFolders }: MachineOptions): Promise<string | undefined> {
+  const folders = [...searchPath.split(path.delimiter).filter((folder) => path.isAbsolute(folder)), ...programFolders];
   for (const folder of folders) {
     const file = path.join(folder, name);
     if (await isProgram(file)) return file;

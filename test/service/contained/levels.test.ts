@@ -1,9 +1,10 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Containment, type ExecSetting } from '../../../src/service/contained/containment.ts';
 import { demonstrate } from '../../../src/service/contained/demonstration.ts';
+import { type NamespaceFacts, startShortfall } from '../../../src/service/contained/shortfall.ts';
 import { hostLauncher } from '../../../src/service/sandbox/launch.ts';
 import { ContainedRuns, listening, needsContainment } from '../../support/contained.ts';
 import { itNeeding } from '../../support/requirements.ts';
@@ -30,6 +31,70 @@ itNeeding(needsContainment, 'is contained after the demonstration, which leaves 
   expect(runs.containment.refusal()).toBeUndefined();
   expect((await readdir(path.join(runs.dataDirectory, 'contained'))).sort()).toEqual(['group', 'passwd']);
   expect(await readdir(runs.dataDirectory)).toEqual(['contained']);
+});
+
+describe('without bubblewrap', () => {
+  const missing = async (setting: ExecSetting): Promise<Containment> =>
+    new Containment({
+      setting,
+      dataDirectory: await temporaryFolder(),
+      searchPath: '/nowhere',
+      programFolders: [],
+      node: process.execPath,
+    });
+
+  it('stays off with the setting auto, and says what is missing and what to do', async () => {
+    const auto = await missing('auto');
+    await auto.start('127.0.0.1', 1);
+    expect(auto.level).toBe('off');
+    expect(auto.refusal()).toBe(
+      'This service does not run commands, because they cannot be contained: bubblewrap (bwrap) is not installed. Install it, for example with `apt-get install bubblewrap`, and restart the service. Or use `--exec host`, which runs commands as you, without isolation.',
+    );
+  });
+
+  it('does not start with the setting contained', async () => {
+    const contained = await missing('contained');
+    await expect(contained.start('127.0.0.1', 1)).rejects.toMatchObject({ code: 'containment_unavailable', exit: 1 });
+    expect(contained.level).toBe('off');
+  });
+});
+
+describe('the remedy for a sandbox that cannot be created', () => {
+  const facts: NamespaceFacts = { areDisabled: false, areRestricted: false, isContainer: false };
+  it.each([
+    ['in a container', { ...facts, isContainer: true, areDisabled: true }, '--security-opt seccomp=unconfined'],
+    ['with user namespaces turned off', { ...facts, areDisabled: true }, 'user.max_user_namespaces'],
+    ['restricted by AppArmor', { ...facts, areRestricted: true }, 'bwrap-userns-restrict'],
+    ['for another reason', facts, 'Check that `bwrap'],
+  ])('%s', (_, known, remedy) => {
+    const shortfall = startShortfall('bwrap: No permissions to create new namespace\nmore', known);
+    expect(shortfall.missing).toBe('bubblewrap cannot create a sandbox (bwrap: No permissions to create new namespace)');
+    expect(shortfall.remedy).toContain(remedy);
+    expect(shortfall.remedy).toContain('Or use `--exec host`, which runs commands as you, without isolation.');
+  });
+});
+
+itNeeding(needsContainment, 'refuses folders that are links, and folders that contain the data directory', async () => {
+  const runs = await ContainedRuns.start();
+  const request = await runs.request('true');
+  await symlink('/', path.join(runs.dataDirectory, 'link'));
+  for (const change of [
+    { directory: path.join(runs.dataDirectory, 'link') },
+    { readable: [path.dirname(runs.dataDirectory)] },
+    { writable: ['/'] },
+  ])
+    await expect(runs.containment.prepare({ ...request, ...change })).rejects.toMatchObject({ status: 400, error: 'launch_refused' });
+});
+
+itNeeding(needsContainment, 'shows readable folders and nothing next to them', async () => {
+  const runs = await ContainedRuns.start();
+  const folder = await temporaryFolder();
+  await writeFile(path.join(folder, 'program'), 'content');
+  await mkdir(path.join(folder, 'inside'));
+  const { stdout } = await runs.run(`ls ${folder}; touch ${folder}/inside/x || echo read-only`, {
+    readable: [path.join(folder, 'inside')],
+  });
+  expect(stdout).toBe('inside\nread-only\n');
 });
 
 it('notices in the demonstration that a program at the level host is not contained', async () => {
