@@ -63,7 +63,7 @@ export interface Confinement {
   limitsMemory: boolean;
 }
 
-/** The arguments of bubblewrap. The environment is not among them, because everybody can read arguments. */
+/** The arguments of bubblewrap. It reads the environment from descriptor 5, because everybody can read arguments. */
 export function bubblewrapArguments(machine: Machine, request: LaunchRequest, confinement: Confinement): string[] {
   const { options, identity } = machine;
   const { limits } = confinement;
@@ -72,7 +72,7 @@ export function bubblewrapArguments(machine: Machine, request: LaunchRequest, co
   return [
     ...['--unshare-user', '--unshare-all', ...(sharesNetwork ? ['--share-net'] : []), ...(disablesUsers ? ['--disable-userns'] : [])],
     ...['--uid', String(identity.user), '--gid', String(identity.group), '--hostname', 'aops'],
-    ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--info-fd', '4'],
+    ...['--cap-drop', 'ALL', '--new-session', '--die-with-parent', '--info-fd', '4', '--args', '5'],
     ...systemMounts(machine, sharesNetwork),
     ...processMounts(machine),
     ...deviceMounts(options, request, limits),
@@ -84,6 +84,17 @@ export function bubblewrapArguments(machine: Machine, request: LaunchRequest, co
     ...[String(limits.processes), String(Math.ceil(limits.fileSize / 512))],
     ...confinement.command,
   ];
+}
+
+/** The environment of the program, in the form in which bubblewrap reads further arguments. Throws ServiceError 400 `launch_refused`. */
+export function environmentArguments(environment: Readonly<Record<string, string>>): string {
+  const words = Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]);
+  const invalid = Object.entries(environment).find(
+    ([name, value]) => name === '' || name.includes('=') || `${name}${value}`.includes('\0'),
+  );
+  if (invalid !== undefined)
+    throw new ServiceError(400, 'launch_refused', `The environment variable ${JSON.stringify(invalid[0])} has an invalid name or value.`);
+  return words.map((word) => `${word}\0`).join('');
 }
 
 function systemMounts({ system, passwd, group, node }: Machine, sharesNetwork: boolean): string[] {

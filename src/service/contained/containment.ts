@@ -7,7 +7,7 @@ import { AopsError, exitCodes } from '../../base/errors.ts';
 import { ServiceError } from '../errors.ts';
 import type { Lookup } from '../outbound/guarded-lookup.ts';
 import { type ExecLevel, hostLauncher, type Launch, type Launcher, type LaunchLimits, type LaunchRequest } from '../sandbox/launch.ts';
-import { bubblewrapArguments, type Machine } from './bubblewrap.ts';
+import { bubblewrapArguments, environmentArguments, type Machine } from './bubblewrap.ts';
 import { demonstrate } from './demonstration.ts';
 import { findMachine, type MachineOptions } from './machine.ts';
 import { OperatorRules } from './network/destinations.ts';
@@ -114,7 +114,8 @@ async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<O
         limits,
         limitsMemory: group.controllers.has('memory'),
       }),
-      environment: { ...request.environment, ...outlet.environment },
+      environment: {},
+      secretInput: environmentArguments({ ...request.environment, ...outlet.environment }),
       directory: request.directory,
       cgroups: group.joinFiles,
       ...(outlet.folder === undefined ? {} : { folder: outlet.folder }),

@@ -57,7 +57,13 @@ export interface Launch {
   level: Exclude<ExecLevel, 'off'>;
   program: string;
   args: readonly string[];
+  /**
+   * The environment of the process that is spawned. It is empty for a contained program, which gets its own through `secretInput`:
+   * with variables such as LD_PRELOAD, it could otherwise choose the code of a process outside the sandbox.
+   */
   environment: Readonly<Record<string, string>>;
+  /** What the spawned process reads from descriptor 5, without it being visible in its arguments. */
+  secretInput?: string;
   directory: string;
   /** Files of cgroups that a process writes its ID to before it becomes the program. */
   cgroups: readonly string[];

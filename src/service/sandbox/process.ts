@@ -11,7 +11,7 @@ import { ServiceError } from '../errors.ts';
 import { type Keeper, startKeeper } from './keeper.ts';
 import type { Launch } from './launch.ts';
 
-/** How a program ended. One of both is null. */
+/** How a program ended. One of the two is null. */
 export interface Exit {
   exitCode: number | null;
   signal: NodeJS.Signals | null;
@@ -27,7 +27,7 @@ export interface StartedProcess {
   readonly exit: Promise<Exit>;
   /** Sends SIGTERM to everything that the program started, and SIGKILL to what remains after the grace period, in milliseconds. */
   end(grace?: number): Promise<void>;
-  /** Kills what is left, and releases what was prepared for the program. Call it in any case; further calls do nothing. */
+  /** Kills the remaining processes, and releases what was prepared for the program. Call it in any case; further calls do nothing. */
   close(): Promise<void>;
 }
 
@@ -44,8 +44,8 @@ const sandboxEnd = 5_000;
 const gate = 'while [ "$1" != -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; read -r go <&3 || exit; exec 3<&-; exec "$@"';
 
 /**
- * Starts a program, and releases the launch if it cannot be started. Throws ServiceError 400 `invalid_command` for arguments that cannot be passed to a program: with a NUL
- * character, or longer than the system allows.
+ * Starts a program, and releases the launch if it cannot be started. Throws ServiceError 400 `invalid_command` for arguments that
+ * cannot be passed to a program: with a NUL character, or longer than the system allows.
  */
 export async function startProcess(launch: Launch, options: { stdin?: 'pipe' | 'ignore' } = {}): Promise<StartedProcess> {
   let keeper: Keeper | undefined;
@@ -65,8 +65,8 @@ function spawnGated({ level, program, args, environment, directory, cgroups }: L
     cwd: directory,
     env: { ...environment },
     detached: true,
-    // Descriptor 4 is where bubblewrap reports the first process of a sandbox. Other programs do not get it.
-    stdio: [stdin, 'pipe', 'pipe', 'pipe', ...(level === 'contained' ? (['pipe'] as const) : [])],
+    // Where bubblewrap reports the first process of a sandbox (4), and reads the environment (5). Other programs do not get them.
+    stdio: [stdin, 'pipe', 'pipe', 'pipe', ...(level === 'contained' ? (['pipe', 'pipe'] as const) : [])],
   });
 }
 
@@ -81,11 +81,10 @@ function guarded(launch: Launch, child: ChildProcess, keeper: Keeper): StartedPr
   });
   // Whoever waits for the exit gets the error; nobody has to.
   exit.catch(() => undefined);
+  write((child.stdio as readonly unknown[])[5], launch.secretInput ?? '');
   if (child.pid !== undefined) keeper.keep(child.pid, launch.folder);
   // The program can start only now: from here on, it ends with the service, whatever happens.
-  const opening = child.stdio[3] as Writable;
-  opening.on('error', () => opening.destroy());
-  opening.end('go\n');
+  write(child.stdio[3], 'go\n');
 
   let ending: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
@@ -105,6 +104,12 @@ function guarded(launch: Launch, child: ChildProcess, keeper: Keeper): StartedPr
       return closing;
     },
   };
+}
+
+/** A process that has ended does not read any more, which its exit reports. */
+function write(stream: unknown, text: string): void {
+  const input = stream as Writable | undefined;
+  input?.on('error', () => input.destroy()).end(text);
 }
 
 async function close(launch: Launch, keeper: Keeper, first: FirstProcess | undefined): Promise<void> {

@@ -74,6 +74,29 @@ describe('the remedy for a sandbox that cannot be created', () => {
   });
 });
 
+itNeeding(
+  needsContainment,
+  'passes the environment to the program only, because LD_PRELOAD would run code outside the sandbox',
+  async () => {
+    const runs = await ContainedRuns.start();
+    const request = await runs.request('env');
+    const environment = {
+      PATH: process.env.PATH ?? '',
+      SECRET: "two lines\nof 'text'",
+      LD_PRELOAD: '/nowhere/evil.so',
+      ENV: '/nowhere/evil.sh',
+    };
+    const launch = await runs.containment.prepare({ ...request, environment });
+    await launch.release();
+    expect(launch.environment).toEqual({});
+    expect(launch.args.join(' ')).not.toMatch(/SECRET|evil/);
+    const { stdout } = await runs.run('env; tr "\\0" "\\n" < /proc/1/environ | grep -c evil', { environment });
+    expect(stdout).toContain("SECRET=two lines\nof 'text'\n");
+    expect(stdout).toContain('LD_PRELOAD=/nowhere/evil.so\n');
+    await expect(runs.containment.prepare({ ...request, environment: { 'A=B': 'x' } })).rejects.toMatchObject({ error: 'launch_refused' });
+  },
+);
+
 itNeeding(needsContainment, 'refuses folders that are links, and folders that contain the data directory', async () => {
   const runs = await ContainedRuns.start();
   const request = await runs.request('true');
