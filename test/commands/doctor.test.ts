@@ -1,4 +1,6 @@
 /** `aops doctor`: the result of every check, what to do about problems, and that no secret is shown. */
+
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -195,4 +197,19 @@ describe('aops doctor', () => {
 it('shows the free disk space for the data of a local service', async () => {
   const result = await runCli(['doctor', '--json'], { env: folderEnv(await temporaryFolder()) });
   expect(checksOf(result).disk).toMatchObject({ detail: expect.stringMatching(/^[\d.]+ [kMGT]?B free for /) });
+});
+
+it('reports the version of git, and warns without git', async () => {
+  const found = checksOf(await service.cli(['doctor', '--offline', '--json'], { env: { PATH: process.env.PATH ?? '' } })).git;
+  expect(found).toMatchObject({ status: 'ok', detail: expect.stringMatching(/^\d+\.\d+/) });
+  const missing = checksOf(await service.cli(['doctor', '--offline', '--json'], { env: { PATH: '/nonexistent' } })).git;
+  expect(missing).toMatchObject({
+    status: 'warn',
+    detail: 'not found in your PATH',
+    hint: expect.stringContaining('aops runs start --repo'),
+  });
+  const bin = await temporaryFolder();
+  await writeFile(path.join(bin, 'git'), '#!/bin/sh\necho git version 2.34.1\n', { mode: 0o700 });
+  const old = checksOf(await service.cli(['doctor', '--offline', '--json'], { env: { PATH: bin } })).git;
+  expect(old).toMatchObject({ status: 'warn', detail: '2.34.1 is too old for repositories at URLs' });
 });

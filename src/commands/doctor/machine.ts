@@ -1,4 +1,5 @@
-/** The checks of `aops doctor` on this machine: Node, folders, disk space, the local service, completion and open changes. */
+/** The checks of `aops doctor` on this machine: Node, git, folders, disk space, the local service, completion and open changes. */
+import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -21,6 +22,7 @@ export async function machineChecks(context: Context): Promise<Check[]> {
   return [
     nodeCheck(context),
     ...(await Promise.all([
+      gitCheck(context),
       folderCheck(context),
       spaceCheck(context),
       localCheck(context),
@@ -36,6 +38,24 @@ function nodeCheck({ launcher: { nodeVersion } }: Context): Check {
   const isRecent = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
   return isRecent ? ok('node', nodeVersion) : fail('node', `${nodeVersion} is too old`, `Install Node ${oldestNode.join('.')} or later.`);
 }
+
+/** The version that connects to given addresses, which a service needs for repositories at URLs. */
+const oldestGit = [2, 37] as const;
+
+/** Checks for git, which runs with a repository need. */
+async function gitCheck({ env }: Context): Promise<Check> {
+  const output = await gitVersion(env);
+  const hint = `Install git ${oldestGit.join('.')} or later. Only \`aops runs start --repo\` and \`aops sandbox apply\` need it.`;
+  const [version, major, minor] = /(\d+)\.(\d+)[\d.]*/.exec(output ?? '') ?? [];
+  if (version === undefined) return warn('git', 'not found in your PATH', hint);
+  const isRecent = Number(major) > oldestGit[0] || (Number(major) === oldestGit[0] && Number(minor) >= oldestGit[1]);
+  return isRecent ? ok('git', version) : warn('git', `${version} is too old for repositories at URLs`, hint);
+}
+
+const gitVersion = (env: Context['env']): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    execFile('git', ['--version'], { env: { ...env }, timeout: 10_000 }, (error, stdout) => resolve(error ? undefined : stdout));
+  });
 
 /** Checks that a file can be created in each folder, or that the nearest existing folder above it is writable. */
 async function folderCheck({ paths }: Context): Promise<Check> {

@@ -7,7 +7,7 @@ import { withOwnMachine } from './outbound-hosts.ts';
 export const connectionOptions = {
   allowConnectionHost: texts(
     'HOST|CIDR',
-    'Allow connections to this host: a name, *.NAME, an address, a range, "loopback" for this machine, or "public" for the internet; can be repeated (default: none; `local up` adds loopback)',
+    'Allow connections to this host, and repositories on it: a name, *.NAME, an address, a range, "loopback" for this machine, or "public" for the internet; can be repeated (default: none; `local up` adds loopback)',
   ),
 } as const;
 

@@ -10,6 +10,7 @@ export const sandbox = defineGroup({
     cat: () => import('./cat.ts'),
     pull: () => import('./pull.ts'),
     diff: () => import('./diff.ts'),
+    apply: () => import('./apply.ts'),
     list: aliasOf('ls'),
   },
 });

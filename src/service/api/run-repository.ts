@@ -68,12 +68,12 @@ export const repositoryView = (row: SandboxRepositoryRow): RunRepository => ({
 
 async function requireRepository({ engine }: RequestContext, run: RunRow): Promise<SandboxRepositoryRow> {
   const row = await findRepository(engine.store, run.sandbox_id);
-  if (row === undefined) throw new ServiceError(404, 'run_repository_not_found', 'The run was started without a repository.');
+  if (row === undefined) throw new ServiceError(404, 'changes_not_found', 'The run was started without a repository.');
   return row;
 }
 
 const removed = (): ServiceError =>
-  new ServiceError(404, 'run_sandbox_removed', 'The sandbox of this run has been removed, with the changes that the run made.');
+  new ServiceError(404, 'sandbox_not_found', 'The sandbox of this run has been removed, with the changes that the run made.');
 
 const notReady = (run: RunRow): ServiceError =>
   new ServiceError(

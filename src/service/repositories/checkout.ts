@@ -88,7 +88,7 @@ export async function checkOut(
     if (written.code !== 0) throw uploadInTheWay(written) ?? gitFailure(task, written);
     // Not earlier: git overwrites ignored files.
     await mkdir(path.join(gitFolder, 'info'), { recursive: true });
-    await appendFile(path.join(gitFolder, 'info', 'exclude'), uploads.map(excludePattern).join(''));
+    await appendFile(path.join(gitFolder, 'info', 'exclude'), [...homeFolders, ...uploads.map(excludePattern)].join(''));
     await rename(gitFolder, repository);
     env.GIT_DIR = repository;
   }
@@ -140,6 +140,9 @@ async function filesBelow(root: string, folder: string): Promise<string[]> {
   });
   return (await Promise.all(names)).flat();
 }
+
+/** What programs put into their home, which is the workspace for commands of runs. Files that the repository contains are not affected. */
+const homeFolders = ['/.cache/\n', '/.npm/\n', '/.gitconfig\n'];
 
 /** A line of `info/exclude` for exactly one file (gitignore(5)). */
 const excludePattern = (name: string): string => `/${name.replace(/[\\*?[\] ]/g, '\\$&')}\n`;

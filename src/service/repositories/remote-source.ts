@@ -78,6 +78,6 @@ export async function readRemoteBase(
     return { commit, branch: /^refs\/heads\/(.+)$/.exec(symbolic ?? name)?.[1], fetch: symbolic ?? name };
   }
   throw ref === undefined
-    ? new ServiceError(400, 'repository_empty', `${url} has no commit yet.`)
+    ? new ServiceError(400, 'repository_empty', `${url} has no commit yet, or is not a git repository.`)
     : new ServiceError(400, 'ref_not_found', `There is no branch or tag ${inWords({ location: url, ref })}.`);
 }

@@ -395,7 +395,7 @@ describe('a run without a repository', () => {
   it('has no changes to report', async () => {
     const run = await service.run(nothing);
     await service.until(run, 'completed');
-    await expect(changes(run)).rejects.toThrow('404 {"error":"run_repository_not_found"');
+    await expect(changes(run)).rejects.toThrow('404 {"error":"changes_not_found"');
   });
 });
 

@@ -13,7 +13,7 @@ export const changesOperations = ['getRunChanges', 'getRun', 'listAgents'] as co
  * The changes of a run.
  * @param agent only accept a run of this agent
  * @param advice what to do if the run has no repository
- * @throws UsageError if it has none; AopsError `run_not_found` for a run of another agent
+ * @throws UsageError if it has none; AopsError `run_not_found` for a run of another agent, `sandbox_not_found` if its files were removed
  */
 export async function readRunChanges(
   context: Context,
@@ -27,9 +27,11 @@ export async function readRunChanges(
   try {
     return { run, changes: (await client.call('getRunChanges', { params })).data };
   } catch (error) {
-    if (error instanceof ServiceAnswerError && error.code === 'run_repository_not_found')
-      throw new UsageError('The run was started without a repository.', advice);
-    throw error;
+    if (!(error instanceof ServiceAnswerError)) throw error;
+    if (error.code === 'changes_not_found') throw new UsageError('The run was started without a repository.', advice);
+    if (error.code !== 'sandbox_not_found') throw error;
+    const hint = 'Its messages are still available: `aops runs messages RUN`.';
+    throw new AopsError(error.message, { code: error.code, exit: exitCodes.notFound, hint, details: error.details, cause: error });
   }
 }
 

@@ -53,8 +53,11 @@ export async function drawPatch(files: readonly PatchedFile[], view: View): Prom
   return files.map((file) => renderPatch(shownPart(file), view)).join('');
 }
 
+/** With short IDs of contents: the exact patch has complete ones, which `git apply` needs. */
+const abbreviated = (part: string): string => part.replace(/^(index [0-9a-f]{7})[0-9a-f]*(\.\.[0-9a-f]{7})[0-9a-f]*/m, '$1$2');
+
 function shownPart(file: PatchedFile): string {
-  const part = file.patch ?? `diff --git ${file.path}\n`;
+  const part = abbreviated(file.patch ?? `diff --git ${file.path}\n`);
   const sizes = [file.size_before, file.size_after].map((size) => (size === null ? 'nothing' : formatSize(size)));
   const header = part.slice(0, Math.max(0, part.search(/^(?:GIT binary patch|---|@@) ?/m)) || part.length);
   if (file.patch === undefined || part.length > longestPart) return `${header}Differs (${sizes.join(' to ')})\n`;

@@ -1,0 +1,385 @@
+/** Repositories on the command line: `runs start --repo`, `sandbox diff`, and `sandbox apply`. */
+import { chmod, mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { treeOf } from '../support/folder-tree.ts';
+import { gitEnvironment, newRepository, type TestRepository } from '../support/repository.ts';
+import { startTestService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startTestService();
+});
+
+const files = {
+  'a.txt': 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n',
+  'src/b.txt': 'b\n',
+  'c.bin': Buffer.from([0, 1, 2]),
+  'keep.txt': 'keep\n',
+};
+let count = 0;
+/** A new repository, and the ID of a run that has worked on it. */
+async function worked(command: string, more: Record<string, string | Uint8Array> = {}): Promise<{ source: TestRepository; run: string }> {
+  count += 1;
+  const source = await newRepository(path.join(service.folder, `repository-${count}`), { ...files, ...more });
+  return { source, run: await workOn(source, command) };
+}
+
+async function workOn(source: TestRepository, command: string, ...args: string[]): Promise<string> {
+  const agent = await service.agent(`- exec: { run: ${JSON.stringify(command)} }`);
+  const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', source.folder, ...args, '--watch', '--json']);
+  expect(started).toMatchObject({ code: 0 });
+  return started.json<{ id: string }>().id;
+}
+
+const apply = (source: TestRepository, run: string, ...args: string[]) =>
+  service.cli(['sandbox', 'apply', run, ...args], { cwd: source.folder, env: gitEnvironment });
+const change = "sed -i s/one/1/ a.txt; echo new > new.txt; git rm -q src/b.txt; printf '\\000xyz' > c.bin; chmod +x keep.txt";
+
+describe('runs start --repo', () => {
+  it('accepts a folder relative to the current one, and a ref after #', async () => {
+    const source = await newRepository(path.join(service.folder, 'a#b'), { 'a.txt': 'main' });
+    await source.git('checkout', '--quiet', '-b', 'next');
+    await source.commit('Next', { 'a.txt': 'next' });
+    const agent = await service.agent('- exec: { run: "git log -1 --format=%s > subject" }');
+    for (const [repo, subject] of [
+      ['.', 'Next'],
+      ['.#main', 'Start'],
+      ['#main', 'Start'],
+      ['../a#b', 'Next'],
+      ['../a#b#main', 'Start'],
+    ] as const) {
+      const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', repo, '--watch', '--quiet', '-o', 'id'], {
+        cwd: source.folder,
+      });
+      expect(started).toMatchObject({ code: 0, stderr: '' });
+      expect((await service.cli(['sandbox', 'cat', started.stdout.trim(), 'subject'])).stdout).toBe(`${subject}\n`);
+    }
+  });
+
+  it('says how uncommitted work can be included', async () => {
+    const { source } = await worked('true');
+    await source.write({ 'a.txt': 'dirty' });
+    const agent = await service.agent('- say: done');
+    const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', source.folder]);
+    expect(started).toMatchObject({ code: 0 });
+    expect(started.stderr).toBe(
+      `Uncommitted work in 1 file of ${source.folder} is not included. To include changes of tracked files without committing them to a branch: --repo ${source.folder}#$(git -C ${source.folder} stash create)\n`,
+    );
+  });
+
+  it.each([
+    ['nowhere', 2, /^error: --repo: there is no folder .*nowhere\.\n.*--repo \.#main/s],
+    ['.#', 2, /nothing follows #/],
+    ['.#missing', 2, /There is no missing of .*\./],
+    ['git@github.com:team/shop.git', 2, /--repo https:\/\/github\.com\/team\/shop\.git/],
+    ['ssh://git@github.com/team/shop.git', 2, /--repo https:\/\/github\.com\/team\/shop\.git/],
+    ['file:///etc', 2, /not a folder, and not an http or https URL/],
+    ['ext::sh -c touch% /tmp/x', 2, /not a folder, and not an http or https URL/],
+    ['https://user:secret@example.com/a.git', 2, /must not contain a user name or password/],
+    ['https://10.1.2.3/a.git', 2, /--allow-connection-host 10\.1\.2\.3/],
+  ])('refuses %s', async (repo, code, message) => {
+    count += 1;
+    const source = await newRepository(path.join(service.folder, `refusing-${count}`), { a: 'a' });
+    const agent = await service.agent('- say: done');
+    const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', repo], { cwd: source.folder });
+    expect(started).toMatchObject({ code, stdout: '' });
+    expect(started.stderr).toMatch(message);
+    expect(started.stderr).not.toContain('secret@');
+  });
+
+  it('refuses a folder for a service on another machine', async () => {
+    const agent = '00000000-0000-4000-8000-000000000001';
+    const env = { AOPS_BASE_URL: 'https://aops.example.com' };
+    const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', '.'], { env });
+    expect(started).toMatchObject({ code: 2, stdout: '' });
+    expect(started.stderr).toContain('is a folder of this machine, and the service is on another one.');
+  });
+});
+
+describe('sandbox diff without a folder', () => {
+  it('prints the exact patch to a pipe', async () => {
+    const { source, run } = await worked(change);
+    const diff = await service.cli(['sandbox', 'diff', run]);
+    expect(diff).toMatchObject({ code: 0, stderr: '' });
+    const patch = await service.file('exact.patch', diff.stdout);
+    await source.git('apply', '--index', patch);
+    expect(await source.git('status', '--porcelain')).toBe('M  a.txt\nM  c.bin\nM  keep.txt\nA  new.txt\nD  src/b.txt\n');
+    expect(await readFile(path.join(source.folder, 'c.bin'))).toEqual(Buffer.from('\0xyz'));
+  });
+
+  it('shows the patch in colour on a terminal, without anything that could steer it', async () => {
+    const { run } = await worked("printf 'x\\033]0;evil\\007\\n' > bell.txt; printf '\\000x' > c.bin");
+    const diff = await service.cli(['sandbox', 'diff', run, '--color', 'always'], { tty: true });
+    expect(diff.code).toBe(0);
+    expect(diff.stdout).toContain('\u001b[32m+x^[]0;evil^G\u001b[39m\n');
+    expect(diff.stdout).toContain('Binary file (3 B to 2 B)');
+    expect(diff.stdout).toMatch(/index [0-9a-f]{7}\.\.[0-9a-f]{7} 100644/);
+    expect(diff.stdout).not.toContain('GIT binary patch');
+    expect(diff.stdout).not.toContain('\u0007');
+  });
+
+  it('lists the files with --stat, --name-only, and --json', async () => {
+    const { run } = await worked(`${change}; git mv keep.txt kept.txt`);
+    const stat = await service.cli(['sandbox', 'diff', run, '--stat']);
+    expect(stat.stdout).toBe(
+      'changed\t+1 -1\t34\t32\ta.txt\nchanged\tbinary\t3\t4\tc.bin\nrenamed\t+0 -0\t5\t5\tkeep.txt -> kept.txt\nadded\t+1 -0\t\t4\tnew.txt\nremoved\t+0 -1\t2\t\tsrc/b.txt\n',
+    );
+    expect((await service.cli(['sandbox', 'diff', run, '--name-only'])).stdout).toBe('a.txt\nc.bin\nkept.txt\nnew.txt\nsrc/b.txt\n');
+    const { data } = (await service.cli(['sandbox', 'diff', run, '--json'])).json<{ data: object[] }>();
+    expect(data).toHaveLength(5);
+    expect(data[2]).toEqual({
+      path: 'kept.txt',
+      change: 'renamed',
+      old_path: 'keep.txt',
+      size_before: 5,
+      size_after: 5,
+      mode_before: '100644',
+      mode_after: '100755',
+      lines_added: 0,
+      lines_removed: 0,
+    });
+  });
+
+  it('exits with 6 if there are differences, with --exit-code', async () => {
+    const { run } = await worked(change);
+    for (const form of [[], ['--stat'], ['--json']]) {
+      const diff = await service.cli(['sandbox', 'diff', run, '--exit-code', ...form]);
+      expect(diff.code).toBe(6);
+      expect(diff.stdout).not.toBe('');
+    }
+    const unchanged = await worked('true');
+    expect(await service.cli(['sandbox', 'diff', unchanged.run, '--exit-code', '--stat'])).toMatchObject({ code: 0 });
+    expect(await service.cli(['sandbox', 'diff', unchanged.run])).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('says what to do for a run without a repository', async () => {
+    const run = await service.run('- say: done');
+    await service.until(run, 'completed');
+    const diff = await service.cli(['sandbox', 'diff', run]);
+    expect(diff).toMatchObject({ code: 2, stdout: '' });
+    expect(diff.stderr).toContain('aops sandbox diff RUN FOLDER');
+  });
+
+  it('still compares with a folder, and accepts only runs of the agent', async () => {
+    const { source, run } = await worked('echo 1 > a.txt');
+    const diff = await service.cli(['sandbox', 'diff', run, source.folder, '--name-only']);
+    expect(diff.stdout.split('\n')).toContain('a.txt');
+    const other = await service.agent('- say: done');
+    expect(await service.cli(['sandbox', 'diff', run, '--agent', other])).toMatchObject({ code: 3, stdout: '' });
+  });
+
+  it('mentions folders with a repository of their own', async () => {
+    const { run } = await worked('mkdir sub; cd sub; git init -q; touch x');
+    const diff = await service.cli(['sandbox', 'diff', run, '--stat']);
+    expect(diff.stderr).toContain('Folders with a repository of their own are left out: sub.');
+  });
+});
+
+describe('sandbox apply', () => {
+  it('stages the changes in the checkout', async () => {
+    const { source, run } = await worked(`${change}; git mv keep.txt kept.txt`);
+    const applied = await apply(source, run, '--json');
+    expect(applied).toMatchObject({ code: 0, stderr: 'Changed and staged 6 files. Review them with `git diff --cached`.\n' });
+    expect(applied.json()).toEqual({
+      run_id: run,
+      checkout: source.folder,
+      branch: null,
+      commit: null,
+      files: [
+        { path: 'a.txt', change: 'changed' },
+        { path: 'c.bin', change: 'changed' },
+        { path: 'keep.txt', change: 'removed' },
+        { path: 'kept.txt', change: 'added' },
+        { path: 'new.txt', change: 'added' },
+        { path: 'src/b.txt', change: 'removed' },
+      ],
+    });
+    expect(await source.git('status', '--porcelain', '--no-renames')).toBe(
+      'M  a.txt\nM  c.bin\nD  keep.txt\nA  kept.txt\nA  new.txt\nD  src/b.txt\n',
+    );
+    expect(await readFile(path.join(source.folder, 'c.bin'))).toEqual(Buffer.from('\0xyz'));
+    // The objects are in the repository.
+    await source.git('commit', '--quiet', '--message', 'Applied');
+    await source.git('fsck', '--strict');
+  });
+
+  it('does nothing the second time', async () => {
+    const { source, run } = await worked(change);
+    expect(await apply(source, run)).toMatchObject({ code: 0 });
+    await source.git('commit', '--quiet', '--message', 'Applied');
+    const before = await treeOf(source.folder);
+    const again = await apply(source, run);
+    expect(again).toMatchObject({ code: 0 });
+    expect(again.stderr).toContain('There is nothing to apply');
+    expect(await treeOf(source.folder)).toEqual(before);
+  });
+
+  it('combines the changes with those that were made in the meantime', async () => {
+    const { source, run } = await worked('sed -i s/one/1/ a.txt');
+    await source.commit('Meanwhile', { 'a.txt': files['a.txt'].replace('seven', '7'), 'other.txt': 'other' });
+    expect(await apply(source, run)).toMatchObject({ code: 0 });
+    expect(await readFile(path.join(source.folder, 'a.txt'), 'utf8')).toBe('1\ntwo\nthree\nfour\nfive\nsix\n7\n');
+  });
+
+  it('changes nothing if the changes conflict, and names the files', async () => {
+    const { source, run } = await worked('sed -i s/one/1/ a.txt; git rm -q src/b.txt; echo n > new.txt; echo k >> keep.txt');
+    await source.commit('Meanwhile', { 'a.txt': files['a.txt'].replace('one', 'ONE'), 'src/b.txt': 'changed\n', 'new.txt': 'mine\n' });
+    const before = await treeOf(source.folder);
+    const applied = await apply(source, run);
+    expect(applied).toMatchObject({ code: 6, stdout: '' });
+    expect(applied.stderr).toContain(`conflict with ${source.folder} in a.txt, new.txt, src/b.txt. Nothing was changed.`);
+    expect(applied.stderr).toContain(`aops sandbox apply ${run} --branch NAME`);
+    expect(await treeOf(source.folder)).toEqual(before);
+  });
+
+  it('changes nothing that has uncommitted work', async () => {
+    const { source, run } = await worked('echo 1 > a.txt; echo 1 > src/b.txt; echo 1 > new.txt; echo 1 > keep.txt');
+    await source.write({ 'a.txt': 'mine', 'src/b.txt': 'staged', 'new.txt': 'untracked', 'other.txt': 'untouched' });
+    await source.git('add', 'src/b.txt');
+    const state = await source.git('status', '--porcelain=v2');
+    const applied = await apply(source, run);
+    expect(applied).toMatchObject({ code: 6, stdout: '' });
+    expect(applied.stderr).toContain('would overwrite uncommitted work in a.txt, new.txt, src/b.txt. Nothing was changed.');
+    expect(await source.git('status', '--porcelain=v2')).toBe(state);
+    expect(await readFile(path.join(source.folder, 'keep.txt'), 'utf8')).toBe('keep\n');
+  });
+
+  it('names all files in which the changes conflict, also without the commit from which the run started', async () => {
+    const { run } = await worked('sed -i s/one/1/ a.txt; echo 1 > src/b.txt; echo 1 > new.txt');
+    const other = await newRepository(path.join(service.folder, 'unrelated'), { ...files, 'keep.txt': 'different', 'a.txt': 'x\n' });
+    const before = await treeOf(other.folder);
+    const applied = await apply(other, run);
+    expect(applied).toMatchObject({ code: 6, stdout: '' });
+    expect(applied.stderr).toContain(`conflict with ${other.folder} in a.txt. Nothing was changed.`);
+    expect(await treeOf(other.folder)).toEqual(before);
+  });
+
+  it('keeps uncommitted work in other files', async () => {
+    const { source, run } = await worked('echo 1 > a.txt');
+    await source.write({ 'keep.txt': 'mine', 'src/b.txt': 'staged', 'untracked.txt': 'x' });
+    await source.git('add', 'src/b.txt');
+    expect(await apply(source, run)).toMatchObject({ code: 0 });
+    expect(await source.git('status', '--porcelain')).toBe('M  a.txt\n M keep.txt\nM  src/b.txt\n?? untracked.txt\n');
+    expect(await readFile(path.join(source.folder, 'src/b.txt'), 'utf8')).toBe('staged');
+  });
+
+  it('restores the files if writing them fails', async () => {
+    const { source, run } = await worked('echo 1 > a.txt; mkdir dir; echo 1 > dir/x.txt; echo 1 > src/b.txt');
+    // As git does when the disk becomes full after it has written the first files.
+    const before = await source.git('status', '--porcelain=v2', '--branch');
+    const bin = path.join(service.folder, 'failing-git');
+    await mkdir(bin, { recursive: true });
+    const real = (await source.git('--exec-path')).trim();
+    await service.file(
+      'failing-git/git',
+      `#!/bin/sh\nif [ "$1" = read-tree ] && [ "$2" = -m ]; then echo 1 > a.txt; mkdir -p dir; echo 1 > dir/x.txt; echo 'fatal: No space left on device' >&2; exit 128; fi\nexec ${real}/git "$@"\n`,
+    );
+    await chmod(path.join(bin, 'git'), 0o700);
+    const applied = await service.cli(['sandbox', 'apply', run], {
+      cwd: source.folder,
+      env: { ...gitEnvironment, PATH: `${bin}:${gitEnvironment.PATH}` },
+    });
+    expect(applied).toMatchObject({ code: 1, stdout: '' });
+    expect(applied.stderr).toContain('nothing was changed: fatal: No space left on device');
+    expect(await source.git('status', '--porcelain=v2', '--branch')).toBe(before);
+    expect(await readFile(path.join(source.folder, 'a.txt'), 'utf8')).toBe(files['a.txt']);
+  });
+
+  it('only checks with --check', async () => {
+    const { source, run } = await worked('echo 1 > a.txt');
+    const before = await treeOf(path.join(source.folder, 'src'));
+    const checked = await apply(source, run, '--check');
+    expect(checked).toMatchObject({ code: 0, stderr: 'The changes can be applied: 1 file.\n' });
+    expect(await source.git('status', '--porcelain')).toBe('');
+    expect(await treeOf(path.join(source.folder, 'src'))).toEqual(before);
+  });
+
+  it('names the checkout with --to, and finds the top of it', async () => {
+    const { source, run } = await worked('echo 1 > a.txt');
+    expect(await service.cli(['sandbox', 'apply', run, '--to', path.join(source.folder, 'src')], { env: gitEnvironment })).toMatchObject({
+      code: 0,
+    });
+    expect(await source.git('status', '--porcelain')).toBe('M  a.txt\n');
+  });
+
+  it('applies to a checkout without a commit', async () => {
+    const { run } = await worked('echo 1 > new.txt');
+    const empty = await newRepository(path.join(service.folder, 'empty-checkout'));
+    expect(await apply(empty, run)).toMatchObject({ code: 0 });
+    expect(await empty.git('status', '--porcelain')).toBe('A  new.txt\n');
+  });
+
+  it.each([
+    ['a folder that is not a checkout', '/', /is not a checkout of a git repository/],
+    ['a folder that does not exist', '/nonexistent/shop', /There is no folder \/nonexistent\/shop/],
+  ])('refuses %s', async (_, folder, message) => {
+    const { run } = await worked('true');
+    const applied = await service.cli(['sandbox', 'apply', run, '--to', folder], { env: gitEnvironment });
+    expect(applied).toMatchObject({ code: 2, stdout: '' });
+    expect(applied.stderr).toMatch(message);
+  });
+
+  it('says that git is missing', async () => {
+    const { source, run } = await worked('true');
+    const applied = await service.cli(['sandbox', 'apply', run], { cwd: source.folder, env: { PATH: '/nonexistent' } });
+    expect(applied).toMatchObject({ code: 1, stdout: '' });
+    expect(applied.stderr).toContain('git is not installed, or not in your PATH.');
+  });
+});
+
+describe('sandbox apply --branch', () => {
+  it('commits the changes on top of the commit from which the run started, and leaves the checkout alone', async () => {
+    const { source, run } = await worked(change);
+    const start = (await source.git('rev-parse', 'HEAD')).trim();
+    await source.commit('Meanwhile', { 'a.txt': 'completely different' });
+    await source.write({ 'keep.txt': 'uncommitted' });
+    const state = await source.git('status', '--porcelain=v2', '--branch');
+    const applied = await apply(source, run, '--branch', 'fix/it', '--message', 'Fix it\n\nBecause.', '--json');
+    expect(applied).toMatchObject({ code: 0, stderr: 'Committed 5 files. Merge them with `git merge fix/it`.\n' });
+    expect(await source.git('log', '--format=%H %P %an%n%B', '-1', 'fix/it')).toBe(
+      `${applied.json<{ commit: string }>().commit} ${start} Ada\nFix it\n\nBecause.\n\n`,
+    );
+    expect(await source.git('diff', '--name-status', start, 'fix/it')).toBe('M\ta.txt\nM\tc.bin\nM\tkeep.txt\nA\tnew.txt\nD\tsrc/b.txt\n');
+    expect(await source.git('status', '--porcelain=v2', '--branch')).toBe(state);
+  });
+
+  it('refuses an existing branch without --force, and one that is checked out', async () => {
+    const { source, run } = await worked('echo 1 > a.txt');
+    await source.git('branch', 'taken');
+    const refused = await apply(source, run, '--branch', 'taken');
+    expect(refused).toMatchObject({ code: 6, stdout: '' });
+    expect(refused.stderr).toContain('There is already a branch taken. Nothing was changed.');
+    expect(await apply(source, run, '--branch', 'taken', '--force')).toMatchObject({ code: 0 });
+    expect(await source.git('show', 'taken:a.txt')).toBe('1\n');
+    const current = await apply(source, run, '--branch', 'main', '--force');
+    expect(current).toMatchObject({ code: 1, stdout: '' });
+    expect(current.stderr).toMatch(/main.*(?:checked out|used by)/);
+  });
+
+  it('explains how to tell git who you are', async () => {
+    const { source, run } = await worked('echo 1 > a.txt');
+    const env = {
+      PATH: gitEnvironment.PATH as string,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'user.useConfigOnly',
+      GIT_CONFIG_VALUE_0: 'true',
+    };
+    const applied = await service.cli(['sandbox', 'apply', run, '--branch', 'fix'], { cwd: source.folder, env });
+    expect(applied).toMatchObject({ code: 1, stdout: '' });
+    expect(applied.stderr).toContain('git config --global user.name NAME');
+  });
+
+  it.each([
+    [['--branch', 'a..b'], 'is not a valid name for a branch'],
+    [['--branch=--upload-pack=x'], 'is not a valid name for a branch'],
+    [['--force'], '--force requires --branch.'],
+    [['--message', 'x'], '--message requires --branch.'],
+  ])('refuses %j', async (args, message) => {
+    const { source, run } = await worked('true');
+    const applied = await apply(source, run, ...args);
+    expect(applied).toMatchObject({ code: 2, stdout: '' });
+    expect(applied.stderr).toContain(message);
+  });
+});
