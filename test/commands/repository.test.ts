@@ -1,7 +1,9 @@
 /** Repositories on the command line: `runs start --repo`, `sandbox diff`, and `sandbox apply`. */
 import { chmod, mkdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { treeOf } from '../support/folder-tree.ts';
 import { gitEnvironment, newRepository, type TestRepository } from '../support/repository.ts';
 import { startTestService, type TestService } from '../support/service.ts';
@@ -95,6 +97,22 @@ describe('runs start --repo', () => {
     expect(started).toMatchObject({ code: 2, stdout: '' });
     expect(started.stderr).toContain('is a folder of this machine, and the service is on another one.');
   });
+});
+
+it('starts no run on a service that does not offer repositories', async () => {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_found"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const env = { AOPS_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const agent = '00000000-0000-4000-8000-000000000001';
+  const started = await service.cli(['runs', 'start', '--agent', agent, '--repo', '.'], { env });
+  expect(started).toMatchObject({ code: 3, stdout: '' });
+  expect(started.stderr).toContain('This service does not offer runs with a repository. No run was started.');
+  expect(requests).toEqual(['GET /v2/openapi.json']);
 });
 
 describe('sandbox diff without a folder', () => {

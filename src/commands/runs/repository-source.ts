@@ -1,7 +1,7 @@
 /** The value of `runs start --repo`: a folder or a URL, with an optional ref after `#`. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { UsageError } from '../../base/errors.ts';
+import { AopsError, exitCodes, UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/loopback.ts';
 import { pluralize } from '../../base/pluralize.ts';
 import { shellWord } from '../../base/shell.ts';
@@ -61,6 +61,13 @@ function otherTransport(text: string): UsageError {
     `The service reads repositories from folders, and from servers with http and https: --repo ${shellWord(url)}. If the server requires a sign-in, clone the repository and specify the folder.`,
   );
 }
+
+export const repositoriesNotOffered = (): AopsError =>
+  new AopsError('This service does not offer runs with a repository. No run was started.', {
+    code: 'not_offered',
+    exit: exitCodes.notFound,
+    hint: 'The local service offers them (`aops local up`), but other services might not. Use --upload to give the run files.',
+  });
 
 /** What a person should know about work that the run does not see; undefined if there is none. */
 export function uncommittedNote({ uncommitted_files: count, source }: RunRepository): string | undefined {

@@ -9,9 +9,9 @@ import type { Context } from '../../cli/kit/context.ts';
 import { type NamedRun, runForHere, runTitle, runWord } from '../../cli/names/run-names.ts';
 import type { Client } from '../../client/client.ts';
 import { ServiceAnswerError } from '../../client/errors.ts';
-import { readJson } from '../../client/response.ts';
 import type { HumanRequest, Response } from '../../interface/types.ts';
 import { PromptDismissed } from '../../terminal/prompts.ts';
+import { contractNames } from './service-contract.ts';
 
 /** The recipient of a message: a request that it answers, or a run without a pending request. */
 export interface Recipient {
@@ -80,16 +80,7 @@ async function readWaiting(client: Client, run_id: string, asAnswer: boolean): P
 }
 
 /** Whether the service rejects a message that would answer a request other than the specified one. */
-async function supportsGuard(client: Client): Promise<boolean> {
-  try {
-    const answer = await client.send({ method: 'GET', path: '/v2/openapi.json', headers: {}, mutates: false });
-    const read = readJson(answer);
-    return 'value' in read && JSON.stringify(read.value ?? null).includes('"expected_human_request_id"');
-  } catch (error) {
-    if (error instanceof ServiceAnswerError) return false;
-    throw error;
-  }
-}
+const supportsGuard = (client: Client): Promise<boolean> => contractNames(client, 'expected_human_request_id');
 
 /** The pending request, if the credential allows reading it. */
 async function pendingNow(client: Client, run_id: string): Promise<HumanRequest | undefined> {

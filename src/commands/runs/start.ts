@@ -12,7 +12,8 @@ import { collectFiles, uploadFiles } from '../../cli/transfers/upload-paths.ts';
 import type { Run } from '../../interface/types.ts';
 import { announce, followRun, resultOf } from './follow.ts';
 import { checkPullFolder, pullResults } from './pull-results.ts';
-import { repositorySource, uncommittedNote } from './repository-source.ts';
+import { repositoriesNotOffered, repositorySource, uncommittedNote } from './repository-source.ts';
+import { contractNames } from './service-contract.ts';
 
 const options = {
   agent: requiredText('ID|NAME', 'The agent to run', { complete: 'agents' }),
@@ -88,6 +89,8 @@ async function start(context: Context, input: CommandInput<Record<never, never>,
   const files = await collectFiles(context, input.upload);
   const message = input.message === undefined ? undefined : await readContent(context, input.message);
   const repository = input.repo === undefined ? undefined : await repositorySource(context, input.repo, client.baseUrl);
+  // A service that does not know the field would ignore it.
+  if (repository !== undefined && !(await contractNames(client, 'RunRepository'))) throw repositoriesNotOffered();
   const agent_id = await agentId(context, input.agent);
   let sandbox_id = input.sandbox;
   if (files.length > 0) {

@@ -23,7 +23,11 @@ export const runRepositoryRoutes: Pick<GroupRoutes<'sandboxes'>, 'getRunChanges'
     if (row.ready_at === null || row.commit_id === null) throw notReady(run);
     const sandbox = await engine.sandboxes.open(run.sandbox_id);
     if (sandbox === undefined) throw removed();
-    const { tree, files, nested, patchSize } = await engine.repositories.changes(sandbox, row.commit_id, context.lifetime.signal);
+    const compared = engine.repositories.changes(sandbox, row.commit_id, context.lifetime.signal);
+    const { tree, files, nested, patchSize } = await compared.catch(async (error: unknown) => {
+      // It was removed while it was being read.
+      throw (await findSandbox(engine.store, context.teamId, run.sandbox_id)) === undefined ? removed() : error;
+    });
     const grant = { kind: 'run_patch' as const, sandboxId: sandbox.id, tree };
     return {
       data: {

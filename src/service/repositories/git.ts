@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
@@ -121,7 +122,8 @@ export class Git {
     options.signal.addEventListener('abort', abort, { once: true });
     try {
       const [code, signal] = await exit.catch((error: NodeJS.ErrnoException) => {
-        throw error.code === 'ENOENT' ? missingGit() : error;
+        // The same code means that the folder was removed in the meantime.
+        throw error.code === 'ENOENT' && existsSync(options.cwd) ? missingGit() : error;
       });
       await closed;
       options.signal.throwIfAborted();
