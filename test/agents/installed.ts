@@ -108,8 +108,8 @@ export const gemini: InstalledAgent = {
   },
 };
 
-/** Its package contains a launcher, which an install script would replace by this program. */
-const openCodeProgram = `opencode-${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}/bin/opencode`;
+/** Its usual package would install the programs for two kinds of processors, and a launcher that needs an install script. */
+const openCodeProgram = 'opencode-linux-x64/bin/opencode';
 
 export const opencode = registered('opencode', openCodeProgram, (model) => ({
   OPENCODE_CONFIG_CONTENT: JSON.stringify({

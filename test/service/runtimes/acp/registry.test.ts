@@ -35,11 +35,11 @@ describe('the registry of agents', () => {
   });
 
   it('describes the versions that the tests with real agents use', () => {
-    const manifest = JSON.parse(readFileSync(path.join(import.meta.dirname, '../../../agents/package.json'), 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
+    const manifest = readFileSync(path.join(import.meta.dirname, '../../../agents/package.json'), 'utf8');
+    const { dependencies, optionalDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
+    const pins: Record<string, string | undefined> = { ...dependencies, 'opencode-ai': optionalDependencies?.['opencode-linux-x64'] };
     const pinned = acpRegistry().agents.flatMap(({ distribution: { npx }, version }) =>
-      npx !== undefined && npx.package in manifest.dependencies ? [[version, manifest.dependencies[npx.package]]] : [],
+      npx !== undefined && npx.package in pins ? [[version, pins[npx.package]]] : [],
     );
     expect(pinned).toHaveLength(4);
     for (const [version, pin] of pinned) expect(version).toBe(pin);
