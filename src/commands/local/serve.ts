@@ -110,6 +110,8 @@ export default defineCommand({
       context.terminal.note(
         forPrograms ? JSON.stringify({ event: 'listening', url, team_id: teamId, token_file, exec: service.exec, message }) : message,
       );
+      if (service.shortfall !== undefined && !forPrograms)
+        context.terminal.note(`Runs cannot execute commands: ${service.shortfall.missing}. ${service.shortfall.remedy}`);
       const reload = async (): Promise<void> => {
         const cert = await reloadTls(context, service, input);
         if (cert !== undefined) for (const file of stateFiles) await writeState(file, { ...state, certificate: firstCertificate(cert) });

@@ -35,7 +35,7 @@ function sections(run: RunDetail): Section[] {
   const { total, included, hasMore } = run.conversationPagination;
   const handover = run.handover ?? undefined;
   const parts: [title: string, fields: OpenObject][] = [
-    ['Run', { ...runRecord(run), Took: duration(run), 'Human requests': run.human_in_the_loop_enabled }],
+    ['Run', { ...runRecord(run), Took: duration(run), Commands: commandsInWords(run), 'Human requests': run.human_in_the_loop_enabled }],
     [
       'Conversation',
       {
@@ -64,6 +64,10 @@ function sections(run: RunDetail): Section[] {
   ];
   return parts.map(([title, fields]) => ({ title, fields: recordFields(fields) }));
 }
+
+/** How far the commands and agents of the run were confined; undefined if it started none. */
+const commandsInWords = ({ exec_level }: RunDetail): string | undefined =>
+  exec_level === 'contained' ? 'contained' : exec_level === 'host' ? 'as the user of the service, without isolation' : undefined;
 
 const times = (number: number): string => (number === 0 ? 'never' : number === 1 ? 'once' : `${number} times`);
 const count = (messages: OpenObject[], key: string): number => messages.filter((message) => message[key] !== undefined).length;

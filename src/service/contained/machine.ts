@@ -1,7 +1,7 @@
 /** Finds out what this machine has for containing programs: bubblewrap and its options, the system's folders, and Node. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { platform, userInfo } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -39,6 +39,9 @@ export async function findMachine(options: MachineOptions): Promise<Machine | Sh
   const owner = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16);
   const folder = path.join(dataDirectory, 'contained');
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Left behind by a service that was killed during its trial.
+  for (const name of await readdir(folder))
+    if (name.startsWith('trial-')) await rm(path.join(folder, name), { recursive: true, force: true });
   const accounts = { passwd: path.join(folder, 'passwd'), group: path.join(folder, 'group') };
   await writeFile(accounts.passwd, `user:x:${identity.user}:${identity.group}::/:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n`, {
     mode: 0o644,
