@@ -73,7 +73,7 @@ describe('runs start --repo', () => {
   it.each([
     ['nowhere', 2, /^error: --repo: there is no folder .*nowhere\.\n.*--repo \.#main/s],
     ['.#', 2, /nothing follows #/],
-    ['.#missing', 2, /There is no missing of .*\./],
+    ['.#missing', 2, /There is no branch, tag, or commit missing in .*\./],
     ['git@github.com:team/shop.git', 2, /--repo https:\/\/github\.com\/team\/shop\.git/],
     ['ssh://git@github.com/team/shop.git', 2, /--repo https:\/\/github\.com\/team\/shop\.git/],
     ['file:///etc', 2, /not a folder, and not an http or https URL/],

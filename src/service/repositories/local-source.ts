@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import { ServiceError } from '../errors.ts';
 import { type Git, type GitResult, textOf } from './git.ts';
 import { gitFailure } from './problems.ts';
-import { inWords, type RepositorySource } from './source.ts';
+import type { RepositorySource } from './source.ts';
 
 /** What a run starts from. */
 export interface Base {
@@ -70,7 +70,10 @@ async function missingRef(run: (args: readonly string[]) => Promise<GitResult>, 
       'repository_empty',
       `The branch that is checked out in ${source.location} has no commit yet. Name another one: ${source.location}#BRANCH.`,
     );
-  return bad('ref_not_found', `There is no ${inWords(source)}. List its branches and tags with \`git branch --all\` and \`git tag\`.`);
+  return bad(
+    'ref_not_found',
+    `There is no branch, tag, or commit ${source.ref} in ${source.location}. List its branches and tags with \`git branch --all\` and \`git tag\`.`,
+  );
 }
 
 /** The files that `git status` lists. Files of submodules do not count. */

@@ -79,5 +79,5 @@ export async function readRemoteBase(
   }
   throw ref === undefined
     ? new ServiceError(400, 'repository_empty', `${url} has no commit yet, or is not a git repository.`)
-    : new ServiceError(400, 'ref_not_found', `There is no branch or tag ${inWords({ location: url, ref })}.`);
+    : new ServiceError(400, 'ref_not_found', `There is no branch or tag ${ref} at ${url}. A commit needs its complete ID.`);
 }

@@ -81,6 +81,24 @@ describe('git on the machine of the service', () => {
     expect(await changedFiles(api, run.id)).toEqual(['new.txt']);
   });
 
+  it('takes long: the run reports its progress, but not too often', async () => {
+    const [begun, proceed] = [path.join(folder, 'begun'), path.join(folder, 'proceed')];
+    const wait = `touch ${begun}; while [ ! -e ${proceed} ]; do sleep 0.05; done`;
+    await misbehave('fetch', `${wait}; printf 'Objects: 45%%\\rObjects: 46%%\\r' >&2`);
+    const clock = new ManualClock();
+    const api = await startApi({ clock, behaviours, commandPath: `${bin}:/usr/bin:/bin` });
+    const run = await start(api);
+    await eventually('git is fetching', () => existsSync(begun));
+    clock.advance(20_000);
+    await writeFile(proceed, '');
+    await api.until(run.id, 'completed');
+    const { messages } = await api.ok('listRunMessages', { params: { run_id: run.id } });
+    expect(messages.map(({ text_content }) => text_content)).toEqual([
+      `Reading ${source.folder}: Objects: 45%`,
+      expect.stringContaining('Checked out main'),
+    ]);
+  });
+
   it('fails for another reason, which the run names', async () => {
     await misbehave('fetch', "echo 'fatal: the pack is broken.' >&2; exit 128");
     const api = await startApi({ behaviours, commandPath: `${bin}:/usr/bin:/bin` });
