@@ -3,9 +3,9 @@
  * An agent that misbehaves on request, for tests: `node misbehaving.js MODE`. It speaks the Agent Client Protocol (version 1) over its
  * standard input and output, needs no packages and no model, and does nothing at random.
  *
- * Unless the mode says otherwise, a turn consists of a thought, a plan, a text, a call of the tool `write_file` with a diff, for which it
- * requires a permission, the writing of the prompt's text to `result.txt` in the working directory if that is granted, a text that
- * says what it did, and its usage. It can resume and load sessions; it remembers nothing of them. `session/cancel` ends the turn.
+ * Unless the mode says otherwise, a turn consists of a thought, a plan, a text, a tool call with a diff, for which it requires a
+ * permission, and which writes the text of the prompt to `result.txt` in the working directory, a text that says what it did, and its
+ * usage. It can resume and load sessions, but remembers nothing of them. `session/cancel` ends the turn.
  *
  * Starting
  *   exit-at-start      exits with 1 after a message on standard error
@@ -166,7 +166,7 @@ const methods = {
   },
 };
 
-const documented = [...readFileSync(process.argv[1], 'utf8').matchAll(/^ \* {3}([a-z-]+) {2,}/gm)].map(([, name]) => name);
+const documented = [...readFileSync(process.argv[1], 'utf8').matchAll(/^ \* {3}([a-z-]+) /gm)].map(([, name]) => name);
 if (!documented.includes(mode)) {
   process.stderr.write(`There is no mode ${mode}. The modes are ${documented.join(', ')}.\n`);
   process.exit(2);

@@ -105,6 +105,15 @@ describe('the misbehaving agent', () => {
     expect(strict.permissions).toHaveLength(1);
   });
 
+  it('offers its modes as a configuration option, and asks nobody in the first one', async () => {
+    const client = await start('asks-nobody-config');
+    await client.initialize();
+    const { configOptions } = await client.open();
+    expect(configOptions).toMatchObject([{ category: 'mode', currentValue: 'auto' }]);
+    await client.prompt('Hello');
+    expect(client.permissions).toEqual([]);
+  });
+
   it.each([
     ['well-behaved', ['Continue']],
     ['asks-differently', ['Continue Differently.']],

@@ -49,7 +49,7 @@ const Entry = Type.Object(
     /** What makes it ask for permissions as often as possible: a session mode or variables. Null if that is unknown. */
     asking: Type.Union([Type.Object({ mode: Type.String() }, strict), Type.Object({ environment: variables }, strict), Type.Null()]),
     /** What was observed with this version. */
-    verified: Type.Array(Type.Enum(['start', 'permission', 'rejection', 'asking', 'authentication', 'resume', 'load', 'hosts'])),
+    verified: Type.Array(Type.Enum(['start', 'permission', 'rejection', 'asking', 'authentication', 'resume', 'load'])),
   },
   strict,
 );
