@@ -2,6 +2,7 @@
  * The arguments with which bubblewrap confines a program: deny by default. The program sees the system's folders, what the request
  * names, and nothing else; it has its own processes, network, /proc, /dev, and /tmp, no capabilities, and it dies with the service.
  */
+import path from 'node:path';
 import { ServiceError } from '../errors.ts';
 import type { LaunchLimits, LaunchRequest } from '../sandbox/launch.ts';
 import type { ControlGroups } from './cgroups.ts';
@@ -99,7 +100,7 @@ export function environmentArguments(environment: Readonly<Record<string, string
 
 function systemMounts({ system, passwd, group, node }: Machine, sharesNetwork: boolean): string[] {
   return [
-    ...system.flatMap(({ path, target }) => (target === undefined ? ['--ro-bind', path, path] : ['--symlink', target, path])),
+    ...system.flatMap(({ path: place, target }) => (target === undefined ? ['--ro-bind', place, place] : ['--symlink', target, place])),
     ...['--ro-bind', passwd, '/etc/passwd', '--ro-bind', group, '/etc/group'],
     ...(sharesNetwork ? networkSettings.flatMap((file) => ['--ro-bind-try', file, file]) : []),
     ...(isVisible(system, node) ? [] : ['--ro-bind', node, node]),
@@ -107,7 +108,7 @@ function systemMounts({ system, passwd, group, node }: Machine, sharesNetwork: b
 }
 
 const isVisible = (system: readonly SystemEntry[], place: string): boolean =>
-  system.some(({ path, target }) => target === undefined && isWithin(path, place));
+  system.some(({ path: folder, target }) => target === undefined && isWithin(folder, place));
 
 function processMounts({ proc }: Machine): string[] {
   return [
@@ -132,6 +133,11 @@ function requestMounts({ system, dataDirectory }: Machine, request: LaunchReques
   const exposed = [...readable, ...writable, directory, home, temporary].find((place) => isWithin(place, dataDirectory));
   if (exposed !== undefined)
     throw new ServiceError(400, 'launch_refused', `${exposed} contains the data directory of the service, so no program can use it.`);
+  // Procedures can name further files. Of the data directory, they get only the folder of their own run.
+  const own = path.dirname(directory);
+  const foreign = [...readable, ...writable].find((place) => isWithin(dataDirectory, place) && !isWithin(own, place));
+  if (foreign !== undefined)
+    throw new ServiceError(400, 'launch_refused', `${foreign} belongs to the data directory of the service, so no program can use it.`);
   const isHidden = !isVisible(system, dataDirectory);
   return [
     // For a data directory below /usr, for example.

@@ -2,7 +2,7 @@
  * The level at which programs of runs are started, and how each of them is confined. The level is `off` until `start` has demonstrated
  * a better one, so that it is never overstated.
  */
-import { lstat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../../base/errors.ts';
 import { ServiceError } from '../errors.ts';
 import type { Lookup } from '../outbound/guarded-lookup.ts';
@@ -96,6 +96,7 @@ export class Containment implements Launcher {
 
 async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<OutletOptions, 'node'>): Promise<Launch> {
   for (const folder of new Set([request.directory, request.home, request.temporary])) await requireFolder(folder);
+  for (const place of request.readable ?? []) await requirePublic(place);
   const outlet = await openOutlet(request, { ...outlets, node: machine.node });
   const limits = { ...defaultLimits, ...request.limits };
   const group = await machine.groups.create(limits);
@@ -132,6 +133,20 @@ async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<O
 async function requireFolder(folder: string): Promise<void> {
   const stats = await lstat(folder).catch(() => undefined);
   if (!stats?.isDirectory()) throw new ServiceError(400, 'launch_refused', `${folder} is not a folder.`);
+}
+
+/** Procedures can name files: they get none whose mode denies reading to other users, such as keys, although the service can read them. */
+async function requirePublic(place: string): Promise<void> {
+  const stats = await stat(place).catch(() => undefined);
+  if (stats === undefined || (await realpath(place)) !== place)
+    throw new ServiceError(400, 'launch_refused', `${place} does not exist, or is a link.`);
+  const needed = stats.isDirectory() ? 0o005 : 0o004;
+  if ((stats.mode & needed) !== needed)
+    throw new ServiceError(
+      400,
+      'launch_refused',
+      `${place} is not readable for other users of this machine, so contained programs cannot use it. If it is not secret, change its mode with chmod.`,
+    );
 }
 
 const unavailable = ({ missing, remedy }: Shortfall): AopsError =>

@@ -39,7 +39,10 @@ export interface LaunchRequest {
   home: string;
   /** A folder for TMPDIR. */
   temporary: string;
-  /** Further files and folders that it can read, such as its installation. They must exist. */
+  /**
+   * Further files and folders that it can read, such as its installation: real paths, outside the data directory or in the folder of the
+   * run. Contained programs get none whose mode denies reading to other users.
+   */
   readable?: readonly string[];
   /** Further folders that it can write to. They must exist. */
   writable?: readonly string[];

@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
@@ -109,9 +109,30 @@ itNeeding(needsContainment, 'refuses folders that are links, and folders that co
     await expect(runs.containment.prepare({ ...request, ...change })).rejects.toMatchObject({ status: 400, error: 'launch_refused' });
 });
 
+itNeeding(needsContainment, 'refuses files of the service, of other runs, and those that other users cannot read', async () => {
+  const runs = await ContainedRuns.start();
+  const request = await runs.request('true');
+  const folder = await temporaryFolder();
+  const [token, secret, link] = [path.join(runs.dataDirectory, 'token'), path.join(folder, 'secret'), path.join(folder, 'link')];
+  await writeFile(token, 'token');
+  await writeFile(secret, 'secret', { mode: 0o640 });
+  await symlink('/etc/passwd', link);
+  const other = await runs.folder('other');
+  const refused = [
+    { readable: [token] },
+    { readable: [other] },
+    { writable: [other] },
+    { readable: [secret] },
+    { readable: [link] },
+    { readable: ['/nowhere'] },
+  ];
+  for (const change of refused)
+    await expect(runs.containment.prepare({ ...request, ...change })).rejects.toMatchObject({ status: 400, error: 'launch_refused' });
+});
+
 itNeeding(needsContainment, 'shows readable folders and nothing next to them', async () => {
   const runs = await ContainedRuns.start();
-  const folder = await temporaryFolder();
+  const folder = await realpath(await temporaryFolder());
   await writeFile(path.join(folder, 'program'), 'content');
   await mkdir(path.join(folder, 'inside'));
   const { stdout } = await runs.run(`ls ${folder}; touch ${folder}/inside/x || echo read-only`, {
