@@ -17,6 +17,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import { deferred } from '../../../base/deferred.ts';
+import { isObject } from '../../../base/values.ts';
 import { version } from '../../../base/version.ts';
 import type { AgentProcess } from './agent-process.ts';
 import { messageStream } from './message-stream.ts';
@@ -28,7 +29,7 @@ export type Ask =
   | { kind: 'elicitation'; request: CreateElicitationRequest; respond: (response: CreateElicitationResponse) => void };
 
 /** What an agent sends. */
-export type Incoming = { kind: 'update'; update: SessionUpdate } | { kind: 'ask'; ask: Ask } | { kind: 'closed' };
+export type Incoming = { kind: 'update'; sessionId: string; update: SessionUpdate } | { kind: 'ask'; ask: Ask } | { kind: 'closed' };
 
 /** How long to wait for the last messages of a process that has ended, in milliseconds. */
 const lastOutput = 200;
@@ -46,14 +47,12 @@ export class AgentConnection {
   /** @param onForeignLine called with lines that are not messages */
   constructor(process: AgentProcess, onForeignLine: (line: string) => void) {
     this.process = process;
-    const stream = messageStream(process.input, process.output, { onForeignLine, ready: () => this.#ready() });
+    const stream = messageStream(process.input, process.output, {
+      onForeignLine,
+      onUpdate: (params) => this.#receiveUpdate(params),
+      ready: () => this.#ready(),
+    });
     this.#connection = client({ name: 'aops' })
-      // Not validated: an agent may send updates that this version of the protocol does not contain.
-      .onNotification(
-        'session/update',
-        (params) => params as SessionNotification,
-        ({ params }) => this.#push({ kind: 'update', update: params?.update }),
-      )
       .onRequest('session/request_permission', ({ params, signal }) =>
         this.#ask<RequestPermissionOutcome>((respond) => ({ kind: 'permission', request: params, respond }), signal).then((outcome) => ({
           outcome,
@@ -130,9 +129,15 @@ export class AgentConnection {
   }
 
   #push(incoming: Incoming): void {
-    if (incoming.kind === 'update' && (this.#isReplaying || incoming.update === undefined)) return;
     this.#queue.push(incoming);
     this.#arrival.resolve();
+  }
+
+  /** Only the kind of an update is checked here; its fields are when they are used. */
+  #receiveUpdate(params: unknown): void {
+    if (this.#isReplaying || !isObject(params) || !isObject(params.update)) return;
+    const { sessionId, update } = params as unknown as SessionNotification;
+    this.#push({ kind: 'update', sessionId, update });
   }
 
   #ask<Response>(create: (respond: (response: Response) => void) => Ask, signal: AbortSignal): Promise<Response> {

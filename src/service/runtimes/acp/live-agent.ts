@@ -5,6 +5,7 @@ import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
 import { AgentProcess } from './agent-process.ts';
 import { AgentConnection, type Ask } from './connection.ts';
 import { chooseMode, type ModeChoice, type OfferedModes } from './modes.ts';
+import type { AcpLimits } from './options.ts';
 import { AgentProblem } from './problems.ts';
 import { SessionUpdates } from './updates.ts';
 
@@ -26,14 +27,10 @@ export interface OpenOptions {
   nextEventId: () => string;
   onForeignLine: (line: string) => void;
   signal: AbortSignal;
+  limits: AcpLimits;
 }
 
-/** Milliseconds that an agent has to start, and to open a session. Some take 14 seconds on a busy machine. */
-const startLimit = 120_000;
-/** Milliseconds for loading a session: some agents repeat the whole conversation. */
-const loadLimit = 60_000;
-/** Milliseconds that an agent has to end its prompt after it was cancelled, and to end itself. */
-const cancelGrace = 3_000;
+/** Milliseconds between SIGTERM and SIGKILL. */
 const endGrace = 1_500;
 
 export class LiveAgent {
@@ -44,8 +41,6 @@ export class LiveAgent {
   readonly name: string;
   readonly version: string;
   readonly mode: ModeChoice | undefined;
-  /** Whether the session can be continued by another process, as far as the agent says. */
-  readonly canResume: boolean;
   readonly updates: SessionUpdates;
   readonly connection: AgentConnection;
   /** Requests that a person has to answer, oldest first. */
@@ -53,25 +48,20 @@ export class LiveAgent {
   /** The prompt in progress. */
   prompt: Promise<PromptResponse> | undefined;
   readonly #program: string;
+  readonly #limits: AcpLimits;
 
-  private constructor(
-    connection: AgentConnection,
-    program: string,
-    opened: OpenedSession,
-    info: InitializeResponse,
-    updates: SessionUpdates,
-  ) {
+  private constructor(connection: AgentConnection, opened: OpenedSession, info: InitializeResponse, options: OpenOptions) {
+    const { launch, nextEventId, limits } = options;
     this.connection = connection;
-    this.#program = program;
+    this.#program = launch.program;
+    this.#limits = limits;
     this.sessionId = opened.sessionId;
     this.origin = opened.origin;
     this.replacementReason = opened.reason;
     this.mode = opened.mode;
-    this.name = info.agentInfo?.title ?? info.agentInfo?.name ?? program;
+    this.name = info.agentInfo?.title ?? info.agentInfo?.name ?? launch.program;
     this.version = info.agentInfo?.version ?? 'unknown';
-    const { sessionCapabilities, loadSession } = info.agentCapabilities ?? {};
-    this.canResume = sessionCapabilities?.resume != null || loadSession === true;
-    this.updates = updates;
+    this.updates = new SessionUpdates(nextEventId, launch.directory);
   }
 
   /** Starts an agent and opens its session. @throws AgentProblem, or the signal's reason */
@@ -82,7 +72,7 @@ export class LiveAgent {
     const connection = new AgentConnection(process, options.onForeignLine);
     const { program } = launch;
     try {
-      return await during(connection, program, 'while it was starting', { clock, limit: startLimit, signal }, async () => {
+      return await during(connection, program, 'while it was starting', { clock, limit: options.limits.start, signal }, async () => {
         const info = await connection.request('initialize', {
           protocolVersion: 1,
           clientCapabilities: connection.clientCapabilities,
@@ -94,7 +84,7 @@ export class LiveAgent {
           );
         if (options.authentication !== undefined) await connection.request('authenticate', { methodId: options.authentication });
         const opened = await openSession(connection, info, options);
-        return new LiveAgent(connection, program, opened, info, new SessionUpdates(options.nextEventId, launch.directory));
+        return new LiveAgent(connection, opened, info, options);
       });
     } catch (error) {
       connection.close();
@@ -116,13 +106,19 @@ export class LiveAgent {
       const incoming = this.connection.take();
       if (incoming === undefined) return { isClosed: false };
       if (incoming.kind === 'closed') return { isClosed: true };
-      if (incoming.kind === 'update') accept(incoming.update);
-      else {
+      if (incoming.kind === 'update') {
+        if (incoming.sessionId === this.sessionId) accept(incoming.update);
+      } else {
         this.asks.push(incoming.ask);
         // What follows is handled after the request.
         return { isClosed: false };
       }
     }
+  }
+
+  /** Answers all requests as cancelled, which allows nothing. */
+  cancelAsks(): void {
+    for (const ask of this.asks.splice(0)) cancelAsk(ask);
   }
 
   /** What an error means: the process might have ended. @param phase such as "while it was working" */
@@ -132,7 +128,7 @@ export class LiveAgent {
 
   /** Cancels the prompt, answers all requests as cancelled, and ends the process group; within 6 seconds altogether. */
   async stop(clock: Clock): Promise<void> {
-    for (const ask of this.asks.splice(0)) cancelAsk(ask);
+    this.cancelAsks();
     if (this.prompt !== undefined) {
       const ended = this.prompt.then(
         () => undefined,
@@ -141,7 +137,7 @@ export class LiveAgent {
       const timer = new AbortController();
       await this.connection.cancel(this.sessionId).catch(() => undefined);
       const answering = this.#cancelLaterAsks(timer.signal);
-      await Promise.race([ended, clock.sleep(cancelGrace, timer.signal).catch(() => undefined)]);
+      await Promise.race([ended, clock.sleep(this.#limits.cancel, timer.signal).catch(() => undefined)]);
       timer.abort();
       await answering;
     }
@@ -153,7 +149,7 @@ export class LiveAgent {
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     while (!signal.aborted) {
       if (this.receive(() => undefined).isClosed) return;
-      for (const ask of this.asks.splice(0)) cancelAsk(ask);
+      this.cancelAsks();
       await Promise.race([this.connection.arrival(), aborted]);
     }
   }
@@ -195,7 +191,7 @@ async function openSession(connection: AgentConnection, info: InitializeResponse
     try {
       // The conversation that the agent repeats is in the transcript already.
       const loaded = await connection.withoutUpdates(() =>
-        within(options.clock, loadLimit, options.signal, () => connection.request('session/load', { sessionId, ...place })),
+        within(options.clock, options.limits.load, options.signal, () => connection.request('session/load', { sessionId, ...place })),
       );
       return { sessionId, origin: 'loaded', mode: await switchMode(connection, sessionId, loaded ?? {}, options) };
     } catch (error) {

@@ -3,7 +3,7 @@
  * messages are passed on to a log: agents print warnings there, and the library would report them on the service's terminal.
  */
 import type { Readable, Writable } from 'node:stream';
-import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
+import { type AnyMessage, CLIENT_METHODS, type Stream } from '@agentclientprotocol/sdk';
 import { isObject } from '../../../base/values.ts';
 
 /** The longest line, in characters. */
@@ -12,6 +12,8 @@ const longestLine = 32 * 1024 * 1024;
 export interface StreamWatch {
   /** Called with a line that is not a message. */
   onForeignLine(line: string): void;
+  /** Called with the parameters of a session update. */
+  onUpdate(params: unknown): void;
   /** Resolves when more messages can be accepted. */
   ready(): Promise<void>;
 }
@@ -29,8 +31,12 @@ export function messageStream(input: Writable, output: Readable, watch: StreamWa
           const { done, value: line } = await lines.next();
           if (done) return controller.close();
           const message = messageIn(line, openIds);
-          if (message !== undefined) return controller.enqueue(message);
-          if (line.trim() !== '') watch.onForeignLine(line);
+          if (message === undefined) {
+            if (line.trim() !== '') watch.onForeignLine(line);
+          } else if ('method' in message && message.method === CLIENT_METHODS.session_update) {
+            // The library would refuse updates that its version of the protocol does not contain, and print an error.
+            watch.onUpdate(message.params);
+          } else return controller.enqueue(message);
         }
       },
       cancel: async () => void (await lines.return?.(undefined)),

@@ -11,4 +11,17 @@ export interface AcpOptions {
   agentConcurrency?: number | undefined;
   /** Milliseconds for which the process of a waiting run is kept. */
   patience?: number | undefined;
+  /** Time limits in milliseconds. */
+  limits?: Partial<AcpLimits> | undefined;
 }
+
+export interface AcpLimits {
+  /** For starting an agent and opening a session. Some agents take 14 seconds on a busy machine. */
+  start: number;
+  /** For loading a session: some agents repeat the whole conversation. */
+  load: number;
+  /** For ending a prompt after it was cancelled. */
+  cancel: number;
+}
+
+export const defaultLimits: AcpLimits = { start: 120_000, load: 60_000, cancel: 3_000 };

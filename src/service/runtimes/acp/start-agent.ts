@@ -5,7 +5,7 @@ import { firstLine } from '../../../base/values.ts';
 import type { RunHost } from '../runtime.ts';
 import type { AgentDefinition } from './definition.ts';
 import { LiveAgent } from './live-agent.ts';
-import type { AcpOptions } from './options.ts';
+import { type AcpOptions, defaultLimits } from './options.ts';
 import { AgentProblem } from './problems.ts';
 import { newState, type TurnState } from './turn.ts';
 import { eventIds } from './updates.ts';
@@ -14,7 +14,7 @@ import { eventIds } from './updates.ts';
 export async function startAgent(
   host: RunHost,
   definition: AgentDefinition,
-  { clock, log, searchPath }: AcpOptions,
+  { clock, log, searchPath, limits }: AcpOptions,
 ): Promise<{ agent: LiveAgent; state: TurnState }> {
   const program = programOf(definition);
   const home = await host.sandbox.privateFolder('home');
@@ -47,6 +47,7 @@ export async function startAgent(
     onForeignLine: (line) =>
       log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
     signal: host.signal,
+    limits: { ...defaultLimits, ...limits },
   });
   return { agent, state: newState(host.agentSession?.usage ?? null) };
 }

@@ -71,15 +71,19 @@ export class Turn {
     try {
       for (;;) {
         signal.throwIfAborted();
+        // What arrives before the end of the prompt is handled before it.
+        const end = this.#end;
         const events: RuntimeEvent[] = [];
         const { isClosed } = this.#agent.receive((update) => events.push(...this.#accept(update)));
         if (events.length > 0) await this.#emit(events);
+        // An agent that has ended its turn does not wait for answers.
+        if (end !== undefined && 'response' in end) this.#agent.cancelAsks();
         const [ask] = this.#agent.asks;
         if (ask !== undefined) {
           const pause = await this.#settle(ask);
           if (pause !== undefined) return pause;
-        } else if (this.#end !== undefined) {
-          const outcome = await this.#finishPrompt(this.#end);
+        } else if (end !== undefined) {
+          const outcome = await this.#finishPrompt(end);
           if (outcome !== undefined) return outcome;
         } else if (isClosed) throw await this.#agent.problem(new Error('The connection is closed.'), 'while it was working');
         else await orAborted(Promise.race([this.#agent.connection.arrival(), this.#promptEnd, timeUp]), signal);
@@ -154,7 +158,7 @@ export class Turn {
     if (origin === 'resumed' || origin === 'loaded') texts.push(`The session of ${name} was ${origin}.`);
     if (origin === 'replaced')
       texts.push(
-        `A new session of ${name} was opened with the transcript, because the earlier one cannot be continued: ${replacementReason}.`,
+        `A new session of ${name} was opened with the transcript, because the earlier one cannot be continued: ${replacementReason?.replace(/\.$/, '')}.`,
       );
     return texts.map((text) => ({ kind: 'notice', id: this.#nextEventId(), text }));
   }
@@ -169,7 +173,12 @@ export class Turn {
       };
       return [];
     }
-    return this.#agent.updates.accept(update);
+    try {
+      return this.#agent.updates.accept(update);
+    } catch {
+      // An update with fields that the protocol does not define says nothing that could be shown.
+      return [];
+    }
   }
 
   async #emit(events: RuntimeEvent[]): Promise<void> {
