@@ -391,6 +391,6 @@ describe('a staged sandbox', () => {
     expect(run.sandbox_id).toBe(sandbox_id);
     const { data } = await service.ok('getRunSandboxFileContent', { params: { run_id: run.id }, query: { path: 'in/b.bin' } });
     expect(data).toMatchObject({ content: null, isTextFile: false, size: 100_000 });
-    expect(failure(await service.call('getRunChanges', { params: { run_id: run.id } }))).toEqual([404, 'run_repository_not_found']);
+    expect(failure(await service.call('getRunChanges', { params: { run_id: run.id } }))).toEqual([404, 'changes_not_found']);
   });
 });
