@@ -16,6 +16,7 @@ import { rubricOperations } from './operations/rubrics.ts';
 import { runOperations } from './operations/runs.ts';
 import { sandboxOperations } from './operations/sandboxes.ts';
 import { scheduleOperations } from './operations/schedules.ts';
+import { secretOperations } from './operations/secrets.ts';
 import { teamOperations } from './operations/teams.ts';
 import { triggerOperations } from './operations/triggers.ts';
 import { webhookOperations } from './operations/webhooks.ts';
@@ -26,6 +27,7 @@ export const operationGroups = {
   webhooks: webhookOperations,
   agents: agentOperations,
   schedules: scheduleOperations,
+  secrets: secretOperations,
   memory: memoryOperations,
   rubrics: rubricOperations,
   revisions: revisionOperations,
@@ -48,6 +50,7 @@ export const operations = {
   ...webhookOperations,
   ...agentOperations,
   ...scheduleOperations,
+  ...secretOperations,
   ...memoryOperations,
   ...rubricOperations,
   ...sandboxOperations,

@@ -17,6 +17,7 @@ import { rubricSchemas } from './schemas/rubrics.ts';
 import { runSchemas } from './schemas/runs.ts';
 import { sandboxSchemas } from './schemas/sandboxes.ts';
 import { scheduleSchemas } from './schemas/schedules.ts';
+import { secretSchemas } from './schemas/secrets.ts';
 import { teamSchemas } from './schemas/teams.ts';
 import { triggerSchemas } from './schemas/triggers.ts';
 import { webhookSchemas } from './schemas/webhooks.ts';
@@ -26,6 +27,7 @@ export const schemas = {
   ...webhookSchemas,
   ...agentSchemas,
   ...scheduleSchemas,
+  ...secretSchemas,
   ...memorySchemas,
   ...rubricSchemas,
   ...sandboxSchemas,

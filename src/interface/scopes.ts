@@ -70,6 +70,10 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   updateSchedule: 'full',
   deleteSchedule: 'full',
 
+  listAgentSecrets: 'runs:read',
+  setAgentSecret: 'full',
+  deleteAgentSecret: 'full',
+
   listAgentMemoryFiles: 'runs:read',
   getAgentMemoryFile: 'runs:read',
 

@@ -63,6 +63,7 @@ export type {
   StagedFile,
 } from './schemas/sandboxes.ts';
 export type { Schedule } from './schemas/schedules.ts';
+export type { AgentSecret } from './schemas/secrets.ts';
 export type { Team } from './schemas/teams.ts';
 export type { CaseTrigger, QueueConsumer, QueueProducer } from './schemas/triggers.ts';
 export type { Webhook, WebhookAttempt, WebhookDelivery, WebhookDeliveryDetail, WebhookSecret } from './schemas/webhooks.ts';

@@ -2,6 +2,7 @@ import { defineGroup } from '../../cli/kit/command.ts';
 import { memory } from './memory/index.ts';
 import { rubrics } from './rubrics/index.ts';
 import { schedules } from './schedules/index.ts';
+import { secrets } from './secrets/index.ts';
 import { triggers } from './triggers/index.ts';
 
 export const agents = defineGroup({
@@ -14,6 +15,7 @@ export const agents = defineGroup({
     delete: () => import('./delete.ts'),
     triggers,
     schedules,
+    secrets,
     memory,
     rubrics,
   },

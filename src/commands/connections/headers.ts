@@ -3,7 +3,7 @@
  * the command line of a process.
  */
 import { UsageError } from '../../base/errors.ts';
-import { readText } from '../../cli/input/body.ts';
+import { readSecret } from '../../cli/input/secret.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { texts } from '../../cli/kit/flags.ts';
 import type { Connection } from '../../interface/types.ts';
@@ -61,16 +61,13 @@ export async function readHeaders(context: Context, input: HeaderInput): Promise
 }
 
 async function secretValue(context: Context, name: string, source: string | undefined): Promise<string> {
-  if (source !== undefined && source !== '-' && !source.startsWith('@'))
-    throw new UsageError(
-      `--header ${name}=... must be @FILE or -, because secrets on the command line are visible to other users.`,
-      `Put the value in a file and pass --header ${name}=@FILE, or use --plain-header for a value that is not secret.`,
-    );
-  const text =
-    source === undefined
-      ? await context.prompter.password({ message: `Value of ${name}`, flag: `--header ${name}=@FILE` })
-      : await readText(context, source === '-' ? '-' : source.slice(1));
-  const value = text.trim();
+  const value = (
+    await readSecret(context, source, {
+      flag: `--header ${name}`,
+      prompt: `Value of ${name}`,
+      alternative: ', or use --plain-header for a value that is not secret',
+    })
+  ).trim();
   if (value === '' || /[\r\n]/.test(value))
     throw new UsageError(`The value of ${name} is ${value === '' ? 'empty' : 'longer than one line'}.`);
   context.terminal.protect(value);

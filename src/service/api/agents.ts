@@ -11,6 +11,7 @@ import { ServiceError } from '../errors.ts';
 import type { GroupRoutes, RequestContext } from '../http/context.ts';
 import { newId } from '../ids.ts';
 import { requireRoomForAgent } from '../plans/plan-limits.ts';
+import { deleteAgentSecrets } from '../store/agents/agent-secrets.ts';
 import { findAgentNamed, insertAgent, lastRunTimes, listAgentRows, updateAgentRow } from '../store/agents/agents.ts';
 import { insertBuild, latestBuildSizes, latestBuilds } from '../store/agents/builds.ts';
 import { deleteMemoryFiles } from '../store/agents/memory-files.ts';
@@ -138,6 +139,7 @@ export const agentRoutes: GroupRoutes<'agents'> = {
       await removeSchedules(trx, agent.id);
       await leaveQueues(context.engine, trx, agent.id);
       await deleteMemoryFiles(trx, agent.id);
+      await deleteAgentSecrets(trx, agent.id);
       return { runs: await interruptRuns(context.engine, trx, agent.id), builders: await removeBuilderRuns(trx, agent.id) };
     });
     abortDrivers(context.engine, interruptions.runs);

@@ -19,6 +19,7 @@ import { rubricRoutes } from './rubrics.ts';
 import { runRoutes } from './runs.ts';
 import { sandboxRoutes } from './sandboxes.ts';
 import { scheduleRoutes } from './schedules.ts';
+import { secretRoutes } from './secrets.ts';
 import { teamRoutes } from './teams.ts';
 import { triggerRoutes } from './triggers.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -30,6 +31,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...webhookRoutes,
   ...agentRoutes,
   ...scheduleRoutes,
+  ...secretRoutes,
   ...memoryRoutes,
   ...rubricRoutes,
   ...builderRoutes,

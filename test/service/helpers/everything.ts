@@ -69,6 +69,10 @@ export async function withEverything(api: Api): Promise<Owned> {
     params: { build_id: draft.build.id },
     body: { prompt: 'say "Bye" at the end' },
   });
+  const { secret } = await api.ok('setAgentSecret', {
+    params: { agent_id: agent.id },
+    body: { name: `KEY_${agent.id.replaceAll('-', '')}`, value: 'the secret of A' },
+  });
   const schedule = await api.ok('createSchedule', {
     params: { agent_id: agent.id },
     body: { enabled: true, frequency: 'daily', timezone: 'UTC', task: 'the secret of A' },
@@ -111,6 +115,7 @@ export async function withEverything(api: Api): Promise<Owned> {
     file_id: fileId,
     sandbox_id,
     builder_run_id: generation.builder_run_id,
+    secret_name: secret.name,
     schedule_id: schedule.id,
     rubricId: rubric.id,
     path: `${run.id}/notes.md`,
@@ -140,6 +145,7 @@ const bodies = (ownedIds: Owned): Partial<Record<OperationId, unknown>> => ({
   startRun: { agent_id: ownedIds.agent_id },
   postRunMessage: { message: 'mine' },
   respondToHumanRequest: { approved: true },
+  setAgentSecret: { name: 'MINE', value: 'mine' },
   createEvalRubric: { title: 'mine', description: 'The final message contains "mine".' },
   replaceEvalRubrics: { rubrics: [] },
   updateEvalRubric: { title: 'mine as well' },

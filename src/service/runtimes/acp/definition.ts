@@ -5,6 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../../base/duration.ts';
 import { isObject } from '../../../base/values.ts';
+import { isVariableName, variableNameRule } from '../../../base/variable-name.ts';
 import { Closed } from '../../../interface/schemas/common.ts';
 import { type Finding, structureCheck } from '../document/findings.ts';
 import { durationPattern } from '../document/patterns.ts';
@@ -16,8 +17,6 @@ const longestDefinition = 1024 * 1024;
 /** The default and the maximum time for a turn, in milliseconds. The time that a person takes to answer does not count. */
 const defaultTimeout = 3_600_000;
 const longestTimeout = 86_400_000;
-/** Names of environment variables (POSIX.1-2017, 8.1). */
-const variablePattern = '^[A-Za-z_][A-Za-z0-9_]*$';
 
 const Text = Type.String({ minLength: 1 });
 
@@ -91,13 +90,12 @@ function ruleFindings({ acp, command, environment = {}, secrets = [], timeout }:
   }
   if (acp !== undefined && command !== undefined)
     findings.push({ message: '`acp` and `command` exclude each other; leave one of them out', path: ['command'], onKey: true });
-  const isVariable = (name: string): boolean => new RegExp(variablePattern).test(name);
-  const nameRule = 'is not the name of an environment variable: use letters, digits, and _, and begin with a letter or _';
+  const nameRule = `is not the name of an environment variable: ${variableNameRule}`;
   for (const name of Object.keys(environment))
-    if (!isVariable(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path: ['environment', name], onKey: true });
+    if (!isVariableName(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path: ['environment', name], onKey: true });
   for (const [index, name] of secrets.entries()) {
     const path = ['secrets', index];
-    if (!isVariable(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path });
+    if (!isVariableName(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path });
     else if (secrets.indexOf(name) < index) findings.push({ message: `\`${name}\` appears twice`, path });
     else if (Object.hasOwn(environment, name)) findings.push({ message: `\`${name}\` is in \`environment\`, too`, path });
   }

@@ -1,6 +1,7 @@
 /** Starts the agent of a run: its program, its environment, and its session. */
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { shellWord } from '../../../base/shell.ts';
 import { firstLine } from '../../../base/values.ts';
 import type { RunHost } from '../runtime.ts';
 import type { AgentDefinition } from './definition.ts';
@@ -83,7 +84,7 @@ async function secretsOf(host: RunHost, { secrets }: AgentDefinition): Promise<R
   const missing = secrets.filter((name) => !values.has(name));
   if (missing.length > 0)
     throw new AgentProblem(
-      `The agent ${host.run.agentName} has no secret ${missing.join(', ')}. Store it with \`aops agents update "${host.run.agentName}" --secret NAME=@FILE\`.`,
+      `The agent ${host.run.agentName} has no secret ${missing.join(', ')}. Store it with \`aops agents secrets set ${shellWord(host.run.agentName)} ${missing.map((name) => `${name}=@FILE`).join(' ')}\`.`,
     );
   return Object.fromEntries(values);
 }
