@@ -4,7 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import process from 'node:process';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { needsContainment } from '../support/contained.ts';
 import { type CliResult, runCli } from '../support/run-cli.ts';
 import { folderEnv, startTestService, type TestService } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -192,6 +194,15 @@ describe('aops doctor', () => {
     expect(result.code).toBe(0);
     expect(checksOf(result)['local service']).toMatchObject({ status: 'warn', hint: expect.stringContaining('aops local up') });
   });
+});
+
+it('tries whether commands of runs can be contained on this machine', async () => {
+  const folder = await temporaryFolder();
+  const result = await runCli(['doctor', '--offline', '--json'], { env: { ...folderEnv(folder), PATH: process.env.PATH ?? '' } });
+  const { status, detail, hint } = checksOf(result).commands as Check;
+  if (needsContainment === undefined)
+    expect({ status, detail }).toEqual({ status: 'ok', detail: 'can be contained on this machine (tested)' });
+  else expect({ status, hint }).toMatchObject({ status: 'warn', hint: expect.stringContaining('--exec host') });
 });
 
 it('shows the free disk space for the data of a local service', async () => {

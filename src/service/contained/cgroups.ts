@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { access, mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -30,6 +30,9 @@ export interface ProgramGroup {
 /** How often, and in which intervals (milliseconds), the removal of a group is tried whose processes have only just ended. */
 const removals = 20;
 const removalInterval = 25;
+/** How long after its creation a group can still be empty because its program has not joined it, in milliseconds. */
+const joinTime = 60_000;
+const anyPrefix = 'aops-';
 
 export class ControlGroups {
   readonly #places: readonly Place[];
@@ -46,7 +49,7 @@ export class ControlGroups {
    */
   static async find(owner: string): Promise<ControlGroups> {
     const own = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');
-    const prefix = `aops-${owner}-`;
+    const prefix = `${anyPrefix}${owner}-`;
     const places = await placesIn(parseGroups(own));
     await sweep(places, prefix);
     const usable = await Promise.all(places.map((place) => canJoin(path.join(place.folder, `${prefix}${randomUUID()}`))));
@@ -87,11 +90,19 @@ export class ControlGroups {
   }
 }
 
+/** Removes empty groups of services that were killed. Those with processes cannot be removed. */
 async function sweep(places: readonly Place[], prefix: string): Promise<void> {
   for (const { folder } of places)
     for (const name of await readdir(folder).catch(() => []))
-      if (name.startsWith(prefix)) await rmdir(path.join(folder, name)).catch(() => undefined);
+      if (name.startsWith(prefix) || (name.startsWith(anyPrefix) && (await isOld(path.join(folder, name)))))
+        await rmdir(path.join(folder, name)).catch(() => undefined);
 }
+
+/** Whether a group was created long enough ago that a program that is about to join it would have done so. */
+const isOld = async (folder: string): Promise<boolean> => {
+  const stats = await stat(folder).catch(() => undefined);
+  return stats !== undefined && Date.now() - stats.mtimeMs > joinTime;
+};
 
 /** Whether a process of this service can join a new group there. Permissions alone do not decide that. */
 async function canJoin(folder: string): Promise<boolean> {
