@@ -1,10 +1,14 @@
 import { UsageError } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/omit-undefined.ts';
 import { shellWord } from '../../base/shell.ts';
+import { agentDefinition, agentOptions } from '../../cli/input/agent-definition.ts';
 import { bodyFlags, bodyFromFlags, readText } from '../../cli/input/body.ts';
 import { checkRuntime, explainProcedure, revisionConfig } from '../../cli/input/procedure.ts';
+import { type NamedSecret, readAgentSecrets } from '../../cli/input/secret.ts';
+import { storeSecrets } from '../../cli/input/store-secrets.ts';
 import { length, uuid } from '../../cli/kit/checks.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
+import type { Context } from '../../cli/kit/context.ts';
 import { optionalArgument, text } from '../../cli/kit/flags.ts';
 import { recordOutput } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
@@ -13,22 +17,31 @@ import type { Agent, Body } from '../../interface/types.ts';
 import { agentRecord } from './record.ts';
 
 export default defineCommand({
-  summary: 'Create an agent from a procedure',
+  summary: 'Create an agent from a procedure or from a program',
   description:
-    'The procedure becomes the first revision, which is live immediately. An agent without a procedure cannot run; add one later with `aops agents update`. Names are unique in a team.',
+    'The procedure becomes the first revision, which is live immediately. --acp and --acp-command run an agent of the Agent Client Protocol instead of a procedure, such as Claude Code; the agent asks you before it acts. Its program must be installed on the machine of the service. An agent without a procedure cannot run; add one later with `aops agents update`. Names are unique in a team.',
   arguments: { name: optionalArgument('The name of the agent; can also be set in --input', { check: length(1) }) },
   options: {
     procedure: text('FILE|-', 'Procedure of the agent', { complete: 'files' }),
     runtime: text('NAME', 'Runtime that executes the procedure (default script)', { check: length(1) }),
+    ...agentOptions,
     from: copiedRevision('Copy this revision: its ID, AGENT@live, AGENT@latest or AGENT@NUMBER'),
     automation: text('ID', 'Automation that the agent belongs to', { check: uuid }),
     thread: text('ID', 'Thread that the agent belongs to', { check: uuid }),
     ...bodyFlags,
   },
-  operations: ['listAgents', 'listAgentRevisions', 'createAgent'],
+  operations: ['listAgents', 'listAgentRevisions', 'createAgent', 'setAgentSecret'],
   mutates: true,
   examples: [
     { command: 'aops agents create invoice-check --procedure procedure.yaml', text: 'Create an agent from a procedure' },
+    {
+      command: 'aops agents create fixer --acp claude --secret ANTHROPIC_API_KEY=@key.txt',
+      text: 'Create an agent that runs Claude Code',
+    },
+    {
+      command: "aops agents create helper --acp-command 'node agent.js --acp' --instructions AGENTS.md",
+      text: 'Run any agent that speaks the Agent Client Protocol',
+    },
     { command: 'aops agents create invoice-check-2 --from invoice-check@live', text: 'Create an agent as a copy of another' },
   ],
   result: returns('createAgent.agent'),
@@ -36,13 +49,23 @@ export default defineCommand({
   async run(context, input) {
     const client = await context.client();
     const { name, procedure, runtime, from: copied } = input;
+    const isAgent = input.acp !== undefined || input.acpCommand !== undefined;
+    if (isAgent && (procedure ?? copied) !== undefined)
+      throw new UsageError(`${input.acp === undefined ? '--acp-command' : '--acp'} cannot be combined with --procedure or --from.`);
     if (copied !== undefined && procedure !== undefined) throw new UsageError('--from and --procedure cannot be combined.');
     checkRuntime(input);
     const fields = ((await bodyFromFlags(context, input)) ?? {}) as Partial<Body<'createAgent'>>;
+    const secrets = await readAgentSecrets(context, input.secret, '--secret ');
+    const definition = await agentDefinition(
+      context,
+      input,
+      secrets.map((secret) => secret.name),
+    );
+    const newProcedure = procedure === undefined ? definition : await readText(context, procedure);
     const build =
-      procedure === undefined
+      newProcedure === undefined
         ? fields.build
-        : { name: 'Revision 1', config: revisionConfig(await readText(context, procedure), runtime ?? 'script') };
+        : { name: 'Revision 1', config: revisionConfig(newProcedure, definition === undefined ? (runtime ?? 'script') : 'acp') };
     const source = copied === undefined ? undefined : await revisionId(context, copied);
     const body = {
       ...fields,
@@ -51,7 +74,9 @@ export default defineCommand({
     };
     if (!body.name) throw new UsageError('The agent needs a name.', 'Use `aops agents create NAME`.');
     const call = client.call('createAgent', { params: { teamId: context.teamId() }, body: body as Body<'createAgent'> });
-    const created = await explainProcedure(procedure === '-' ? 'standard input' : (procedure ?? '--input'), call);
+    const procedureName = procedure === '-' ? 'standard input' : (procedure ?? (isAgent ? 'definition' : '--input'));
+    const created = await explainProcedure(procedureName, call);
+    await storeSecretsOf(context, created.agent, secrets);
     // The interface allows an agent without a procedure. Unless the service provides one, the agent cannot run until it has one.
     if (body.build === undefined && body.source_build_id === undefined && !created.build)
       context.terminal.note(
@@ -60,3 +85,16 @@ export default defineCommand({
     return created.agent;
   },
 });
+
+/** Stores the secrets of a new agent. A failure says that the agent exists. */
+async function storeSecretsOf(context: Context, { id, name }: Agent, secrets: readonly NamedSecret[]): Promise<void> {
+  try {
+    await storeSecrets(context, id, secrets);
+  } catch (error) {
+    const words = secrets.map((secret) => `${secret.name}=@FILE`).join(' ');
+    context.terminal.warn(
+      `The agent was created, but not all of its secrets were stored. Store them with: aops agents secrets set ${shellWord(name)} ${words}`,
+    );
+    throw error;
+  }
+}

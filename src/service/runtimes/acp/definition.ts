@@ -4,6 +4,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../../base/duration.ts';
+import { nearest } from '../../../base/nearest.ts';
 import { isObject } from '../../../base/values.ts';
 import { isVariableName, variableNameRule } from '../../../base/variable-name.ts';
 import { Closed } from '../../../interface/schemas/common.ts';
@@ -11,6 +12,7 @@ import { type Finding, structureCheck } from '../document/findings.ts';
 import { durationPattern } from '../document/patterns.ts';
 import { invalidProcedure, type Problem } from '../document/problems.ts';
 import { readSource, type Source } from '../document/source.ts';
+import { findAcpAgent, registeredNames } from './registry.ts';
 
 /** The largest definition, in bytes. Instructions are most of it. */
 const longestDefinition = 1024 * 1024;
@@ -88,6 +90,7 @@ function ruleFindings({ acp, command, environment = {}, secrets = [], timeout }:
       path: [],
     });
   }
+  if (acp !== undefined && findAcpAgent(acp) === undefined) findings.push({ message: unknownAgent(acp), path: ['acp'] });
   if (acp !== undefined && command !== undefined)
     findings.push({ message: '`acp` and `command` exclude each other; leave one of them out', path: ['command'], onKey: true });
   const nameRule = `is not the name of an environment variable: ${variableNameRule}`;
@@ -103,6 +106,12 @@ function ruleFindings({ acp, command, environment = {}, secrets = [], timeout }:
   if (milliseconds !== undefined && (milliseconds === 0 || milliseconds > longestTimeout))
     findings.push({ message: '`timeout` must be more than 0 and at most 24h', path: ['timeout'] });
   return findings;
+}
+
+function unknownAgent(name: string): string {
+  const suggestion = nearest(name, registeredNames());
+  const names = suggestion === undefined ? registeredNames().join(', ') : `did you mean ${suggestion}?`;
+  return `the registry contains no agent \`${name}\`: ${names}`;
 }
 
 function problemAt(source: Source, { message, path, onKey }: Finding): Problem {

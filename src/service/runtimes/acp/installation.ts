@@ -10,12 +10,13 @@ export interface AgentHost {
   searchPath: string;
   /** Folders with a folder `node_modules`, searched after PATH. */
   packageFolders?: readonly string[];
-  /** Platform, processor architecture and version of Node, in the words of Node: `linux`, `x64`, `20.19.0`. */
+  /** Platform and processor architecture, in the words of Node: `linux`, `x64`. */
   platform: string;
   arch: string;
-  nodeVersion: string;
-  /** The program that executes packages. */
-  node: string;
+  /** The version of Node, such as `20.19.0`; undefined if it is not known. */
+  nodeVersion?: string;
+  /** The program that executes the packages in those folders. */
+  node?: string;
 }
 
 export type Installation =
@@ -45,7 +46,9 @@ export async function findInstallation(agent: AcpAgent, host: AgentHost): Promis
   const { program, args } = programOf(agent);
   const found = (await findOnPath(agent, host)) ?? (await findPackage(agent, host));
   const range = found?.package?.node ?? npx?.node ?? undefined;
-  const warnings = range === undefined || satisfies(host.nodeVersion, range) ? [] : [needsNode(agent, range, host)];
+  const { nodeVersion } = host;
+  const isSupported = range === undefined || nodeVersion === undefined || satisfies(nodeVersion, range);
+  const warnings = isSupported ? [] : [needsNode(agent, range, nodeVersion)];
   if (found !== undefined) {
     return { status: 'installed', command: [...found.start, ...args], version: found.package?.version ?? null, warnings };
   }
@@ -74,7 +77,7 @@ async function findOnPath(agent: AcpAgent, { searchPath, platform }: AgentHost):
   return undefined;
 }
 
-async function findPackage(agent: AcpAgent, { packageFolders = [], node }: AgentHost): Promise<Found | undefined> {
+async function findPackage(agent: AcpAgent, { packageFolders = [], node = 'node' }: AgentHost): Promise<Found | undefined> {
   const { npx } = agent.distribution;
   if (npx === undefined) return undefined;
   for (const folder of packageFolders) {
@@ -118,7 +121,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-const needsNode = ({ name }: AcpAgent, range: string, { nodeVersion }: AgentHost): string =>
+const needsNode = ({ name }: AcpAgent, range: string, nodeVersion: string): string =>
   `${name} declares that it needs Node ${range}, and this is Node ${nodeVersion}.`;
 
 /** Whether a version is in a range. Of the range's comparators, only lower bounds (`>=20.19.0`) count, because packages declare nothing else in practice. */

@@ -94,12 +94,14 @@ export function acpRegistry(): AcpRegistry {
 export const findAcpAgent = (name: string): AcpAgent | undefined =>
   acpRegistry().agents.find(({ id, alias }) => id === name || alias === name);
 
+/** The names of all agents in the snapshot: IDs and aliases. */
+export const registeredNames = (): string[] => acpRegistry().agents.flatMap(({ id, alias }) => (alias === null ? [id] : [alias, id]));
+
 /** Throws ServiceError 400 `acp_agent_not_found` with the nearest name, if any, and the way to use other agents. */
 export function acpAgent(name: string): AcpAgent {
   const agent = findAcpAgent(name);
   if (agent !== undefined) return agent;
-  const known = acpRegistry().agents.flatMap(({ id, alias }) => (alias === null ? [id] : [alias, id]));
-  const guess = nearest(name, known);
+  const guess = nearest(name, registeredNames());
   const suggestion = guess === undefined ? '' : ` Did you mean ${guess}?`;
   throw new ServiceError(
     400,

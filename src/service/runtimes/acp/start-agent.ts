@@ -4,6 +4,7 @@ import path from 'node:path';
 import { shellWord } from '../../../base/shell.ts';
 import { firstLine } from '../../../base/values.ts';
 import type { RunHost } from '../runtime.ts';
+import { findProgram } from './agent-program.ts';
 import type { AgentDefinition } from './definition.ts';
 import { LiveAgent } from './live-agent.ts';
 import { type AcpOptions, defaultLimits } from './options.ts';
@@ -17,7 +18,7 @@ export async function startAgent(
   definition: AgentDefinition,
   { clock, log, searchPath, limits }: AcpOptions,
 ): Promise<{ agent: LiveAgent; state: TurnState }> {
-  const program = programOf(definition);
+  const program = await findProgram(definition, searchPath);
   const home = await host.sandbox.privateFolder('home');
   const temporary = path.join(home, 'tmp');
   await mkdir(temporary, { recursive: true, mode: 0o700 });
@@ -37,7 +38,7 @@ export async function startAgent(
       home,
       temporary,
       readable: await installationOf(program.command, searchPath),
-      network: definition.network.length === 0 ? { kind: 'none' } : { kind: 'hosts', hosts: definition.network },
+      network: program.network,
     },
     earlierSession: host.agentSession?.sessionId,
     mode: definition.mode ?? program.mode,
@@ -65,18 +66,6 @@ async function installationOf(command: readonly string[], searchPath: string): P
     found.push(packages < 0 ? real : path.join(real.slice(0, packages), 'node_modules'));
   }
   return [...new Set(found)];
-}
-
-interface Program {
-  command: readonly string[];
-  environment: Readonly<Record<string, string>>;
-  mode: string | undefined;
-  authentication: string | undefined;
-}
-
-function programOf({ acp, command }: AgentDefinition): Program {
-  if (command !== undefined) return { command, environment: {}, mode: undefined, authentication: undefined };
-  throw new AgentProblem(`The agent "${acp}" is not in the registry.`);
 }
 
 async function secretsOf(host: RunHost, { secrets }: AgentDefinition): Promise<Record<string, string>> {

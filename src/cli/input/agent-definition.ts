@@ -1,0 +1,89 @@
+/** The options that describe an agent of the Agent Client Protocol, and the definition that they result in. */
+import { UsageError } from '../../base/errors.ts';
+import { shellWord, splitWords } from '../../base/shell.ts';
+import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
+import { length } from '../kit/checks.ts';
+import type { Context } from '../kit/context.ts';
+import { text, texts } from '../kit/flags.ts';
+import { readText } from './body.ts';
+
+export const agentOptions = {
+  acp: text('ID', 'Run this agent of the registry, such as claude, codex or gemini', { check: length(1) }),
+  acpCommand: text("'CMD ARGS'", 'Run the agent that this command starts; it must speak the Agent Client Protocol', { check: length(1) }),
+  instructions: text('FILE|-', 'Instructions for the agent, as in AGENTS.md', { complete: 'files' }),
+  env: texts('NAME=VALUE', 'Set an environment variable of the agent that is not secret; can be repeated'),
+  secret: texts('NAME=@FILE', 'Store a secret, which the agent gets as an environment variable; @- reads standard input; can be repeated', {
+    complete: 'files',
+  }),
+  allowHost: texts('HOST', 'Let the agent reach this host in addition to those of its model; can be repeated', { check: length(1) }),
+  mode: text('MODE', 'Mode that the agent works in (default: the one in which it asks most)', { check: length(1) }),
+} as const;
+
+export interface AgentInput {
+  acp: string | undefined;
+  acpCommand: string | undefined;
+  instructions: string | undefined;
+  env: readonly string[];
+  secret: readonly string[];
+  allowHost: readonly string[];
+  mode: string | undefined;
+}
+
+/** Names under which secrets are passed. */
+const usuallySecret = /secret|token|password|credential|api_?key/i;
+
+/**
+ * The definition as YAML; undefined if the options describe no agent.
+ * @param secrets names of the secrets
+ * @throws UsageError
+ */
+export async function agentDefinition(context: Context, input: AgentInput, secrets: readonly string[]): Promise<string | undefined> {
+  const { acp, acpCommand, instructions, env, allowHost, mode } = input;
+  if (acp === undefined && acpCommand === undefined) {
+    if (instructions !== undefined || mode !== undefined || env.length + secrets.length + allowHost.length > 0)
+      throw new UsageError('--instructions, --env, --secret, --allow-host and --mode need --acp or --acp-command.');
+    return undefined;
+  }
+  if (acp !== undefined && acpCommand !== undefined) throw new UsageError('--acp and --acp-command cannot be combined.');
+  const environment = readEnvironment(context, env);
+  const duplicate = secrets.find((name) => Object.hasOwn(environment, name));
+  if (duplicate !== undefined) throw new UsageError(`${duplicate} cannot be set with both --env and --secret.`);
+  const { stringify } = await import('yaml');
+  return stringify({
+    version: 1,
+    ...(acp === undefined ? { command: commandWords(acpCommand as string) } : { acp }),
+    ...(instructions === undefined ? {} : { instructions: await readText(context, instructions) }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(env.length === 0 ? {} : { environment }),
+    ...(secrets.length === 0 ? {} : { secrets }),
+    ...(allowHost.length === 0 ? {} : { network: allowHost }),
+  });
+}
+
+function commandWords(command: string): string[] {
+  try {
+    const words = splitWords(command);
+    if (words.length === 0) throw new Error('is empty');
+    return words;
+  } catch (error) {
+    throw new UsageError(
+      `--acp-command ${(error as Error).message}.`,
+      `It is not executed by a shell. For a shell, pass --acp-command "sh -c ${shellWord('...')}".`,
+    );
+  }
+}
+
+function readEnvironment(context: Context, words: readonly string[]): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const word of words) {
+    const separator = word.indexOf('=');
+    if (separator < 0) throw new UsageError('--env must have the form NAME=VALUE.', 'The variables of this terminal are not passed on.');
+    const name = word.slice(0, separator);
+    if (!isVariableName(name)) throw new UsageError(`"${name}" is not the name of an environment variable: ${variableNameRule}.`);
+    if (Object.hasOwn(environment, name)) throw new UsageError(`--env ${name} appears twice.`);
+    environment[name] = word.slice(separator + 1);
+    if (usuallySecret.test(name))
+      context.terminal.warn(`${name} is visible to everyone who can see the agent. Use --secret ${name}=@FILE for secrets.`);
+  }
+  return environment;
+}

@@ -1,0 +1,39 @@
+/** What starts an agent: the command of its definition, or the program of the registry with what it needs. */
+import os from 'node:os';
+import type { NetworkPolicy } from '../../sandbox/launch.ts';
+import type { AgentDefinition } from './definition.ts';
+import { findInstallation } from './installation.ts';
+import { AgentProblem } from './problems.ts';
+import { findAcpAgent } from './registry.ts';
+
+export interface AgentProgram {
+  command: readonly string[];
+  environment: Readonly<Record<string, string>>;
+  /** The mode in which it asks most; undefined to choose from those that it offers. */
+  mode: string | undefined;
+  /** How to sign in, by the ID of the method; undefined if it is not needed. */
+  authentication: string | undefined;
+  network: NetworkPolicy;
+}
+
+/** Finds the program on this machine. @param searchPath in the format of PATH @throws AgentProblem if it is not installed */
+export async function findProgram(definition: AgentDefinition, searchPath: string): Promise<AgentProgram> {
+  const { acp, command, network, environment, secrets } = definition;
+  if (command !== undefined) return { command, environment: {}, mode: undefined, authentication: undefined, network: networkOf(network) };
+  const agent = findAcpAgent(acp as string);
+  if (agent === undefined) throw new AgentProblem(`The registry contains no agent ${acp}. Specify its command instead.`);
+  const installation = await findInstallation(agent, { searchPath, platform: os.platform(), arch: os.arch() });
+  if (installation.status === 'missing') throw new AgentProblem(installation.message);
+  const { asking } = agent;
+  const isSignedIn = agent.credentials.some((name) => secrets.includes(name) || Object.hasOwn(environment, name));
+  return {
+    command: installation.command,
+    environment: { ...agent.environment, ...(asking !== null && 'environment' in asking ? asking.environment : {}) },
+    mode: asking !== null && 'mode' in asking ? asking.mode : undefined,
+    // Without a credential, the agent itself explains what is missing.
+    authentication: isSignedIn ? (agent.authentication ?? undefined) : undefined,
+    network: networkOf([...agent.hosts, ...network]),
+  };
+}
+
+const networkOf = (hosts: readonly string[]): NetworkPolicy => (hosts.length === 0 ? { kind: 'none' } : { kind: 'hosts', hosts });
