@@ -82,8 +82,10 @@ export function parseDefinition(text: string): AgentDefinition {
 }
 
 /** What the schema cannot express. */
-function ruleFindings({ acp, command, environment = {}, secrets = [], timeout }: Static<typeof Definition>): Finding[] {
+function ruleFindings({ version, acp, command, environment = {}, secrets = [], timeout }: Static<typeof Definition>): Finding[] {
   const findings: Finding[] = [];
+  // The check of the structure leaves constants to the rules.
+  if (version !== 1) findings.push({ message: '`version` must be 1', path: ['version'] });
   if (acp === undefined && command === undefined) {
     findings.push({
       message: 'the definition needs `acp` (an agent of the registry) or `command` (a program and its arguments)',

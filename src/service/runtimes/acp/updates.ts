@@ -34,6 +34,9 @@ interface KnownCall extends ToolCallState {
   output: unknown;
 }
 
+/** The name of a tool that the agent does not name. */
+const unnamed = 'tool';
+
 /** The longest text of a result, in characters. The rest is left out, because the whole output belongs in a file. */
 const longestResult = 100_000;
 
@@ -122,7 +125,7 @@ export class SessionUpdates {
 
   #acceptCall(update: ToolCallUpdate): RuntimeEvent[] {
     const call = this.#calls.get(update.toolCallId) ?? this.#newCall(update.toolCallId);
-    call.name = nameOf(update) ?? call.name;
+    call.name = nameOf(update) ?? (call.name === unnamed ? (update.kind ?? unnamed) : call.name);
     if (update.title != null) call.title = this.#shortText(update.title);
     if (isFilled(update.rawInput)) call.input = update.rawInput;
     if (update.rawOutput !== undefined && update.rawOutput !== null) call.output = update.rawOutput;
@@ -142,7 +145,7 @@ export class SessionUpdates {
 
   #newCall(id: string): KnownCall {
     const empty = { input: undefined, output: undefined, diffs: [], texts: [], paths: [], isShown: false, isOver: false };
-    const call: KnownCall = { id, eventId: this.#nextId(), name: 'tool', title: '', ...empty };
+    const call: KnownCall = { id, eventId: this.#nextId(), name: unnamed, title: '', ...empty };
     this.#calls.set(id, call);
     return call;
   }
@@ -199,12 +202,12 @@ export class SessionUpdates {
   }
 }
 
-/** The name of a tool: as the protocol reports it, as Claude's adapter does, or else its kind. */
-function nameOf({ name, kind, _meta: meta }: ToolCallUpdate): string | undefined {
+/** The name of a tool as the protocol reports it, or as Claude's adapter does. Without one, its kind has to do. */
+function nameOf({ name, _meta: meta }: ToolCallUpdate): string | undefined {
   if (typeof name === 'string' && name !== '') return name;
   const claude = meta?.claudeCode;
   if (isObject(claude) && typeof claude.toolName === 'string') return claude.toolName;
-  return kind ?? undefined;
+  return undefined;
 }
 
 const isFilled = (input: unknown): boolean =>

@@ -1,0 +1,131 @@
+/** Decisions of people, modes, and prompts, in the terms of the protocol. */
+import type { PermissionOption } from '@agentclientprotocol/sdk';
+import { describe, expect, it } from 'vitest';
+import { parseDefinition } from '../../../../src/service/runtimes/acp/definition.ts';
+import { chooseMode } from '../../../../src/service/runtimes/acp/modes.ts';
+import { outcomeOf, permissionRequest } from '../../../../src/service/runtimes/acp/permission.ts';
+import { promptText } from '../../../../src/service/runtimes/acp/prompts.ts';
+
+const option = (kind: PermissionOption['kind']): PermissionOption => ({ kind, optionId: `${kind}-id`, name: kind });
+
+describe('a decision', () => {
+  it.each([
+    [['allow_always', 'allow_once', 'reject_once'], true, 'allow_once-id'],
+    [['reject_always', 'allow_always', 'reject_once', 'allow_once'], false, 'reject_once-id'],
+    [['allow_always', 'reject_always'], true, 'allow_always-id'],
+    [['allow_always', 'reject_always'], false, 'reject_always-id'],
+  ] as const)('chooses from %j by kind (approved: %s)', (kinds, isApproved, optionId) => {
+    expect(outcomeOf(kinds.map(option), isApproved)).toEqual({ outcome: 'selected', optionId });
+  });
+
+  it.each([
+    [['allow_once'], false],
+    [['reject_once'], true],
+    [[], true],
+  ] as const)('allows nothing if %j contains no fitting option (approved: %s)', (kinds, isApproved) => {
+    expect(outcomeOf(kinds.map(option), isApproved)).toEqual({ outcome: 'cancelled' });
+  });
+});
+
+describe('the request for a permission', () => {
+  const call = { id: '1', name: 'exec', title: '', input: { command: 'cat ```' }, diffs: [], texts: [], paths: [] };
+
+  it('contains the tool and its arguments in a fence that they cannot end', () => {
+    expect(permissionRequest(call, [option('allow_once')], call.input)).toEqual({
+      type: 'approval',
+      title: 'exec',
+      description: 'Tool: exec\n\n````json\n{\n  "command": "cat ```"\n}\n````',
+    });
+  });
+
+  it.each([
+    ['Edit files', ['a.ts', 'b.ts'], 'Edit files: a.ts, b.ts'],
+    ['Edit a.ts', ['a.ts'], 'Edit a.ts'],
+    ['a.ts', ['a.ts'], 'exec a.ts'],
+    ['Run\nthis', [], 'Run this'],
+  ])('is named after what is done: %j with %j', (title, paths, expected) => {
+    expect(permissionRequest({ ...call, title, paths }, [option('allow_once')], {}).title).toBe(expected);
+  });
+});
+
+describe('the mode of a session', () => {
+  const modes = (currentModeId: string, ...ids: string[]) => ({
+    modes: { currentModeId, availableModes: ids.map((id) => ({ id, name: id })) },
+  });
+
+  it.each([
+    [modes('auto', 'auto', 'default', 'plan'), { mode: 'default', asks: true, change: { by: 'mode' } }],
+    [modes('default', 'default', 'yolo'), { mode: 'default', asks: true }],
+    [modes('agent', 'read-only', 'agent', 'full-access'), { mode: 'read-only', asks: true, change: { by: 'mode' } }],
+    [modes('auto', 'auto', 'turbo'), { mode: 'auto', asks: false }],
+  ])('is the strictest that the agent offers: %j', (offered, choice) => {
+    expect(chooseMode(offered, undefined)).toEqual(choice);
+  });
+
+  it('is unknown if the agent has none', () => {
+    expect(chooseMode({}, undefined)).toBeUndefined();
+    expect(() => chooseMode({}, 'ask')).toThrow('The agent has no modes, so it cannot be switched to "ask".');
+  });
+});
+
+describe('a prompt', () => {
+  const parts = { instructions: undefined, transcript: undefined, messages: [], isContinued: true, answers: [] };
+
+  it('tells an agent that was interrupted what people have answered', () => {
+    const answers = [
+      { key: 'request-1', title: 'Write a.txt', answer: { type: 'approval' as const, approved: true } },
+      { key: 'request-2', title: 'Delete b.txt', answer: { type: 'approval' as const, approved: false, reason: 'Keep it.' } },
+      { key: 'request-3', title: 'Which?', answer: { type: 'question' as const, answers: { 'Which one?': ['a', 'b'] } } },
+    ];
+    expect(promptText({ ...parts, answers })).toBe(
+      [
+        'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.',
+        'A person has approved this: Write a.txt',
+        'A person has denied this: Delete b.txt\nThe reason: Keep it.',
+        'Your question was answered:\nWhich one? a, b',
+      ].join('\n\n'),
+    );
+  });
+
+  it('contains instructions and the transcript for a new session', () => {
+    expect(promptText({ ...parts, instructions: 'Be brief.\n', transcript: 'User: Hello', messages: ['Go.'], isContinued: false })).toBe(
+      '<instructions>\nBe brief.\n</instructions>\n\nThis is the conversation so far:\n<transcript>\nUser: Hello\n</transcript>\n\nGo.',
+    );
+  });
+});
+
+describe('the definition of an agent', () => {
+  const problemsOf = (text: string): string => {
+    try {
+      parseDefinition(text);
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  it('has defaults for everything but the program', () => {
+    expect(parseDefinition('version: 1\nacp: claude')).toEqual({
+      ...{ acp: 'claude', command: undefined, instructions: undefined, mode: undefined },
+      ...{ environment: {}, secrets: [], network: [], timeout: 3_600_000 },
+    });
+  });
+
+  it.each([
+    ['hello', 'line 1, column 1: the definition of an agent must be a YAML mapping with `version: 1` and `acp` or `command`'],
+    ['version: 1', 'line 1, column 1: the definition needs `acp` (an agent of the registry) or `command` (a program and its arguments)'],
+    ['version: 1\nacp: a\ncommand: [b]', 'line 3, column 1: `acp` and `command` exclude each other; leave one of them out'],
+    [
+      'version: 1\nacp: a\ntimeout: soon',
+      'line 3, column 10: `timeout` of the definition is `soon`, which is not a duration; write 300ms, 2s, 1m30s, or 2h',
+    ],
+    ['version: 1\nacp: a\ntimeout: 25h', 'line 3, column 10: `timeout` must be more than 0 and at most 24h'],
+    ['version: 1\nacp: a\ncolour: red', 'line 3, column 1: unknown key `colour` in the definition; allowed:'],
+    ['version: 1\nacp: a\nenvironment: { "a b": c }', '`a b` is not the name of an environment variable'],
+    ['version: 1\nacp: a\nsecrets: [A, A]', 'line 3, column 14: `A` appears twice'],
+    ['version: 1\nacp: a\nsecrets: [A]\nenvironment: { A: b }', 'line 3, column 11: `A` is in `environment`, too'],
+    ['version: 2\nacp: a', 'line 1, column 10: `version` must be 1'],
+  ])('is refused with the place of the problem: %j', (text, problem) => {
+    expect(problemsOf(text)).toContain(problem);
+  });
+});
