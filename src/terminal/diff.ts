@@ -36,3 +36,15 @@ function paintLine(line: string, styles: Styles): string {
   if (text.startsWith('-')) return styles.error(text);
   return text.startsWith('\\') ? styles.dim(text) : text;
 }
+
+/** A fenced block of a diff in Markdown. The closing fence is at least as long as the opening one. */
+const fencedDiff = /^(`{3,})diff\n([\s\S]*?)\n\1`*$/gm;
+
+/**
+ * A text that is already sanitised, with its fenced blocks of diffs painted in place of their fences. Without colours, it is returned
+ * unchanged, because the fences then show where a diff ends.
+ */
+export function paintFencedDiffs(text: string, styles: Styles): string {
+  if (styles.success('x') === 'x') return text;
+  return text.replace(fencedDiff, (_, _fence: string, patch: string) => renderPatch(patch, { styles }).trimEnd());
+}

@@ -2,7 +2,9 @@
  * The messages of a run as lines for people. A tool call and its result are combined into one line, so a finished call
  * never needs redrawing; `activity` describes calls in progress for the live status line.
  */
+import { isObject } from '../../base/values.ts';
 import type { RunMessage } from '../../interface/types.ts';
+import { renderPatch } from '../../terminal/diff.ts';
 import { sanitize, sanitizeLine } from '../../terminal/sanitize.ts';
 import type { Styles } from '../../terminal/style.ts';
 
@@ -11,6 +13,9 @@ type ToolResult = NonNullable<RunMessage['tool_result']>;
 
 /** Wraps text between words; passed by the caller, which knows whether a terminal needs it. */
 export type Wrap = (text: string) => string;
+
+/** How many lines of diffs a tool call adds to a transcript. */
+const maxDiffLines = 200;
 
 /** Maximum length of a one-line summary if the width is not known. */
 const summaryWidth = 100;
@@ -40,7 +45,7 @@ export class Transcript {
       this.#open.set(message.tool_call.id, message.tool_call);
       return [];
     }
-    if (message.tool_result) return [this.#toolLine(message.tool_result)];
+    if (message.tool_result) return [this.#toolLine(message.tool_result), ...this.#diffLines(message.tool_result)];
     return this.#textLines(message);
   }
 
@@ -61,9 +66,21 @@ export class Transcript {
     return `${sign} ${dim(truncate(body, this.#width - 2))}`;
   }
 
+  /** The changes of files that a tool reports, indented. */
+  #diffLines({ result }: ToolResult): string[] {
+    const lines = diffsOf(result).flatMap(({ diff }) => renderPatch(diff, { styles: this.#styles }).trimEnd().split('\n'));
+    const excess = lines.length - maxDiffLines;
+    if (excess <= 1) return lines.map((line) => `  ${line}`);
+    const rest = this.#styles.dim(`… ${excess} more lines`);
+    return [...lines.slice(0, maxDiffLines), rest].map((line) => `  ${line}`);
+  }
+
   #textLines(message: RunMessage): string[] {
     const text = this.#wrap(sanitize(message.text_content ?? '')).split('\n');
-    const { accent, dim } = this.#styles;
+    const { accent, dim, warning } = this.#styles;
+    if (message.type === 'thought') return text.map((line, index) => dim(`${index === 0 ? 'thought:' : '        '} ${line}`));
+    if (message.type === 'plan') return [dim('plan:'), ...text.map((line) => `  ${planLine(line, this.#styles)}`)];
+    if (message.type === 'notice') return text.map((line, index) => `${index === 0 ? warning('!') : ' '} ${line}`);
     if (message.type === 'human_response') return text.map((line, index) => `${index === 0 ? accent('›') : ' '} ${line}`);
     if (message.role === 'user') return text.map((line, index) => (index === 0 ? `${dim('you:')} ${line}` : `     ${line}`));
     return text;
@@ -74,7 +91,26 @@ export class Transcript {
 export function messageSummary(message: RunMessage): string {
   if (message.tool_call) return callSummary(message.tool_call);
   if (message.tool_result) return `→ ${resultSummary(message.tool_result) || 'done'}`;
-  return message.text_content ?? '';
+  const text = message.text_content ?? '';
+  return message.type === 'thought' || message.type === 'plan' || message.type === 'notice' ? `${message.type}: ${text}` : text;
+}
+
+/** An entry of a plan, whose status is in brackets: `[x]` for completed, `[>]` for in progress. */
+function planLine(line: string, { accent, dim }: Styles): string {
+  if (line.startsWith('[x] ')) return dim(line);
+  return line.startsWith('[>] ') ? accent(line) : line;
+}
+
+interface FileDiff {
+  path: string;
+  diff: string;
+}
+
+/** The changes of files in the result of a tool of an agent; anything that is not one is left out. */
+function diffsOf(result: unknown): FileDiff[] {
+  const { diffs } = (isObject(result) ? result : {}) as { diffs?: unknown };
+  if (!Array.isArray(diffs)) return [];
+  return diffs.filter((each): each is FileDiff => isObject(each) && typeof each.path === 'string' && typeof each.diff === 'string');
 }
 
 /** `exec  wc -l < in.csv`: the name, and the most informative argument. */
@@ -89,6 +125,8 @@ function resultSummary({ result, error }: ToolResult): string {
   if (result === undefined || result === null) return '';
   if (typeof result !== 'object') return truncate(sanitizeLine(firstLine(String(result))), summaryWidth);
   const { stdout, exit_code, size, ...otherFields } = result as Record<string, unknown>;
+  const diffs = diffsOf(result);
+  if (diffs.length > 0) return truncate(sanitizeLine(diffs.map(({ path }) => path).join(', ')), summaryWidth);
   if (typeof exit_code === 'number')
     return truncate(
       sanitizeLine([exit_code === 0 ? '' : `exit ${exit_code}`, firstLine(String(stdout ?? ''))].filter(Boolean).join(', ')),

@@ -45,6 +45,7 @@ function sections(run: RunDetail): Section[] {
         Resumed: times(run.resume_count),
       },
     ],
+    ['Agent', agentInWords(run.agent_session ?? undefined)],
     ['Evaluation', evaluation(run.eval_summaries)],
     ['Handover', handover ?? {}],
     [
@@ -68,6 +69,21 @@ function sections(run: RunDetail): Section[] {
 /** How far the commands and agents of the run were confined; undefined if it started none. */
 const commandsInWords = ({ exec_level }: RunDetail): string | undefined =>
   exec_level === 'contained' ? 'contained' : exec_level === 'host' ? 'as the user of the service, without isolation' : undefined;
+
+/** What the run's agent reports about itself; nothing for a run without one. */
+function agentInWords(session: (RunDetail['agent_session'] & object) | undefined): OpenObject {
+  if (session === undefined) return {};
+  const { name, version, mode, asks, usage } = session;
+  const percent = usage === null || usage.context_size === 0 ? undefined : Math.round((100 * usage.context_tokens) / usage.context_size);
+  return {
+    Name: name,
+    Version: version,
+    Mode: mode ?? undefined,
+    Permissions: asks === null ? undefined : asks ? 'asks before it acts' : 'decides by itself',
+    Context: usage === null ? undefined : `${usage.context_tokens} tokens${percent === undefined ? '' : ` (${percent}%)`}`,
+    Cost: usage?.cost ? `${usage.cost.amount} ${usage.cost.currency}` : undefined,
+  };
+}
 
 const times = (number: number): string => (number === 0 ? 'never' : number === 1 ? 'once' : `${number} times`);
 const count = (messages: OpenObject[], key: string): number => messages.filter((message) => message[key] !== undefined).length;

@@ -92,6 +92,26 @@ export const RunMessage = Named('RunMessage', {
 });
 export type RunMessage = Static<typeof RunMessage>;
 
+/** The session of a run's agent, as far as the agent reports it. */
+const AgentSession = Named('AgentSession', {
+  /** Name and version of the agent. */
+  name: Type.String(),
+  version: Type.String(),
+  /** The mode that it works in; null if it has no modes. */
+  mode: Nullable(Type.String()),
+  /** Whether it asks a person before it acts in that mode, or decides by itself; null if that is unknown. */
+  asks: Nullable(Type.Boolean()),
+  /** What it has consumed; null if it does not report that. */
+  usage: Nullable(
+    Type.Object({
+      /** Tokens of the context that are in use, and its size. */
+      context_tokens: Type.Number(),
+      context_size: Type.Number(),
+      cost: Nullable(Type.Object({ amount: Type.Number(), currency: Type.String() })),
+    }),
+  ),
+});
+
 /** Interface part 2.2. */
 export const RunDetail = Named('RunDetail', {
   ...runFields,
@@ -112,6 +132,8 @@ export const RunDetail = Named('RunDetail', {
    * none. An extension.
    */
   exec_level: Type.Optional(Nullable(Words(['contained', 'host']))),
+  /** The session of the run's agent; null for a run that has not started one. An extension. */
+  agent_session: Type.Optional(Nullable(AgentSession)),
 });
 export type RunDetail = Static<typeof RunDetail>;
 

@@ -2,11 +2,13 @@
 import type { RunDetail, WorkflowExecutionReport } from '../../interface/types.ts';
 import { notFound } from '../errors.ts';
 import { fileUrl, type GroupRoutes, type RequestContext, runPictures } from '../http/context.ts';
+import type { AgentSession } from '../runtimes/runtime.ts';
 import { procedureText } from '../store/agents/builds.ts';
 import { findEvaluation } from '../store/agents/evaluations.ts';
 import { runConnections } from '../store/connections/connections.ts';
 import type { Queries } from '../store/database/database.ts';
 import type { RunRow, ToolExecutionRow } from '../store/database/schema.ts';
+import { findAgentSession } from '../store/runs/agent-sessions.ts';
 import { countRequests } from '../store/runs/human-requests.ts';
 import { countCompletedSteps } from '../store/runs/journal.ts';
 import { latestMessageRows, turnFigures } from '../store/runs/messages.ts';
@@ -86,6 +88,17 @@ async function runDetail(db: Queries, run: RunRow): Promise<RunDetail> {
     computer_use_slug: null,
     last_session_id: sessionId,
     exec_level: run.exec_level,
+    agent_session: sessionView(await findAgentSession(db, run.id)),
+  };
+}
+
+function sessionView(session: AgentSession | undefined): RunDetail['agent_session'] {
+  if (session === undefined) return null;
+  const { name, version, mode, asks, usage } = session;
+  const { contextTokens: context_tokens, contextSize: context_size, cost } = usage ?? {};
+  return {
+    ...{ name, version, mode, asks },
+    usage: context_tokens === undefined || context_size === undefined ? null : { context_tokens, context_size, cost: cost ?? null },
   };
 }
 

@@ -1,9 +1,11 @@
 /** Shows a prompt, which has the terminal until it is answered, withdrawn or cancelled. */
 import type { Clock } from '../../base/clock.ts';
+import { paintFencedDiffs } from '../diff.ts';
 import { PromptCancelled, PromptDismissed, promptNeeded } from '../prompt-errors.ts';
 import { promptTheme } from '../prompt-theme.ts';
 import { sanitize } from '../sanitize.ts';
 import type { Terminal } from '../streams.ts';
+import type { Styles } from '../style.ts';
 import { type WidthOf, widthFor } from '../width.ts';
 import { OpenPrompt } from './open-prompt.ts';
 import type { PromptOptions, Question } from './question.ts';
@@ -26,7 +28,7 @@ export async function showPrompt<Answer>(
   const [components, styles, widthOf] = await Promise.all([import('./components.ts'), terminal.err.styles(), widthFor(['ä'])]);
   // With a signal that is already aborted, the library would leave its line reader open.
   signal?.throwIfAborted();
-  const heading = fitHeading(terminal, question, widthOf);
+  const heading = fitHeading(terminal, question, styles, widthOf);
   const open = new OpenPrompt(terminal, clock, widthOf, unsolicited);
   const dismissal = new AbortController();
   const escaped = (): void => dismissal.abort();
@@ -66,13 +68,13 @@ const otherRows = 14;
  * The part of the question that the prompt itself shows. A prompt is redrawn with every key, which fails if it does not fit the
  * screen: context and details that are too long are printed once, above the prompt.
  */
-function fitHeading(terminal: Terminal, { message, above, detail }: Question, widthOf: WidthOf): Heading {
-  const heading = { above: text(above), message: text(message), detail: text(detail) };
+function fitHeading(terminal: Terminal, { message, above, detail }: Question, styles: Styles, widthOf: WidthOf): Heading {
+  const heading = { above: text(above), message: text(message), detail: paintFencedDiffs(text(detail), styles) };
   const { rows, columns } = terminal.err;
   const lines = [heading.above, heading.message, heading.detail].filter(Boolean).join('\n').split('\n');
   const rowCount = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
   if (rows === undefined || rowCount + otherRows <= rows) return heading;
-  for (const part of [above, detail]) if (part) terminal.warn(part.trimEnd());
+  for (const part of [heading.above, heading.detail]) if (part) terminal.warn(part);
   return { above: '', message: heading.message, detail: '' };
 }
 

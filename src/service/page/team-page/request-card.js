@@ -3,6 +3,7 @@
  * somebody else answers first, or the run ends, the card says so, and unsent text stays available for copying.
  */
 import { ApiError, Keys, Unreachable } from './api.js';
+import { proseWithDiffs } from './diff.js';
 import { announce, el, fill, icon } from './dom.js';
 import { dropDraft, keepDraft, readDraft } from './drafts.js';
 import { questionField } from './question-field.js';
@@ -48,7 +49,7 @@ export class RequestCard {
       { class: 'request', 'aria-labelledby': heading.id },
       el('p', { class: 'kicker' }, about ?? null, el('span', {}, 'asked ', moment(request.created_at))),
       heading,
-      request.description ? el('p', { class: 'prose quiet', dir: 'auto' }, proseText(request.description)) : null,
+      ...(request.description ? proseWithDiffs(request.description) : []),
       this.#controls,
       this.#problem,
     );

@@ -2,6 +2,8 @@
  * The messages of a run, as they arrive. Each becomes an entry once and is not changed; new ones are added below, so nothing
  * flickers, no selection is lost, and the scroll position is kept. At the end of the page, the end stays in view.
  */
+
+import { diffBlock } from './diff.js';
 import { announce, el, fill, icon } from './dom.js';
 import { between, json, moment, name, nameText, proseText } from './words.js';
 
@@ -97,8 +99,7 @@ export class Timeline {
     this.#ids.add(message.id);
     if (message.tool_result) return this.#result(message, message.tool_result);
     if (message.tool_call) return this.#call(message, message.tool_call);
-    const [kind, who] =
-      message.type === 'human_response' ? ['answer', 'Answer'] : message.role === 'user' ? ['person', 'Message'] : ['agent', 'Agent'];
+    const [kind, who] = speakerOf(message);
     const text = proseText(message.text_content ?? message.type);
     return el(
       'li',
@@ -162,7 +163,7 @@ export class Timeline {
           'details',
           {},
           el('summary', {}, 'Result', el('span', { class: 'outcome' }, summary)),
-          el('div', { class: 'body' }, block('Result', result.error ?? result.result)),
+          el('div', { class: 'body' }, ...resultBlocks(result.error ?? result.result)),
         ),
       );
     }
@@ -172,7 +173,7 @@ export class Timeline {
     fill(entry.outcome, summary);
     const duration = between(entry.call.timestamp, message.timestamp);
     entry.body.append(
-      block(hasFailed ? 'Failed' : 'Result', result.error ?? result.result) ?? '',
+      ...(hasFailed ? [block('Failed', result.error)] : resultBlocks(result.result)).map((each) => each ?? ''),
       duration === undefined ? '' : el('p', { class: 'quiet' }, `Took ${duration}`),
     );
     return undefined;
@@ -197,6 +198,27 @@ export class Timeline {
     this.#jump.hidden = this.#unseenCount === 0;
     fill(this.#jump, icon('down'), this.#unseenCount === 1 ? '1 new' : `${this.#unseenCount} new`);
   }
+}
+
+/** The class and the title of an entry. @param {RunMessage} message @returns {[string, string]} */
+function speakerOf({ type, role }) {
+  if (type === 'human_response') return ['answer', 'Answer'];
+  if (type === 'thought') return ['thought', 'Thought'];
+  if (type === 'plan') return ['plan', 'Plan'];
+  if (type === 'notice') return ['notice', 'Notice'];
+  return role === 'user' ? ['person', 'Message'] : ['agent', 'Agent'];
+}
+
+/** The result of a call; the changes of files that it contains are shown as diffs. @param {unknown} result */
+function resultBlocks(result) {
+  if (typeof result !== 'object' || result === null || !('diffs' in result) || !Array.isArray(result.diffs))
+    return [block('Result', result)];
+  const { diffs, ...rest } = result;
+  const changes = diffs.filter((each) => typeof each?.diff === 'string' && typeof each?.path === 'string');
+  return [
+    block('Result', rest),
+    ...changes.map(({ path, diff }) => el('div', {}, el('p', { class: 'label' }, name(path)), diffBlock(diff))),
+  ];
 }
 
 /** @param {string} label @param {unknown} value */
