@@ -50,6 +50,22 @@ describe('agents create with a program', () => {
     expect(secrets.stdout).toBe('ANTHROPIC_API_KEY\n');
   });
 
+  it('is what agents get shows, with the names of variables alone', async () => {
+    const flags = ['--env', 'PLAIN=hidden-value', '--secret', 'API_KEY=@key.txt', '--allow-host', 'api.example.com'];
+    expect((await create('shown', '--acp-command', "node 'a \u001b[31mb'", ...flags)).code).toBe(0);
+    const result = await service.cli(['agents', 'get', 'shown', '--color', 'never'], { tty: true });
+    expect(result.stdout).toMatch(
+      /Program: +node 'a \^\[\[31mb'\nVariables: +PLAIN\nSecrets: +API_KEY\nAllowed hosts: +api\.example\.com\n/,
+    );
+    expect(result.stdout).not.toContain('hidden-value');
+    expect((await service.cli(['agents', 'get', 'shown', '--json'])).json().program).toEqual({
+      ...{ acp: null, command: ['node', 'a \u001b[31mb'], mode: null },
+      ...{ environment: ['PLAIN'], secrets: ['API_KEY'], network: ['api.example.com'] },
+    });
+    await service.agent('- say: hi', 'scripted');
+    expect((await service.cli(['agents', 'get', 'scripted', '--json'])).json().program).toBeNull();
+  });
+
   it('splits the command into words', async () => {
     expect((await create('words', '--acp-command', `node '/a b/agent.js' --name="x \\"y\\"" \\$HOME '$HOME'`)).code).toBe(0);
     expect(await definitionOf('words')).toEqual({

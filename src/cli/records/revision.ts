@@ -1,4 +1,5 @@
 /** Shows revisions. */
+import { isObject } from '../../base/values.ts';
 import type { Build } from '../../interface/types.ts';
 import { status, time } from '../kit/output.ts';
 
@@ -38,3 +39,40 @@ export const revisionRecord = (build: Build) => ({
 
 /** `revision 3 (draft)` */
 export const revisionTitle = (build: Build): string => `revision ${build.revision_number ?? build.id} (${build.status ?? 'unknown'})`;
+
+/** What the definition of an agent of the Agent Client Protocol runs, without values that could be confidential. */
+export interface AgentProgram {
+  /** Its ID in the registry, or null if a command starts it. */
+  acp: string | null;
+  command: string[] | null;
+  mode: string | null;
+  /** Names of environment variables, and of the secrets that it gets. */
+  environment: string[];
+  secrets: string[];
+  /** Hosts that it can reach in addition to those of its model. */
+  network: string[];
+}
+
+/** Reads the definition in a configuration; undefined for other runtimes, and for what cannot be read. */
+export async function agentProgram(config: Build['config'] | undefined): Promise<AgentProgram | undefined> {
+  if (config === null || config === undefined || runtimeOf(config) !== 'acp') return undefined;
+  const { parse } = await import('yaml');
+  let definition: unknown;
+  try {
+    definition = parse(procedureOf(config), { logLevel: 'silent' });
+  } catch {
+    return undefined;
+  }
+  if (!isObject(definition)) return undefined;
+  const { acp, command, mode, environment, secrets, network } = definition;
+  const word = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+  return {
+    acp: word(acp),
+    command: Array.isArray(command) ? words(command) : null,
+    mode: word(mode),
+    environment: isObject(environment) ? Object.keys(environment) : [],
+    secrets: words(secrets),
+    network: words(network),
+  };
+}

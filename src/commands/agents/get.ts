@@ -1,10 +1,11 @@
+import { shellWord } from '../../base/shell.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import { argument } from '../../cli/kit/flags.ts';
 import { recordOutput, status, time } from '../../cli/kit/output.ts';
 import { returns } from '../../cli/kit/result.ts';
 import { ifOffered } from '../../cli/kit/secondary-requests.ts';
 import { agentId } from '../../cli/names/resolve.ts';
-import { runtimeOf } from '../../cli/records/revision.ts';
+import { type AgentProgram, agentProgram, runtimeOf } from '../../cli/records/revision.ts';
 import type { Client } from '../../client/client.ts';
 import { pagedRows } from '../../client/paging.ts';
 import type { Agent, Build, CaseTrigger, MemoryFile, Rubric, RunListItem, Schedule } from '../../interface/types.ts';
@@ -25,6 +26,8 @@ interface AgentDetails extends Agent {
   pinned_at: string | null;
   live_revision?: RevisionInShort | null;
   latest_revision?: RevisionInShort | null;
+  /** What the live revision runs, or the latest if none is live; null unless it is a program. */
+  program?: AgentProgram | null;
   case_triggers?: CaseTrigger[];
   schedules?: Schedule[];
   rubrics?: Rubric[];
@@ -56,6 +59,7 @@ export default defineCommand({
     pinned_at: 'date-time|null',
     live_revision: revisionShape,
     latest_revision: revisionShape,
+    program: 'object|null',
     case_triggers: [{ id: 'string', case_queue_id: 'uuid', case_queue_name: 'string', enabled: 'boolean' }],
     schedules: 'object[]?',
     rubrics: 'object[]?',
@@ -67,6 +71,11 @@ export default defineCommand({
     Pinned: agent.pinned_at === null ? undefined : time(agent.pinned_at),
     Revision: revisionsInWords(agent),
     Runtime: (agent.live_revision ?? agent.latest_revision)?.runtime ?? undefined,
+    Program: agent.program?.acp ?? agent.program?.command?.map(shellWord).join(' '),
+    Mode: agent.program?.mode ?? undefined,
+    Variables: agent.program?.environment.join(', ') || undefined,
+    Secrets: agent.program?.secrets.join(', ') || undefined,
+    'Allowed hosts': agent.program?.network.join(', ') || undefined,
     Queue: agent.case_triggers?.map(triggerInWords).join(', ') || undefined,
     Schedules: agent.schedules?.length || undefined,
     'Next run': nextRun(agent.schedules),
@@ -103,7 +112,10 @@ export default defineCommand({
 });
 
 /** Reads revisions, newest first, until the live one is found. */
-async function readRevisions(client: Client, agent_id: string): Promise<Pick<AgentDetails, 'live_revision' | 'latest_revision'>> {
+async function readRevisions(
+  client: Client,
+  agent_id: string,
+): Promise<Pick<AgentDetails, 'live_revision' | 'latest_revision' | 'program'>> {
   let latest: Build | undefined;
   const revisions = pagedRows(async (limit, offset) => {
     const { builds, total } = await client.call('listAgentRevisions', { params: { agent_id }, query: { limit, offset } });
@@ -111,9 +123,11 @@ async function readRevisions(client: Client, agent_id: string): Promise<Pick<Age
   }, 100);
   for await (const revision of revisions) {
     latest ??= revision;
-    if (revision.status === 'live') return { live_revision: revisionSummary(revision), latest_revision: revisionSummary(latest) };
+    if (revision.status !== 'live') continue;
+    const program = (await agentProgram(revision.config)) ?? null;
+    return { live_revision: revisionSummary(revision), latest_revision: revisionSummary(latest), program };
   }
-  return { live_revision: null, latest_revision: revisionSummary(latest) };
+  return { live_revision: null, latest_revision: revisionSummary(latest), program: (await agentProgram(latest?.config)) ?? null };
 }
 
 const revisionSummary = (build: Build | undefined): RevisionInShort | null =>
