@@ -59,7 +59,10 @@ export default defineCommand({
     pinned_at: 'date-time|null',
     live_revision: revisionShape,
     latest_revision: revisionShape,
-    program: 'object|null',
+    program: {
+      ...{ acp: 'string|null', command: 'string[]|null', mode: 'string|null' },
+      ...{ environment: 'string[]', secrets: 'string[]', network: 'string[]' },
+    },
     case_triggers: [{ id: 'string', case_queue_id: 'uuid', case_queue_name: 'string', enabled: 'boolean' }],
     schedules: 'object[]?',
     rubrics: 'object[]?',
