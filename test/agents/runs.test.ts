@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { AgentMachine } from '../service/helpers/agent-machine.ts';
+import { needsContainment } from '../support/contained.ts';
 import { describeNeeding } from '../support/requirements.ts';
 import { afterTest } from '../support/temporary.ts';
 import { type InstalledAgent, modelAgents } from './installed.ts';
@@ -15,7 +16,8 @@ const startLimit = 240_000;
 async function writing(agent: InstalledAgent) {
   const model = await ModelServer.start(steps({ write: 'hello.txt', content: 'Hello\nworld\n' }, { say: 'I wrote the file.' }));
   afterTest(() => model.close());
-  return { command: agent.command, environment: agent.environment(model.url) };
+  const { command } = agent;
+  return { command, environment: agent.environment(model.url), network: [new URL(model.url).host] };
 }
 
 for (const agent of modelAgents) {
@@ -65,6 +67,22 @@ for (const agent of modelAgents) {
         expect(await machine.texts(run, 'notice')).toEqual([
           expect.stringMatching(/^The session of .+ was (resumed|loaded)\.$|^A new session of .+ was opened with the transcript/),
         ]);
+      },
+      startLimit,
+    );
+  });
+
+  describeNeeding(agent.missing ?? needsContainment, `${agent.name}, contained`, () => {
+    it(
+      'reaches its model, and asks before it writes',
+      async () => {
+        const machine = await AgentMachine.start({ exec: 'contained', agents: { allow: ['loopback'] } });
+        const run = await machine.run(await writing(agent), 'Write the file hello.txt.');
+        expect(run).toMatchObject({ status: 'waiting', error: null });
+        expect(await machine.answer(run, { approved: true })).toMatchObject({ status: 'completed', error: null });
+        expect(await readFile(machine.file(run, 'hello.txt'), 'utf8')).toBe('Hello\nworld\n');
+        const detail = await machine.api.ok('getRunDetail', { params: { agentId: run.agent_id as string, runId: run.id } });
+        expect(detail.exec_level).toBe('contained');
       },
       startLimit,
     );

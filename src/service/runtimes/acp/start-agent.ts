@@ -28,17 +28,21 @@ export async function startAgent(
     ...definition.environment,
     ...(await secretsOf(host, definition)),
   };
+  const isContained = host.launcher.level === 'contained';
+  const { command, readable } = isContained ? await installationOf(program.command, searchPath) : { ...program, readable: [] };
   const agent = await LiveAgent.open({
     launcher: host.launcher,
     launch: {
-      program: program.command[0] as string,
-      args: program.command.slice(1),
+      program: command[0] as string,
+      args: command.slice(1),
       environment,
       directory: host.sandbox.directory,
       home,
       temporary,
-      readable: await installationOf(program.command, searchPath),
+      readable,
       network: program.network,
+      // Codex confines its own commands.
+      nestedSandboxes: true,
     },
     earlierSession: host.agentSession?.sessionId,
     mode: definition.mode ?? program.mode,
@@ -54,19 +58,29 @@ export async function startAgent(
   return { agent, state: newState(host.agentSession?.usage ?? null) };
 }
 
-/** The files that an agent needs from the machine: its program and the files in its arguments, with the packages that they belong to. */
-async function installationOf(command: readonly string[], searchPath: string): Promise<string[]> {
+/** The command of an agent with the paths of its files, and these files with the packages that they belong to. */
+interface Installation {
+  command: readonly string[];
+  readable: string[];
+}
+
+/** A contained program sees no links of the machine, so its files are named by their real paths. */
+async function installationOf(command: readonly string[], searchPath: string): Promise<Installation> {
   const [program, ...args] = command as [string, ...string[]];
   const places = path.isAbsolute(program) ? [program] : searchPath.split(path.delimiter).map((folder) => path.join(folder, program));
-  const found: string[] = [];
-  for (const place of [...places, ...args.filter((arg) => path.isAbsolute(arg))]) {
-    const real = await realpath(place).catch(() => undefined);
-    if (real === undefined) continue;
-    const packages = real.indexOf(`${path.sep}node_modules${path.sep}`);
-    found.push(packages < 0 ? real : path.join(real.slice(0, packages), 'node_modules'));
-  }
-  return [...new Set(found)];
+  const programs = (await Promise.all(places.map(realPath))).filter((file) => file !== undefined);
+  const files = await Promise.all(args.map((arg) => (path.isAbsolute(arg) ? realPath(arg) : undefined)));
+  const packagesOf = (file: string): string => {
+    const end = file.indexOf(`${path.sep}node_modules${path.sep}`);
+    return end < 0 ? file : path.join(file.slice(0, end), 'node_modules');
+  };
+  return {
+    command: [programs[0] ?? program, ...args.map((arg, index) => files[index] ?? arg)],
+    readable: [...new Set([...programs.slice(0, 1), ...files.filter((file) => file !== undefined)].map(packagesOf))],
+  };
 }
+
+const realPath = (place: string): Promise<string | undefined> => realpath(place).catch(() => undefined);
 
 async function secretsOf(host: RunHost, { secrets }: AgentDefinition): Promise<Record<string, string>> {
   const values = await host.secrets(secrets);
