@@ -56,11 +56,11 @@ export async function checkOut(
   // Putting the repository in its place is the last step.
   const isComplete = recorded !== undefined && (await headOf(git, repository, signal)) === commit;
   const gitFolder = isComplete ? repository : path.join(staging, 'git');
-  const env = { GIT_DIR: gitFolder, GIT_WORK_TREE: sandbox.directory };
+  const variables = { GIT_DIR: gitFolder, GIT_WORK_TREE: sandbox.directory };
   const run = (args: readonly string[], input?: string): Promise<GitResult> =>
     git.run(args, {
       cwd: sandbox.directory,
-      env,
+      env: variables,
       signal,
       timeLimit: checkoutLimit,
       task,
@@ -90,9 +90,9 @@ export async function checkOut(
     await mkdir(path.join(gitFolder, 'info'), { recursive: true });
     await appendFile(path.join(gitFolder, 'info', 'exclude'), [...homeFolders, ...uploads.map(excludePattern)].join(''));
     await rename(gitFolder, repository);
-    env.GIT_DIR = repository;
+    variables.GIT_DIR = repository;
   }
-  return findGaps(call, env.GIT_DIR);
+  return findGaps(call, variables.GIT_DIR);
 }
 
 /** Forgets what `checkOut` recorded in case it is interrupted. Call it when it is recorded elsewhere that it is complete. */

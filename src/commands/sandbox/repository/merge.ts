@@ -67,13 +67,13 @@ async function mergeIn(git: LocalGit, { onto, base, patch }: MergeParts, env: Va
   throw gitFailed('merging the changes', answer);
 }
 
-async function apply(git: LocalGit, base: string, patch: string, env: Variables): Promise<Merge> {
-  await rm(env.GIT_INDEX_FILE, { force: true });
-  await git.output(['read-tree', base], 'reading the files', { env });
+async function apply(git: LocalGit, base: string, patch: string, variables: Variables): Promise<Merge> {
+  await rm(variables.GIT_INDEX_FILE, { force: true });
+  await git.output(['read-tree', base], 'reading the files', { env: variables });
   const args = ['-c', 'apply.ignoreWhitespace=no', 'apply', '--cached', '--3way', '--whitespace=nowarn', patch];
-  const answer = await git.run(args, { env });
-  if (answer.code === 0) return { tree: (await git.output(['write-tree'], 'writing the result', { env })).trim() };
-  const unmerged = await git.output(['ls-files', '--unmerged', '-z'], 'reading the result', { env });
+  const answer = await git.run(args, { env: variables });
+  if (answer.code === 0) return { tree: (await git.output(['write-tree'], 'writing the result', { env: variables })).trim() };
+  const unmerged = await git.output(['ls-files', '--unmerged', '-z'], 'reading the result', { env: variables });
   const names = [...namesIn(unmerged).map((entry) => textOf(entry.slice(entry.indexOf('\t') + 1))), ...refusedFiles(answer.stderr)];
   if (names.length === 0) throw gitFailed('applying the changes', answer);
   return { conflicts: [...new Set(names)].sort() };
