@@ -27,12 +27,12 @@ function copyRun(database, id, runs) {
     .prepare('pragma table_info(runs)')
     .all([])
     .map((column) => column.name);
-  const changed = {
+  const changedColumns = {
     id: "printf('%08x-0000-4000-8000-000000000000', n)",
     run_number: 'n',
     created_at: "strftime('%Y-%m-%dT%H:%M:%fZ', created_at, '-' || (? - n) || ' seconds')",
   };
-  const values = columns.map((column) => changed[column] ?? column).join(', ');
+  const values = columns.map((column) => changedColumns[column] ?? column).join(', ');
   database.exec('begin');
   database
     .prepare(

@@ -132,9 +132,9 @@ async function completedPerSecond(service, options) {
   const runs = {
     async run(connections, make) {
       const before = await countOf('completed');
-      const sent = await connections.run(make, { limit: completedRuns });
-      while ((await countOf('completed')) < before + sent) if ((await countOf('failed')) > 0) throw new Error('A run failed.');
-      return sent;
+      const runCount = await connections.run(make, { limit: completedRuns });
+      while ((await countOf('completed')) < before + runCount) if ((await countOf('failed')) > 0) throw new Error('A run failed.');
+      return runCount;
     },
   };
   return compare(service, test, { ...options, ofService: runs });
@@ -165,9 +165,9 @@ async function startTimes(folder) {
   const bareResults = [];
   const env = cleanEnvironment(path.join(folder, 'start'));
   for (let round = -1; round < startRounds; round += 1) {
-    const empty = process.hrtime.bigint();
+    const startTime = process.hrtime.bigint();
     await once(spawn(process.execPath, ['-e', '0'], { env }), 'close');
-    const bareTime = Number(process.hrtime.bigint() - empty) / 1e6;
+    const bareTime = Number(process.hrtime.bigint() - startTime) / 1e6;
     const startedAt = process.hrtime.bigint();
     const service = await startService(env, path.join(folder, 'start', 'data'));
     const answer = await fetch(`${service.url}/healthz`);

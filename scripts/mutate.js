@@ -98,7 +98,7 @@ async function runEach(items, work) {
 
 /** Runs the test files without a mutant. Returns what each found: its duration, and the mutants that its tests reach. */
 async function reachOf(tests) {
-  const reached = [];
+  const reports = [];
   const errors = [];
   await runEach(tests, async (lane, file) => {
     const outcomes = [];
@@ -110,15 +110,15 @@ async function reachOf(tests) {
     if (outcomes.length === 0) errors.push(`${file}: ${failures.join('; ') || 'It has no result.'}`);
     for (const result of outcomes) {
       errors.push(...result.errors.map((error) => `${file}: ${error}`));
-      reached.push({ ...result, file });
+      reports.push({ ...result, file });
     }
-    progress(`${reached.length} of ${tests.length} test files`);
+    progress(`${reports.length} of ${tests.length} test files`);
   });
   if (errors.length > 0) {
     process.stderr.write(`These tests fail without a mutant:\n  ${errors.join('\n  ')}\n`);
     process.exit(1);
   }
-  return reached.sort((a, b) => a.milliseconds - b.milliseconds);
+  return reports.sort((a, b) => a.milliseconds - b.milliseconds);
 }
 
 /** The tests of a file that reach a mutant, and how long they take; undefined if none does. */
@@ -130,10 +130,10 @@ function testsReaching({ tests, outside, milliseconds }, number) {
 }
 
 /** Tries the mutants with one test file after another, quickest first. Returns the outcome of each mutant. */
-async function outcomesOf(numbers, reached) {
+async function outcomesOf(numbers, reports) {
   const outcomes = new Map(numbers.map((number) => [number, { outcome: 'not reached', spent: 0 }]));
   const isUndecided = (number) => !['killed', 'timed out'].includes(outcomes.get(number).outcome);
-  await runEach(reached, async (lane, test) => {
+  await runEach(reports, async (lane, test) => {
     const plan = new Map();
     for (const number of numbers) {
       const reaching = isUndecided(number) ? testsReaching(test, number) : undefined;
@@ -215,12 +215,12 @@ process.stderr.write(`${files.length} files, ${mutants.length} mutants, ${tests.
 const chosenMutants = sampled(
   mutants.map((_, index) => index).filter((index) => isWanted(mutants[index]) && reasonOf(mutants[index]) === undefined),
 );
-const reached = (await reachOf(tests)).map(({ tests: executedTests, outside, ...rest }) => ({
+const reports = (await reachOf(tests)).map(({ tests: executedTests, outside, ...rest }) => ({
   ...rest,
   outside: new Set(outside),
   tests: executedTests.map((test) => ({ ...test, mutants: new Set(test.mutants) })),
 }));
-const outcomes = await outcomesOf(chosenMutants, reached);
+const outcomes = await outcomesOf(chosenMutants, reports);
 progress('');
 
 const counts = { killed: 0, 'timed out': 0 };

@@ -29,14 +29,14 @@ class Run extends TestRunner {
   /** What was reached by each test, and outside of tests. */
   tests = [];
   reachedOutside = new Set();
-  #chosen;
+  #chosenTests;
   #isOver = false;
 
-  constructor(outer, chosen) {
+  constructor(outer, chosenTests) {
     super(outer.config);
     Object.defineProperty(this, 'moduleRunner', { value: outer.moduleRunner });
     this.__setTraces(outer._otel);
-    this.#chosen = chosen;
+    this.#chosenTests = chosenTests;
   }
 
   importFile(filepath, source) {
@@ -66,20 +66,20 @@ class Run extends TestRunner {
   }
 
   onAfterRunTask(test) {
-    const reached = new Set();
-    this.#note(reached);
-    if (test.concurrent) for (const number of reached) this.reachedOutside.add(number);
-    this.tests.push({ name: nameOf(test), milliseconds: test.result.duration, mutants: [...reached] });
-    if (isFailed(test) && this.#chosen !== undefined) this.#isOver = true;
+    const mutants = new Set();
+    this.#note(mutants);
+    if (test.concurrent) for (const number of mutants) this.reachedOutside.add(number);
+    this.tests.push({ name: nameOf(test), milliseconds: test.result.duration, mutants: [...mutants] });
+    if (isFailed(test) && this.#chosenTests !== undefined) this.#isOver = true;
     super.onAfterRunTask(test);
   }
 
   #isChosen(test) {
-    return this.#chosen === undefined || this.#chosen.has(nameOf(test));
+    return this.#chosenTests === undefined || this.#chosenTests.has(nameOf(test));
   }
 
-  #note(reached) {
-    for (const number of mutation.reached) reached.add(number);
+  #note(mutants) {
+    for (const number of mutation.reached) mutants.add(number);
     mutation.reached.clear();
   }
 
@@ -119,7 +119,7 @@ export default class MutationRunner extends TestRunner {
 
   async #tryAll({ file, mutants, results }) {
     for (const { number, tests, isFresh, isAlone } of mutants) {
-      if (killed(results).has(number)) continue;
+      if (killedMutants(results).has(number)) continue;
       report(results, { begun: number, file });
       const outcome = await this.#outcome(file, number, { tests: tests && new Set(tests), isFresh, isAlone });
       report(results, { number, file, ...outcome });
@@ -129,8 +129,8 @@ export default class MutationRunner extends TestRunner {
   }
 
   async #outcome(file, number, { tests, isFresh, isAlone }) {
-    const attempt = async (active, chosen, isFresh) => {
-      const run = new Run(this, chosen);
+    const attempt = async (active, chosenTests, isFresh) => {
+      const run = new Run(this, chosenTests);
       if (isFresh) run.forgetModules();
       mutation.active = active;
       try {
@@ -143,13 +143,13 @@ export default class MutationRunner extends TestRunner {
         if (isFresh) run.forgetModules();
       }
     };
-    const chosen = tests ?? new Set(inject('plan').names);
-    let first = await attempt(number, chosen, isFresh);
-    if (!first.isFailed && !first.isReached && !isFresh) first = await attempt(number, chosen, true);
+    const chosenTests = tests ?? new Set(inject('plan').names);
+    let first = await attempt(number, chosenTests, isFresh);
+    if (!first.isFailed && !first.isReached && !isFresh) first = await attempt(number, chosenTests, true);
     if (!first.isFailed) return { outcome: 'survived' };
     if (first.isHanging) return { outcome: 'killed', isHanging: true, test: first.test };
     // A failure counts if the same test passes without the mutant.
-    const second = await attempt(-1, first.test === undefined || isAlone ? chosen : new Set([first.test]), false);
+    const second = await attempt(-1, first.test === undefined || isAlone ? chosenTests : new Set([first.test]), false);
     return { outcome: second.isFailed ? 'unsure' : 'killed', test: first.test };
   }
 }
@@ -157,7 +157,7 @@ export default class MutationRunner extends TestRunner {
 const report = (results, line) => appendFileSync(results, `${JSON.stringify(line)}\n`);
 
 /** The mutants that were killed so far, in this process or in the other one. */
-function killed(results) {
+function killedMutants(results) {
   const folder = path.dirname(results);
   const texts = readdirSync(folder).map((name) => readFileSync(path.join(folder, name), 'utf8'));
   const lines = texts.flatMap((text) => text.split('\n')).filter((line) => line.includes('"outcome":"killed"') && line.endsWith('}'));

@@ -89,12 +89,12 @@ describe('completion', () => {
     await service.cli(['queues', 'labels', 'create', 'bills', 'vendor=acme']);
     const createResult = await service.cli(['agents', 'schedules', 'create', 'greeter', '--frequency', 'daily', '-o', 'id']);
     await service.cli(['agents', 'rubrics', 'create', 'greeter', 'Says hi', '--description', 'The final message contains "hi".']);
-    for (const [source, of] of [
+    for (const [source, owner] of [
       ['labels', 'bills'],
       ['schedules', 'greeter'],
       ['rubrics', 'greeter'],
     ] as const)
-      expect(await service.cli(['__refresh', source, of])).toMatchObject({ code: 0, stdout: '', stderr: '' });
+      expect(await service.cli(['__refresh', source, owner])).toMatchObject({ code: 0, stdout: '', stderr: '' });
     expect(await wordsOf('queues', 'labels', 'delete', 'bills', '')).toEqual(['vendor=acme']);
     expect(await wordsOf('cases', 'list', 'bills', '--label', 'v')).toEqual(['vendor=acme']);
     expect(await wordsOf('cases', 'search', 'bills', '--label', 'v')).toEqual(['vendor=acme']);

@@ -102,11 +102,11 @@ export class AuthorizationServer {
   #authorize(query: URLSearchParams, response: http.ServerResponse): void {
     const redirect = query.get('redirect_uri') as string;
     const knownClient = this.clients.find(({ client_id }) => client_id === query.get('client_id'));
-    const wrong =
+    const isRefused =
       query.get('response_type') !== 'code' ||
       query.get('code_challenge_method') !== 'S256' ||
       !(knownClient?.redirect_uris as string[] | undefined)?.includes(redirect);
-    if (wrong) return void response.writeHead(400).end();
+    if (isRefused) return void response.writeHead(400).end();
     const returnUrl = new URL(redirect);
     returnUrl.searchParams.set('state', query.get('state') as string);
     returnUrl.searchParams.set('iss', this.url);

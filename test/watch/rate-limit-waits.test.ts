@@ -7,7 +7,7 @@ import { afterTest } from '../support/temporary.ts';
 const clock = { now: () => Date.parse('2026-07-18T09:00:00.000Z'), sleep: async () => undefined };
 
 /** A client whose waits, and a source whose events, are sent by the test. */
-function controlled() {
+function controlledSource() {
   const listeners = new Set<(milliseconds: number) => void>();
   const pending: { resolve: (text: string) => void; reject: (error: Error) => void }[] = [];
   let isClosed = false;
@@ -52,7 +52,7 @@ it('contains the seconds, rounded up, and the time at which it ends', () => {
 });
 
 it('is reported before the event that it delays', async () => {
-  const { events, send, wait, state } = controlled();
+  const { events, send, wait, state } = controlledSource();
   const first = events.next();
   wait(1_000);
   wait(2_000);
@@ -70,7 +70,7 @@ it('is reported before the event that it delays', async () => {
 });
 
 it('is reported even if the event arrives at the same moment', async () => {
-  const { events, send, wait } = controlled();
+  const { events, send, wait } = controlledSource();
   const first = events.next();
   send('news');
   wait(1_000);
@@ -79,7 +79,7 @@ it('is reported even if the event arrives at the same moment', async () => {
 });
 
 it('does not hide the failure of its source', async () => {
-  const { events, fail, state } = controlled();
+  const { events, fail, state } = controlledSource();
   const first = events.next();
   const failure = new Error('gone');
   fail(failure);
@@ -88,7 +88,7 @@ it('does not hide the failure of its source', async () => {
 });
 
 it('closes its source when nobody reads on', async () => {
-  const { events, send, state } = controlled();
+  const { events, send, state } = controlledSource();
   const first = events.next();
   send('news');
   await first;
@@ -102,7 +102,7 @@ it('does not wait for its source when nobody reads on, nor report its later fail
   const onUnhandled = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', onUnhandled);
   afterTest(() => void process.removeListener('unhandledRejection', onUnhandled));
-  const { events, fail, wait, state } = controlled();
+  const { events, fail, wait, state } = controlledSource();
   const first = events.next();
   wait(1_000);
   await first;

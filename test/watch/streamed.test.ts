@@ -149,7 +149,7 @@ describe('the changes of a stream', () => {
   }
 
   /** A stream whose events are sent by the test. */
-  function controlled(failure: Error | undefined) {
+  function controlledStream(failure: Error | undefined) {
     const waiters: { resolve: (event: StreamEvent | undefined) => void; reject: (error: Error) => void }[] = [];
     const openings: (string | undefined)[] = [];
     const open = async (lastEventId: string | undefined): Promise<EventReader> => {
@@ -181,7 +181,7 @@ describe('the changes of a stream', () => {
   function setUp(failure?: Error) {
     const stop = new AbortController();
     const clock = new ManualClock();
-    const stream = controlled(failure);
+    const stream = controlledStream(failure);
     const changes = new StreamChanges(stream.open, { clock, signal: stop.signal });
     return { stop, clock, stream, changes };
   }

@@ -590,15 +590,15 @@ describe('taking cases away from runs', () => {
     const runs: string[] = [];
     for (const row of cases) runs.push((await until(api, row.id, 'completed')).claimed_by_run_id as string);
     await api.ok('updateAgentCaseTrigger', { params: { agent_id, trigger_id: id }, body: { enabled: false } });
-    const [again, given] = cases;
+    const [repeatedCase, otherCase] = cases;
     const reprocess = (row: Case, target: { agent_id?: string }) =>
       api.ok('bulkReprocessCases', { params: { queue_id }, body: { case_ids: [row.id], ...target } });
-    expect(await reprocess(again, {})).toMatchObject({ reprocessedCount: 1, retriedCount: 1 });
-    expect(await reprocess(given, { agent_id: otherAgent })).toMatchObject({ reprocessedCount: 1, delegatedCount: 1 });
+    expect(await reprocess(repeatedCase, {})).toMatchObject({ reprocessedCount: 1, retriedCount: 1 });
+    expect(await reprocess(otherCase, { agent_id: otherAgent })).toMatchObject({ reprocessedCount: 1, delegatedCount: 1 });
     for (const run of runs) expect((await api.ok('getRun', { params: { run_id: run } })).run.status).toBe('interrupted');
-    expect(await until(api, again.id, 'pending')).toMatchObject({ claimed_by_run_id: null });
-    await until(api, given.id, 'completed');
-    expect(await history(api, given.id)).toEqual(['created', 'claimed', 'completed', 'delegated', 'claimed', 'completed']);
+    expect(await until(api, repeatedCase.id, 'pending')).toMatchObject({ claimed_by_run_id: null });
+    await until(api, otherCase.id, 'completed');
+    expect(await history(api, otherCase.id)).toEqual(['created', 'claimed', 'completed', 'delegated', 'claimed', 'completed']);
     await eventually('both are ended', () => endedIds.length === 2);
     expect(endedIds.toSorted()).toEqual(['again', 'given']);
   });
@@ -622,15 +622,15 @@ describe('taking cases away from runs', () => {
     const { api, queue_id } = await withQueue();
     const agent_id = await scripted(api, 'Slow', '- sleep: 1h');
     await trigger(api, agent_id, queue_id);
-    const [row, given] = (await add(api, queue_id, [{ title: 'a' }])) as [Case, Case?];
-    expect(given).toBeUndefined();
-    await until(api, row.id, 'in_progress');
+    const [firstCase, handedOverCase] = (await add(api, queue_id, [{ title: 'a' }])) as [Case, Case?];
+    expect(handedOverCase).toBeUndefined();
+    await until(api, firstCase.id, 'in_progress');
     await api.ok('deleteAgent', { params: { agent_id } });
-    expect((await read(api, row.id)).case).toMatchObject({ display_status: 'pending', claimed_by_run_id: null });
-    expect((await read(api, row.id)).events.at(-1)).toMatchObject({ type: 'released', reason: 'The agent was deleted.' });
+    expect((await read(api, firstCase.id)).case).toMatchObject({ display_status: 'pending', claimed_by_run_id: null });
+    expect((await read(api, firstCase.id)).events.at(-1)).toMatchObject({ type: 'released', reason: 'The agent was deleted.' });
     // Without a trigger, the queue can be deleted, and another agent can take the case.
     await trigger(api, await api.agent('done', 'Next'), queue_id);
-    await until(api, row.id, 'completed');
+    await until(api, firstCase.id, 'completed');
   });
 });
 

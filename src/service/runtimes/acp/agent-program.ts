@@ -4,7 +4,7 @@ import type { NetworkPolicy } from '../../sandbox/launch.ts';
 import type { AgentDefinition } from './definition.ts';
 import { findInstallation } from './installation.ts';
 import { AgentProblem } from './problems.ts';
-import { findAcpAgent } from './registry.ts';
+import { acpAgent } from './registry.ts';
 
 export interface AgentProgram {
   command: readonly string[];
@@ -16,12 +16,11 @@ export interface AgentProgram {
   network: NetworkPolicy;
 }
 
-/** Finds the program on this machine. @param searchPath in the format of PATH @throws AgentProblem if it is not installed */
+/** Finds the program on this machine. @param searchPath in the format of PATH @throws AgentProblem if it is not installed, ServiceError `acp_agent_not_found` */
 export async function findProgram(definition: AgentDefinition, searchPath: string): Promise<AgentProgram> {
   const { acp, command, network, environment, secrets } = definition;
   if (command !== undefined) return { command, environment: {}, mode: undefined, authentication: undefined, network: networkOf(network) };
-  const agent = findAcpAgent(acp as string);
-  if (agent === undefined) throw new AgentProblem(`The registry contains no agent ${acp}. Specify its command instead.`);
+  const agent = acpAgent(acp as string);
   const installation = await findInstallation(agent, { searchPath, platform: os.platform(), arch: os.arch() });
   if (installation.status === 'missing') throw new AgentProblem(installation.message);
   const { asking } = agent;

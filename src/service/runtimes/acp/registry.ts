@@ -106,7 +106,7 @@ export function acpAgent(name: string): AcpAgent {
   throw new ServiceError(
     400,
     'acp_agent_not_found',
-    `The registry contains no agent ${name}.${suggestion} "aops agents acp list" shows all agents; specify the command of any other.`,
+    `The registry contains no agent ${name}.${suggestion} It contains ${registeredNames().join(', ')}; specify the command of any other agent.`,
   );
 }
 

@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../../src/service/errors.ts';
-import { acpAgent, acpRegistry, findAcpAgent, installHint, readRegistry } from '../../../../src/service/runtimes/acp/registry.ts';
+import {
+  acpAgent,
+  acpRegistry,
+  findAcpAgent,
+  installHint,
+  readRegistry,
+  registeredNames,
+} from '../../../../src/service/runtimes/acp/registry.ts';
 
 /** A copy of the snapshot that a test may change. */
 const copy = (): { agents: Record<string, unknown>[] } & Record<string, unknown> => JSON.parse(JSON.stringify(acpRegistry()));
@@ -24,7 +31,7 @@ describe('the registry of agents', () => {
       new ServiceError(
         400,
         'acp_agent_not_found',
-        'The registry contains no agent clade. Did you mean claude? "aops agents acp list" shows all agents; specify the command of any other.',
+        `The registry contains no agent clade. Did you mean claude? It contains ${registeredNames().join(', ')}; specify the command of any other agent.`,
       ),
     );
   });
