@@ -12,6 +12,11 @@ import { AgentProblem } from './problems.ts';
 import { newState, type TurnState } from './turn.ts';
 import { eventIds } from './updates.ts';
 
+/** What an agent that does not start might be missing. */
+const visibleFiles =
+  'It is contained: besides the system it sees only the files in its command, the packages that they belong to, and the files of the run. ' +
+  'If it needs other files, install it as an npm package, or start the service with `--exec host`.';
+
 /** Starts an agent and opens its session. @throws AgentProblem, or the signal's reason */
 export async function startAgent(
   host: RunHost,
@@ -30,7 +35,7 @@ export async function startAgent(
   };
   const isContained = host.launcher.level === 'contained';
   const { command, readable } = isContained ? await installationOf(program.command, searchPath) : { ...program, readable: [] };
-  const agent = await LiveAgent.open({
+  const opening = LiveAgent.open({
     launcher: host.launcher,
     launch: {
       program: command[0] as string,
@@ -54,6 +59,9 @@ export async function startAgent(
       log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
     signal: host.signal,
     limits: { ...defaultLimits, ...limits },
+  });
+  const agent = await opening.catch((error: unknown) => {
+    throw isContained && error instanceof AgentProblem ? new AgentProblem(`${error.message}\n${visibleFiles}`) : error;
   });
   return { agent, state: newState(host.agentSession?.usage ?? null) };
 }
