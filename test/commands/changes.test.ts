@@ -114,6 +114,7 @@ beforeAll(async () => {
   await eventually('a question', async () => (await json<{ data: unknown[] }>('artifacts', 'messages', askingRun)).data.length === 2);
   waitingRun = await service.run('- approve: { id: pay, title: "Pay?" }');
   await service.until(waitingRun, 'waiting');
+  await service.file('key.txt', 'a secret value\n');
   await service.file('procedure.yaml', 'version: 1\nsteps:\n  - say: hi\n');
   untouchedState = await state();
 });
@@ -250,6 +251,8 @@ const changes = (): Record<string, { argv: string[]; method: string; path: strin
       path: new RegExp(`/schedules/${schedule}$`),
     },
     'agents schedules delete': { argv: ['greeter', schedule, '--yes'], method: 'DELETE', path: new RegExp(`/schedules/${schedule}$`) },
+    'agents secrets set': { argv: ['greeter', 'API_KEY=@key.txt'], method: 'POST', path: /^\/v2\/agents\/[^/]+\/secrets$/ },
+    'agents secrets delete': { argv: ['greeter', 'API_KEY', '--yes'], method: 'DELETE', path: /^\/v2\/agents\/[^/]+\/secrets\/API_KEY$/ },
     'agents triggers create': { argv: ['greeter', '--queue', 'invoices'], method: 'POST', path: /\/case-triggers$/ },
     'agents triggers update': { argv: ['greeter', '--enabled'], method: 'PATCH', path: /\/case-triggers\/[^/]+$/, body: { enabled: true } },
     'agents triggers delete': { argv: ['greeter', '--yes'], method: 'DELETE', path: /\/case-triggers\/[^/]+$/ },
@@ -311,6 +314,7 @@ describe.each(changing)('aops %s --dry-run', (id) => {
     else expect(path).toMatch(change.path);
     if (change.body !== undefined) expect(request.body).toEqual(change.body);
     expect(result.stdout).not.toContain(service.service.token);
+    expect(result.stdout).not.toContain('a secret value');
     expect(Object.keys(request.headers)).toContain('idempotency-key');
     expect(await state()).toEqual(untouchedState);
   });

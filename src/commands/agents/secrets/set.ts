@@ -28,7 +28,7 @@ export default defineCommand({
     empty: 'No secrets were stored.',
   }),
   async run(context, input) {
-    const secrets = await readAgentSecrets(context, input.secrets);
-    return wholeList(await storeSecrets(context, await agentId(context, input.agent), secrets));
+    const id = await agentId(context, input.agent);
+    return wholeList(await storeSecrets(context, id, await readAgentSecrets(context, input.secrets)));
   },
 });
