@@ -199,11 +199,13 @@ describe('a text from an editor', () => {
     const question = { message: 'Why?', editor: '.md', onUnsent: (text: string) => void unsent.push(text) };
     const { answer, press } = await openPrompt((prompter) => prompter.input(question, { signal: stop.signal }), 'open your editor', {
       drafts: folder,
-      env: { VISUAL: 'printf written >' },
+      // It is open until the prompt has been withdrawn.
+      env: { VISUAL: `until [ -e ${folder}/withdrawn ]; do sleep 0.01; done; printf written >` },
     });
     await press(enter);
     const reason = new Error('enough');
     stop.abort(reason);
+    writeFileSync(path.join(folder, 'withdrawn'), '');
     expect(await failureOf(answer)).toBe(reason);
     expect(unsent).toEqual(['written']);
   });
