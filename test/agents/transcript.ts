@@ -31,7 +31,7 @@ export function normalised(text: string, places: Record<string, string>): string
     return ids.get(id) as string;
   };
   return Object.entries(places)
-    .reduce((replaced, [place, name]) => replaced.replaceAll(place, name), text)
+    .reduce((replaced, [place, name]) => replaced.replaceAll(place, name).replaceAll(place.slice(1), name.slice(1)), text)
     .replaceAll(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g, (id) => number('id', id))
     .replaceAll(/\b(ses|msg|prt)_[0-9a-zA-Z]{20,}\b/g, (id, kind: string) => number(kind, id))
     .replaceAll(/\b[0-9a-f]{32}\b/g, (id) => number('id', id))

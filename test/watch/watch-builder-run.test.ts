@@ -172,7 +172,7 @@ describe('the questions of a builder run', () => {
     expect(questionsOf(emptyPoll)).toMatchObject({ title: '', created_at: '', questions: [] });
   });
 
-  it('are none without pending questions in a known form', () => {
+  it('are missing unless the builder run waits for answers to questions in a known form', () => {
     expect(questionsOf(run('running', { questions }))).toBeUndefined();
     expect(questionsOf(run('waiting_for_input', null))).toBeUndefined();
     expect(questionsOf(run('waiting_for_input', { questions: 'Which?' }))).toBeUndefined();

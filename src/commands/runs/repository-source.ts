@@ -69,7 +69,7 @@ export const repositoriesNotOffered = (): AopsError =>
     hint: 'The local service offers them (`aops local up`), but other services might not. Use --upload to give the run files.',
   });
 
-/** What a person should know about work that the run does not see; undefined if there is none. */
+/** What a person should know about work that the run does not see; undefined if it sees everything. */
 export function uncommittedNote({ uncommitted_files: count, source }: RunRepository): string | undefined {
   if (count === 0) return undefined;
   const folder = shellWord(source);

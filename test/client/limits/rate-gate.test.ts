@@ -37,7 +37,7 @@ const goDecision = { next: 'go' };
 const busyDecision = { next: 'busy' };
 
 describe('the gate', () => {
-  it('sends one request ahead to learn about the limit, and all requests if there is none', () => {
+  it('sends one request ahead to learn about the limit, and all requests if the service has no limit', () => {
     const { gate, clock } = newGate();
     expect([gate.enter(), gate.enter()]).toEqual([goDecision, busyDecision]);
     gate.leave();

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { rolldown } from 'rolldown';
 import { beforeAll, expect, it } from 'vitest';
 import { listening, needsContainment } from '../../support/contained.ts';
-import { describeNeeding, type Missing } from '../../support/requirements.ts';
+import { describeNeeding, itNeeding, type Missing } from '../../support/requirements.ts';
 import { temporaryFolder, whenDone } from '../../support/temporary.ts';
 import type { Order, Orders, Outcome } from './escape-driver.ts';
 
@@ -20,8 +20,10 @@ const users: [name: string, uid: number | undefined, missing: Missing][] = [
   ['the user of the tests', undefined, needsContainment],
   ['another user than root', nobody, isRoot ? needsContainment : 'the tests do not run as root'],
 ];
-/** Whether the number of processes of root can be limited: only by a control group. */
+/** Only a control group limits the number of processes of root. */
 const hasProcessGroups = existsSync('/sys/fs/cgroup/pids/cgroup.procs') || existsSync('/sys/fs/cgroup/cgroup.controllers');
+const needsProcessLimit = (owner: number): Missing =>
+  owner === 0 && !hasProcessGroups ? 'this machine has no control groups, which alone limit the processes of root' : undefined;
 
 /** The arguments of all processes of this machine. */
 function processes(): string[] {
@@ -208,7 +210,7 @@ for (const [name, uid, missing] of users) {
       expect(processes().filter((line) => line.includes(`4242.${owner}`))).toEqual([]);
     });
 
-    it.skipIf(owner === 0 && !hasProcessGroups)('starting many processes', () => {
+    itNeeding(needsProcessLimit(owner), 'starting many processes', () => {
       expect(outcome('starting many processes').stdout).toBe('');
       expect(outcome('starting many processes').stderr).toMatch(/fork|Resource temporarily unavailable/i);
     });

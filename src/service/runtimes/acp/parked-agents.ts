@@ -51,25 +51,12 @@ export class ParkedAgents<State> {
 
   /** Ends the agent of a run, if it is kept. Returns whether it was. */
   end(runId: string): boolean {
-    const parked = this.take(runId);
-    if (parked === undefined) return false;
-    const ending = parked.agent.end().finally(() => {
-      this.#ending.delete(ending);
-      this.#onEnd(runId);
-    });
-    this.#ending.add(ending);
-    return true;
+    return this.#finish(runId, (agent) => agent.end());
   }
 
   /** Cancels and ends the agent of a run that was stopped. */
   stop(runId: string): void {
-    const parked = this.take(runId);
-    if (parked === undefined) return;
-    const ending = parked.agent.stop(this.#clock).finally(() => {
-      this.#ending.delete(ending);
-      this.#onEnd(runId);
-    });
-    this.#ending.add(ending);
+    this.#finish(runId, (agent) => agent.stop(this.#clock));
   }
 
   /** Ends the agent that has waited longest, to make room for another. Returns false if none is kept. */
@@ -82,5 +69,16 @@ export class ParkedAgents<State> {
   async close(): Promise<void> {
     for (const runId of [...this.#entries.keys()]) this.end(runId);
     await Promise.all(this.#ending);
+  }
+
+  #finish(runId: string, end: (agent: LiveAgent) => Promise<void>): boolean {
+    const parked = this.take(runId);
+    if (parked === undefined) return false;
+    const ending = end(parked.agent).finally(() => {
+      this.#ending.delete(ending);
+      this.#onEnd(runId);
+    });
+    this.#ending.add(ending);
+    return true;
   }
 }

@@ -90,7 +90,7 @@ export function acpRegistry(): AcpRegistry {
   return registry;
 }
 
-/** The agent with this ID or alias; undefined if there is none in the snapshot. */
+/** The agent with this ID or alias; undefined if the snapshot does not contain it. */
 export const findAcpAgent = (name: string): AcpAgent | undefined =>
   acpRegistry().agents.find(({ id, alias }) => id === name || alias === name);
 

@@ -15,7 +15,7 @@ export class Seats {
   readonly #holders = new Set<string>();
   #change = deferred();
 
-  /** @param makeRoom ends an agent that only waits; returns false if there is none */
+  /** @param makeRoom ends an agent that only waits; returns false if no agent is waiting */
   constructor(limit: number, makeRoom: () => boolean) {
     this.#limit = limit;
     this.#makeRoom = makeRoom;
