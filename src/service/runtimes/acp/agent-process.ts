@@ -34,7 +34,7 @@ export class AgentProcess {
     try {
       return new AgentProcess(await startProcess(await launcher.prepare(request), { stdin: 'pipe' }));
     } catch (error) {
-      throw error instanceof ServiceError ? new AgentProblem(`The agent cannot be started. ${error.message}`) : error;
+      throw error instanceof ServiceError ? new AgentProblem(`The agent cannot be started. ${error.message}`, 'not_permitted') : error;
     }
   }
 

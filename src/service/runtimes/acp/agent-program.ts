@@ -22,7 +22,7 @@ export async function findProgram(definition: AgentDefinition, searchPath: strin
   if (command !== undefined) return { command, environment: {}, mode: undefined, authentication: undefined, network: networkOf(network) };
   const agent = acpAgent(acp as string);
   const installation = await findInstallation(agent, { searchPath, platform: os.platform(), arch: os.arch() });
-  if (installation.status === 'missing') throw new AgentProblem(installation.message);
+  if (installation.status === 'missing') throw new AgentProblem(installation.message, installation.reason);
   const { asking } = agent;
   const isSignedIn = agent.credentials.some((name) => secrets.includes(name) || Object.hasOwn(environment, name));
   return {

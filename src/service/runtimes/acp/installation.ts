@@ -30,7 +30,7 @@ export type Installation =
       warnings: string[];
     }
   /** `message` explains in sentences what is missing and how to get it. */
-  | { status: 'missing'; message: string };
+  | { status: 'missing'; reason: 'not_installed' | 'unsupported_platform'; message: string };
 
 interface Package {
   version: string | null;
@@ -54,10 +54,11 @@ export async function findInstallation(agent: AcpAgent, host: AgentHost): Promis
   }
   const platform = `${host.platform}-${host.arch}`;
   if (!platforms.includes(platform)) {
-    return { status: 'missing', message: `${agent.name} is not available for ${platform}, only for ${platforms.join(', ')}.` };
+    const message = `${agent.name} is not available for ${platform}, only for ${platforms.join(', ')}.`;
+    return { status: 'missing', reason: 'unsupported_platform', message };
   }
   const message = `${agent.name} is not installed: there is no program ${program} on the search path. ${installHint(agent)}`;
-  return { status: 'missing', message: [message, ...warnings].join('\n') };
+  return { status: 'missing', reason: 'not_installed', message: [message, ...warnings].join('\n') };
 }
 
 interface Found {

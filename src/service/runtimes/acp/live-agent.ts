@@ -26,6 +26,8 @@ export interface OpenOptions {
   /** Creates the IDs of events. */
   nextEventId: () => string;
   onForeignLine: (line: string) => void;
+  /** Called with the first answer of the agent, before it is checked. */
+  onInitialize?: (info: InitializeResponse) => void;
   signal: AbortSignal;
   limits: AcpLimits;
 }
@@ -78,9 +80,11 @@ export class LiveAgent {
           clientCapabilities: connection.clientCapabilities,
           clientInfo: connection.clientInfo,
         });
+        options.onInitialize?.(info);
         if (info.protocolVersion !== 1)
           throw new AgentProblem(
             `The agent speaks version ${info.protocolVersion} of the Agent Client Protocol; only version 1 is supported.`,
+            'unsupported_protocol',
           );
         if (options.authentication !== undefined) await connection.request('authenticate', { methodId: options.authentication });
         const opened = await openSession(connection, info, options);
@@ -228,7 +232,7 @@ async function within<T>(clock: Clock, limit: number, signal: AbortSignal, work:
   const timer = new AbortController();
   const ended = AbortSignal.any([signal, timer.signal]);
   const late = clock.sleep(limit, ended).then(() => {
-    throw new AgentProblem(`The agent did not answer within ${limit / 1_000} seconds.`);
+    throw new AgentProblem(`The agent did not answer within ${limit / 1_000} seconds.`, 'timed_out');
   });
   late.catch(() => undefined);
   try {

@@ -1,5 +1,6 @@
 /** Which mode an agent works in: the strictest one that it offers, so that it asks a person before it acts. */
 import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk';
+import { AgentProblem } from './problems.ts';
 
 /** What a session offers. Older agents have modes, newer ones a configuration option of the category `mode`. */
 export interface OfferedModes {
@@ -40,16 +41,17 @@ function offerOf({ modes, configOptions }: OfferedModes): Offer | undefined {
 /**
  * The mode for a session, or undefined if the agent has no modes.
  * @param wanted the mode in the definition of the agent; it is used whether the agent asks in it or not
- * @throws Error if the agent does not offer the wanted mode; the message lists what it offers
+ * @throws AgentProblem if the agent does not offer the wanted mode; the message lists what it offers
  */
 export function chooseMode(offered: OfferedModes, wanted: string | undefined): ModeChoice | undefined {
   const offer = offerOf(offered);
   if (offer === undefined) {
-    if (wanted !== undefined) throw new Error(`The agent has no modes, so it cannot be switched to "${wanted}".`);
+    if (wanted !== undefined) throw new AgentProblem(`The agent has no modes, so it cannot be switched to "${wanted}".`, 'unknown_mode');
     return undefined;
   }
   const { current, ids, optionId } = offer;
-  if (wanted !== undefined && !ids.includes(wanted)) throw new Error(`The agent has no mode "${wanted}"; it offers: ${ids.join(', ')}.`);
+  if (wanted !== undefined && !ids.includes(wanted))
+    throw new AgentProblem(`The agent has no mode "${wanted}"; it offers: ${ids.join(', ')}.`, 'unknown_mode');
   const mode = wanted ?? askingModes.map((name) => ids.find((id) => id.toLowerCase() === name)).find((id) => id !== undefined) ?? current;
   const asks = askingModes.includes(mode.toLowerCase());
   if (mode === current) return { mode, asks };

@@ -2,11 +2,28 @@
 import { firstLine } from '../../../base/values.ts';
 import type { Exit } from '../../sandbox/process.ts';
 
+/** The kind of a problem, for programs that read the result of a check. */
+export type ProblemCode =
+  | 'not_installed'
+  | 'unsupported_platform'
+  | 'program_not_found'
+  | 'secret_missing'
+  | 'not_signed_in'
+  | 'unsupported_protocol'
+  | 'unknown_mode'
+  | 'not_permitted'
+  | 'ended'
+  | 'timed_out'
+  | 'agent_error';
+
 /** The run cannot continue because of its agent. The message is shown to people. */
 export class AgentProblem extends Error {
-  constructor(message: string) {
+  readonly code: ProblemCode;
+
+  constructor(message: string, code: ProblemCode = 'agent_error') {
     super(message);
     this.name = 'AgentProblem';
+    this.code = code;
   }
 }
 
@@ -24,11 +41,12 @@ export function endProblem(end: Exit & { errorOutput: string }, program: string,
   if (end.exitCode === notFound && quote.includes(program))
     return new AgentProblem(
       `The program \`${program}\` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.`,
+      'program_not_found',
     );
   if (end.exitCode === notExecutable)
-    return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoted(quote)}`);
+    return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoted(quote)}`, 'program_not_found');
   const explanation = quote === '' ? ' It wrote nothing to standard error; start it by hand to see why.' : quoted(quote);
-  return new AgentProblem(`The agent ended ${during} (${endInWords(end)}).${explanation}`);
+  return new AgentProblem(`The agent ended ${during} (${endInWords(end)}).${explanation}`, 'ended');
 }
 
 const quoted = (text: string): string => (text === '' ? '' : ` It wrote:\n${text}`);
@@ -42,6 +60,7 @@ export function requestProblem(error: unknown, during: string): AgentProblem {
   if (code === authenticationRequired)
     return new AgentProblem(
       `The agent is not signed in. Store its API key as a secret of the agent, or sign in on the machine of the service. The agent reports: ${firstLine(String(message))}`,
+      'not_signed_in',
     );
   const details =
     data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, longestQuote);

@@ -1,8 +1,11 @@
 /** Starts the agent of a run: its program, its environment, and its session. */
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import type { InitializeResponse, McpServer } from '@agentclientprotocol/sdk';
 import { shellWord } from '../../../base/shell.ts';
 import { firstLine } from '../../../base/values.ts';
+import type { Launcher } from '../../sandbox/launch.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { RunHost } from '../runtime.ts';
 import { findProgram } from './agent-program.ts';
 import type { AgentDefinition } from './definition.ts';
@@ -17,31 +20,68 @@ const visibleFiles =
   'It is contained: besides the system it sees only the files in its command, the packages that they belong to, and the files of the run. ' +
   'If it needs other files, install it as an npm package, or start the service with `--exec host`.';
 
-/** Starts an agent and opens its session. @throws AgentProblem, or the signal's reason */
+/** What a run or a check starts an agent with. */
+export interface AgentRequest {
+  sandbox: Sandbox;
+  launcher: Launcher;
+  /** The values of the secrets that the definition lists. Called when the program was found. */
+  secrets(): Promise<Readonly<Record<string, string>>>;
+  /** The session of an earlier process, if it should continue. */
+  earlierSession: string | undefined;
+  servers: McpServer[];
+  /** Called with the first answer of the agent, before it is checked. */
+  onInitialize?: (info: InitializeResponse) => void;
+  onForeignLine: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** Starts the agent of a run. @throws AgentProblem, or the signal's reason */
 export async function startAgent(
   host: RunHost,
   definition: AgentDefinition,
-  { clock, log, searchPath, limits }: AcpOptions,
+  options: AcpOptions,
 ): Promise<{ agent: LiveAgent; state: TurnState }> {
+  const agent = await openAgent(
+    {
+      ...{ sandbox: host.sandbox, launcher: host.launcher, signal: host.signal },
+      secrets: () => secretsOf(host, definition),
+      earlierSession: host.agentSession?.sessionId,
+      servers: [],
+      onForeignLine: (line) =>
+        options.log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
+    },
+    definition,
+    options,
+  );
+  return { agent, state: newState(host.agentSession?.usage ?? null) };
+}
+
+/** Starts an agent and opens its session. @throws AgentProblem, or the signal's reason */
+export async function openAgent(
+  { sandbox, launcher, secrets, ...request }: AgentRequest,
+  definition: AgentDefinition,
+  { clock, searchPath, limits }: AcpOptions,
+): Promise<LiveAgent> {
   const program = await findProgram(definition, searchPath);
-  const home = await host.sandbox.privateFolder('home');
+  const home = await sandbox.privateFolder('home');
   const temporary = path.join(home, 'tmp');
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   const environment = {
     ...{ PATH: searchPath, HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' },
     ...program.environment,
     ...definition.environment,
-    ...(await secretsOf(host, definition)),
+    ...(await secrets()),
   };
-  const isContained = host.launcher.level === 'contained';
+  const isContained = launcher.level === 'contained';
   const { command, readable } = isContained ? await installationOf(program.command, searchPath) : { ...program, readable: [] };
   const opening = LiveAgent.open({
-    launcher: host.launcher,
+    ...request,
+    launcher,
     launch: {
       program: command[0] as string,
       args: command.slice(1),
       environment,
-      directory: host.sandbox.directory,
+      directory: sandbox.directory,
       home,
       temporary,
       readable,
@@ -49,21 +89,15 @@ export async function startAgent(
       // Codex confines its own commands.
       nestedSandboxes: true,
     },
-    earlierSession: host.agentSession?.sessionId,
     mode: definition.mode ?? program.mode,
     authentication: program.authentication,
-    servers: [],
     clock,
     nextEventId: eventIds(),
-    onForeignLine: (line) =>
-      log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
-    signal: host.signal,
     limits: { ...defaultLimits, ...limits },
   });
-  const agent = await opening.catch((error: unknown) => {
-    throw isContained && error instanceof AgentProblem ? new AgentProblem(`${error.message}\n${visibleFiles}`) : error;
+  return await opening.catch((error: unknown) => {
+    throw isContained && error instanceof AgentProblem ? new AgentProblem(`${error.message}\n${visibleFiles}`, error.code) : error;
   });
-  return { agent, state: newState(host.agentSession?.usage ?? null) };
 }
 
 /** The command of an agent with the paths of its files, and these files with the packages that they belong to. */
@@ -96,6 +130,7 @@ async function secretsOf(host: RunHost, { secrets }: AgentDefinition): Promise<R
   if (missing.length > 0)
     throw new AgentProblem(
       `The agent ${host.run.agentName} has no secret ${missing.join(', ')}. Store it with \`aops agents secrets set ${shellWord(host.run.agentName)} ${missing.map((name) => `${name}=@FILE`).join(' ')}\`.`,
+      'secret_missing',
     );
   return Object.fromEntries(values);
 }

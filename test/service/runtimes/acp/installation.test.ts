@@ -85,6 +85,7 @@ describe('an agent', () => {
   it('that is not installed comes with the command that installs it, and with what it needs', async () => {
     expect(await findInstallation(acpAgent('qwen'), host)).toEqual({
       status: 'missing',
+      reason: 'not_installed',
       message:
         'Qwen Code is not installed: there is no program qwen on the search path. Install it with: npm install --global @qwen-code/qwen-code@0.24.4\n' +
         'Qwen Code declares that it needs Node >=22, and this is Node 20.19.0.',
@@ -94,6 +95,7 @@ describe('an agent', () => {
   it('that does not exist for this platform comes with the platforms for which it does', async () => {
     expect(await findInstallation(acpAgent('kimi'), { ...host, platform: 'freebsd' })).toEqual({
       status: 'missing',
+      reason: 'unsupported_platform',
       message: 'Kimi CLI is not available for freebsd-x64, only for darwin-arm64, linux-arm64, linux-x64, win32-x64.',
     });
   });

@@ -191,9 +191,7 @@ describe('the session of a run', () => {
     const { run } = await runOf('asks-nobody', 'Hello', { mode: 'auto' });
     expect(run.status).toBe('completed');
     const { run: failedRun } = await runOf('asks-nobody', 'Hello', { mode: 'careful' });
-    expect(failedRun.error).toBe(
-      'The agent reported an error while it was starting: The agent has no mode "careful"; it offers: auto, ask.',
-    );
+    expect(failedRun.error).toBe('The agent has no mode "careful"; it offers: auto, ask.');
   });
 });
 
