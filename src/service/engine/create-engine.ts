@@ -67,7 +67,7 @@ export interface EngineOptions {
     lookup?: Lookup;
   };
   /** Limits of agents that are processes. */
-  acp?: Pick<AcpOptions, 'agentConcurrency' | 'patience' | 'limits'>;
+  acp?: Pick<AcpOptions, 'agentConcurrency' | 'idleTimeout' | 'limits'>;
   /** What executes agents. By default, the script runtime and the acp runtime. */
   runtimes?: readonly Runtime[];
 }

@@ -1,20 +1,20 @@
 /**
- * The acp runtime: runs an agent that speaks the Agent Client Protocol as a process in the run's sandbox. The definition says which
- * (definition.ts); a turn of the run is one or several prompts (turn.ts). A person decides what the agent asks: while the run waits, the
- * process is kept for some minutes, and afterwards the session is continued by another process.
+ * The acp runtime: runs an agent that speaks the Agent Client Protocol as a process in the run's sandbox. The definition (definition.ts)
+ * specifies the agent; a turn of the run is one or several prompts (turn.ts). A person answers the agent's requests: while the run waits,
+ * the process stays alive for some minutes. After that, another process continues the session.
  */
 import type { Outcome, RunHost, Runtime } from '../runtime.ts';
+import { AgentSlots, defaultConcurrency } from './agent-slots.ts';
 import { type AgentDefinition, parseDefinition } from './definition.ts';
 import type { LiveAgent } from './live-agent.ts';
 import type { AcpOptions } from './options.ts';
 import { ParkedAgents } from './parked-agents.ts';
 import { AgentProblem } from './problems.ts';
-import { defaultSeats, Seats } from './seats.ts';
 import type { TurnState } from './turn.ts';
 
-/** The default time for which the process of a waiting run is kept, in milliseconds. */
-const defaultPatience = 180_000;
-/** How often the end of the service can interrupt a prompt before the run fails. */
+/** How long the process of a waiting run stays alive by default, in milliseconds. */
+const defaultIdleTimeout = 180_000;
+/** How many times in a row the service can end during a prompt before the run fails. */
 const maxInterruptions = 5;
 
 interface OpenAgent {
@@ -24,34 +24,34 @@ interface OpenAgent {
 
 export function createAcpRuntime(options: AcpOptions): Runtime {
   const { clock } = options;
-  const parked = new ParkedAgents<TurnState>(clock, options.patience ?? defaultPatience, (runId) => seats.give(runId));
-  const seats = new Seats(options.agentConcurrency ?? defaultSeats(), () => parked.endOldest());
-  /** Ends of processes that are in progress, by run. */
+  const parked = new ParkedAgents<TurnState>(clock, options.idleTimeout ?? defaultIdleTimeout, (runId) => slots.release(runId));
+  const slots = new AgentSlots(options.agentConcurrency ?? defaultConcurrency(), () => parked.endOldest());
+  /** The processes that are being ended, by run. */
   const endings = new Map<string, Promise<void>>();
 
-  /** Ends the process of a run that does not wait. */
+  /** Keeps track of the end of a process, and frees its slot afterwards. */
   const finish = (runId: string, ending: Promise<void>): void => {
     const end = ending
       .catch(() => undefined)
       .finally(() => {
         endings.delete(runId);
-        seats.give(runId);
+        slots.release(runId);
       });
     endings.set(runId, end);
   };
 
   const openAgent = async (host: RunHost, definition: AgentDefinition): Promise<OpenAgent> => {
-    const kept = parked.take(host.run.id);
-    if (kept !== undefined) return kept;
+    const parkedAgent = parked.take(host.run.id);
+    if (parkedAgent !== undefined) return parkedAgent;
     // Two processes must not work on the same files.
     await endings.get(host.run.id);
-    await seats.take(host.run.id, host.signal);
+    await slots.acquire(host.run.id, host.signal);
     // The protocol's library takes time to load, and most services have no such agents.
     const { startAgent } = await import('./start-agent.ts');
     try {
       return await startAgent(host, definition, options);
     } catch (error) {
-      seats.give(host.run.id);
+      slots.release(host.run.id);
       throw error;
     }
   };
@@ -63,14 +63,14 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
         error: `The run was abandoned: the service ended ${host.interruptions} times in a row while the agent was working.`,
       };
     const { Turn } = await import('./turn.ts');
-    const open = await openAgent(host, definition);
+    const opened = await openAgent(host, definition);
     let outcome: Outcome | undefined;
     try {
-      outcome = await new Turn(host, definition, open).follow();
+      outcome = await new Turn(host, definition, opened).follow();
       return outcome;
     } finally {
-      const { agent } = open;
-      if (outcome?.status === 'waiting') parked.put(host.run.id, open);
+      const { agent } = opened;
+      if (outcome?.status === 'waiting') parked.put(host.run.id, opened);
       else if (isStopped(host.signal)) finish(host.run.id, agent.stop(clock));
       else finish(host.run.id, agent.end());
     }
@@ -90,7 +90,7 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
         throw error;
       }
     },
-    // An agent decides itself what it does.
+    // An agent decides by itself what it does, so there are no steps to count.
     countSteps: () => 0,
     release: (runId) => parked.stop(runId),
     async close() {

@@ -1,12 +1,12 @@
-/** The process of an agent. Its standard error is kept in part, because agents explain there why they ended. */
+/** The process of an agent. The end of its standard error is retained, because agents explain there why they ended. */
 import type { Readable, Writable } from 'node:stream';
 import { ServiceError } from '../../errors.ts';
 import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
 import { type Exit, type StartedProcess, startProcess } from '../../sandbox/process.ts';
 import { AgentProblem } from './problems.ts';
 
-/** How much of standard error is kept, in characters: its end. */
-const longestTail = 64 * 1024;
+/** How much of the end of standard error is retained, in characters. */
+const maxTailLength = 64 * 1024;
 
 export class AgentProcess {
   readonly input: Writable;
@@ -22,14 +22,14 @@ export class AgentProcess {
     this.input = process.stdin as Writable;
     this.output = process.stdout;
     this.ended = process.exit.catch(() => ({ exitCode: null, signal: null }));
-    // Writing to a process that has ended is reported by its end.
+    // A write fails if the process has ended, and `ended` reports that.
     this.input.on('error', () => undefined);
     process.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#tail = (this.#tail + text).slice(-longestTail);
+      this.#tail = (this.#tail + text).slice(-maxTailLength);
     });
   }
 
-  /** @throws AgentProblem if the launcher refuses */
+  /** @throws AgentProblem if the launcher refuses to start it */
   static async start(launcher: Launcher, request: LaunchRequest): Promise<AgentProcess> {
     try {
       return new AgentProcess(await startProcess(await launcher.prepare(request), { stdin: 'pipe' }));
@@ -38,12 +38,12 @@ export class AgentProcess {
     }
   }
 
-  /** The end of what it wrote to standard error. */
+  /** The end of the process's standard error. */
   get errorOutput(): string {
     return this.#tail;
   }
 
-  /** Ends everything that it has started: SIGTERM, and SIGKILL after the grace period. @param grace milliseconds */
+  /** Ends the process and everything that it has started: SIGTERM, then SIGKILL after the grace period. @param grace milliseconds */
   end(grace: number): Promise<void> {
     this.#end ??= this.#process
       .end(grace)

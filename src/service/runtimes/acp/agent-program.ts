@@ -1,4 +1,4 @@
-/** What starts an agent: the command of its definition, or the program of the registry with what it needs. */
+/** How an agent is started: with the command in its definition, or with the program, variables, and hosts from the registry. */
 import os from 'node:os';
 import type { NetworkPolicy } from '../../sandbox/launch.ts';
 import type { AgentDefinition } from './definition.ts';
@@ -9,14 +9,18 @@ import { acpAgent } from './registry.ts';
 export interface AgentProgram {
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
-  /** The mode in which it asks most; undefined to choose from those that it offers. */
+  /** The mode in which it asks for permission most often; undefined to choose one of the modes that it offers. */
   mode: string | undefined;
-  /** How to sign in, by the ID of the method; undefined if it is not needed. */
+  /** The ID of the method to sign in with; undefined if no sign-in is needed. */
   authentication: string | undefined;
   network: NetworkPolicy;
 }
 
-/** Finds the program on this machine. @param searchPath in the format of PATH @throws AgentProblem if it is not installed, ServiceError `acp_agent_not_found` */
+/**
+ * Finds the program on this machine.
+ * @param searchPath in the format of PATH
+ * @throws AgentProblem if it is not installed, ServiceError `acp_agent_not_found`
+ */
 export async function findProgram(definition: AgentDefinition, searchPath: string): Promise<AgentProgram> {
   const { acp, command, network, environment, secrets } = definition;
   if (command !== undefined) return { command, environment: {}, mode: undefined, authentication: undefined, network: networkOf(network) };

@@ -1,6 +1,6 @@
 /**
- * The connection to an agent: requests to it, and what it sends in the order in which it was sent. Everything waits in one queue, so
- * that the updates before a request for permission, or before the end of a prompt, are handled before it.
+ * The connection to an agent. All updates and requests from the agent wait in one queue in the order in which they were sent, so that
+ * the updates that precede a request for permission, or the end of a prompt, are handled first.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -23,18 +23,21 @@ import type { AgentProcess } from './agent-process.ts';
 import { messageStream } from './message-stream.ts';
 import { AgentProblem, endProblem, requestProblem } from './problems.ts';
 
-/** Something that only a person can answer. */
-export type Ask =
-  | { kind: 'permission'; request: RequestPermissionRequest; respond: (outcome: RequestPermissionOutcome) => void }
-  | { kind: 'elicitation'; request: CreateElicitationRequest; respond: (response: CreateElicitationResponse) => void };
+/** A request from the agent that only a person can answer. */
+export type IncomingRequest =
+  | { kind: 'permission'; params: RequestPermissionRequest; respond: (outcome: RequestPermissionOutcome) => void }
+  | { kind: 'elicitation'; params: CreateElicitationRequest; respond: (response: CreateElicitationResponse) => void };
 
-/** What an agent sends. */
-export type Incoming = { kind: 'update'; sessionId: string; update: SessionUpdate } | { kind: 'ask'; ask: Ask } | { kind: 'closed' };
+/** An entry of the queue. */
+export type Incoming =
+  | { kind: 'update'; sessionId: string; update: SessionUpdate }
+  | { kind: 'request'; request: IncomingRequest }
+  | { kind: 'closed' };
 
 /** How long to wait for the last messages of a process that has ended, in milliseconds. */
-const lastOutput = 200;
-/** The number of messages that can wait. After that, the agent has to wait with more of them. */
-const longestQueue = 1_000;
+const outputGrace = 200;
+/** The number of messages that can wait. When the queue is full, no more messages are read from the agent. */
+const maxQueueLength = 1_000;
 
 export class AgentConnection {
   readonly process: AgentProcess;
@@ -54,19 +57,19 @@ export class AgentConnection {
     });
     this.#connection = client({ name: 'aops' })
       .onRequest('session/request_permission', ({ params, signal }) =>
-        this.#ask<RequestPermissionOutcome>((respond) => ({ kind: 'permission', request: params, respond }), signal).then((outcome) => ({
+        this.#enqueueRequest<RequestPermissionOutcome>((respond) => ({ kind: 'permission', params, respond }), signal).then((outcome) => ({
           outcome,
         })),
       )
       .onRequest('elicitation/create', ({ params, signal }) =>
-        this.#ask<CreateElicitationResponse>((respond) => ({ kind: 'elicitation', request: params, respond }), signal),
+        this.#enqueueRequest<CreateElicitationResponse>((respond) => ({ kind: 'elicitation', params, respond }), signal),
       )
       // Notifications of extensions.
       .onNotification('*', () => undefined)
       .connect(stream);
     void this.#connection.closed.then(() => this.#push({ kind: 'closed' }));
-    // A process that it has started might keep the output open.
-    void process.ended.then(() => delay(lastOutput)).then(() => this.close());
+    // A process that the agent has started might keep the output open.
+    void process.ended.then(() => delay(outputGrace)).then(() => this.close());
   }
 
   /** Rejects with the agent's error, or when the connection closes. */
@@ -83,7 +86,7 @@ export class AgentConnection {
     await this.#connection.agent.notify('session/cancel', { sessionId });
   }
 
-  /** The capabilities that this client has: it answers questions, and has no files or terminals of its own. */
+  /** The capabilities of this client: it answers questions, and offers no files or terminals of its own. */
   get clientCapabilities() {
     return { fs: { readTextFile: false, writeTextFile: false }, terminal: false, elicitation: { form: {} } };
   }
@@ -92,21 +95,21 @@ export class AgentConnection {
     return { name: 'aops', title: 'aops', version };
   }
 
-  /** What has arrived and was not taken, without waiting. */
+  /** Takes the oldest entry of the queue; undefined if the queue is empty. */
   take(): Incoming | undefined {
     const incoming = this.#queue.shift();
     if (incoming !== undefined) this.#departure.resolve();
     return incoming;
   }
 
-  /** Resolves when something can be taken. */
+  /** Resolves when the queue is not empty. */
   async arrival(): Promise<void> {
     if (this.#queue.length > 0) return;
     this.#arrival = deferred();
     await this.#arrival.promise;
   }
 
-  /** Carries out something during which updates repeat what is already known, such as the loading of a session. */
+  /** Does work during which updates only repeat earlier ones and are ignored, such as loading a session. */
   async withoutUpdates<T>(work: () => Promise<T>): Promise<T> {
     this.#isReplaying = true;
     try {
@@ -116,10 +119,10 @@ export class AgentConnection {
     }
   }
 
-  /** What an error means: the end of the process explains why the connection was closed. @param phase such as "while it was starting" */
+  /** Explains an error: if the process has ended, that is why the connection was closed. @param phase such as "while it was starting" */
   async problem(error: unknown, program: string, phase: string): Promise<AgentProblem> {
     if (error instanceof AgentProblem || !this.#connection.signal.aborted) return requestProblem(error, phase);
-    const end = await Promise.race([this.process.ended, delay(2 * lastOutput, undefined)]);
+    const end = await Promise.race([this.process.ended, delay(2 * outputGrace, undefined)]);
     if (end === undefined) return new AgentProblem(`The agent closed its connection ${phase}.`);
     return endProblem({ ...end, errorOutput: this.process.errorOutput }, program, phase);
   }
@@ -133,22 +136,22 @@ export class AgentConnection {
     this.#arrival.resolve();
   }
 
-  /** Only the kind of an update is checked here; its fields are when they are used. */
+  /** Checks only that it is an update. Its fields are checked when they are used. */
   #receiveUpdate(params: unknown): void {
     if (this.#isReplaying || !isObject(params) || !isObject(params.update)) return;
     const { sessionId, update } = params as unknown as SessionNotification;
     this.#push({ kind: 'update', sessionId, update });
   }
 
-  #ask<Response>(create: (respond: (response: Response) => void) => Ask, signal: AbortSignal): Promise<Response> {
+  #enqueueRequest<Response>(create: (respond: (response: Response) => void) => IncomingRequest, signal: AbortSignal): Promise<Response> {
     return new Promise((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      this.#push({ kind: 'ask', ask: create(resolve) });
+      this.#push({ kind: 'request', request: create(resolve) });
     });
   }
 
   async #ready(): Promise<void> {
-    while (this.#queue.length >= longestQueue) {
+    while (this.#queue.length >= maxQueueLength) {
       this.#departure = deferred();
       await this.#departure.promise;
     }

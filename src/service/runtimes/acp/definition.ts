@@ -1,6 +1,6 @@
 /**
- * The definition of an agent that speaks the Agent Client Protocol: the document that a revision of it contains (docs/acp.md). It
- * says how the agent is started and what it works with.
+ * The definition of an agent that speaks the Agent Client Protocol: the document in each of its revisions (docs/acp.md). It
+ * specifies how the agent is started and what it works with.
  */
 import Type, { type Static } from 'typebox';
 import { parseDuration } from '../../../base/duration.ts';
@@ -14,11 +14,11 @@ import { invalidProcedure, type Problem } from '../document/problems.ts';
 import { readSource, type Source } from '../document/source.ts';
 import { findAcpAgent, registeredNames } from './registry.ts';
 
-/** The largest definition, in bytes. Instructions are most of it. */
-const longestDefinition = 1024 * 1024;
+/** The size of the largest definition, in bytes. Most of a definition is instructions. */
+const maxDefinitionSize = 1024 * 1024;
 /** The default and the maximum time for a turn, in milliseconds. The time that a person takes to answer does not count. */
 const defaultTimeout = 3_600_000;
-const longestTimeout = 86_400_000;
+const maxTimeout = 86_400_000;
 
 const Text = Type.String({ minLength: 1 });
 
@@ -40,16 +40,16 @@ export interface AgentDefinition {
   acp: string | undefined;
   /** The program and its arguments. */
   command: readonly string[] | undefined;
-  /** What the agent finds as AGENTS.md. */
+  /** The agent's task in prose, which opens the first prompt of a session. */
   instructions: string | undefined;
   /** The mode to switch to, instead of the strictest one. */
   mode: string | undefined;
   environment: Readonly<Record<string, string>>;
   /** Names of the agent's secrets that it gets as environment variables. */
   secrets: readonly string[];
-  /** Hosts that it can reach, besides those of its model. */
+  /** Hosts that the agent can reach, besides those of its model. */
   network: readonly string[];
-  /** Milliseconds for a turn. */
+  /** The time limit of a turn, in milliseconds. */
   timeout: number;
 }
 
@@ -57,8 +57,8 @@ const findProblems = structureCheck({ schema: Definition, label: 'the definition
 
 /** Parses a definition. Throws a ServiceError 400 `invalid_procedure` whose details contain every problem with its line and column. */
 export function parseDefinition(text: string): AgentDefinition {
-  if (Buffer.byteLength(text) > longestDefinition)
-    throw invalidProcedure([{ message: `the definition is longer than ${longestDefinition} bytes`, line: 1, column: 1 }]);
+  if (Buffer.byteLength(text) > maxDefinitionSize)
+    throw invalidProcedure([{ message: `the definition is longer than ${maxDefinitionSize} bytes`, line: 1, column: 1 }]);
   const source = readSource(text);
   if (source.problems.length > 0) throw invalidProcedure(source.problems);
   if (!isObject(source.value)) {
@@ -81,10 +81,10 @@ export function parseDefinition(text: string): AgentDefinition {
   };
 }
 
-/** What the schema cannot express. */
+/** Violations of rules that the schema cannot express. */
 function ruleFindings({ version, acp, command, environment = {}, secrets = [], timeout }: Static<typeof Definition>): Finding[] {
   const findings: Finding[] = [];
-  // The check of the structure leaves constants to the rules.
+  // The structure check does not compare constants.
   if (version !== 1) findings.push({ message: '`version` must be 1', path: ['version'] });
   if (acp === undefined && command === undefined) {
     findings.push({
@@ -102,10 +102,10 @@ function ruleFindings({ version, acp, command, environment = {}, secrets = [], t
     const path = ['secrets', index];
     if (!isVariableName(name)) findings.push({ message: `\`${name}\` ${nameRule}`, path });
     else if (secrets.indexOf(name) < index) findings.push({ message: `\`${name}\` appears twice`, path });
-    else if (Object.hasOwn(environment, name)) findings.push({ message: `\`${name}\` is in \`environment\`, too`, path });
+    else if (Object.hasOwn(environment, name)) findings.push({ message: `\`${name}\` also appears in \`environment\``, path });
   }
   const milliseconds = timeout === undefined ? undefined : parseDuration(timeout);
-  if (milliseconds !== undefined && (milliseconds === 0 || milliseconds > longestTimeout))
+  if (milliseconds !== undefined && (milliseconds === 0 || milliseconds > maxTimeout))
     findings.push({ message: '`timeout` must be more than 0 and at most 24h', path: ['timeout'] });
   return findings;
 }

@@ -1,4 +1,4 @@
-/** Questions that an agent asks with a form (elicitation), as questions of a human request, and their answers as the form's content. */
+/** Converts a form with questions of an agent (elicitation) to a human request, and the answers to the content of the form. */
 import type { CreateElicitationRequest, CreateElicitationResponse, ElicitationPropertySchema } from '@agentclientprotocol/sdk';
 import { isObject } from '../../../base/values.ts';
 import type { HumanQuestion } from '../../../interface/types.ts';
@@ -10,14 +10,14 @@ interface Field {
   read: (answer: string | string[]) => unknown;
 }
 
-/** The request to a person, or undefined for a form that cannot be asked as questions, such as one that opens a URL. */
+/** The human request for a form; undefined if the form cannot be converted to questions, for example because it opens a URL. */
 export function elicitationRequest(request: CreateElicitationRequest): HumanRequestDraft | undefined {
   const fields = fieldsOf(request);
   if (fields === undefined || fields.length === 0) return undefined;
   return { type: 'question', title: request.message, questions: fields.map(({ question }) => question) };
 }
 
-/** What to answer to the agent. */
+/** The response to the agent. */
 export function elicitationResponse(request: CreateElicitationRequest, answer: HumanAnswer | undefined): CreateElicitationResponse {
   if (answer === undefined) return { action: 'cancel' };
   if (answer.type !== 'question') return { action: 'decline' };
@@ -35,7 +35,7 @@ function fieldsOf(request: CreateElicitationRequest): Field[] | undefined {
   const names = new Set<string>();
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     const field = fieldOf(name, property);
-    // Answers are identified by their question.
+    // Each question must be unique, because answers are identified by their question.
     const question = names.has(field.question.question) ? `${field.question.question} (${name})` : field.question.question;
     names.add(question);
     return { ...field, question: { ...field.question, question } };
@@ -50,21 +50,21 @@ function fieldOf(name: string, property: ElicitationPropertySchema): Field {
   const text = [description, title, name].find((candidate) => typeof candidate === 'string' && candidate.trim() !== '') as string;
   const header = typeof title === 'string' && title !== text ? { header: title } : {};
   const base = { question: text, ...header };
-  const first = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
+  const textOf = (answer: string | string[]): string => (Array.isArray(answer) ? answer.join(', ') : answer);
   if (property.type === 'boolean')
-    return { name, question: { ...base, options: [{ label: yes }, { label: no }] }, read: (answer) => first(answer) === yes };
+    return { name, question: { ...base, options: [{ label: yes }, { label: no }] }, read: (answer) => textOf(answer) === yes };
   if (property.type === 'array') {
     const choices = choicesOf((property as { items?: unknown }).items);
-    const chosen = (answer: string | string[]): string[] =>
+    const valuesOf = (answer: string | string[]): string[] =>
       (Array.isArray(answer) ? answer : [answer]).map((label) => valueFor(choices, label));
-    return { name, question: { ...base, ...optionsOf(choices), multi_select: true }, read: chosen };
+    return { name, question: { ...base, ...optionsOf(choices), multi_select: true }, read: valuesOf };
   }
   const choices = choicesOf(property);
   const isNumeric = property.type === 'number' || property.type === 'integer';
   return {
     name,
     question: { ...base, ...optionsOf(choices) },
-    read: (answer) => (isNumeric ? numberOf(first(answer)) : valueFor(choices, first(answer))),
+    read: (answer) => (isNumeric ? numberOf(textOf(answer)) : valueFor(choices, textOf(answer))),
   };
 }
 
@@ -77,9 +77,9 @@ interface Choice {
 /** The choices of a property: `enum`, or `oneOf` and `anyOf` with titles. */
 function choicesOf(property: unknown): Choice[] {
   if (!isObject(property)) return [];
-  const titled = [property.oneOf, property.anyOf].find(Array.isArray) as unknown[] | undefined;
-  if (titled !== undefined)
-    return titled.filter(isObject).map(({ const: value, title, description }) => ({
+  const titledChoices = [property.oneOf, property.anyOf].find(Array.isArray) as unknown[] | undefined;
+  if (titledChoices !== undefined)
+    return titledChoices.filter(isObject).map(({ const: value, title, description }) => ({
       value: String(value),
       label: typeof title === 'string' && title.trim() !== '' ? title : String(value),
       ...(typeof description === 'string' ? { description } : {}),

@@ -4,16 +4,16 @@ import path from 'node:path';
 import { isProgram } from '../../../base/program.ts';
 import { type AcpAgent, installHint, programOf } from './registry.ts';
 
-/** Where agents are searched for. */
+/** The machine on which agents are searched for. */
 export interface AgentHost {
   /** Folders to search, in the format of PATH. */
   searchPath: string;
   /** Folders with a folder `node_modules`, searched after PATH. */
   packageFolders?: readonly string[];
-  /** Platform and processor architecture, in the words of Node: `linux`, `x64`. */
+  /** Platform and processor architecture as Node names them: `linux`, `x64`. */
   platform: string;
   arch: string;
-  /** The version of Node, such as `20.19.0`; undefined if it is not known. */
+  /** The version of Node, such as `20.19.0`; undefined if it is unknown. */
   nodeVersion?: string;
   /** The program that executes the packages in those folders. */
   node?: string;
@@ -24,9 +24,9 @@ export type Installation =
       status: 'installed';
       /** The program with its arguments. */
       command: [string, ...string[]];
-      /** Null if it is unknown: only packages have one. */
+      /** Null if it is unknown: only packages declare a version. */
       version: string | null;
-      /** Sentences about what might prevent it from working. */
+      /** Problems that might prevent it from working, as sentences. */
       warnings: string[];
     }
   /** `message` explains in sentences what is missing and how to get it. */
@@ -36,70 +36,71 @@ interface Package {
   version: string | null;
   /** The file of the program; undefined if the package does not contain it. */
   file: string | undefined;
-  /** The range of versions of Node that it declares. */
+  /** The range of Node versions that the package declares. */
   node: string | undefined;
 }
 
-/** Whether an agent is installed, and how it is started. Never rejects because of files that are damaged or cannot be read. */
+/** Finds out whether an agent is installed, and how to start it. Damaged and unreadable files are ignored. */
 export async function findInstallation(agent: AcpAgent, host: AgentHost): Promise<Installation> {
   const { npx, platforms } = agent.distribution;
   const { program, args } = programOf(agent);
-  const found = (await findOnPath(agent, host)) ?? (await findPackage(agent, host));
-  const range = found?.package?.node ?? npx?.node ?? undefined;
+  const match = (await findOnPath(agent, host)) ?? (await findPackage(agent, host));
+  const range = match?.package?.node ?? npx?.node ?? undefined;
   const { nodeVersion } = host;
   const isSupported = range === undefined || nodeVersion === undefined || satisfies(nodeVersion, range);
   const warnings = isSupported ? [] : [needsNode(agent, range, nodeVersion)];
-  if (found !== undefined) {
-    return { status: 'installed', command: [...found.start, ...args], version: found.package?.version ?? null, warnings };
+  if (match !== undefined) {
+    return { status: 'installed', command: [...match.command, ...args], version: match.package?.version ?? null, warnings };
   }
   const platform = `${host.platform}-${host.arch}`;
   if (!platforms.includes(platform)) {
     const message = `${agent.name} is not available for ${platform}, only for ${platforms.join(', ')}.`;
     return { status: 'missing', reason: 'unsupported_platform', message };
   }
-  const message = `${agent.name} is not installed: there is no program ${program} on the search path. ${installHint(agent)}`;
+  const message = `${agent.name} is not installed: the program ${program} was not found on the search path. ${installHint(agent)}`;
   return { status: 'missing', reason: 'not_installed', message: [message, ...warnings].join('\n') };
 }
 
-interface Found {
-  start: [string, ...string[]];
+interface ProgramMatch {
+  command: [string, ...string[]];
   package: Package | undefined;
 }
 
-async function findOnPath(agent: AcpAgent, { searchPath, platform }: AgentHost): Promise<Found | undefined> {
+async function findOnPath(agent: AcpAgent, { searchPath, platform }: AgentHost): Promise<ProgramMatch | undefined> {
   const { program } = programOf(agent);
   const names = platform === 'win32' ? [`${program}.exe`, `${program}.cmd`] : [program];
-  for (const folder of searchPath.split(path.delimiter).filter((each) => path.isAbsolute(each))) {
+  for (const folder of searchPath.split(path.delimiter).filter((entry) => path.isAbsolute(entry))) {
     for (const name of names) {
       const file = path.join(folder, name);
-      if (await isProgram(file)) return { start: [file], package: await packageAround(await realpath(file), agent) };
+      if (await isProgram(file)) return { command: [file], package: await packageAround(await realpath(file), agent) };
     }
   }
   return undefined;
 }
 
-async function findPackage(agent: AcpAgent, { packageFolders = [], node = 'node' }: AgentHost): Promise<Found | undefined> {
+async function findPackage(agent: AcpAgent, { packageFolders = [], node = 'node' }: AgentHost): Promise<ProgramMatch | undefined> {
   const { npx } = agent.distribution;
   if (npx === undefined) return undefined;
   for (const folder of packageFolders) {
-    const found = await readPackage(path.join(folder, 'node_modules', npx.package), agent);
-    if (found?.file === undefined) continue;
-    const isScript = /\.[cm]?js$/.test(found.file);
-    if (isScript || (await isProgram(found.file))) return { start: isScript ? [node, found.file] : [found.file], package: found };
+    const agentPackage = await readPackage(path.join(folder, 'node_modules', npx.package), agent);
+    if (agentPackage?.file === undefined) continue;
+    const isScript = /\.[cm]?js$/.test(agentPackage.file);
+    if (isScript || (await isProgram(agentPackage.file)))
+      return { command: isScript ? [node, agentPackage.file] : [agentPackage.file], package: agentPackage };
   }
   return undefined;
 }
 
-/** The package of the agent that a file belongs to, if any. */
+/** The agent's package, if the file belongs to it. */
 async function packageAround(file: string, agent: AcpAgent): Promise<Package | undefined> {
   for (let folder = path.dirname(file); folder !== path.dirname(folder); folder = path.dirname(folder)) {
-    const found = await readPackage(folder, agent);
-    if (found !== undefined) return found;
+    const agentPackage = await readPackage(folder, agent);
+    if (agentPackage !== undefined) return agentPackage;
   }
   return undefined;
 }
 
-/** The package in a folder; undefined unless it is the one of the agent. */
+/** The package in a folder; undefined unless it is the agent's. */
 async function readPackage(folder: string, { distribution: { npx } }: AcpAgent): Promise<Package | undefined> {
   const text = await readFile(path.join(folder, 'package.json'), 'utf8').catch(() => undefined);
   const manifest = text === undefined ? undefined : parseObject(text);
@@ -123,9 +124,9 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 }
 
 const needsNode = ({ name }: AcpAgent, range: string, nodeVersion: string): string =>
-  `${name} declares that it needs Node ${range}, and this is Node ${nodeVersion}.`;
+  `${name} requires Node ${range}, but this is Node ${nodeVersion}.`;
 
-/** Whether a version is in a range. Of the range's comparators, only lower bounds (`>=20.19.0`) count, because packages declare nothing else in practice. */
+/** Whether a version is in a range. Only lower bounds (`>=20.19.0`) are considered, because packages declare nothing else in practice. */
 function satisfies(version: string, range: string): boolean {
   return range.split('||').some((alternative) => {
     const [, bound] = />=\s*([\d.]+)/.exec(alternative) ?? [];

@@ -1,9 +1,9 @@
-/** An agent that is running, with its session: how it is started, prompted, and ended. */
+/** A running agent with its session: starts, prompts, and ends it. */
 import type { InitializeResponse, McpServer, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import type { Clock } from '../../../base/clock.ts';
 import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
 import { AgentProcess } from './agent-process.ts';
-import { AgentConnection, type Ask } from './connection.ts';
+import { AgentConnection, type IncomingRequest } from './connection.ts';
 import { chooseMode, type ModeChoice, type OfferedModes } from './modes.ts';
 import type { AcpLimits } from './options.ts';
 import { AgentProblem } from './problems.ts';
@@ -19,7 +19,7 @@ export interface OpenOptions {
   earlierSession: string | undefined;
   /** The mode to work in; by default, the strictest one. */
   mode: string | undefined;
-  /** How to sign in, by the ID of the method; undefined if it is not needed. */
+  /** The ID of the method to sign in with; undefined if no sign-in is needed. */
   authentication: string | undefined;
   servers: McpServer[];
   clock: Clock;
@@ -46,21 +46,21 @@ export class LiveAgent {
   readonly updates: SessionUpdates;
   readonly connection: AgentConnection;
   /** Requests that a person has to answer, oldest first. */
-  readonly asks: Ask[] = [];
+  readonly requests: IncomingRequest[] = [];
   /** The prompt in progress. */
   prompt: Promise<PromptResponse> | undefined;
   readonly #program: string;
   readonly #limits: AcpLimits;
 
-  private constructor(connection: AgentConnection, opened: OpenedSession, info: InitializeResponse, options: OpenOptions) {
+  private constructor(connection: AgentConnection, session: OpenedSession, info: InitializeResponse, options: OpenOptions) {
     const { launch, nextEventId, limits } = options;
     this.connection = connection;
     this.#program = launch.program;
     this.#limits = limits;
-    this.sessionId = opened.sessionId;
-    this.origin = opened.origin;
-    this.replacementReason = opened.reason;
-    this.mode = opened.mode;
+    this.sessionId = session.sessionId;
+    this.origin = session.origin;
+    this.replacementReason = session.reason;
+    this.mode = session.mode;
     this.name = info.agentInfo?.title ?? info.agentInfo?.name ?? launch.program;
     this.version = info.agentInfo?.version ?? 'unknown';
     this.updates = new SessionUpdates(nextEventId, launch.directory);
@@ -74,7 +74,7 @@ export class LiveAgent {
     const connection = new AgentConnection(process, options.onForeignLine);
     const { program } = launch;
     try {
-      return await during(connection, program, 'while it was starting', { clock, limit: options.limits.start, signal }, async () => {
+      return await runPhase(connection, program, 'while it was starting', { clock, limit: options.limits.start, signal }, async () => {
         const info = await connection.request('initialize', {
           protocolVersion: 1,
           clientCapabilities: connection.clientCapabilities,
@@ -87,8 +87,8 @@ export class LiveAgent {
             'unsupported_protocol',
           );
         if (options.authentication !== undefined) await connection.request('authenticate', { methodId: options.authentication });
-        const opened = await openSession(connection, info, options);
-        return new LiveAgent(connection, opened, info, options);
+        const session = await openSession(connection, info, options);
+        return new LiveAgent(connection, session, info, options);
       });
     } catch (error) {
       connection.close();
@@ -97,14 +97,14 @@ export class LiveAgent {
     }
   }
 
-  /** Begins a prompt. */
-  begin(text: string): void {
+  /** Sends a prompt, without waiting for its end. */
+  startPrompt(text: string): void {
     this.prompt = this.connection.request('session/prompt', { sessionId: this.sessionId, prompt: [{ type: 'text', text }] });
-    // Its failure is handled where its end is awaited.
+    // A failure is handled where the end of the prompt is awaited.
     this.prompt.catch(() => undefined);
   }
 
-  /** The updates that have arrived; requests are added to `asks`. Returns whether the connection is closed. */
+  /** Passes the updates before the next request to `accept`, and adds that request to `requests`. Returns whether the connection is closed. */
   receive(accept: (update: SessionUpdate) => void): { isClosed: boolean } {
     for (;;) {
       const incoming = this.connection.take();
@@ -113,26 +113,26 @@ export class LiveAgent {
       if (incoming.kind === 'update') {
         if (incoming.sessionId === this.sessionId) accept(incoming.update);
       } else {
-        this.asks.push(incoming.ask);
-        // What follows is handled after the request.
+        this.requests.push(incoming.request);
+        // Later messages are handled after the request.
         return { isClosed: false };
       }
     }
   }
 
-  /** Answers all requests as cancelled, which allows nothing. */
-  cancelAsks(): void {
-    for (const ask of this.asks.splice(0)) cancelAsk(ask);
+  /** Responds to all requests that they were cancelled, which allows nothing. */
+  cancelRequests(): void {
+    for (const request of this.requests.splice(0)) cancelRequest(request);
   }
 
-  /** What an error means: the process might have ended. @param phase such as "while it was working" */
+  /** Explains an error: the process might have ended. @param phase such as "while it was working" */
   problem(error: unknown, phase: string): Promise<AgentProblem> {
     return this.connection.problem(error, this.#program, phase);
   }
 
-  /** Cancels the prompt, answers all requests as cancelled, and ends the process group; within 6 seconds altogether. */
+  /** Cancels the prompt and all requests, and ends the process group, within 6 seconds in total. */
   async stop(clock: Clock): Promise<void> {
-    this.cancelAsks();
+    this.cancelRequests();
     if (this.prompt !== undefined) {
       const ended = this.prompt.then(
         () => undefined,
@@ -140,20 +140,20 @@ export class LiveAgent {
       );
       const timer = new AbortController();
       await this.connection.cancel(this.sessionId).catch(() => undefined);
-      const answering = this.#cancelLaterAsks(timer.signal);
+      const cancelling = this.#cancelLaterRequests(timer.signal);
       await Promise.race([ended, clock.sleep(this.#limits.cancel, timer.signal).catch(() => undefined)]);
       timer.abort();
-      await answering;
+      await cancelling;
     }
     await this.end(endGrace);
   }
 
-  /** Requests that arrive after the cancellation are cancelled, too: Gemini waits for that. */
-  async #cancelLaterAsks(signal: AbortSignal): Promise<void> {
+  /** Also cancels requests that arrive after the cancellation: Gemini waits for that. */
+  async #cancelLaterRequests(signal: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
     while (!signal.aborted) {
       if (this.receive(() => undefined).isClosed) return;
-      this.cancelAsks();
+      this.cancelRequests();
       await Promise.race([this.connection.arrival(), aborted]);
     }
   }
@@ -165,9 +165,9 @@ export class LiveAgent {
   }
 }
 
-function cancelAsk(ask: Ask): void {
-  if (ask.kind === 'permission') ask.respond({ outcome: 'cancelled' });
-  else ask.respond({ action: 'cancel' });
+function cancelRequest(request: IncomingRequest): void {
+  if (request.kind === 'permission') request.respond({ outcome: 'cancelled' });
+  else request.respond({ action: 'cancel' });
 }
 
 interface OpenedSession {
@@ -180,34 +180,36 @@ interface OpenedSession {
 /** Continues the earlier session if the agent can; otherwise, or if that fails, opens a new one. */
 async function openSession(connection: AgentConnection, info: InitializeResponse, options: OpenOptions): Promise<OpenedSession> {
   const { earlierSession: sessionId, servers: mcpServers, launch } = options;
-  const place = { cwd: launch.directory, mcpServers };
+  const sessionParams = { cwd: launch.directory, mcpServers };
   const { sessionCapabilities, loadSession } = info.agentCapabilities ?? {};
   const reasons: string[] = [];
   if (sessionId !== undefined && sessionCapabilities?.resume != null) {
     try {
-      const resumed = await connection.request('session/resume', { sessionId, ...place });
-      return { sessionId, origin: 'resumed', mode: await switchMode(connection, sessionId, resumed, options) };
+      const response = await connection.request('session/resume', { sessionId, ...sessionParams });
+      return { sessionId, origin: 'resumed', mode: await switchMode(connection, sessionId, response, options) };
     } catch (error) {
-      reasons.push(`resuming it failed: ${messageOf(error)}`);
+      reasons.push(`it could not be resumed: ${messageOf(error)}`);
     }
   }
   if (sessionId !== undefined && loadSession === true) {
     try {
-      // The conversation that the agent repeats is in the transcript already.
-      const loaded = await connection.withoutUpdates(() =>
-        within(options.clock, options.limits.load, options.signal, () => connection.request('session/load', { sessionId, ...place })),
+      // The agent repeats the conversation, which is already in the transcript.
+      const response = await connection.withoutUpdates(() =>
+        withTimeLimit(options.clock, options.limits.load, options.signal, () =>
+          connection.request('session/load', { sessionId, ...sessionParams }),
+        ),
       );
-      return { sessionId, origin: 'loaded', mode: await switchMode(connection, sessionId, loaded ?? {}, options) };
+      return { sessionId, origin: 'loaded', mode: await switchMode(connection, sessionId, response ?? {}, options) };
     } catch (error) {
       options.signal.throwIfAborted();
-      reasons.push(`loading it failed: ${messageOf(error)}`);
+      reasons.push(`it could not be loaded: ${messageOf(error)}`);
     }
   }
-  const created = await connection.request('session/new', place);
-  const mode = await switchMode(connection, created.sessionId, created, options);
-  if (sessionId === undefined) return { sessionId: created.sessionId, origin: 'new', mode };
+  const response = await connection.request('session/new', sessionParams);
+  const mode = await switchMode(connection, response.sessionId, response, options);
+  if (sessionId === undefined) return { sessionId: response.sessionId, origin: 'new', mode };
   const reason = reasons.length === 0 ? 'the agent cannot continue sessions' : reasons.join('; ');
-  return { sessionId: created.sessionId, origin: 'replaced', reason, mode };
+  return { sessionId: response.sessionId, origin: 'replaced', reason, mode };
 }
 
 const messageOf = (error: unknown): string =>
@@ -217,33 +219,33 @@ const messageOf = (error: unknown): string =>
 async function switchMode(
   connection: AgentConnection,
   sessionId: string,
-  offered: OfferedModes,
-  { mode: wanted }: OpenOptions,
+  offeredModes: OfferedModes,
+  { mode: requestedMode }: OpenOptions,
 ): Promise<ModeChoice | undefined> {
-  const choice = chooseMode(offered, wanted);
+  const choice = chooseMode(offeredModes, requestedMode);
   if (choice?.change?.by === 'mode') await connection.request('session/set_mode', { sessionId, modeId: choice.mode });
   if (choice?.change?.by === 'option')
     await connection.request('session/set_config_option', { sessionId, configId: choice.change.optionId, value: choice.mode });
   return choice;
 }
 
-/** Rejects after a time limit. @param limit milliseconds */
-async function within<T>(clock: Clock, limit: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+/** Does work, and rejects with an AgentProblem after a time limit. @param limit milliseconds */
+async function withTimeLimit<T>(clock: Clock, limit: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const timer = new AbortController();
   const ended = AbortSignal.any([signal, timer.signal]);
-  const late = clock.sleep(limit, ended).then(() => {
+  const timeout = clock.sleep(limit, ended).then(() => {
     throw new AgentProblem(`The agent did not answer within ${limit / 1_000} seconds.`, 'timed_out');
   });
-  late.catch(() => undefined);
+  timeout.catch(() => undefined);
   try {
-    return await Promise.race([work(), late]);
+    return await Promise.race([work(), timeout]);
   } finally {
     timer.abort();
   }
 }
 
-/** Does something with an agent. Its errors, its end, and its silence become problems. */
-async function during<T>(
+/** Does work that needs the agent. An error, the end of the process, or no response within the limit becomes an AgentProblem. */
+async function runPhase<T>(
   connection: AgentConnection,
   program: string,
   phase: string,
@@ -251,7 +253,7 @@ async function during<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await within(clock, limit, signal, work);
+    return await withTimeLimit(clock, limit, signal, work);
   } catch (error) {
     signal.throwIfAborted();
     throw await connection.problem(error, program, phase);

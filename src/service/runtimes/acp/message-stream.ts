@@ -1,41 +1,41 @@
 /**
- * The messages on an agent's standard streams, a JSON object per line (Agent Client Protocol, "Transports"). Lines that are not
- * messages are passed on to a log: agents print warnings there, and the library would report them on the service's terminal.
+ * The messages on an agent's standard streams, one JSON object per line (Agent Client Protocol, "Transports"). Lines that are not
+ * messages go to a log: agents print warnings to standard output, and the library would print them on the service's terminal.
  */
 import type { Readable, Writable } from 'node:stream';
 import { type AnyMessage, CLIENT_METHODS, type Stream } from '@agentclientprotocol/sdk';
 import { isObject } from '../../../base/values.ts';
 
 /** The longest line, in characters. */
-const longestLine = 32 * 1024 * 1024;
+const maxLineLength = 32 * 1024 * 1024;
 
-export interface StreamWatch {
+export interface StreamHandlers {
   /** Called with a line that is not a message. */
   onForeignLine(line: string): void;
   /** Called with the parameters of a session update. */
   onUpdate(params: unknown): void;
-  /** Resolves when more messages can be accepted. */
+  /** Resolves when the next message can be accepted. */
   ready(): Promise<void>;
 }
 
-/** A stream of messages over the input and the output of a process. It ends with the output. */
-export function messageStream(input: Writable, output: Readable, watch: StreamWatch): Stream {
-  /** Requests without a response. */
+/** The stream of messages on the standard input and output of a process. It ends when the output ends. */
+export function messageStream(input: Writable, output: Readable, handlers: StreamHandlers): Stream {
+  /** The IDs of requests that have no response yet. */
   const openIds = new Set<unknown>();
   const lines = limitedLines(output)[Symbol.asyncIterator]();
   return {
     readable: new ReadableStream<AnyMessage>({
       async pull(controller) {
         for (;;) {
-          await watch.ready();
+          await handlers.ready();
           const { done, value: line } = await lines.next();
           if (done) return controller.close();
           const message = messageIn(line, openIds);
           if (message === undefined) {
-            if (line.trim() !== '') watch.onForeignLine(line);
+            if (line.trim() !== '') handlers.onForeignLine(line);
           } else if ('method' in message && message.method === CLIENT_METHODS.session_update) {
-            // The library would refuse updates that its version of the protocol does not contain, and print an error.
-            watch.onUpdate(message.params);
+            // The library would reject updates that its version of the protocol does not contain, and print an error.
+            handlers.onUpdate(message.params);
           } else return controller.enqueue(message);
         }
       },
@@ -52,7 +52,7 @@ export function messageStream(input: Writable, output: Readable, watch: StreamWa
   };
 }
 
-/** Lines of at most the longest length; a longer one ends the stream with an error. */
+/** Yields the lines of the output. A line that is too long ends the stream with an error. */
 async function* limitedLines(output: Readable): AsyncGenerator<string> {
   let rest = '';
   output.setEncoding('utf8');
@@ -60,7 +60,7 @@ async function* limitedLines(output: Readable): AsyncGenerator<string> {
     const parts = (rest + chunk).split('\n');
     rest = parts.pop() as string;
     yield* parts;
-    if (rest.length > longestLine) throw new Error(`The agent sent a message of more than ${longestLine / 1024 / 1024} MiB.`);
+    if (rest.length > maxLineLength) throw new Error(`The agent sent a message of more than ${maxLineLength / 1024 / 1024} MiB.`);
   }
   if (rest !== '') yield rest;
 }

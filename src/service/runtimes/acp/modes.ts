@@ -1,8 +1,8 @@
-/** Which mode an agent works in: the strictest one that it offers, so that it asks a person before it acts. */
+/** Chooses the mode in which an agent works: the strictest one that it offers, so that it asks a person before it acts. */
 import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk';
 import { AgentProblem } from './problems.ts';
 
-/** What a session offers. Older agents have modes, newer ones a configuration option of the category `mode`. */
+/** The modes that a session offers. Older agents list modes; newer ones have a configuration option of the category `mode`. */
 export interface OfferedModes {
   modes?: SessionModeState | null | undefined;
   configOptions?: readonly SessionConfigOption[] | null | undefined;
@@ -11,9 +11,9 @@ export interface OfferedModes {
 export interface ModeChoice {
   /** The mode in force after the change. */
   mode: string;
-  /** How to change to it; undefined if it is in force. */
+  /** How to change to it; undefined if it is already in force. */
   change?: { by: 'mode' } | { by: 'option'; optionId: string };
-  /** Whether the agent asks before it acts in this mode, as far as its name says. */
+  /** Whether the agent asks before it acts in this mode, judging by the mode's name. */
   asks: boolean;
 }
 
@@ -40,19 +40,21 @@ function offerOf({ modes, configOptions }: OfferedModes): Offer | undefined {
 
 /**
  * The mode for a session, or undefined if the agent has no modes.
- * @param wanted the mode in the definition of the agent; it is used whether the agent asks in it or not
- * @throws AgentProblem if the agent does not offer the wanted mode; the message lists what it offers
+ * @param requestedMode the mode in the definition of the agent; it is used even if the agent does not ask in it
+ * @throws AgentProblem if the agent does not offer the requested mode; the message lists the modes that it offers
  */
-export function chooseMode(offered: OfferedModes, wanted: string | undefined): ModeChoice | undefined {
-  const offer = offerOf(offered);
+export function chooseMode(offeredModes: OfferedModes, requestedMode: string | undefined): ModeChoice | undefined {
+  const offer = offerOf(offeredModes);
   if (offer === undefined) {
-    if (wanted !== undefined) throw new AgentProblem(`The agent has no modes, so it cannot be switched to "${wanted}".`, 'unknown_mode');
+    if (requestedMode !== undefined)
+      throw new AgentProblem(`The agent has no modes, so it cannot be switched to "${requestedMode}".`, 'unknown_mode');
     return undefined;
   }
   const { current, ids, optionId } = offer;
-  if (wanted !== undefined && !ids.includes(wanted))
-    throw new AgentProblem(`The agent has no mode "${wanted}"; it offers: ${ids.join(', ')}.`, 'unknown_mode');
-  const mode = wanted ?? askingModes.map((name) => ids.find((id) => id.toLowerCase() === name)).find((id) => id !== undefined) ?? current;
+  if (requestedMode !== undefined && !ids.includes(requestedMode))
+    throw new AgentProblem(`The agent has no mode "${requestedMode}"; it offers: ${ids.join(', ')}.`, 'unknown_mode');
+  const mode =
+    requestedMode ?? askingModes.map((name) => ids.find((id) => id.toLowerCase() === name)).find((id) => id !== undefined) ?? current;
   const asks = askingModes.includes(mode.toLowerCase());
   if (mode === current) return { mode, asks };
   return { mode, asks, change: optionId === undefined ? { by: 'mode' } : { by: 'option', optionId } };

@@ -7,10 +7,10 @@ export interface AcpOptions {
   log: Log;
   /** PATH of the agents. */
   searchPath: string;
-  /** How many agents run at the same time. By default, what the memory of this machine allows. */
+  /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
   agentConcurrency?: number | undefined;
-  /** Milliseconds for which the process of a waiting run is kept. */
-  patience?: number | undefined;
+  /** Milliseconds for which the process of a waiting run stays alive. */
+  idleTimeout?: number | undefined;
   /** Time limits in milliseconds. */
   limits?: Partial<AcpLimits> | undefined;
 }

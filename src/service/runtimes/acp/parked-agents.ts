@@ -1,11 +1,11 @@
 /**
- * Agents that are kept while their runs wait for a person. The answer then goes to the process that asked; without it, the session
- * is resumed by another one. The memory of an agent is too precious to keep it for long.
+ * Agents whose runs wait for a person. Their processes stay alive for a while, so that the answer goes to the process that asked. If it
+ * has ended by then, another process resumes the session. Agents need too much memory to stay alive for longer.
  */
 import type { Clock } from '../../../base/clock.ts';
 import type { LiveAgent } from './live-agent.ts';
 
-/** An agent that waits, and the turn of the run that it is in. */
+/** A waiting agent with the state of its turn. */
 export interface ParkedAgent<State> {
   agent: LiveAgent;
   state: State;
@@ -17,16 +17,16 @@ interface Entry<State> extends ParkedAgent<State> {
 
 export class ParkedAgents<State> {
   readonly #clock: Clock;
-  readonly #time: number;
+  readonly #idleTimeout: number;
   readonly #onEnd: (runId: string) => void;
-  /** By run, the one that waits longest first. */
+  /** By run ID. The agent that has waited longest comes first. */
   readonly #entries = new Map<string, Entry<State>>();
   readonly #ending = new Set<Promise<void>>();
 
-  /** @param time milliseconds for which an agent is kept @param onEnd called when the process of an agent that was kept has ended */
-  constructor(clock: Clock, time: number, onEnd: (runId: string) => void) {
+  /** @param idleTimeout milliseconds for which an agent stays parked @param onEnd called when the process of a parked agent has ended */
+  constructor(clock: Clock, idleTimeout: number, onEnd: (runId: string) => void) {
     this.#clock = clock;
-    this.#time = time;
+    this.#idleTimeout = idleTimeout;
     this.#onEnd = onEnd;
   }
 
@@ -36,12 +36,12 @@ export class ParkedAgents<State> {
     const expire = (): void => {
       if (this.#entries.get(runId) === entry) this.end(runId);
     };
-    this.#clock.sleep(this.#time, entry.timer.signal).then(expire, () => undefined);
-    // One that has ended by itself cannot be answered.
+    this.#clock.sleep(this.#idleTimeout, entry.timer.signal).then(expire, () => undefined);
+    // An agent whose process has ended cannot receive the answer.
     void parked.agent.connection.process.ended.then(expire);
   }
 
-  /** Takes the agent of a run back, if it is still there. */
+  /** Removes the agent of a run and returns it, if it is still parked. */
   take(runId: string): ParkedAgent<State> | undefined {
     const entry = this.#entries.get(runId);
     this.#entries.delete(runId);
@@ -49,7 +49,7 @@ export class ParkedAgents<State> {
     return entry;
   }
 
-  /** Ends the agent of a run, if it is kept. Returns whether it was. */
+  /** Ends the agent of a run, if it is parked. Returns whether it was parked. */
   end(runId: string): boolean {
     return this.#finish(runId, (agent) => agent.end());
   }
@@ -59,13 +59,13 @@ export class ParkedAgents<State> {
     this.#finish(runId, (agent) => agent.stop(this.#clock));
   }
 
-  /** Ends the agent that has waited longest, to make room for another. Returns false if none is kept. */
+  /** Ends the agent that has waited longest, to free its slot. Returns false if no agent is parked. */
   endOldest(): boolean {
     const [oldest] = this.#entries.keys();
     return oldest !== undefined && this.end(oldest);
   }
 
-  /** Ends all of them, and waits for their ends. */
+  /** Ends all agents, and waits until their processes have ended. */
   async close(): Promise<void> {
     for (const runId of [...this.#entries.keys()]) this.end(runId);
     await Promise.all(this.#ending);

@@ -1,6 +1,6 @@
 /**
- * Requests for permission, and what is answered to them. A person approves or denies one execution of one tool with its arguments: an
- * option is chosen by its kind, never by its position, because agents list "always allow" first.
+ * Converts requests for permission to human requests, and the answers to responses. A person approves or denies one execution of one
+ * tool with its arguments. An option is chosen by its kind, never by its position, because agents list "always allow" first.
  */
 import { createHash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionOutcome } from '@agentclientprotocol/sdk';
@@ -8,13 +8,13 @@ import { isObject, shorten } from '../../../base/values.ts';
 import type { HumanRequestDraft } from '../runtime.ts';
 import type { ToolCallState } from './updates.ts';
 
-const longestTitle = 200;
-/** The longest part of a description, in characters. People cannot judge more, and the rest is named. */
-const longestPart = 20_000;
+const maxTitleLength = 200;
+/** The length of the longest part of a description, in characters. People cannot judge more; the length of the rest is stated. */
+const maxPartLength = 20_000;
 
 /** Identifies a tool with its arguments: a decision about one call applies only to calls with an equal fingerprint. */
 export function fingerprintOf({ name, title, input, diffs, paths }: ToolCallState): string {
-  // Without arguments, whatever describes the call takes their place.
+  // A call without arguments is identified by its description.
   const subject = input === undefined ? { name, title, diffs, paths } : { name, input };
   return createHash('sha256').update(stableJson(subject)).digest('hex');
 }
@@ -26,31 +26,31 @@ function stableJson(value: unknown, indentation?: number): string {
   return JSON.stringify(value, sorted, indentation);
 }
 
-/** Whether a single execution can be allowed. Otherwise, the request is about a lasting permission. */
+/** Whether a single execution can be allowed. Otherwise, the agent asks for a lasting permission. */
 export const canAllowOnce = (options: readonly PermissionOption[]): boolean => options.some(({ kind }) => kind === 'allow_once');
 
-/** The request to a person: the tool, its arguments, and the changes of files. @param shownArguments as people see them */
+/** The human request: the tool, its arguments, and the changes to files. @param displayArguments the arguments as people see them */
 export function permissionRequest(
   call: ToolCallState,
   options: readonly PermissionOption[],
-  shownArguments: Record<string, unknown>,
+  displayArguments: Record<string, unknown>,
 ): HumanRequestDraft {
   const isLasting = !canAllowOnce(options);
   const subject =
-    call.diffs.length > 0 ? call.diffs.map(({ diff }) => fenced(diff, 'diff')) : [fenced(stableJson(shownArguments, 2), 'json')];
+    call.diffs.length > 0 ? call.diffs.map(({ diff }) => fenced(diff, 'diff')) : [fenced(stableJson(displayArguments, 2), 'json')];
   const parts = [
     ...(isLasting
       ? ['The agent offers no permission for a single execution. If you approve, it might not ask again for calls like this.']
       : []),
     `Tool: ${call.name}`,
-    ...call.texts.filter((text) => text.trim() !== '').map((text) => limited(text)),
+    ...call.texts.filter((text) => text.trim() !== '').map((text) => truncate(text)),
     ...subject,
   ];
   const title = `${isLasting ? 'Always allow: ' : ''}${titleOf(call)}`.replaceAll(/\s+/g, ' ').trim();
-  return { type: 'approval', title: shorten(title, longestTitle), description: parts.join('\n\n') };
+  return { type: 'approval', title: shorten(title, maxTitleLength), description: parts.join('\n\n') };
 }
 
-/** Some agents only name the file, others only what they do. */
+/** The tool and the files it affects, because the titles of some agents contain only a file, and those of others only an action. */
 function titleOf({ title, name, paths, diffs }: ToolCallState): string {
   const files = [...new Set([...diffs.map(({ path }) => path), ...paths])];
   if (title === '' || files.includes(title)) return [name, title || files.join(', ')].join(' ');
@@ -58,23 +58,23 @@ function titleOf({ title, name, paths, diffs }: ToolCallState): string {
   return unnamed.length === 0 || unnamed.length < files.length ? title : `${title}: ${unnamed.join(', ')}`;
 }
 
-const limited = (text: string): string =>
-  text.length > longestPart ? `${text.slice(0, longestPart)}\n[${text.length - longestPart} more characters]` : text;
+const truncate = (text: string): string =>
+  text.length > maxPartLength ? `${text.slice(0, maxPartLength)}\n[${text.length - maxPartLength} more characters]` : text;
 
-/** A fenced block; the fence is longer than any in the text. */
+/** A fenced block whose fence is longer than any fence in the text. */
 function fenced(text: string, language: string): string {
   const longestFence = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longestFence + 1);
-  return `${fence}${language}\n${limited(text)}\n${fence}`;
+  return `${fence}${language}\n${truncate(text)}\n${fence}`;
 }
 
 /**
- * What to answer to the agent. A denial never becomes lasting if it can be avoided. `cancelled` is what remains if the agent offers no
- * fitting option: it does not allow anything.
+ * The response to the agent. A denial is lasting only if the agent offers no other. If it offers no suitable option at all, the response
+ * is `cancelled`, which allows nothing.
  */
 export function outcomeOf(options: readonly PermissionOption[], isApproved: boolean): RequestPermissionOutcome {
   const kinds = isApproved ? (['allow_once', 'allow_always'] as const) : (['reject_once', 'reject_always'] as const);
-  // A lasting permission is granted only if nothing else is offered, which the request then says.
+  // A lasting permission is granted only if the agent offers nothing else, and the human request states that.
   const option = kinds.map((kind) => options.find((candidate) => candidate.kind === kind)).find((candidate) => candidate !== undefined);
   return option === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: option.optionId };
 }

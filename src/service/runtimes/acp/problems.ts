@@ -1,4 +1,4 @@
-/** Why an agent cannot be started or does not continue, in words that say what to do. */
+/** Errors that explain why an agent cannot be started or continued, and what to do about it. */
 import { firstLine } from '../../../base/values.ts';
 import type { Exit } from '../../sandbox/process.ts';
 
@@ -16,7 +16,7 @@ export type ProblemCode =
   | 'timed_out'
   | 'agent_error';
 
-/** The run cannot continue because of its agent. The message is shown to people. */
+/** The agent cannot be started or continued. People see the message. */
 export class AgentProblem extends Error {
   readonly code: ProblemCode;
 
@@ -27,17 +27,17 @@ export class AgentProblem extends Error {
   }
 }
 
-/** How many characters of standard error a message quotes. */
-const longestQuote = 2_000;
-/** Exit status of a shell for a program that it cannot find, or not execute (POSIX.1-2017, 2.8.2). */
+/** The maximum number of characters of standard error in a message. */
+const maxQuoteLength = 2_000;
+/** Exit status of a shell for a program that it cannot find or cannot execute (POSIX.1-2017, 2.8.2). */
 const notFound = 127;
 const notExecutable = 126;
-/** The error code of agents for requests before the sign-in (Agent Client Protocol, "Error codes"). */
+/** The error code for requests that require signing in first (Agent Client Protocol, "Error codes"). */
 const authenticationRequired = -32_000;
 
-/** The agent ended although it still had something to do. @param during such as "while it was starting" */
-export function endProblem(end: Exit & { errorOutput: string }, program: string, during: string): AgentProblem {
-  const quote = end.errorOutput.trim().slice(-longestQuote);
+/** The problem of a process that ended before its work was done. @param phase such as "while it was starting" */
+export function endProblem(end: Exit & { errorOutput: string }, program: string, phase: string): AgentProblem {
+  const quote = end.errorOutput.trim().slice(-maxQuoteLength);
   if (end.exitCode === notFound && quote.includes(program))
     return new AgentProblem(
       `The program \`${program}\` of the agent was not found. Install it on the machine of the service, or correct the definition of the agent.`,
@@ -45,16 +45,16 @@ export function endProblem(end: Exit & { errorOutput: string }, program: string,
     );
   if (end.exitCode === notExecutable)
     return new AgentProblem(`The program \`${program}\` of the agent cannot be executed.${quoted(quote)}`, 'program_not_found');
-  const explanation = quote === '' ? ' It wrote nothing to standard error; start it by hand to see why.' : quoted(quote);
-  return new AgentProblem(`The agent ended ${during} (${endInWords(end)}).${explanation}`, 'ended');
+  const explanation = quote === '' ? ' It wrote nothing to standard error; start it manually to find out why.' : quoted(quote);
+  return new AgentProblem(`The agent ended ${phase} (${endInWords(end)}).${explanation}`, 'ended');
 }
 
 const quoted = (text: string): string => (text === '' ? '' : ` It wrote:\n${text}`);
 
 const endInWords = ({ exitCode, signal }: Exit): string => (signal === null ? `exit code ${exitCode}` : `signal ${signal}`);
 
-/** The problem that an error response describes. @param during such as "while it was starting" */
-export function requestProblem(error: unknown, during: string): AgentProblem {
+/** The problem that an error response describes. @param phase such as "while it was starting" */
+export function requestProblem(error: unknown, phase: string): AgentProblem {
   if (error instanceof AgentProblem) return error;
   const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
   if (code === authenticationRequired)
@@ -63,6 +63,6 @@ export function requestProblem(error: unknown, during: string): AgentProblem {
       'not_signed_in',
     );
   const details =
-    data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, longestQuote);
-  return new AgentProblem(`The agent reported an error ${during}: ${String(message)}${details}`);
+    data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, maxQuoteLength);
+  return new AgentProblem(`The agent reported an error ${phase}: ${String(message)}${details}`);
 }

@@ -1,17 +1,17 @@
-/** What an agent is told: the messages of people, and what happened while it was not running. Pure. */
+/** The text of prompts: the messages of people, and the answers that arrived while the agent was not running. Pure. */
 import type { UnusedAnswer } from './requests.ts';
 
-/** What to begin with if nobody has sent a message. */
-const beginning = 'Begin with your task.';
+/** The first prompt if no message was sent. */
+const defaultPrompt = 'Begin with your task.';
 
 export interface PromptParts {
-  /** What the agent is for; only for a new session. */
+  /** The agent's task; only for a new session. */
   instructions: string | undefined;
-  /** The conversation so far, for a session that cannot be continued. */
+  /** The conversation so far, if the earlier session cannot be continued. */
   transcript: string | undefined;
-  /** Messages that the agent has not got yet. */
+  /** Messages that the agent has not received yet. */
   messages: readonly string[];
-  /** Whether an earlier process of the run was working on the messages before. */
+  /** Whether an earlier process of the run has already worked on its messages. */
   isContinued: boolean;
   answers: readonly UnusedAnswer[];
 }
@@ -22,13 +22,13 @@ export function promptText({ instructions, transcript, messages, isContinued, an
     ...(transcript === undefined ? [] : [`This is the conversation so far:\n<transcript>\n${transcript}\n</transcript>`]),
   ];
   if (messages.length > 0) return [...parts, ...messages].join('\n\n');
-  if (!isContinued) return [...parts, beginning].join('\n\n');
+  if (!isContinued) return [...parts, defaultPrompt].join('\n\n');
   const interruption =
     'You were interrupted. Continue where you stopped. If you were about to use a tool, use it again with the same arguments.';
   return [...parts, interruption, ...answers.map(answerText)].join('\n\n');
 }
 
-/** What a prompt says about an answer that arrived while the agent was not running. */
+/** The part of a prompt about an answer that arrived while the agent was not running. */
 function answerText({ title, answer }: UnusedAnswer): string {
   if (answer.type === 'question') {
     const lines = Object.entries(answer.answers).map(([question, text]) => `${question} ${Array.isArray(text) ? text.join(', ') : text}`);

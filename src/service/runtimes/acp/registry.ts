@@ -1,4 +1,4 @@
-/** The bundled snapshot of the public registry of agents that speak the Agent Client Protocol: which there are, and how each is started. */
+/** The bundled snapshot of the public registry of agents that speak the Agent Client Protocol, which lists them and how to start each. */
 import Type, { type Static } from 'typebox';
 import { nearest } from '../../../base/nearest.ts';
 import { Compile } from '../../../interface/validator.ts';
@@ -18,7 +18,7 @@ const Distribution = Type.Object(
     npx: Type.Optional(Type.Object({ package: Type.String(), ...program, node: Type.Union([Type.String(), Type.Null()]) }, strict)),
     /** A program that its maker distributes in another way. */
     binary: Type.Optional(Type.Object(program, strict)),
-    /** In the words of Node, such as `linux-x64`. */
+    /** As Node names them, such as `linux-x64`. */
     platforms: names,
   },
   strict,
@@ -42,13 +42,13 @@ const Entry = Type.Object(
     login: Type.String(),
     /** The authentication method to select before the first session, if that is necessary. */
     authentication: Type.Union([Type.String(), Type.Null()]),
-    /** Variables that it always gets. */
+    /** Variables that are always set for it. */
     environment: variables,
     /** The hosts that it needs to reach its model; empty if they are unknown or depend on its configuration. */
     hosts: names,
     /** What makes it ask for permissions as often as possible: a session mode or variables. Null if that is unknown. */
     asking: Type.Union([Type.Object({ mode: Type.String() }, strict), Type.Object({ environment: variables }, strict), Type.Null()]),
-    /** What was observed with this version. */
+    /** The features that were verified with this version. */
     verified: Type.Array(Type.Enum(['start', 'permission', 'rejection', 'asking', 'authentication', 'resume', 'load'])),
   },
   strict,
@@ -64,16 +64,16 @@ const validator = Compile(Registry);
 export type AcpAgent = Static<typeof Entry>;
 export type AcpRegistry = Static<typeof Registry>;
 
-/** Throws an Error that names the first problem: a property that does not fit, an agent without exactly one distribution, or a name that appears twice. */
+/** Throws an Error about the first problem: an invalid property, an agent without exactly one distribution, or a name that appears twice. */
 export function readRegistry(value: unknown): AcpRegistry {
   const [problem] = validator.Errors(value);
   if (problem !== undefined) throw new Error(`The registry of agents is invalid: ${problem.instancePath || '/'} ${problem.message}.`);
   const registry = value as AcpRegistry;
-  const taken = new Set<string>();
+  const seenNames = new Set<string>();
   for (const { id, alias, distribution } of registry.agents) {
     for (const name of alias === null ? [id] : [id, alias]) {
-      if (taken.has(name)) throw new Error(`The registry of agents is invalid: ${name} appears twice.`);
-      taken.add(name);
+      if (seenNames.has(name)) throw new Error(`The registry of agents is invalid: ${name} appears twice.`);
+      seenNames.add(name);
     }
     if ((distribution.npx === undefined) === (distribution.binary === undefined)) {
       throw new Error(`The registry of agents is invalid: ${id} must have either an npm package or a binary.`);
@@ -97,7 +97,7 @@ export const findAcpAgent = (name: string): AcpAgent | undefined =>
 /** The names of all agents in the snapshot: IDs and aliases. */
 export const registeredNames = (): string[] => acpRegistry().agents.flatMap(({ id, alias }) => (alias === null ? [id] : [alias, id]));
 
-/** Throws ServiceError 400 `acp_agent_not_found` with the nearest name, if any, and the way to use other agents. */
+/** The agent with this ID or alias. Throws ServiceError 400 `acp_agent_not_found`, which suggests the nearest name. */
 export function acpAgent(name: string): AcpAgent {
   const agent = findAcpAgent(name);
   if (agent !== undefined) return agent;
@@ -114,6 +114,6 @@ export function acpAgent(name: string): AcpAgent {
 export const programOf = ({ distribution: { npx, binary } }: AcpAgent): { program: string; args: string[] } =>
   (npx ?? binary) as { program: string; args: string[] };
 
-/** The command that installs it, or the page that describes how. */
+/** How to install it: a command, or the page with instructions. */
 export const installHint = ({ distribution: { npx }, name, version, website }: AcpAgent): string =>
-  npx === undefined ? `Install ${name} as ${website} describes.` : `Install it with: npm install --global ${npx.package}@${version}`;
+  npx === undefined ? `Install ${name} as described at ${website}.` : `Install it with: npm install --global ${npx.package}@${version}`;

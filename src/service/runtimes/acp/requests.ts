@@ -1,18 +1,18 @@
 /**
- * The requests of an agent to people. They belong to the run, not to the process: each is journalled under a key with the fingerprint
- * of what it is about, and its answer is used once, for a request with the same fingerprint, whichever process makes it.
+ * The human requests of an agent. They belong to the run, not to the process: each is journalled under a key with the fingerprint of its
+ * subject, and its answer is used once, for a request with the same fingerprint from whichever process.
  */
 import { isObject } from '../../../base/values.ts';
 import type { HumanAnswer, HumanRequestDraft, RunHost } from '../runtime.ts';
 
-/** What the journal contains about a request. */
+/** A request in the journal. */
 interface StoredRequest {
   fingerprint: string;
   title: string;
   type: HumanRequestDraft['type'];
 }
 
-/** A request that was answered, and whose answer no agent has got. */
+/** The answer to a request that no agent has received. */
 export interface UnusedAnswer {
   key: string;
   title: string;
@@ -26,7 +26,7 @@ function* storedRequests(host: RunHost): Generator<[string, StoredRequest]> {
   for (const [key, value] of host.journal) if (keyPattern.test(key) && isObject(value)) yield [key, value as unknown as StoredRequest];
 }
 
-/** The answers that no agent has got, oldest first. */
+/** The answers that no agent has received, oldest first. */
 export function unusedAnswers(host: RunHost): UnusedAnswer[] {
   const answers: UnusedAnswer[] = [];
   for (const [key, { title }] of storedRequests(host)) {
@@ -36,7 +36,7 @@ export function unusedAnswers(host: RunHost): UnusedAnswer[] {
   return answers;
 }
 
-/** The key of an earlier request with this fingerprint whose answer was not used yet. */
+/** The key of an earlier request with this fingerprint whose answer has not been used yet. */
 export function answeredKey(host: RunHost, fingerprint: string): string | undefined {
   for (const [key, stored] of storedRequests(host))
     if (stored.fingerprint === fingerprint && !host.journal.has(usedKey(key)) && host.answer(key) !== undefined) return key;
@@ -50,7 +50,7 @@ export async function storeRequest(host: RunHost, fingerprint: string, { title, 
   return key;
 }
 
-/** Journals that an agent gets the answer. It comes before the answer is sent, so that an approval cannot be used twice. */
+/** Journals that an agent gets the answer. Call it before sending the answer, so that an approval cannot be used twice. */
 export async function useAnswer(host: RunHost, key: string): Promise<void> {
   await host.commit(usedKey(key), true);
 }

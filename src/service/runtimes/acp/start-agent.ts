@@ -15,9 +15,9 @@ import { AgentProblem } from './problems.ts';
 import { newState, type TurnState } from './turn.ts';
 import { eventIds } from './updates.ts';
 
-/** What an agent that does not start might be missing. */
+/** Appended to the error if a contained agent does not start: it might need files that it cannot see. */
 const visibleFiles =
-  'It is contained: besides the system it sees only the files in its command, the packages that they belong to, and the files of the run. ' +
+  'It is contained: besides system files, it sees only the files in its command, the packages that they belong to, and the files of the run. ' +
   'If it needs other files, install it as an npm package, or start the service with `--exec host`.';
 
 /** What a run or a check starts an agent with. */
@@ -100,13 +100,13 @@ export async function openAgent(
   });
 }
 
-/** The command of an agent with the paths of its files, and these files with the packages that they belong to. */
+/** The command of an agent with the real paths of its files, and the files and packages that it must be able to read. */
 interface Installation {
   command: readonly string[];
   readable: string[];
 }
 
-/** A contained program sees no links of the machine, so its files are named by their real paths. */
+/** Replaces the files in a command by their real paths, because a contained program does not see the links of the machine. */
 async function installationOf(command: readonly string[], searchPath: string): Promise<Installation> {
   const [program, ...args] = command as [string, ...string[]];
   const places = path.isAbsolute(program) ? [program] : searchPath.split(path.delimiter).map((folder) => path.join(folder, program));

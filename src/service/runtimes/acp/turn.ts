@@ -1,11 +1,11 @@
-/** One turn of a run with an agent: prompts it, records what it does, and takes its requests to people. */
+/** One turn of a run with an agent: prompts the agent, records what it does, and turns its requests into human requests. */
 import { createHash } from 'node:crypto';
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import { orAborted } from '../../../base/abort.ts';
 import { steadyTime } from '../../../base/clock.ts';
 import type { AgentUsage, HumanAnswer, HumanRequestDraft, Outcome, RunHost, RuntimeEvent } from '../runtime.ts';
-import type { Ask } from './connection.ts';
+import type { IncomingRequest } from './connection.ts';
 import type { AgentDefinition } from './definition.ts';
 import { elicitationRequest, elicitationResponse } from './elicitation.ts';
 import type { LiveAgent } from './live-agent.ts';
@@ -15,17 +15,17 @@ import { denialText, promptText } from './prompts.ts';
 import { answeredKey, storeRequest, unusedAnswers, useAnswer } from './requests.ts';
 import { eventIds } from './updates.ts';
 
-/** What a turn remembers as long as the process of its agent is running. */
+/** The state of a turn, which exists as long as the process of its agent is running. */
 export interface TurnState {
-  /** The request that a person is answering. */
-  openRequest: { ask: Ask; key: string; draft: HumanRequestDraft } | undefined;
-  /** Denials with reasons: the protocol has no place for them, so they become the next prompt. */
+  /** The request that waits for a person's answer. */
+  openRequest: { request: IncomingRequest; key: string; draft: HumanRequestDraft } | undefined;
+  /** Denials with reasons: the protocol has no field for reasons, so they become the next prompt. */
   denials: { title: string; reason: string }[];
   /** Whether a person has denied something during the prompt. */
   wasDenied: boolean;
   /** How long the agent has worked in this turn, in milliseconds. */
   workedTime: number;
-  /** The prompt that the agent has not reacted to yet: how many messages it has got with it. */
+  /** How many of the run's messages the agent has been sent; undefined once it has reacted to the latest prompt. */
   sentMessages: number | undefined;
   usage: AgentUsage | null;
 }
@@ -56,7 +56,7 @@ export class Turn {
   }
 
   /**
-   * Goes on until the agent has finished, or a person has to answer. Throws an AgentProblem if the agent does not continue, and the
+   * Follows the agent until it has finished, or a person has to answer. Throws an AgentProblem if the agent does not continue, and the
    * signal's reason.
    */
   async follow(): Promise<Outcome> {
@@ -66,22 +66,22 @@ export class Turn {
     else this.#watchPrompt();
     const timer = new AbortController();
     const timeUp = this.#timeUp(AbortSignal.any([signal, timer.signal]));
-    // It is awaited only while the agent works.
+    // It is only awaited while the agent works.
     timeUp.catch(() => undefined);
     try {
       for (;;) {
         signal.throwIfAborted();
-        // What arrives before the end of the prompt is handled before it.
+        // Messages that arrive before the end of the prompt are handled first.
         const end = this.#end;
         const events: RuntimeEvent[] = [];
         const { isClosed } = this.#agent.receive((update) => events.push(...this.#accept(update)));
         if (events.length > 0) await this.#emit(events);
         // An agent that has ended its turn does not wait for answers.
-        if (end !== undefined && 'response' in end) this.#agent.cancelAsks();
-        const [ask] = this.#agent.asks;
-        if (ask !== undefined) {
-          const pause = await this.#settle(ask);
-          if (pause !== undefined) return pause;
+        if (end !== undefined && 'response' in end) this.#agent.cancelRequests();
+        const [request] = this.#agent.requests;
+        if (request !== undefined) {
+          const outcome = await this.#handleRequest(request);
+          if (outcome !== undefined) return outcome;
         } else if (end !== undefined) {
           const outcome = await this.#finishPrompt(end);
           if (outcome !== undefined) return outcome;
@@ -105,13 +105,13 @@ export class Turn {
         (error: unknown) => ({ error }),
       )
       .then(async (end) => {
-        // The updates before the end are handed over in the same turn of the event loop.
+        // The updates that precede the end arrive in the same turn of the event loop.
         await turnOfEventLoop();
         this.#end = end;
       });
   }
 
-  /** Rejects when the agent has worked for too long. The time in which it waits for people does not count. */
+  /** Rejects when the agent has worked for too long. Time spent waiting for people does not count. */
   async #timeUp(signal: AbortSignal): Promise<never> {
     const { timeout } = this.#definition;
     await this.#host.clock.sleep(Math.max(0, timeout - this.#state.workedTime), signal).catch(() => new Promise<never>(() => undefined));
@@ -122,39 +122,37 @@ export class Turn {
 
   /** The first prompt of a process. */
   async #beginTurn(): Promise<void> {
-    const { agentSession: saved, userMessages } = this.#host;
+    const { agentSession: savedSession, userMessages } = this.#host;
     const { origin } = this.#agent;
     const isNewSession = origin === 'new' || origin === 'replaced';
     const answers = unusedAnswers(this.#host);
     const text = promptText({
       instructions: isNewSession ? this.#definition.instructions : undefined,
       transcript: origin === 'replaced' ? await this.#host.transcript() : undefined,
-      messages: origin === 'new' ? userMessages : userMessages.slice(saved?.promptedMessages ?? 0),
-      isContinued: saved !== undefined,
+      messages: origin === 'new' ? userMessages : userMessages.slice(savedSession?.promptedMessages ?? 0),
+      isContinued: savedSession !== undefined,
       answers,
     });
     await this.#emit(this.#openingNotices());
-    // The answer to a question allows nothing, so the prompt can contain it.
-    if (saved !== undefined) for (const { key, answer } of answers) if (answer.type === 'question') await useAnswer(this.#host, key);
+    // An answer to a question permits nothing, so it can be passed on in the prompt.
+    if (savedSession !== undefined) for (const { key, answer } of answers) if (answer.type === 'question') await useAnswer(this.#host, key);
     this.#send(text);
   }
 
   #send(text: string): void {
     this.#state.sentMessages = this.#host.userMessages.length;
     this.#state.wasDenied = false;
-    this.#agent.begin(text);
+    this.#agent.startPrompt(text);
     this.#watchPrompt();
   }
 
-  /** What people should know about how the agent works, and how its session was continued. */
+  /** Notices for people about the agent's mode, and about how its session was continued. */
   #openingNotices(): RuntimeEvent[] {
     const { origin, mode, name, version, replacementReason } = this.#agent;
     const texts: string[] = [];
-    const saved = this.#host.agentSession;
-    if (mode?.asks === false && saved?.mode !== mode.mode)
-      texts.push(
-        `${name} ${version} works in the mode "${mode.mode}", in which it decides by itself what it does without asking a person.`,
-      );
+    const savedSession = this.#host.agentSession;
+    if (mode?.asks === false && savedSession?.mode !== mode.mode)
+      texts.push(`${name} ${version} works in the mode "${mode.mode}", in which it acts without asking a person.`);
     if (origin === 'resumed' || origin === 'loaded') texts.push(`The session of ${name} was ${origin}.`);
     if (origin === 'replaced')
       texts.push(
@@ -176,7 +174,7 @@ export class Turn {
     try {
       return this.#agent.updates.accept(update);
     } catch {
-      // An update with fields that the protocol does not define says nothing that could be shown.
+      // An update whose fields do not match the protocol contains nothing that could be displayed.
       return [];
     }
   }
@@ -186,7 +184,7 @@ export class Turn {
     else if (events.length > 0) await this.#host.emit(events);
   }
 
-  /** Saves the session. The agent has reacted to the prompt, so it does not have to get the messages again. */
+  /** Saves the session, after the agent has reacted to the prompt: the messages do not have to be sent again. */
   async #saveSession(events: RuntimeEvent[]): Promise<void> {
     const { name, version, mode, sessionId } = this.#agent;
     await this.#host.saveAgentSession(
@@ -200,35 +198,39 @@ export class Turn {
     this.#state.sentMessages = undefined;
   }
 
-  /** Answers a request of the agent, or lets the run wait for the answer of a person. */
-  async #settle(ask: Ask): Promise<Outcome | undefined> {
+  /** Responds to a request of the agent, or lets the run wait for a person's answer. */
+  async #handleRequest(request: IncomingRequest): Promise<Outcome | undefined> {
     const { openRequest } = this.#state;
-    if (openRequest?.ask === ask) return await this.#answer(openRequest);
-    if (ask.kind === 'permission') {
-      const { call, events } = this.#agent.updates.acceptPermission(ask.request.toolCall);
+    if (openRequest?.request === request) return await this.#answer(openRequest);
+    if (request.kind === 'permission') {
+      const { call, events } = this.#agent.updates.acceptPermission(request.params.toolCall);
       await this.#emit(events);
-      return await this.#ask(ask, fingerprintOf(call), permissionRequest(call, ask.request.options, this.#agent.updates.argumentsOf(call)));
+      return await this.#openRequest(
+        request,
+        fingerprintOf(call),
+        permissionRequest(call, request.params.options, this.#agent.updates.argumentsOf(call)),
+      );
     }
     await this.#emit(this.#agent.updates.finish());
-    const draft = elicitationRequest(ask.request);
+    const draft = elicitationRequest(request.params);
     if (draft !== undefined) {
-      const { _meta: meta, ...question } = ask.request;
-      return await this.#ask(ask, createHash('sha256').update(JSON.stringify(question)).digest('hex'), draft);
+      const { _meta: meta, ...question } = request.params;
+      return await this.#openRequest(request, createHash('sha256').update(JSON.stringify(question)).digest('hex'), draft);
     }
-    const text = `The agent asked for something that cannot be answered here, and was told so: ${ask.request.message}`;
+    const text = `The agent made a request that cannot be answered here, so it was declined: ${request.params.message}`;
     await this.#emit([{ kind: 'notice', id: this.#nextEventId(), text }]);
-    this.#agent.asks.shift();
-    ask.respond({ action: 'decline' } as never);
+    this.#agent.requests.shift();
+    request.respond({ action: 'decline' } as never);
     return undefined;
   }
 
-  async #ask(ask: Ask, fingerprint: string, draft: HumanRequestDraft): Promise<Outcome | undefined> {
+  async #openRequest(request: IncomingRequest, fingerprint: string, draft: HumanRequestDraft): Promise<Outcome | undefined> {
     const key = answeredKey(this.#host, fingerprint) ?? (await storeRequest(this.#host, fingerprint, draft));
-    return await this.#answer({ ask, key, draft });
+    return await this.#answer({ request, key, draft });
   }
 
   async #answer(openRequest: NonNullable<TurnState['openRequest']>): Promise<Outcome | undefined> {
-    const { ask, key, draft } = openRequest;
+    const { request, key, draft } = openRequest;
     const answer = this.#host.answer(key);
     if (answer === undefined) {
       this.#state.openRequest = openRequest;
@@ -237,8 +239,8 @@ export class Turn {
     }
     await useAnswer(this.#host, key);
     this.#state.openRequest = undefined;
-    this.#agent.asks.shift();
-    respond(ask, answer);
+    this.#agent.requests.shift();
+    respond(request, answer);
     if (answer.type === 'approval' && !answer.approved) {
       this.#state.wasDenied = true;
       if (answer.reason !== undefined) this.#state.denials.push({ title: draft.title, reason: answer.reason });
@@ -246,14 +248,14 @@ export class Turn {
     return undefined;
   }
 
-  /** What follows after a prompt: the outcome of the turn, or another prompt. */
+  /** Handles the end of a prompt. Returns the outcome of the turn; undefined if another prompt was sent. */
   async #finishPrompt(end: { response: PromptResponse } | { error: unknown }): Promise<Outcome | undefined> {
     const { updates } = this.#agent;
     await this.#emit([...updates.finish(), ...updates.abandonCalls('The agent did not report a result.')]);
     if ('error' in end) throw await this.#agent.problem(end.error, 'while it was working');
     await this.#saveSession([]);
     const { stopReason } = end.response;
-    // Codex ends its turn in this way when a person has denied something.
+    // Codex ends its turn with this reason when a person has denied something.
     const failure = stopReason === 'cancelled' && this.#state.wasDenied ? undefined : stopFailure(stopReason);
     if (failure !== undefined) return { status: 'failed', error: failure };
     const messages = this.#host.userMessages.slice(this.#host.agentSession?.promptedMessages ?? 0);
@@ -264,9 +266,9 @@ export class Turn {
   }
 }
 
-function respond(ask: Ask, answer: HumanAnswer): void {
-  if (ask.kind === 'permission') ask.respond(outcomeOf(ask.request.options, answer.type === 'approval' && answer.approved));
-  else ask.respond(elicitationResponse(ask.request, answer));
+function respond(request: IncomingRequest, answer: HumanAnswer): void {
+  if (request.kind === 'permission') request.respond(outcomeOf(request.params.options, answer.type === 'approval' && answer.approved));
+  else request.respond(elicitationResponse(request.params, answer));
 }
 
 /** Why a run fails with a stop reason; undefined if the agent has finished. */
@@ -275,9 +277,9 @@ function stopFailure(reason: PromptResponse['stopReason']): string | undefined {
     case 'end_turn':
       return undefined;
     case 'max_tokens':
-      return 'The agent stopped because its model reached the limit of tokens. Send the run a message to let it continue.';
+      return 'The agent stopped because its model reached its token limit. Send the run a message to let it continue.';
     case 'max_turn_requests':
-      return 'The agent stopped because it reached its limit of model requests. Send the run a message to let it continue.';
+      return 'The agent stopped because it reached its limit on model requests. Send the run a message to let it continue.';
     case 'refusal':
       return 'The agent refused to continue. Send the run a message to try something else.';
     default:

@@ -1,7 +1,8 @@
 /**
- * Turns the updates of a session into events of a run. Agents send text in fragments and describe a tool call little by little, in
- * whichever order they like: some send `tool_call` first, some only the request for permission (Gemini), some only updates. So a tool
- * call is kept until it is complete enough to be shown. Pure: the same updates always become the same events.
+ * Turns the updates of a session into events of a run. Agents send text in fragments and describe a tool call bit by bit, in
+ * any order: some send `tool_call` first, some only the request for permission (Gemini), some only updates. So a tool
+ * call is held back until it is complete enough to be shown. Pure: the same updates always become the same
+ * events.
  */
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, Plan, SessionUpdate, ToolCallContent, ToolCallUpdate } from '@agentclientprotocol/sdk';
@@ -9,7 +10,7 @@ import { unifiedDiff } from '../../../base/unified-diff.ts';
 import { isObject } from '../../../base/values.ts';
 import type { RuntimeEvent } from '../runtime.ts';
 
-/** A change of a file as a unified diff. */
+/** A change to a file as a unified diff. */
 export interface FileDiff {
   path: string;
   diff: string;
@@ -20,14 +21,14 @@ export interface ToolCallState {
   id: string;
   name: string;
   title: string;
-  /** Undefined if the agent does not say. */
+  /** Undefined if the agent does not send it. */
   input: unknown;
   diffs: FileDiff[];
   texts: string[];
   paths: string[];
 }
 
-interface KnownCall extends ToolCallState {
+interface TrackedCall extends ToolCallState {
   eventId: string;
   isShown: boolean;
   isOver: boolean;
@@ -35,12 +36,12 @@ interface KnownCall extends ToolCallState {
 }
 
 /** The name of a tool that the agent does not name. */
-const unnamed = 'tool';
+const unknownTool = 'tool';
 
-/** The longest text of a result, in characters. The rest is left out, because the whole output belongs in a file. */
-const longestResult = 100_000;
+/** The length of the longest result, in characters. The rest is left out, because long output belongs in a file. */
+const maxResultLength = 100_000;
 
-/** Creates the IDs of the events of one process, which differ from those of every other. */
+/** Returns a function that creates event IDs, which differ from those of every other process. */
 export function eventIds(): () => string {
   const process = randomUUID().slice(0, 8);
   let count = 0;
@@ -50,13 +51,13 @@ export function eventIds(): () => string {
 export class SessionUpdates {
   readonly #nextId: () => string;
   readonly #workspace: string;
-  readonly #calls = new Map<string, KnownCall>();
+  readonly #calls = new Map<string, TrackedCall>();
   #text = '';
   #textKind: 'text' | 'thought' = 'text';
   #messageId: string | undefined;
   #plan = '';
 
-  /** @param nextId creates the IDs of events @param workspace its absolute path, which is left out of the paths of files */
+  /** @param nextId creates the IDs of events @param workspace the absolute path of the workspace, to which paths are made relative */
   constructor(nextId: () => string, workspace: string) {
     this.#nextId = nextId;
     this.#workspace = workspace;
@@ -79,20 +80,20 @@ export class SessionUpdates {
     }
   }
 
-  /** The tool call that a request for permission is about, with what earlier updates said of it, and the events that it completes. */
+  /** The tool call that needs permission, including its earlier updates, and the events that the request completes. */
   acceptPermission(update: ToolCallUpdate): { call: ToolCallState; events: RuntimeEvent[] } {
     const events = [...this.#finishText(), ...this.#acceptCall(update)];
-    const call = this.#calls.get(update.toolCallId) as KnownCall;
+    const call = this.#calls.get(update.toolCallId) as TrackedCall;
     return { call, events: [...events, ...this.#show(call)] };
   }
 
-  /** The rest, at the end of a turn or before the run waits. */
+  /** The remaining events, at the end of a prompt or before the run waits. */
   finish(): RuntimeEvent[] {
-    const shown = [...this.#calls.values()].filter((call) => !call.isShown).flatMap((call) => this.#show(call));
-    return [...this.#finishText(), ...shown];
+    const callEvents = [...this.#calls.values()].filter((call) => !call.isShown).flatMap((call) => this.#show(call));
+    return [...this.#finishText(), ...callEvents];
   }
 
-  /** Results for the calls whose end will not be reported any more. @param reason why */
+  /** Results for the calls whose end will not be reported. @param reason the error in these results */
   abandonCalls(reason: string): RuntimeEvent[] {
     const openCalls = [...this.#calls.values()].filter((call) => call.isShown && !call.isOver);
     for (const call of openCalls) call.isOver = true;
@@ -125,7 +126,7 @@ export class SessionUpdates {
 
   #acceptCall(update: ToolCallUpdate): RuntimeEvent[] {
     const call = this.#calls.get(update.toolCallId) ?? this.#newCall(update.toolCallId);
-    call.name = nameOf(update) ?? (call.name === unnamed ? (update.kind ?? unnamed) : call.name);
+    call.name = nameOf(update) ?? (call.name === unknownTool ? (update.kind ?? unknownTool) : call.name);
     if (update.title != null) call.title = this.#shortText(update.title);
     if (isFilled(update.rawInput)) call.input = update.rawInput;
     if (update.rawOutput !== undefined && update.rawOutput !== null) call.output = update.rawOutput;
@@ -135,31 +136,31 @@ export class SessionUpdates {
       call.texts = update.content.flatMap((content) => (content.type === 'content' ? [textOf(content.content)] : []));
     }
     const isOver = update.status === 'completed' || update.status === 'failed';
-    // While it is pending, the agent may still be writing the arguments.
-    const isBegun = isOver || update.status === 'in_progress';
-    const events = isBegun ? this.#show(call) : [];
+    // While a call is pending, the agent might still be generating its arguments.
+    const hasStarted = isOver || update.status === 'in_progress';
+    const events = hasStarted ? this.#show(call) : [];
     if (!isOver || call.isOver) return events;
     call.isOver = true;
     return [...events, this.#resultOf(call, update.status === 'failed')];
   }
 
-  #newCall(id: string): KnownCall {
+  #newCall(id: string): TrackedCall {
     const empty = { input: undefined, output: undefined, diffs: [], texts: [], paths: [], isShown: false, isOver: false };
-    const call: KnownCall = { id, eventId: this.#nextId(), name: unnamed, title: '', ...empty };
+    const call: TrackedCall = { id, eventId: this.#nextId(), name: unknownTool, title: '', ...empty };
     this.#calls.set(id, call);
     return call;
   }
 
-  #show(call: KnownCall): RuntimeEvent[] {
+  #show(call: TrackedCall): RuntimeEvent[] {
     if (call.isShown) return [];
     call.isShown = true;
     return [{ kind: 'tool_call', id: call.eventId, name: call.name, arguments: this.argumentsOf(call) }];
   }
 
-  #resultOf(call: KnownCall, isFailed: boolean): RuntimeEvent {
+  #resultOf(call: TrackedCall, isFailed: boolean): RuntimeEvent {
     const text = call.texts.join('\n') || (typeof call.output === 'string' ? call.output : '');
     const shortText =
-      text.length > longestResult ? `${text.slice(0, longestResult)}\n[${text.length - longestResult} more characters]` : text;
+      text.length > maxResultLength ? `${text.slice(0, maxResultLength)}\n[${text.length - maxResultLength} more characters]` : text;
     const event = { kind: 'tool_result' as const, id: this.#nextId(), callId: call.eventId };
     if (isFailed) return { ...event, error: shortText || 'The tool failed.' };
     return {
@@ -176,21 +177,21 @@ export class SessionUpdates {
     return [{ path, diff: unifiedDiff({ before: oldText ?? '', after: newText, beforeName, afterName: `b/${path}` }).join('\n') }];
   }
 
-  /** What people see as the arguments of a call; files of the workspace without its path, which says nothing to them. */
+  /** The arguments of a call as people see them. Files of the workspace are relative to it. */
   argumentsOf({ title, input, paths, diffs }: ToolCallState): Record<string, unknown> {
-    if (isObject(input)) return this.#shortened(input) as Record<string, unknown>;
+    if (isObject(input)) return this.#shorten(input) as Record<string, unknown>;
     const files = paths.length > 0 ? paths : diffs.map(({ path }) => path);
     return {
       ...(title === '' ? {} : { title }),
-      ...(input === undefined ? {} : { input: this.#shortened(input) }),
+      ...(input === undefined ? {} : { input: this.#shorten(input) }),
       ...(files.length > 0 ? { paths: files } : {}),
     };
   }
 
-  #shortened(value: unknown): unknown {
+  #shorten(value: unknown): unknown {
     if (typeof value === 'string') return this.#shortText(value);
-    if (Array.isArray(value)) return value.map((part) => this.#shortened(part));
-    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#shortened(part)])) : value;
+    if (Array.isArray(value)) return value.map((part) => this.#shorten(part));
+    return isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, part]) => [name, this.#shorten(part)])) : value;
   }
 
   #shortText(text: string): string {
@@ -202,7 +203,7 @@ export class SessionUpdates {
   }
 }
 
-/** The name of a tool as the protocol reports it, or as Claude's adapter does. Without one, its kind has to do. */
+/** The name of a tool in the field of the protocol, or in the metadata of Claude's adapter. */
 function nameOf({ name, _meta: meta }: ToolCallUpdate): string | undefined {
   if (typeof name === 'string' && name !== '') return name;
   const claude = meta?.claudeCode;
@@ -213,7 +214,7 @@ function nameOf({ name, _meta: meta }: ToolCallUpdate): string | undefined {
 const isFilled = (input: unknown): boolean =>
   input !== undefined && input !== null && !(isObject(input) && Object.keys(input).length === 0);
 
-/** The text of a part of a message; other parts are named. */
+/** The text of a part of a message. Other content is represented by its type or URI. */
 export function textOf(content: ContentBlock): string {
   switch (content.type) {
     case 'text':

@@ -123,7 +123,7 @@ describe('the definition of an agent', () => {
     ['version: 1\nacp: a\ncolour: red', 'line 3, column 1: unknown key `colour` in the definition; allowed:'],
     ['version: 1\nacp: a\nenvironment: { "a b": c }', '`a b` is not the name of an environment variable'],
     ['version: 1\nacp: a\nsecrets: [A, A]', 'line 3, column 14: `A` appears twice'],
-    ['version: 1\nacp: a\nsecrets: [A]\nenvironment: { A: b }', 'line 3, column 11: `A` is in `environment`, too'],
+    ['version: 1\nacp: a\nsecrets: [A]\nenvironment: { A: b }', 'line 3, column 11: `A` also appears in `environment`'],
     ['version: 2\nacp: a', 'line 1, column 10: `version` must be 1'],
   ])('is refused with the place of the problem: %j', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);

@@ -67,7 +67,7 @@ describe('an agent', () => {
     const folder = await temporaryDirectory();
     await addPackage(folder, { ...manifest, engines: { node: range } });
     const installation = await findInstallation(acpAgent('gemini'), { ...host, nodeVersion, packageFolders: [folder] });
-    const warning = `Gemini CLI declares that it needs Node ${range}, and this is Node ${nodeVersion}.`;
+    const warning = `Gemini CLI requires Node ${range}, but this is Node ${nodeVersion}.`;
     expect(installation).toMatchObject({ status: 'installed', warnings: warns ? [warning] : [] });
   });
 
@@ -87,8 +87,8 @@ describe('an agent', () => {
       status: 'missing',
       reason: 'not_installed',
       message:
-        'Qwen Code is not installed: there is no program qwen on the search path. Install it with: npm install --global @qwen-code/qwen-code@0.24.4\n' +
-        'Qwen Code declares that it needs Node >=22, and this is Node 20.19.0.',
+        'Qwen Code is not installed: the program qwen was not found on the search path. Install it with: npm install --global @qwen-code/qwen-code@0.24.4\n' +
+        'Qwen Code requires Node >=22, but this is Node 20.19.0.',
     });
   });
 

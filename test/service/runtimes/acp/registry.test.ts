@@ -38,7 +38,7 @@ describe('the registry of agents', () => {
 
   it('says how each agent is installed', () => {
     expect(installHint(acpAgent('gemini'))).toBe('Install it with: npm install --global @google/gemini-cli@0.61.0');
-    expect(installHint(acpAgent('goose'))).toBe('Install goose as https://block.github.io/goose describes.');
+    expect(installHint(acpAgent('goose'))).toBe('Install goose as described at https://block.github.io/goose.');
   });
 
   it('describes the versions that the tests with real agents use', () => {

@@ -155,11 +155,11 @@ describe('the session of a run', () => {
     ],
     [
       'load-fails',
-      'A new session of Misbehaving agent was opened with the transcript, because the earlier one cannot be continued: loading it failed: Invalid session identifier.',
+      'A new session of Misbehaving agent was opened with the transcript, because the earlier one cannot be continued: it could not be loaded: Invalid session identifier.',
     ],
     [
       'load-hangs',
-      'A new session of Misbehaving agent was opened with the transcript, because the earlier one cannot be continued: loading it failed: The agent did not answer within 0.5 seconds.',
+      'A new session of Misbehaving agent was opened with the transcript, because the earlier one cannot be continued: it could not be loaded: The agent did not answer within 0.5 seconds.',
     ],
   ])('is continued as well as the agent can: %s', async (mode, notice) => {
     const machine = await AgentMachine.start({ acp: { limits: { load: 500 } } });
@@ -179,11 +179,11 @@ describe('the session of a run', () => {
     expect(await machine.texts(run, 'notice')).toEqual([]);
   });
 
-  it('is marked if the agent decides by itself', async () => {
+  it('starts with a notice if the agent acts without asking', async () => {
     const { machine, run } = await runOf('asks-nobody-only');
     expect(run).toMatchObject({ status: 'completed', error: null });
     expect(await machine.texts(run, 'notice')).toEqual([
-      'Misbehaving agent 1.2.3 works in the mode "auto", in which it decides by itself what it does without asking a person.',
+      'Misbehaving agent 1.2.3 works in the mode "auto", in which it acts without asking a person.',
     ]);
   });
 
@@ -286,7 +286,7 @@ describe('stopping a run', () => {
 
 describe('processes of runs that wait', () => {
   it('end after a while, and the session is continued by another one', async () => {
-    const machine = await AgentMachine.start({ acp: { patience: 1 } });
+    const machine = await AgentMachine.start({ acp: { idleTimeout: 1 } });
     const run = await machine.run(agent('well-behaved'), 'Hello');
     await eventually('the end of the process', () => processesIn(machine.workspace(run)).length === 0);
     expect((await machine.answer(run, { approved: true })).status).toBe('waiting');
