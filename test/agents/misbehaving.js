@@ -31,6 +31,10 @@
  *   daemon             starts a process in a session of its own that outlives it, with its ID in `daemon.pid`
  *   child              starts a process in its own process group, with its ID in `child.pid`
  *   environment        reports its working directory and the names of its environment variables as JSON
+ *   links-folders      replaces the folders in its HOME with links to the folder of its program, tries to write there, and reports the error
+ *   secrets            prints the value of EXAMPLE_KEY in everything that it sends, in several forms
+ *   secrets-error      answers the prompt with an error that contains it
+ *   secrets-exit       prints it on standard error, followed by 1,990 characters, and exits with 3
  *
  * Output
  *   not-json           writes lines that are not JSON, or not JSON-RPC, before and during the turn

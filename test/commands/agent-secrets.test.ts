@@ -44,6 +44,14 @@ describe('agents secrets', () => {
     }
   });
 
+  it('warns about a value that is too short to be replaced in what the agent prints', async () => {
+    await service.agent('- say: hi', 'short');
+    await service.file('pin.txt', '1234567\n');
+    const result = await secrets('set', 'short', 'PIN=@pin.txt', 'API_KEY=@key.txt');
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringContaining('PIN has fewer than 8 characters') });
+    expect(result.stderr).not.toContain('API_KEY');
+  });
+
   it.each([
     ['a value on the command line', ['fixer', `API_KEY=${secret}`], 'must be @FILE or @-'],
     ['a value without a name', ['fixer', secret], 'environment variable'],

@@ -1,5 +1,6 @@
 /** Secrets from a file, standard input, or a prompt, never from an argument: other users can read the command line of a process. */
 import { UsageError } from '../../base/errors.ts';
+import { shortestRedacted } from '../../base/redaction.ts';
 import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
 import type { Context } from '../kit/context.ts';
 import { readText } from './body.ts';
@@ -64,6 +65,10 @@ export async function readAgentSecrets(context: Context, words: readonly string[
     if (value.includes('\0'))
       throw new UsageError(`The value of ${name} contains a NUL character, which no environment variable can contain.`);
     if ([...value].length > longestValue) throw new UsageError(`The value of ${name} is longer than ${longestValue} characters.`);
+    if (value.length < shortestRedacted)
+      context.terminal.warn(
+        `${name} has fewer than ${shortestRedacted} characters, so it will not be replaced in what the agent prints: texts that contain it by chance would be damaged.`,
+      );
     secrets.push({ name, value });
   }
   return secrets;

@@ -185,8 +185,13 @@ export interface RunHost {
   commit(step: string, result: unknown, events?: RuntimeEvent[], remember?: MemoryWrite): Promise<void>;
   /** Saves the session of the run's agent, with events. Throws when the run was stopped or lost. */
   saveAgentSession(session: AgentSession, events?: RuntimeEvent[]): Promise<void>;
-  /** The values of secrets of the run's agent, by name; those that do not exist are missing. */
+  /**
+   * The values of secrets of the run's agent, by name; those that do not exist are missing. They are replaced with their names in
+   * everything that is recorded afterwards.
+   */
   secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Replaces further values with their names in everything that is recorded from now on: those that a running process got earlier. */
+  redact(secrets: ReadonlyMap<string, string>): void;
   /** The conversation so far as text, for an agent that cannot remember it. The latest part if it is long. */
   transcript(): Promise<string>;
   /**

@@ -19,9 +19,10 @@ export function request(method, params) {
 }
 
 export class ProtocolError extends Error {
-  constructor(code, message) {
+  constructor(code, message, data) {
     super(message);
     this.code = code;
+    this.data = data;
   }
 }
 
@@ -40,7 +41,7 @@ async function receive(message, methods) {
     const result = await handler(params);
     if (id !== undefined) send({ id, result });
   } catch (error) {
-    if (id !== undefined) send({ id, error: { code: error.code ?? -32603, message: error.message } });
+    if (id !== undefined) send({ id, error: { code: error.code ?? -32603, message: error.message, data: error.data } });
   }
 }
 

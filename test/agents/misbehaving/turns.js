@@ -1,6 +1,6 @@
 /** The turns of the misbehaving agent. */
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { is, mode, never, ProtocolError, request, send } from './rpc.js';
@@ -102,6 +102,25 @@ const form = {
   required: ['name', 'channel'],
 };
 
+const key = process.env.EXAMPLE_KEY ?? '';
+
+/** A turn that prints the secret in everything that it sends. */
+async function printSecret(turn) {
+  turn.update('agent_thought_chunk', { content: { type: 'text', text: `The key is ${key}.` } });
+  turn.update('plan', { entries: [{ content: `Use ${key}`, priority: 'high', status: 'pending' }] });
+  for (const part of `The key is ${key}.`.match(/.{1,3}/gs)) turn.say(part);
+  await turn.write('result.txt', `first line\nkey=${key}\n`);
+  const encoded = [Buffer.from(`user:${key}`).toString('base64'), encodeURIComponent(key), JSON.stringify(key)];
+  const content = [{ type: 'content', content: { type: 'text', text: encoded.join(' ') } }];
+  turn.update('tool_call', { toolCallId: 'encode', title: 'Encode', kind: 'execute', status: 'in_progress', rawInput: { key } });
+  turn.update('tool_call_update', { toolCallId: 'encode', status: 'completed', content });
+  turn.update('tool_call', { toolCallId: 'fail', title: key, kind: 'execute', status: 'failed', rawOutput: key });
+  const question = { type: 'object', properties: { [key]: { type: 'string', title: `Is it ${key}?` } } };
+  const params = { sessionId: turn.session.id, mode: 'form', message: `About ${key}`, requestedSchema: question };
+  const { action } = await request('elicitation/create', params);
+  turn.say(` The answer was ${action}.`);
+}
+
 /** What happens in the turns of the modes that differ from the usual one, in which the turn works. */
 export const turns = {
   text: (turn) => turn.say(`You wrote: ${turn.prompt}`),
@@ -136,6 +155,7 @@ export const turns = {
   daemon: (turn) => startProcess(turn, 'daemon.pid', true),
   child: (turn) => startProcess(turn, 'child.pid', false),
   environment: (turn) => turn.say(JSON.stringify({ cwd: process.cwd(), names: Object.keys(process.env).sort() })),
+  'links-folders': (turn) => turn.say(linkFolders()),
   'huge-line': (turn) => turn.say('x'.repeat(8 * 1024 * 1024)),
   'many-updates': (turn) => {
     for (let number = 1; number <= 5000; number++) turn.say(`${number} `);
@@ -145,6 +165,14 @@ export const turns = {
     const lines = Math.ceil((10 * 1024 * 1024) / line.length);
     await new Promise((resolve) => process.stderr.write(line.repeat(lines), resolve));
     turn.say('That was loud.');
+  },
+  secrets: printSecret,
+  'secrets-error': () => {
+    throw new ProtocolError(-32603, `The key ${key} is not valid.`, { key, text: `${'x'.repeat(1_990)}${key}` });
+  },
+  'secrets-exit': async () => {
+    await new Promise((resolve) => process.stderr.write(`${key}${'x'.repeat(1_990)}`, resolve));
+    process.exit(3);
   },
   'two-permissions': async (turn) => {
     const written = await Promise.all([turn.write('first.txt', 'First'), turn.write('second.txt', 'Second')]);
@@ -161,4 +189,28 @@ function startProcess(turn, file, detached) {
   child.unref();
   writeFileSync(file, String(child.pid));
   turn.say(`I started ${child.pid}.`);
+}
+
+/** Relative links, which lead to the same place inside and outside of a sandbox. Returns the error of the attempt to write there. */
+function linkFolders() {
+  const program = path.dirname(process.argv[1]);
+  const home = process.env.HOME;
+  for (const name of ['tmp', ...readdirSync(home)]) {
+    try {
+      renameSync(path.join(home, name), path.join(home, `${name}.old`));
+    } catch {
+      // It does not exist, or cannot be replaced.
+    }
+    try {
+      symlinkSync(path.relative(home, program), path.join(home, name));
+    } catch {
+      // It is still there.
+    }
+  }
+  try {
+    writeFileSync(path.join(program, 'written.txt'), 'outside');
+    return 'written';
+  } catch (error) {
+    return error.code;
+  }
 }

@@ -53,15 +53,20 @@ export class AgentMachine {
     return await this.until(run.id, 'waiting', 'completed', 'failed');
   }
 
-  /** Starts a run of a new agent. */
-  async begin(agent: AgentFields, message?: string): Promise<Run> {
+  /** Creates an agent, and returns its ID. */
+  async create(agent: AgentFields): Promise<string> {
     const definition = JSON.stringify({ version: 1, ...agent });
     const name = `Agent ${++this.#agents}`;
     const { agent: created } = await this.api.ok('createAgent', {
       body: { name, build: { name: 'first', config: config(definition, 'acp') } },
     });
+    return created.id;
+  }
+
+  /** Starts a run of a new agent. */
+  async begin(agent: AgentFields, message?: string): Promise<Run> {
     const { run } = await this.api.ok('startRun', {
-      body: { agent_id: created.id, ...(message === undefined ? {} : { message }) },
+      body: { agent_id: await this.create(agent), ...(message === undefined ? {} : { message }) },
     });
     return run;
   }

@@ -2,6 +2,7 @@
  * One execution of a run by a runtime: what the runtime sees of the run, and the only way in which it can write. Every write is
  * one transaction, which first makes sure that this execution still owns the run.
  */
+import { createRedactor, noRedaction } from '../../../base/redaction.ts';
 import { newId } from '../../ids.ts';
 import type {
   AgentSession,
@@ -85,6 +86,8 @@ export class RunSession implements RunHost {
   #memory: Map<string, string> | undefined;
   /** Number of the last message that the runtime can see. */
   #lastSeenSeq = 0;
+  readonly #secrets = new Map<string, string>();
+  #redactor = noRedaction;
   /** Whether the worker has to be woken after the commit, because there are webhooks to deliver or cases to dispatch. */
   #shouldWake = false;
 
@@ -127,8 +130,9 @@ export class RunSession implements RunHost {
     return this.#memory;
   }
 
-  async commit(step: string, result: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite): Promise<void> {
+  async commit(step: string, rawResult: unknown, events: RuntimeEvent[] = [], memory?: MemoryWrite): Promise<void> {
     const { id: runId, turn } = this.#row;
+    const result = this.#redactor.value(rawResult);
     let newContent: string | undefined;
     await this.#record(events, async (trx, now) => {
       await recordStep(trx, { runId, turn, step }, result, now);
@@ -139,13 +143,21 @@ export class RunSession implements RunHost {
     if (!this.journal.has(step)) this.journal.set(step, JSON.parse(JSON.stringify(result ?? null)));
   }
 
-  async saveAgentSession(session: AgentSession, events: RuntimeEvent[] = []): Promise<void> {
+  async saveAgentSession(newSession: AgentSession, events: RuntimeEvent[] = []): Promise<void> {
+    const session = this.#redactor.value(newSession);
     await this.#record(events, (trx, now) => storeAgentSession(trx, this.#row.id, session, now));
     this.agentSession = session;
   }
 
-  secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    return agentSecrets(this.#engine, this.#row.agent_id, names);
+  async secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const secrets = await agentSecrets(this.#engine, this.#row.agent_id, names);
+    this.redact(secrets);
+    return secrets;
+  }
+
+  redact(secrets: ReadonlyMap<string, string>): void {
+    for (const [name, value] of secrets) this.#secrets.set(name, value);
+    this.#redactor = createRedactor(this.#secrets);
   }
 
   transcript(): Promise<string> {
@@ -165,7 +177,8 @@ export class RunSession implements RunHost {
   }
 
   /** Records how the execution ended, and releases the job. */
-  async finish(outcome: Outcome): Promise<void> {
+  async finish(rawOutcome: Outcome): Promise<void> {
+    const outcome = this.#redactor.value(rawOutcome);
     await this.#write(async (trx, now) => {
       const doneState = { status: 'done' as const };
       switch (outcome.status) {
@@ -243,8 +256,9 @@ export class RunSession implements RunHost {
     });
   }
 
-  async #record(events: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
+  async #record(rawEvents: RuntimeEvent[], alsoWrite: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     const { files: disk } = this.#engine;
+    const events = this.#redactor.value(rawEvents);
     const screenshots = events.filter(isScreenshot);
     const pictures = await storePictures(disk, this.#row, screenshots);
     try {

@@ -42,7 +42,11 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
 
   const openAgent = async (host: RunHost, definition: AgentDefinition): Promise<OpenAgent> => {
     const parkedAgent = parked.take(host.run.id);
-    if (parkedAgent !== undefined) return parkedAgent;
+    if (parkedAgent !== undefined) {
+      // The secrets might have been replaced since its process was started.
+      host.redact(parkedAgent.agent.secrets);
+      return parkedAgent;
+    }
     // Two processes must not work on the same files.
     await endings.get(host.run.id);
     await slots.acquire(host.run.id, host.signal);

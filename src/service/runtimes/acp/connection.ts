@@ -17,6 +17,7 @@ import {
   type SessionUpdate,
 } from '@agentclientprotocol/sdk';
 import { deferred } from '../../../base/deferred.ts';
+import type { Redactor } from '../../../base/redaction.ts';
 import { isObject } from '../../../base/values.ts';
 import { version } from '../../../base/version.ts';
 import type { AgentProcess } from './agent-process.ts';
@@ -42,27 +43,38 @@ const maxQueueLength = 1_000;
 export class AgentConnection {
   readonly process: AgentProcess;
   readonly #connection: ClientConnection;
+  readonly #redactor: Redactor;
   readonly #queue: Incoming[] = [];
   #arrival = deferred();
   #departure = deferred();
   #isReplaying = false;
 
-  /** @param onForeignLine called with lines that are not messages */
-  constructor(process: AgentProcess, onForeignLine: (line: string) => void) {
+  /**
+   * @param redactor applied to everything that the agent sends, before any of it is shortened
+   * @param onForeignLine called with lines that are not messages
+   */
+  constructor(process: AgentProcess, { redactor, onForeignLine }: { redactor: Redactor; onForeignLine: (line: string) => void }) {
     this.process = process;
+    this.#redactor = redactor;
     const stream = messageStream(process.input, process.output, {
-      onForeignLine,
+      onForeignLine: (line) => onForeignLine(redactor.text(line)),
       onUpdate: (params) => this.#receiveUpdate(params),
       ready: () => this.#ready(),
     });
     this.#connection = client({ name: 'aops' })
       .onRequest('session/request_permission', ({ params, signal }) =>
-        this.#enqueueRequest<RequestPermissionOutcome>((respond) => ({ kind: 'permission', params, respond }), signal).then((outcome) => ({
+        this.#enqueueRequest<RequestPermissionOutcome>(
+          (respond) => ({ kind: 'permission', params: redactor.value(params), respond }),
+          signal,
+        ).then((outcome) => ({
           outcome,
         })),
       )
       .onRequest('elicitation/create', ({ params, signal }) =>
-        this.#enqueueRequest<CreateElicitationResponse>((respond) => ({ kind: 'elicitation', params, respond }), signal),
+        this.#enqueueRequest<CreateElicitationResponse>(
+          (respond) => ({ kind: 'elicitation', params: redactor.value(params), respond }),
+          signal,
+        ),
       )
       // Notifications of extensions.
       .onNotification('*', () => undefined)
@@ -121,10 +133,10 @@ export class AgentConnection {
 
   /** Explains an error: if the process has ended, that is why the connection was closed. @param phase such as "while it was starting" */
   async problem(error: unknown, program: string, phase: string): Promise<AgentProblem> {
-    if (error instanceof AgentProblem || !this.#connection.signal.aborted) return requestProblem(error, phase);
+    if (error instanceof AgentProblem || !this.#connection.signal.aborted) return requestProblem(error, phase, this.#redactor);
     const end = await Promise.race([this.process.ended, delay(2 * outputGrace, undefined)]);
     if (end === undefined) return new AgentProblem(`The agent closed its connection ${phase}.`);
-    return endProblem({ ...end, errorOutput: this.process.errorOutput }, program, phase);
+    return endProblem({ ...end, errorOutput: this.#redactor.text(this.process.errorOutput) }, program, phase);
   }
 
   close(): void {
@@ -140,7 +152,7 @@ export class AgentConnection {
   #receiveUpdate(params: unknown): void {
     if (this.#isReplaying || !isObject(params) || !isObject(params.update)) return;
     const { sessionId, update } = params as unknown as SessionNotification;
-    this.#push({ kind: 'update', sessionId, update });
+    this.#push({ kind: 'update', sessionId, update: this.#redactor.value(update) });
   }
 
   #enqueueRequest<Response>(create: (respond: (response: Response) => void) => IncomingRequest, signal: AbortSignal): Promise<Response> {

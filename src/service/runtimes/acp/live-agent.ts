@@ -1,6 +1,7 @@
 /** A running agent with its session: starts, prompts, and ends it. */
 import type { InitializeResponse, McpServer, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import type { Clock } from '../../../base/clock.ts';
+import { createRedactor } from '../../../base/redaction.ts';
 import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
 import { AgentProcess } from './agent-process.ts';
 import { AgentConnection, type IncomingRequest } from './connection.ts';
@@ -22,6 +23,8 @@ export interface OpenOptions {
   /** The ID of the method to sign in with; undefined if no sign-in is needed. */
   authentication: string | undefined;
   servers: McpServer[];
+  /** Values in its environment that must not be recorded, by name. */
+  secrets: ReadonlyMap<string, string>;
   clock: Clock;
   /** Creates the IDs of events. */
   nextEventId: () => string;
@@ -43,6 +46,8 @@ export class LiveAgent {
   readonly name: string;
   readonly version: string;
   readonly mode: ModeChoice | undefined;
+  /** Values that its process has got and that must not be recorded, by name. */
+  readonly secrets: ReadonlyMap<string, string>;
   readonly updates: SessionUpdates;
   readonly connection: AgentConnection;
   /** Requests that a person has to answer, oldest first. */
@@ -57,6 +62,7 @@ export class LiveAgent {
     this.connection = connection;
     this.#program = launch.program;
     this.#limits = limits;
+    this.secrets = options.secrets;
     this.sessionId = session.sessionId;
     this.origin = session.origin;
     this.replacementReason = session.reason;
@@ -71,7 +77,7 @@ export class LiveAgent {
     const { launch, clock, signal } = options;
     signal.throwIfAborted();
     const process = await AgentProcess.start(options.launcher, launch);
-    const connection = new AgentConnection(process, options.onForeignLine);
+    const connection = new AgentConnection(process, { redactor: createRedactor(options.secrets), onForeignLine: options.onForeignLine });
     const { program } = launch;
     try {
       return await runPhase(connection, program, 'while it was starting', { clock, limit: options.limits.start, signal }, async () => {

@@ -1,4 +1,5 @@
 /** Errors that explain why an agent cannot be started or continued, and what to do about it. */
+import type { Redactor } from '../../../base/redaction.ts';
 import { firstLine } from '../../../base/values.ts';
 import type { Exit } from '../../sandbox/process.ts';
 
@@ -53,16 +54,17 @@ const quoted = (text: string): string => (text === '' ? '' : ` It wrote:\n${text
 
 const endInWords = ({ exitCode, signal }: Exit): string => (signal === null ? `exit code ${exitCode}` : `signal ${signal}`);
 
-/** The problem that an error response describes. @param phase such as "while it was starting" */
-export function requestProblem(error: unknown, phase: string): AgentProblem {
+/** The problem that an error response describes. @param phase such as "while it was starting" @param redactor applied to what the agent sent */
+export function requestProblem(error: unknown, phase: string, redactor: Redactor): AgentProblem {
   if (error instanceof AgentProblem) return error;
-  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
+  const { code, message: rawMessage, data: rawData } = error as { code?: unknown; message?: unknown; data?: unknown };
+  const { message, data } = redactor.value({ message: String(rawMessage), data: rawData });
   if (code === authenticationRequired)
     return new AgentProblem(
-      `The agent is not signed in. Store its API key as a secret of the agent, or sign in on the machine of the service. The agent reports: ${firstLine(String(message))}`,
+      `The agent is not signed in. Store its API key as a secret of the agent, or sign in on the machine of the service. The agent reports: ${firstLine(message)}`,
       'not_signed_in',
     );
   const details =
     data === undefined || data === null ? '' : ` ${typeof data === 'string' ? data : JSON.stringify(data)}`.slice(0, maxQuoteLength);
-  return new AgentProblem(`The agent reported an error ${phase}: ${String(message)}${details}`);
+  return new AgentProblem(`The agent reported an error ${phase}: ${message}${details}`);
 }

@@ -66,16 +66,18 @@ export async function openAgent(
   const home = await sandbox.privateFolder('home');
   const temporary = path.join(home, 'tmp');
   await mkdir(temporary, { recursive: true, mode: 0o700 });
+  const secretValues = await secrets();
   const environment = {
     ...{ PATH: searchPath, HOME: home, TMPDIR: temporary, LANG: 'C.UTF-8' },
     ...program.environment,
     ...definition.environment,
-    ...(await secrets()),
+    ...secretValues,
   };
   const isContained = launcher.level === 'contained';
   const { command, readable } = isContained ? await installationOf(program.command, searchPath) : { ...program, readable: [] };
   const opening = LiveAgent.open({
     ...request,
+    secrets: new Map(Object.entries(secretValues)),
     launcher,
     launch: {
       program: command[0] as string,

@@ -129,6 +129,8 @@ export class TestHost implements RunHost {
     return new Map();
   }
 
+  redact(): void {}
+
   async transcript(): Promise<string> {
     return this.texts.join('\n');
   }
