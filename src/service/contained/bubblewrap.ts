@@ -1,6 +1,6 @@
 /**
- * The arguments with which bubblewrap confines a program: deny by default. The program sees the system's folders, what the request
- * names, and nothing else; it has its own processes, network, /proc, /dev, and /tmp, no capabilities, and it dies with the service.
+ * The arguments with which bubblewrap confines a program: deny by default. The program sees only the system folders and what
+ * the request lists; it has its own processes, network, /proc, /dev, and /tmp, has no capabilities, and ends with the service.
  */
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
@@ -12,38 +12,38 @@ import { isWithin, networkSettings, type SystemEntry } from './system-folders.ts
 export interface Machine {
   /** The path of bubblewrap. */
   bubblewrap: string;
-  /** Options of this bubblewrap: `--size` and `--disable-userns` are missing in old ones. */
+  /** The options of this bubblewrap. Old versions lack `--size` and `--disable-userns`. */
   options: ReadonlySet<string>;
   system: readonly SystemEntry[];
   /** Entries of the host's /proc. */
   proc: ReadonlySet<string>;
-  /** The program's user and group inside the sandbox; undefined for those of the service. */
+  /** The program's user and group inside the sandbox. */
   identity: { user: number; group: number };
   /** Files that replace /etc/passwd and /etc/group. */
   passwd: string;
   group: string;
   /** The path of Node, with which the program reaches the network. */
   node: string;
-  /** Where limits for all processes of a program can be set. */
+  /** Sets limits for all processes of a program together. */
   groups: ControlGroups;
-  /** A folder that no program sees any part of, except what a request names. */
+  /** The data directory of the service, which is hidden from programs except for what a request lists. */
   dataDirectory: string;
 }
 
-/** A file or folder of the host, and where the program sees it. */
+/** A file or folder of the host, and its path inside the sandbox. */
 export interface Mount {
   source: string;
   target: string;
 }
 
-/** Settings of the kernel. A service that runs as root owns them, and could change them even without capabilities. */
+/** Kernel settings. Programs of a service that runs as root could change them even without capabilities, because root owns them. */
 const readOnlyProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi', 'mtrr', 'driver', 'tty'];
 /** Files about the whole machine that only root can read, because they reveal memory or keys. */
 const hiddenProc = ['kcore', 'keys', 'kmsg', 'kallsyms', 'latency_stats', 'sched_debug', 'slabinfo', 'timer_list', 'vmallocinfo'];
 
 /**
- * Sets limits and becomes the program. Limits cannot be raised again without capabilities. Shells differ in the letter for processes.
- * Arguments: memory of data in KiB or "", processes, size of a file in blocks of 512 bytes.
+ * Sets limits and becomes the program. Limits cannot be raised again without capabilities. Shells use different letters for the
+ * number of processes. Arguments: data memory in KiB or "", processes, file size in blocks of 512 bytes.
  */
 const limiter = `
 [ -z "$1" ] || ulimit -d "$1"
@@ -55,16 +55,16 @@ exec "$@"
 `;
 
 export interface Confinement {
-  /** Mounts of the program's network; empty without one. */
+  /** Mounts for the program's network; empty if it has none. */
   network: readonly Mount[];
-  /** The program that is started instead, and becomes or starts the requested one. */
+  /** The command to start, which becomes or starts the requested program. */
   command: readonly string[];
   limits: LaunchLimits;
-  /** Whether memory is limited for all processes together by a cgroup. */
+  /** Whether a cgroup limits the memory of all processes together. */
   limitsMemory: boolean;
 }
 
-/** The arguments of bubblewrap. It reads the environment from descriptor 5, because everybody can read arguments. */
+/** The arguments of bubblewrap. It reads the environment from descriptor 5, because other users can read arguments. */
 export function bubblewrapArguments(machine: Machine, request: LaunchRequest, confinement: Confinement): string[] {
   const { options, identity } = machine;
   const { limits } = confinement;
@@ -118,7 +118,7 @@ function processMounts({ proc }: Machine): string[] {
   ];
 }
 
-/** Without a size, /tmp could use half of the memory: an old bubblewrap gets the run's folder on the disk instead, and no /dev/shm. */
+/** Without a size limit, /tmp could use half of the memory, so with an old bubblewrap it is a folder of the run on disk, and /dev/shm is missing. */
 function deviceMounts(options: ReadonlySet<string>, { temporary }: LaunchRequest, limits: LaunchLimits): string[] {
   const size = ['--perms', '1777', '--size', String(limits.temporarySize), '--tmpfs'];
   const isSized = options.has('--size') && options.has('--perms');
@@ -130,17 +130,21 @@ function deviceMounts(options: ReadonlySet<string>, { temporary }: LaunchRequest
 
 function requestMounts({ system, dataDirectory }: Machine, request: LaunchRequest): string[] {
   const { readable = [], writable = [], directory, home, temporary } = request;
-  const exposed = [...readable, ...writable, directory, home, temporary].find((place) => isWithin(place, dataDirectory));
-  if (exposed !== undefined)
-    throw new ServiceError(400, 'launch_refused', `${exposed} contains the data directory of the service, so no program can use it.`);
-  // Procedures can name further files. Of the data directory, they get only the folder of their own run.
-  const own = path.dirname(directory);
-  const foreign = [...readable, ...writable].find((place) => isWithin(dataDirectory, place) && !isWithin(own, place));
-  if (foreign !== undefined)
-    throw new ServiceError(400, 'launch_refused', `${foreign} belongs to the data directory of the service, so no program can use it.`);
+  const enclosingFolder = [...readable, ...writable, directory, home, temporary].find((place) => isWithin(place, dataDirectory));
+  if (enclosingFolder !== undefined)
+    throw new ServiceError(
+      400,
+      'launch_refused',
+      `${enclosingFolder} contains the data directory of the service, so no program can use it.`,
+    );
+  // Procedures can list additional files, but in the data directory only those in the folder of their own run.
+  const runFolder = path.dirname(directory);
+  const foreignFile = [...readable, ...writable].find((place) => isWithin(dataDirectory, place) && !isWithin(runFolder, place));
+  if (foreignFile !== undefined)
+    throw new ServiceError(400, 'launch_refused', `${foreignFile} belongs to the data directory of the service, so no program can use it.`);
   const isHidden = !isVisible(system, dataDirectory);
   return [
-    // For a data directory below /usr, for example.
+    // The data directory is visible if it is below /usr, for example.
     ...(isHidden ? [] : ['--tmpfs', dataDirectory]),
     ...readable.flatMap((place) => ['--ro-bind', place, place]),
     ...unique([...writable, directory, home, temporary]).flatMap((place) => ['--bind', place, place]),

@@ -27,10 +27,10 @@ export interface ProgramGroup {
   remove(): Promise<void>;
 }
 
-/** How often, and in which intervals (milliseconds), the removal of a group is tried whose processes have only just ended. */
-const removals = 20;
+/** How many times, and at which interval in milliseconds, to try to remove a group whose processes have only just ended. */
+const maxRemovalAttempts = 20;
 const removalInterval = 25;
-/** How long after its creation a group can still be empty because its program has not joined it, in milliseconds. */
+/** How long after its creation a group can be empty because its program has not joined it yet, in milliseconds. */
 const joinTime = 60_000;
 const anyPrefix = 'aops-';
 
@@ -48,9 +48,9 @@ export class ControlGroups {
    * @param owner a word that no other service uses
    */
   static async find(owner: string): Promise<ControlGroups> {
-    const own = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');
+    const groupText = await readFile('/proc/self/cgroup', 'utf8').catch(() => '');
     const prefix = `${anyPrefix}${owner}-`;
-    const places = await placesIn(parseGroups(own));
+    const places = await placesIn(parseGroups(groupText));
     await sweep(places, prefix);
     const usable = await Promise.all(places.map((place) => canJoin(path.join(place.folder, `${prefix}${randomUUID()}`))));
     return new ControlGroups(
@@ -59,7 +59,7 @@ export class ControlGroups {
     );
   }
 
-  /** Creates a group for a program. Without a place, or if a limit cannot be set, it lacks that controller. */
+  /** Creates a group for a program. It lacks the controllers whose limits cannot be set. */
   async create(limits: LaunchLimits): Promise<ProgramGroup> {
     const name = `${this.#prefix}${randomUUID()}`;
     const values: Record<Controller, number> = { memory: limits.memory, pids: limits.processes };
@@ -77,7 +77,7 @@ export class ControlGroups {
         // Otherwise, the program could continue in swap space. Not every kernel counts it.
         if ('memory' in place.limits) await writeFile(path.join(folder, 'memory.swap.max'), '0', { flag: 'r+' }).catch(() => undefined);
       } catch {
-        // The limit of each process remains.
+        // The limits per process still apply.
       }
     }
     return {
@@ -90,7 +90,7 @@ export class ControlGroups {
   }
 }
 
-/** Removes empty groups of services that were killed. Those with processes cannot be removed. */
+/** Removes empty groups of services that were killed. Groups with processes cannot be removed. */
 async function sweep(places: readonly Place[], prefix: string): Promise<void> {
   for (const { folder } of places)
     for (const name of await readdir(folder).catch(() => []))
@@ -98,13 +98,13 @@ async function sweep(places: readonly Place[], prefix: string): Promise<void> {
         await rmdir(path.join(folder, name)).catch(() => undefined);
 }
 
-/** Whether a group was created long enough ago that a program that is about to join it would have done so. */
+/** Whether a group is so old that its program would have joined it by now. */
 const isOld = async (folder: string): Promise<boolean> => {
   const stats = await stat(folder).catch(() => undefined);
   return stats !== undefined && Date.now() - stats.mtimeMs > joinTime;
 };
 
-/** Whether a process of this service can join a new group there. Permissions alone do not decide that. */
+/** Whether a process of this service can join a new group there. File permissions alone do not determine that. */
 async function canJoin(folder: string): Promise<boolean> {
   try {
     await mkdir(folder);
@@ -142,22 +142,22 @@ async function placesIn(groups: ReadonlyMap<string, string>): Promise<Place[]> {
 }
 
 /**
- * The nearest group that hands controllers on to the groups in it. That of the service itself does not, because it contains processes
- * (the rule of "no internal processes"), unless it is the root.
+ * The nearest group that delegates controllers to the groups in it. The service's own group does not, because it contains processes
+ * (the "no internal processes" rule), unless it is the root.
  */
 async function unifiedPlace(root: string, group: string): Promise<Place | undefined> {
   for (let folder = path.join(root, group); folder.startsWith(root); folder = path.dirname(folder)) {
-    const handedOn = (await readFile(path.join(folder, 'cgroup.subtree_control'), 'utf8').catch(() => '')).split(/\s+/);
+    const delegatedControllers = (await readFile(path.join(folder, 'cgroup.subtree_control'), 'utf8').catch(() => '')).split(/\s+/);
     const limits: Place['limits'] = {
-      ...(handedOn.includes('memory') ? { memory: 'memory.max' } : {}),
-      ...(handedOn.includes('pids') ? { pids: 'pids.max' } : {}),
+      ...(delegatedControllers.includes('memory') ? { memory: 'memory.max' } : {}),
+      ...(delegatedControllers.includes('pids') ? { pids: 'pids.max' } : {}),
     };
     if (Object.keys(limits).length > 0 && (await isWritable(folder))) return { folder, limits };
   }
   return undefined;
 }
 
-/** Moving a process needs the list of the processes of a common group above both. */
+/** Moving a process also requires write access to the process list of a common ancestor of both groups. */
 const isWritable = async (folder: string): Promise<boolean> => {
   try {
     await access(folder, constants.W_OK);
@@ -169,7 +169,7 @@ const isWritable = async (folder: string): Promise<boolean> => {
 };
 
 async function removeGroup(folder: string): Promise<void> {
-  for (let attempt = 0; attempt < removals; attempt++) {
+  for (let attempt = 0; attempt < maxRemovalAttempts; attempt++) {
     const isRemoved = await rmdir(folder).then(
       () => true,
       (error: NodeJS.ErrnoException) => error.code === 'ENOENT',

@@ -1,6 +1,6 @@
 /**
- * The level at which programs of runs are started, and how each of them is confined. The level is `off` until `start` has demonstrated
- * a better one, so that it is never overstated.
+ * Decides at which level the programs of runs are started, and confines each of them. The level is `off` until `start` has demonstrated
+ * a higher one, so it is never overstated.
  */
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { AopsError, exitCodes } from '../../base/errors.ts';
@@ -14,14 +14,14 @@ import { OperatorRules } from './network/destinations.ts';
 import { type OutletOptions, openOutlet } from './network/outlet.ts';
 import type { Shortfall } from './shortfall.ts';
 
-/** `auto` is contained where that can be demonstrated, and otherwise off. */
+/** `auto` means contained if that can be demonstrated, and off otherwise. */
 export type ExecSetting = 'auto' | ExecLevel;
 
 export interface ContainmentOptions extends MachineOptions {
   setting: ExecSetting;
-  /** Hosts that programs can reach if their policy lists them, written like those of webhooks; `all` for the whole network. Default: `public`. */
+  /** Hosts that programs can reach if their policy lists them, in the same format as for webhooks; `all` for the whole network. Default: `public`. */
   allow?: readonly string[] | undefined;
-  /** By default, that of the system. */
+  /** The lookup of host names; by default, that of the system. */
   lookup?: Lookup | undefined;
 }
 
@@ -129,23 +129,23 @@ async function confine(machine: Machine, request: LaunchRequest, outlets: Omit<O
   }
 }
 
-/** A link would make its target visible. Contained programs cannot replace these folders, but commands at the level `host` could have. */
+/** Rejects a link, which would make its target visible. Commands at the level `host` could have replaced the folder with one. */
 async function requireFolder(folder: string): Promise<void> {
   const stats = await lstat(folder).catch(() => undefined);
   if (!stats?.isDirectory()) throw new ServiceError(400, 'launch_refused', `${folder} is not a folder.`);
 }
 
-/** Procedures can name files: they get none whose mode denies reading to other users, such as keys, although the service can read them. */
+/** Rejects files that other users cannot read, such as keys: procedures can name any file, and the service might be able to read it. */
 async function requirePublic(place: string): Promise<void> {
   const stats = await stat(place).catch(() => undefined);
   if (stats === undefined || (await realpath(place)) !== place)
     throw new ServiceError(400, 'launch_refused', `${place} does not exist, or is a link.`);
-  const needed = stats.isDirectory() ? 0o005 : 0o004;
-  if ((stats.mode & needed) !== needed)
+  const requiredMode = stats.isDirectory() ? 0o005 : 0o004;
+  if ((stats.mode & requiredMode) !== requiredMode)
     throw new ServiceError(
       400,
       'launch_refused',
-      `${place} is not readable for other users of this machine, so contained programs cannot use it. If it is not secret, change its mode with chmod.`,
+      `${place} is not readable by other users of this machine, so contained programs cannot use it. If it is not secret, change its mode with chmod.`,
     );
 }
 

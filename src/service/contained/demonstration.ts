@@ -1,6 +1,6 @@
 /**
- * Demonstrates containment by running a command that tries to break out. Only what was demonstrated on this machine, with this data
- * directory and this port, counts: an installed program or its version proves nothing.
+ * Demonstrates containment by running a command that tries to break out. Only a demonstration on this machine, with this data
+ * directory and this port, counts: that a program is installed proves nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { startProcess } from '../sandbox/process.ts';
 import { namespaceFacts } from './machine.ts';
 import { leakShortfall, type Shortfall, startShortfall } from './shortfall.ts';
 
-/** How long the command may take on a busy machine, in milliseconds. */
+/** The time limit of the command, which is sufficient on a busy machine, in milliseconds. */
 const timeLimit = 20_000;
 
 export interface DemonstrationOptions {
@@ -26,8 +26,8 @@ export interface DemonstrationOptions {
 }
 
 /**
- * Each line of the output is a fact. Whether it wrote anything outside is checked on the host: where the data directory is in /tmp, the
- * sandbox has its own folder of that name. Arguments: the folder of the trial, the data directory, the address and port of the
+ * Each line of the output is a fact. Whether it wrote anything outside is checked on the host: if the data directory is in /tmp, the
+ * sandbox has its own folder with that path. Arguments: the folder of the trial, the data directory, the address and port of the
  * service, and Node.
  */
 const script = `
@@ -46,7 +46,7 @@ socket.on("error", () => console.log("refused"));
 echo finished
 `;
 
-/** What is missing; undefined if the command was contained in every respect, and could still do its work. */
+/** What is missing; undefined if the command was fully contained, and could still do its work. */
 export async function demonstrate(
   prepare: (request: LaunchRequest) => Promise<Launch>,
   options: DemonstrationOptions,
@@ -64,8 +64,8 @@ export async function demonstrate(
       environment: { PATH: options.searchPath, HOME: directory, TMPDIR: temporary },
       ...{ directory, home: directory, temporary },
     });
-    const { output, report } = await outputOf(launch);
-    if (!output.includes('started')) return startShortfall(report, await namespaceFacts());
+    const { output, errorOutput } = await outputOf(launch);
+    if (!output.includes('started')) return startShortfall(errorOutput, await namespaceFacts());
     const leaks = leaksIn(output, secret);
     for (const place of [folder, options.dataDirectory])
       if ((await readdir(place)).includes('outside')) leaks.push('could write outside its folders');
@@ -76,7 +76,7 @@ export async function demonstrate(
   }
 }
 
-/** What the command could do although it should not, and the reverse, as half sentences. */
+/** What the command could do although it must not, and what it could not do although it must, as predicates. */
 function leaksIn(output: string, secret: string): string[] {
   const facts: [boolean, string][] = [
     [!output.includes('wrote-inside'), 'could not write in its own folder'],
@@ -86,21 +86,21 @@ function leaksIn(output: string, secret: string): string[] {
     [!output.includes('connected') && !output.includes('refused'), 'could not start Node'],
     [!output.includes('finished'), 'did not finish in time'],
   ];
-  return facts.filter(([holds]) => holds).map(([, leak]) => leak);
+  return facts.filter(([isTrue]) => isTrue).map(([, leak]) => leak);
 }
 
-async function outputOf(launch: Launch): Promise<{ output: string; report: string }> {
-  const started = await startProcess(launch);
-  const timer = setTimeout(() => void started.end(), timeLimit);
+async function outputOf(launch: Launch): Promise<{ output: string; errorOutput: string }> {
+  const process = await startProcess(launch);
+  const timer = setTimeout(() => void process.end(), timeLimit);
   try {
-    const texts = Promise.all([textOf(started.stdout), textOf(started.stderr)]);
-    await started.exit;
-    await started.close();
-    const [output, report] = await texts;
-    return { output, report };
+    const texts = Promise.all([textOf(process.stdout), textOf(process.stderr)]);
+    await process.exit;
+    await process.close();
+    const [output, errorOutput] = await texts;
+    return { output, errorOutput };
   } finally {
     clearTimeout(timer);
-    await started.close();
+    await process.close();
   }
 }
 

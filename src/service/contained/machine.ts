@@ -1,4 +1,4 @@
-/** Finds out what this machine has for containing programs: bubblewrap and its options, the system's folders, and Node. */
+/** Finds what is needed to contain programs on this machine: bubblewrap and its options, the system folders, and Node. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { ControlGroups } from './cgroups.ts';
 import { missingBubblewrap, missingNode, type NamespaceFacts, type Shortfall, unsupportedPlatform } from './shortfall.ts';
 import { systemEntries } from './system-folders.ts';
 
-/** Where systems keep programs. */
+/** The folders in which systems usually install programs. */
 const usualFolders = ['/usr/bin', '/usr/local/bin', '/bin'];
 /** The user that root appears as, because some programs refuse to work as root. */
 const ordinaryUser = 1_000;
@@ -20,13 +20,13 @@ export interface MachineOptions {
   dataDirectory: string;
   /** Folders in which bubblewrap and Node are searched for, in the format of PATH. */
   searchPath: string;
-  /** The path of Node; by default, it is searched for. */
+  /** The path of Node; by default, the first one on the search path. */
   node?: string | undefined;
-  /** Where programs are searched for after that; by default, the usual folders. */
+  /** Folders that are searched after the search path; by default, the usual ones. */
   programFolders?: readonly string[] | undefined;
 }
 
-/** The machine, or what is missing. Creates a folder with two files in the data directory. */
+/** Describes the machine, or what it lacks. Creates a folder with two files in the data directory. */
 export async function findMachine(options: MachineOptions): Promise<Machine | Shortfall> {
   if (platform() !== 'linux') return unsupportedPlatform(platform());
   const bubblewrap = await findProgram('bwrap', options);
@@ -69,7 +69,7 @@ async function findProgram(name: string, { searchPath, programFolders = usualFol
   return undefined;
 }
 
-/** The long options in the help of a bubblewrap. */
+/** The long options that the help of bubblewrap lists. */
 async function optionsOf(bubblewrap: string): Promise<Set<string>> {
   const { stdout, stderr } = await promisify(execFile)(bubblewrap, ['--help'], { env: {}, timeout: 5_000 }).catch(() => ({
     stdout: '',

@@ -1,23 +1,23 @@
 /** Why programs cannot be contained on a machine, and how to change that. */
 
 export interface Shortfall {
-  /** What is missing, as half a sentence. */
+  /** What is missing, as a clause. */
   missing: string;
-  /** What to do, as sentences. */
+  /** What to do about it, as sentences. */
   remedy: string;
 }
 
-/** Added to every remedy: the way without containment, and what it means. */
-const otherwise = 'Or use `--exec host`, which runs commands as you, without isolation.';
+/** Appended to every remedy: the alternative without containment, and what it means. */
+const hostAlternative = 'Or use `--exec host`, which runs commands as you, without isolation.';
 
 export const missingBubblewrap: Shortfall = {
   missing: 'bubblewrap (bwrap) is not installed',
-  remedy: `Install it, for example with \`apt-get install bubblewrap\`, and restart the service. ${otherwise}`,
+  remedy: `Install it, for example with \`apt-get install bubblewrap\`, and restart the service. ${hostAlternative}`,
 };
 
 export const missingNode: Shortfall = {
   missing: 'Node is not in PATH, and contained programs need it to reach the network',
-  remedy: `Add the folder of Node to PATH, and restart the service. ${otherwise}`,
+  remedy: `Add the folder of Node to PATH, and restart the service. ${hostAlternative}`,
 };
 
 export const unsupportedPlatform = (platform: string): Shortfall => ({
@@ -34,11 +34,11 @@ export interface NamespaceFacts {
   isContainer: boolean;
 }
 
-/** The explanation for a bubblewrap that does not start a program. @param report what it wrote to stderr */
-export function startShortfall(report: string, facts: NamespaceFacts): Shortfall {
-  const firstLine = report.trim().split('\n')[0]?.trim() || 'it ended without a message';
+/** Explains why bubblewrap did not start a program. @param errorOutput its standard error */
+export function startShortfall(errorOutput: string, facts: NamespaceFacts): Shortfall {
+  const firstLine = errorOutput.trim().split('\n')[0]?.trim() || 'it ended without a message';
   const missing = `bubblewrap cannot create a sandbox (${firstLine})`;
-  return { missing, remedy: `${namespaceRemedy(facts)} ${otherwise}` };
+  return { missing, remedy: `${namespaceRemedy(facts)} ${hostAlternative}` };
 }
 
 function namespaceRemedy({ areDisabled, areRestricted, isContainer }: NamespaceFacts): string {
@@ -51,8 +51,8 @@ function namespaceRemedy({ areDisabled, areRestricted, isContainer }: NamespaceF
   return 'Check that `bwrap --unshare-all --ro-bind / / true` succeeds as the user of the service.';
 }
 
-/** The explanation for a sandbox that does not keep its promise. @param leaks what succeeded in it, as half sentences */
+/** Explains how a program could break out of a sandbox. @param leaks what it could do, as predicates */
 export const leakShortfall = (leaks: readonly string[]): Shortfall => ({
   missing: `a trial command inside a sandbox ${leaks.join(', and ')}`,
-  remedy: `Report this with the version of bubblewrap and of the kernel. ${otherwise}`,
+  remedy: `Report this with the versions of bubblewrap and the kernel. ${hostAlternative}`,
 });

@@ -1,4 +1,4 @@
-/** What every contained program can read of the system: programs and libraries, and the settings that they need. No secrets. */
+/** The parts of the system that every contained program can read: programs, libraries, and the settings that they need, but no secrets. */
 import { lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 
@@ -9,7 +9,7 @@ export interface SystemEntry {
   target?: string;
 }
 
-/** `/nix/store` holds all programs of NixOS, and is readable for everyone by design. */
+/** `/nix/store` contains all programs of NixOS, and is readable by everyone by design. */
 const folders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
 
 /**
@@ -24,7 +24,7 @@ const settings = [
   ...['ssl/cert.pem', 'ssl/certs', 'ssl/openssl.cnf', 'static', 'zoneinfo'],
 ];
 /** Settings of language runtimes, such as `java-17-openjdk`. */
-const versioned = /^(java-\d|python\d|perl$)/;
+const versionedNames = /^(java-\d|python\d|perl$)/;
 
 /** Only for programs that use the network of the host. */
 export const networkSettings = ['/etc/hosts', '/etc/resolv.conf'];
@@ -32,11 +32,11 @@ export const networkSettings = ['/etc/hosts', '/etc/resolv.conf'];
 /** The entries that exist on this machine. */
 export function systemEntries(): SystemEntry[] {
   const etc = tryTo(() => readdirSync('/etc')) ?? [];
-  const names = [...settings, ...etc.filter((name) => versioned.test(name))];
+  const names = [...settings, ...etc.filter((name) => versionedNames.test(name))];
   return [...folders, ...names.map((name) => path.join('/etc', name))].flatMap((place) => entryOf(place) ?? []);
 }
 
-/** A link is shown as a link if it leads into one of the folders, and otherwise as what it leads to. */
+/** A link that points into one of the folders remains a link; any other is replaced by its target. */
 function entryOf(place: string): SystemEntry | undefined {
   const stats = tryTo(() => lstatSync(place));
   if (stats === undefined) return undefined;
@@ -47,7 +47,7 @@ function entryOf(place: string): SystemEntry | undefined {
   return folders.some((folder) => isWithin(folder, real)) ? { path: place, target } : { path: place };
 }
 
-/** Whether a path is a folder itself, or below it. Both are absolute and normalised. */
+/** Whether a path is a folder or below it. Both paths are absolute and normalised. */
 export function isWithin(folder: string, place: string): boolean {
   const relative = path.relative(folder, place);
   return relative !== '..' && !relative.startsWith('../') && !path.isAbsolute(relative);

@@ -1,7 +1,7 @@
 /**
- * Compares a workspace with the commit from which its run started. The repository in the workspace belongs to the agent, which can
- * change its configuration, refs, and history at will. So another one is used, next to the workspace, which only reads the objects of
- * the former; it contains no configuration and follows no refs.
+ * Compares a workspace with the commit that its run started from. The repository in the workspace belongs to the agent, which can
+ * change its configuration, refs, and history at will. So another repository next to the workspace is used, which only reads the
+ * objects of the first one, and neither its configuration nor its refs.
  */
 import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -18,13 +18,13 @@ export interface ChangedFile {
   change: 'added' | 'changed' | 'removed' | 'renamed';
   /** The path in the base, if it was renamed. */
   oldPath: string | null;
-  /** Bytes; null if it does not exist on that side, or is a submodule. */
+  /** Bytes; null if the file does not exist on that side, or is a submodule. */
   sizeBefore: number | null;
   sizeAfter: number | null;
-  /** In octal, as git has them: 100644, 100755, 120000 for a link. */
+  /** In octal, as in git: 100644, 100755, 120000 for a link. */
   modeBefore: string | null;
   modeAfter: string | null;
-  /** Lines; null for a binary file. */
+  /** The number of lines; null for a binary file. */
   addedLines: number | null;
   removedLines: number | null;
 }
@@ -33,13 +33,13 @@ export interface Changes {
   /** The tree of the workspace, which identifies this state of its files. */
   tree: string;
   files: ChangedFile[];
-  /** Folders with a repository of their own, which are left out. */
+  /** Folders that are repositories themselves, which are left out. */
   nested: string[];
   /** The number of bytes of the patch; 0 if nothing has changed. */
   patchSize: number;
 }
 
-/** Milliseconds for all calls of git. */
+/** The time limit for all calls of git together, in milliseconds. */
 const timeLimit = 2 * 60_000;
 const task = "comparing the run's files with its repository";
 
@@ -54,7 +54,7 @@ export async function readChanges(git: Git, sandbox: Sandbox, base: string, sign
   return { tree, files, nested, patchSize };
 }
 
-/** The file with the patch of a tree. It exists if `readChanges` returned the tree and it differs from the base. */
+/** The path of the patch of a tree. The file exists if `readChanges` has returned this tree, and it differs from the base. */
 export async function patchFile(sandbox: Sandbox, tree: string): Promise<string> {
   return path.join(await sandbox.privateFolder(folderName), `${tree}.patch`);
 }
@@ -63,7 +63,7 @@ const folderName = 'review';
 
 interface Review {
   call(args: readonly string[], options?: Partial<GitOptions>): Promise<string>;
-  /** Brings the index up to date with the files. Returns the nested repositories. */
+  /** Updates the index from the files. Returns the nested repositories. */
   stage(): Promise<string[]>;
 }
 
@@ -85,40 +85,40 @@ async function openReview(git: Git, sandbox: Sandbox, base: string, signal: Abor
       env: {},
     });
     await call(['config', 'core.bare', 'false']);
-    // Relative to the folder of the objects, so that it stays valid when the data directory is moved.
+    // The path is relative to the objects folder, so that it remains valid if the data directory is moved.
     await writeFile(path.join(gitFolder, 'objects', 'info', 'alternates'), '../../../workspace/.git/objects\n');
     await call(['read-tree', base]);
     await writeFile(path.join(gitFolder, 'ready'), '');
   }
-  // What the run excluded from its own status is not a change either, and the uploads are listed there.
-  const ignoring = ['-c', `core.excludesFile=${path.join(sandbox.directory, '.git', 'info', 'exclude')}`];
+  // Files that the run excludes from its own status, which include the uploads, are not changes.
+  const ignoreOptions = ['-c', `core.excludesFile=${path.join(sandbox.directory, '.git', 'info', 'exclude')}`];
   const update = async (names: readonly string[], ...options: string[]): Promise<void> => {
     if (names.length > 0) await call(['update-index', '-z', ...options, '--stdin'], { input: `${names.join('\0')}\0` });
   };
   return {
     call,
     async stage() {
-      // A lock that is left over from a call that was terminated: calls for one sandbox are made one after the other.
+      // Any lock is left over from a call that was terminated, because calls for one sandbox run one after the other.
       await rm(path.join(gitFolder, 'index.lock'), { force: true });
       const list = async (...args: string[]): Promise<string[]> =>
-        (await call([...ignoring, 'ls-files', '-z', ...args])).split('\0').filter((name) => name !== '');
-      // Remembers which files are unchanged. It ends with 1 if some are not.
+        (await call([...ignoreOptions, 'ls-files', '-z', ...args])).split('\0').filter((name) => name !== '');
+      // Records which files are unchanged. The exit code is 1 if any file has changed.
       await git.run(['update-index', '-q', '--refresh'], { cwd: sandbox.directory, env, signal, timeLimit, task });
-      const others = await list('--others', '--exclude-standard');
+      const untrackedFiles = await list('--others', '--exclude-standard');
       const isFolder = (name: string): boolean => name.endsWith('/');
-      const { written, removed } = await sortTracked(sandbox.directory, await list('--stage', '--modified', '--deleted'));
-      await update(removed, '--force-remove');
-      await update([...others.filter((name) => !isFolder(name)), ...written], '--add', '--remove', '--replace');
-      return others.filter(isFolder).map((name) => textOf(name.slice(0, -1)));
+      const { changedFiles, removedFiles } = await sortTracked(sandbox.directory, await list('--stage', '--modified', '--deleted'));
+      await update(removedFiles, '--force-remove');
+      await update([...untrackedFiles.filter((name) => !isFolder(name)), ...changedFiles], '--add', '--remove', '--replace');
+      return untrackedFiles.filter(isFolder).map((name) => textOf(name.slice(0, -1)));
     },
   };
 }
 
 /**
- * Sorts tracked files that differ, as `ls-files --stage` lists them. One below a folder that has become a link is removed: git does
- * not look behind links. A submodule in which the run has checked something out stays as it was.
+ * Sorts tracked files that differ, as `ls-files --stage` lists them. A file below a folder that has become a link counts as removed,
+ * because git does not follow links. A submodule that the run has checked out is left unchanged.
  */
-async function sortTracked(workspace: string, lines: readonly string[]): Promise<{ written: string[]; removed: string[] }> {
+async function sortTracked(workspace: string, lines: readonly string[]): Promise<{ changedFiles: string[]; removedFiles: string[] }> {
   const root = Buffer.from(`${workspace}/`);
   const statsOf = (name: string) => lstat(Buffer.concat([root, Buffer.from(name, 'latin1')])).catch(() => undefined);
   const folders = new Map<string, Promise<boolean>>();
@@ -129,14 +129,14 @@ async function sortTracked(workspace: string, lines: readonly string[]): Promise
     folders.set(name, result);
     return result;
   };
-  const [written, removed] = [new Set<string>(), new Set<string>()];
+  const [changedFiles, removedFiles] = [new Set<string>(), new Set<string>()];
   for (const line of lines) {
     const name = line.slice(line.indexOf('\t') + 1);
     const stats = (await isFolder(path.posix.dirname(name))) ? await statsOf(name) : undefined;
-    if (stats === undefined || (stats.isDirectory() && !line.startsWith(submoduleMode))) removed.add(name);
-    else if (!stats.isDirectory()) written.add(name);
+    if (stats === undefined || (stats.isDirectory() && !line.startsWith(submoduleMode))) removedFiles.add(name);
+    else if (!stats.isDirectory()) changedFiles.add(name);
   }
-  return { written: [...written], removed: [...removed] };
+  return { changedFiles: [...changedFiles], removedFiles: [...removedFiles] };
 }
 
 const submoduleMode = '160000';
@@ -182,7 +182,7 @@ interface RawEntry {
   after: { mode: string; id: string };
 }
 
-/** The output of `git diff-tree --raw -z` (git-diff-tree(1), RAW OUTPUT FORMAT). */
+/** Parses the output of `git diff-tree --raw -z` (git-diff-tree(1), RAW OUTPUT FORMAT). */
 function rawEntries(output: string): RawEntry[] {
   const words = output.split('\0');
   const entries: RawEntry[] = [];
@@ -202,7 +202,7 @@ function rawEntries(output: string): RawEntry[] {
   return entries;
 }
 
-/** The output of `git diff-tree --numstat -z`: a renamed file has its two names after the counts. */
+/** Parses the output of `git diff-tree --numstat -z`, in which a renamed file has two names after the counts. */
 function lineCounts(output: string): { added: number | null; removed: number | null }[] {
   const count = (text: string | undefined): number | null => (text === undefined || text === '-' ? null : Number(text));
   return [...output.matchAll(/(\d+|-)\t(\d+|-)\t(?:\0[^\0]*\0[^\0]*|[^\0]+)\0/g)].map(([, added, removed]) => ({
@@ -219,13 +219,13 @@ async function sizesOf(review: Review, entries: readonly RawEntry[]): Promise<Ma
   return new Map([...output.matchAll(/^([0-9a-f]+) (\d+)$/gm)].map(([, id, size]) => [id as string, Number(size)]));
 }
 
-/** Writes the patch, which appears complete or not at all. Returns its size. */
+/** Writes the patch atomically. Returns its size. */
 async function writePatch(review: Review, base: string, tree: string, file: string): Promise<number> {
   const temporary = `${file}.partial`;
   const handle = await open(temporary, 'w', 0o600);
   try {
-    const form = ['--patch', '--binary', '--full-index', '--find-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
-    await review.call(['diff-tree', '-r', ...form, '--src-prefix=a/', '--dst-prefix=b/', base, tree], { output: handle.fd });
+    const format = ['--patch', '--binary', '--full-index', '--find-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
+    await review.call(['diff-tree', '-r', ...format, '--src-prefix=a/', '--dst-prefix=b/', base, tree], { output: handle.fd });
   } finally {
     await handle.close();
   }

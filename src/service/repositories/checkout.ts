@@ -1,6 +1,6 @@
 /**
- * Makes a workspace a repository of its own, on its own branch. It shares nothing with the repository that it comes from, and nothing
- * with other runs: an agent that can write to its workspace can change everything in it, including the configuration of git.
+ * Turns a workspace into a repository of its own, on its own branch. It shares nothing with its source or with other runs: an agent
+ * that can write to its workspace can change everything in it, including the configuration of git.
  */
 import { randomUUID } from 'node:crypto';
 import { appendFile, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ export interface Checkout {
   commit: string;
   /** The new branch: `aops/run-17`. */
   branch: string;
-  /** The branch that the commit comes from; the repository has it as `origin/NAME`. */
+  /** The branch that the commit comes from, which is `origin/NAME` in the new repository. */
   sourceBranch: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface CheckOutOptions {
   onProgress: (line: string) => void;
 }
 
-/** Something about the repository that the workspace does not contain. */
+/** The number of files, and the parts of the repository that the workspace does not contain. */
 export interface Gaps {
   files: number;
   submodules: string[];
@@ -37,12 +37,12 @@ export interface Gaps {
 
 /** Milliseconds for writing the files. */
 const checkoutLimit = 15 * 60_000;
-/** Lists what was in the workspace before. */
+/** The file that lists the files that were in the workspace before. */
 const uploadsName = 'uploads.json';
 
 /**
- * Checks out a commit into the workspace of a sandbox, next to files that were uploaded, which git ignores from then on.
- * If that was interrupted earlier, it begins again. Throws 409 `upload_in_the_way` if the repository contains a file of that name.
+ * Checks out a commit into the workspace of a sandbox, next to uploaded files, which git ignores from then on.
+ * If an earlier call was interrupted, this one starts over. Throws 409 `upload_in_the_way` if the repository contains a file of that name.
  */
 export async function checkOut(
   git: Git,
@@ -52,9 +52,9 @@ export async function checkOut(
 ): Promise<Gaps> {
   const staging = await sandbox.privateFolder(stagingName);
   const repository = path.join(sandbox.directory, '.git');
-  const recorded = await recordedUploads(staging);
-  // Putting the repository in its place is the last step.
-  const isComplete = recorded !== undefined && (await headOf(git, repository, signal)) === commit;
+  const record = await readUploads(staging);
+  // Moving the repository to its place is the last step.
+  const isComplete = record !== undefined && (await headOf(git, repository, signal)) === commit;
   const gitFolder = isComplete ? repository : path.join(staging, 'git');
   const variables = { GIT_DIR: gitFolder, GIT_WORK_TREE: sandbox.directory };
   const run = (args: readonly string[], input?: string): Promise<GitResult> =>
@@ -69,14 +69,14 @@ export async function checkOut(
     });
   const call = async (args: readonly string[], input?: string): Promise<string> => requireSuccess(await run(args, input));
   if (!isComplete) {
-    const uploads = recorded ?? (await recordUploads(staging, sandbox.directory));
-    if (recorded !== undefined) {
+    const uploads = record ?? (await recordUploads(staging, sandbox.directory));
+    if (record !== undefined) {
       await removeTree(repository);
-      await removeOthers(sandbox.directory, uploads);
+      await removeNewFiles(sandbox.directory, uploads);
     }
     await removeTree(gitFolder);
     await mkdir(gitFolder, { mode: 0o700 });
-    // Without a work tree: git would otherwise write its location into the configuration.
+    // Without GIT_WORK_TREE, because git would write its location into the configuration.
     const format = `--object-format=${objectFormatOf(commit)}`;
     const init = ['init', '--quiet', '--template=', format, `--initial-branch=${branch}`];
     requireSuccess(await git.run(init, { cwd: staging, env: { GIT_DIR: gitFolder }, signal, task }));
@@ -84,9 +84,9 @@ export async function checkOut(
     const refs = [`refs/heads/${branch}`, ...(sourceBranch === undefined ? [] : [`refs/remotes/origin/${sourceBranch}`])];
     await call(['update-ref', '--stdin'], refs.map((ref) => `create ${ref} ${commit}\n`).join(''));
     for (const [name, value] of Object.entries(configOf(branch))) await call(['config', name, value]);
-    const written = await run(['read-tree', '-m', '-u', '-v', 'HEAD']);
-    if (written.code !== 0) throw uploadInTheWay(written) ?? gitFailure(task, written);
-    // Not earlier: git overwrites ignored files.
+    const treeResult = await run(['read-tree', '-m', '-u', '-v', 'HEAD']);
+    if (treeResult.code !== 0) throw uploadInTheWay(treeResult) ?? gitFailure(task, treeResult);
+    // Only now, because git overwrites ignored files.
     await mkdir(path.join(gitFolder, 'info'), { recursive: true });
     await appendFile(path.join(gitFolder, 'info', 'exclude'), [...homeFolders, ...uploads.map(excludePattern)].join(''));
     await rename(gitFolder, repository);
@@ -95,7 +95,7 @@ export async function checkOut(
   return findGaps(call, variables.GIT_DIR);
 }
 
-/** Forgets what `checkOut` recorded in case it is interrupted. Call it when it is recorded elsewhere that it is complete. */
+/** Removes the record that `checkOut` needs if it is interrupted. Call it once it is recorded elsewhere that the checkout is complete. */
 export const finishCheckOut = async (sandbox: Sandbox): Promise<void> => removeTree(await sandbox.privateFolder(stagingName));
 
 const task = 'checking out the repository';
@@ -105,12 +105,12 @@ const stagingName = 'checkout';
 const configOf = (branch: string): Record<string, string> => ({
   'core.bare': 'false',
   'core.logAllRefUpdates': 'true',
-  // The author of commits of the agent, which stay in the workspace.
+  // The author of the agent's commits, which stay in the workspace.
   'user.name': 'aops',
   'user.email': `${branch.replace('/', '-')}@aops.invalid`,
 });
 
-async function recordedUploads(staging: string): Promise<string[] | undefined> {
+async function readUploads(staging: string): Promise<string[] | undefined> {
   const text = await readFile(path.join(staging, uploadsName), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as string[]);
 }
@@ -125,10 +125,10 @@ async function recordUploads(staging: string, workspace: string): Promise<string
   return uploads;
 }
 
-/** Removes what an earlier attempt to fill the workspace has written. */
-async function removeOthers(workspace: string, uploads: readonly string[]): Promise<void> {
-  const known = new Set(uploads);
-  for (const name of await filesBelow(workspace, '')) if (!known.has(name)) await rm(path.join(workspace, name), { force: true });
+/** Removes the files that an interrupted checkout has written. */
+async function removeNewFiles(workspace: string, uploads: readonly string[]): Promise<void> {
+  const uploadNames = new Set(uploads);
+  for (const name of await filesBelow(workspace, '')) if (!uploadNames.has(name)) await rm(path.join(workspace, name), { force: true });
 }
 
 /** Everything below a folder that is not a folder, without following links. */
@@ -141,7 +141,7 @@ async function filesBelow(root: string, folder: string): Promise<string[]> {
   return (await Promise.all(names)).flat();
 }
 
-/** What programs put into their home, which is the workspace for commands of runs. Files that the repository contains are not affected. */
+/** Files that programs create in their home directory, which is the workspace for commands of runs. Files in the repository are not affected. */
 const homeFolders = ['/.cache/\n', '/.npm/\n', '/.gitconfig\n'];
 
 /** A line of `info/exclude` for exactly one file (gitignore(5)). */

@@ -9,22 +9,22 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import { startKeeper } from '../sandbox/keeper.ts';
-import { type GitEnd, missingGit, tooSlow } from './problems.ts';
+import { type GitEnd, missingGitError, timeLimitError } from './problems.ts';
 
 export interface GitOptions {
   /** The current folder, which must exist. */
   cwd: string;
   /** Additional variables, such as `GIT_DIR`. */
   env?: Record<string, string>;
-  /** What it may connect to; by default nothing. `file` includes repositories on this machine. */
+  /** The protocols that git can use; by default none. `file` allows repositories on this machine. */
   protocols?: 'file' | 'http:https';
-  /** Standard input, its bytes in latin1. */
+  /** Standard input: its bytes in latin1. */
   input?: string;
   /** A file descriptor for standard output, which is otherwise collected. */
   output?: number;
-  /** Milliseconds after which it is terminated and 409 `git_timed_out` is thrown. One minute by default. */
+  /** Milliseconds after which git is terminated and 409 `git_timed_out` is thrown. The default is one minute. */
   timeLimit?: number;
-  /** What it is doing, for the error about the time limit: `fetching https://example.com/a.git`. */
+  /** What git is doing, for errors: `fetching https://example.com/a.git`. */
   task?: string;
   signal: AbortSignal;
   /** Called with lines of progress. */
@@ -32,15 +32,15 @@ export interface GitOptions {
 }
 
 export interface GitResult extends GitEnd {
-  /** Its bytes in latin1, because names of files can have any encoding; see `textOf`. */
+  /** Standard output: its bytes in latin1, because file names can have any encoding; see `textOf`. */
   stdout: string;
 }
 
 const minute = 60_000;
 /** Milliseconds between SIGTERM, at which git removes its lock files, and SIGKILL. */
-const grace = 1_000;
+const gracePeriod = 1_000;
 const maxErrorBytes = 64 * 1024;
-/** Bytes of collected output: a list of the files of a large repository fits. */
+/** The limit of collected output, in bytes, which is enough for the file list of a large repository. */
 const maxOutputBytes = 256 * 1024 * 1024;
 
 /** Configuration that the repository cannot override. */
@@ -55,7 +55,7 @@ const settings = [
   'fetch.unpackLimit=1',
   'gc.auto=0',
   'maintenance.auto=false',
-  // Each connection goes to an address that was checked, so no server may send git elsewhere.
+  // git must only connect to addresses that were checked, so a server must not redirect it.
   'http.followRedirects=false',
   'http.proxy=',
   'advice.detachedHead=false',
@@ -95,7 +95,7 @@ export class Git {
     const child = spawn('git', [...settings, ...args], {
       cwd: options.cwd,
       env: this.#environment(options),
-      // It leads its own process group, with the programs that it starts.
+      // It leads its own process group, which contains the programs that it starts.
       detached: true,
       stdio: [options.input === undefined ? 'ignore' : 'pipe', options.output ?? 'pipe', 'pipe'],
     });
@@ -109,13 +109,13 @@ export class Git {
     const stderr = collectEnd(child.stderr as Readable, options.onProgress);
     const end = async (): Promise<void> => {
       await keeper.signal('TERM');
-      await Promise.race([exit, delay(grace)]).catch(() => undefined);
+      await Promise.race([exit, delay(gracePeriod)]).catch(() => undefined);
       await keeper.signal('KILL');
     };
-    let timedOut = false;
+    let hasTimedOut = false;
     const limit = options.timeLimit ?? minute;
     const timer = setTimeout(() => {
-      timedOut = true;
+      hasTimedOut = true;
       void end();
     }, limit);
     const abort = (): void => void end();
@@ -123,11 +123,11 @@ export class Git {
     try {
       const [code, signal] = await exit.catch((error: NodeJS.ErrnoException) => {
         // The same code means that the folder was removed in the meantime.
-        throw error.code === 'ENOENT' && existsSync(options.cwd) ? missingGit() : error;
+        throw error.code === 'ENOENT' && existsSync(options.cwd) ? missingGitError() : error;
       });
       await closed;
       options.signal.throwIfAborted();
-      if (timedOut) throw tooSlow(options.task ?? `git ${args[0]}`, limit);
+      if (hasTimedOut) throw timeLimitError(options.task ?? `git ${args[0]}`, limit);
       return { code, signal, stdout: stdout?.() ?? '', stderr: stderr() };
     } finally {
       clearTimeout(timer);
@@ -147,7 +147,7 @@ export class Git {
       GIT_TERMINAL_PROMPT: '0',
       GIT_ASKPASS: '',
       SSH_ASKPASS: '',
-      // Reading a repository must not write to it, not even to refresh its index or to download what a partial clone lacks.
+      // Reading a repository must not write to it, not even to refresh its index or to complete a partial clone.
       GIT_OPTIONAL_LOCKS: '0',
       GIT_NO_LAZY_FETCH: '1',
       GIT_ALLOW_PROTOCOL: protocols ?? '',
@@ -157,7 +157,7 @@ export class Git {
   }
 }
 
-/** Output of git as text: invalid UTF-8 is replaced. */
+/** Converts output of git to text. Invalid UTF-8 is replaced. */
 export const textOf = (output: string): string => Buffer.from(output, 'latin1').toString('utf8');
 
 function collect(stream: Readable, limit: number): () => string {
@@ -174,7 +174,7 @@ function collect(stream: Readable, limit: number): () => string {
   };
 }
 
-/** Collects the end of a stream of lines. Progress ends in carriage returns and is not collected. */
+/** Collects the last lines of a stream. Progress lines end in carriage returns and are not collected. */
 function collectEnd(stream: Readable, onProgress: ((line: string) => void) | undefined): () => string {
   let text = '';
   let line = '';

@@ -1,6 +1,6 @@
 /**
  * Reads a repository on this machine, without changing anything in it: not its files, index, refs, or configuration. Its
- * configuration is not trusted either, although whoever names it owns the data directory: the folder might have been downloaded.
+ * configuration is not trusted, although the person who names it owns the data directory: the folder might have been downloaded.
  */
 import { stat } from 'node:fs/promises';
 import { ServiceError } from '../errors.ts';
@@ -8,30 +8,30 @@ import { type Git, type GitResult, textOf } from './git.ts';
 import { gitFailure } from './problems.ts';
 import type { RepositorySource } from './source.ts';
 
-/** What a run starts from. */
+/** The commit that a run starts from, and where it is. */
 export interface Base {
   /** The top folder of the repository. */
   location: string;
   commit: string;
-  /** The branch, if the ref is one. */
+  /** The branch, if the ref is a branch. */
   branch: string | undefined;
-  /** Files with changes that no commit contains; 0 for a ref other than what is checked out. */
+  /** The number of files with uncommitted changes; 0 if the source specifies a ref. */
   uncommitted: number;
 }
 
-const bad = (code: string, message: string): ServiceError =>
+const sourceError = (code: string, message: string): ServiceError =>
   new ServiceError(400, code, message, { details: [{ path: 'repository', message }] });
 
-/** The commit that is meant now. Throws 400 if the folder is not a repository, is not owned by this user, or does not have it. */
+/** Resolves the source to a commit. Throws 400 if the folder is not a repository, belongs to another user, or does not contain the ref. */
 export async function readLocalBase(git: Git, source: RepositorySource, signal: AbortSignal): Promise<Base> {
   const { location, ref } = source;
   const stats = await stat(location).catch(() => undefined);
-  if (stats === undefined) throw bad('repository_not_found', `There is no folder ${location} on the machine of the service.`);
-  if (!stats.isDirectory()) throw bad('not_a_repository', `${location} is not a folder.`);
+  if (stats === undefined) throw sourceError('repository_not_found', `There is no folder ${location} on the machine of the service.`);
+  if (!stats.isDirectory()) throw sourceError('not_a_repository', `${location} is not a folder.`);
   const run = (args: readonly string[]): Promise<GitResult> => git.run(args, { cwd: location, signal, task: `reading ${location}` });
-  const kind = await run(['rev-parse', '--is-bare-repository', '--absolute-git-dir']);
-  if (kind.code !== 0) throw notReadable(location, kind);
-  const [bare, gitFolder = location] = textOf(kind.stdout).split('\n');
+  const layout = await run(['rev-parse', '--is-bare-repository', '--absolute-git-dir']);
+  if (layout.code !== 0) throw notReadable(location, layout);
+  const [bare, gitFolder = location] = textOf(layout.stdout).split('\n');
   const isBare = bare === 'true';
   const top = isBare ? undefined : await run(['rev-parse', '--show-toplevel']);
   const commit = await run(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref ?? 'HEAD'}^{commit}`]);
@@ -49,12 +49,12 @@ export async function readLocalBase(git: Git, source: RepositorySource, signal: 
 
 function notReadable(location: string, result: GitResult): Error {
   if (/dubious ownership/.test(result.stderr))
-    return bad(
+    return sourceError(
       'repository_of_another_user',
-      `${location} belongs to another user than the service. Start the service as the owner of the folder, or start the run with a copy of the repository that belongs to the user of the service.`,
+      `${location} does not belong to the user of the service. Start the service as the owner of the folder, or start the run with a copy of the repository that belongs to the user of the service.`,
     );
   if (/not a git repository/.test(result.stderr))
-    return bad(
+    return sourceError(
       'not_a_repository',
       `${location} is not a git repository. Create one with \`git init\` and a first commit, or use --upload for files without one.`,
     );
@@ -62,21 +62,21 @@ function notReadable(location: string, result: GitResult): Error {
 }
 
 async function missingRef(run: (args: readonly string[]) => Promise<GitResult>, source: RepositorySource): Promise<Error> {
-  const any = await run(['rev-list', '--all', '--max-count=1']);
-  if (any.code === 0 && any.stdout.trim() === '')
-    return bad('repository_empty', `${source.location} has no commit yet. Create the first one with \`git commit\`.`);
+  const anyCommit = await run(['rev-list', '--all', '--max-count=1']);
+  if (anyCommit.code === 0 && anyCommit.stdout.trim() === '')
+    return sourceError('repository_empty', `${source.location} has no commit yet. Create the first one with \`git commit\`.`);
   if (source.ref === undefined)
-    return bad(
+    return sourceError(
       'repository_empty',
-      `The branch that is checked out in ${source.location} has no commit yet. Name another one: ${source.location}#BRANCH.`,
+      `The branch that is checked out in ${source.location} has no commit yet. Specify another branch: ${source.location}#BRANCH.`,
     );
-  return bad(
+  return sourceError(
     'ref_not_found',
     `There is no branch, tag, or commit ${source.ref} in ${source.location}. List its branches and tags with \`git branch --all\` and \`git tag\`.`,
   );
 }
 
-/** The files that `git status` lists. Files of submodules do not count. */
+/** Counts the files that `git status` lists. Files of submodules are not counted. */
 async function countUncommitted(git: Git, location: string, signal: AbortSignal): Promise<number> {
   const overrides = await withoutFilters(git, location, signal);
   const status = await git.run([...overrides, 'status', '--porcelain', '-z', '--no-renames', '--ignore-submodules=all'], {

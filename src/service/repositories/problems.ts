@@ -1,35 +1,39 @@
-/** What git reports, in words that say what to do. Pure. */
+/** Turns failures of git into errors that say what to do. Pure. */
 import { formatDuration } from '../../base/duration.ts';
 import { shorten } from '../../base/values.ts';
 import { ServiceError } from '../errors.ts';
 
 /** How a call of git ended. */
 export interface GitEnd {
-  /** Null if a signal terminated it. */
+  /** Null if a signal terminated git. */
   code: number | null;
   signal: NodeJS.Signals | null;
   /** At most the last 64 KiB. */
   stderr: string;
 }
 
-export const missingGit = (): ServiceError =>
+export const missingGitError = (): ServiceError =>
   new ServiceError(
     409,
     'git_not_found',
-    'git is not installed on the machine of the service, or not in its PATH. Install it (`apt-get install git`, `brew install git`), and start another run.',
+    'git is not installed on the machine of the service, or is not in its PATH. Install it (`apt-get install git`, `brew install git`), and start another run.',
   );
 
-export const tooSlow = (task: string, limit: number): ServiceError =>
+export const timeLimitError = (task: string, limit: number): ServiceError =>
   new ServiceError(
     409,
     'git_timed_out',
     `git was stopped after ${formatDuration(limit)} while ${task}. If the repository is that large, clone it on the machine of the service, and start the run with the path of the clone.`,
   );
 
-export const outdatedGit = (version: string, needed: string, use: string): ServiceError =>
-  new ServiceError(409, 'git_outdated', `git ${version} of the service is too old for ${use}, which needs git ${needed} or later.`);
+export const outdatedGitError = (version: string, needed: string, use: string): ServiceError =>
+  new ServiceError(
+    409,
+    'git_outdated',
+    `The service has git ${version}, which is too old for ${use}: they require git ${needed} or later.`,
+  );
 
-/** Codes of problems of the host (host-trouble.ts), which are waited out. */
+/** Codes of problems of the host, after which the run is retried (host-trouble.ts). */
 const hostCodes: readonly [RegExp, string][] = [
   [/No space left on device|Disk quota exceeded/, 'ENOSPC'],
   [/Too many open files/, 'EMFILE'],
@@ -69,7 +73,7 @@ const remoteProblems: readonly [RegExp, code: string, message: string][] = [
   ],
 ];
 
-/** The error for a call of git that failed while doing something, such as `fetching /home/me/shop`. Names of files in it are quoted. */
+/** The error for a call of git that failed. @param task such as `fetching /home/me/shop` */
 export function gitFailure(task: string, { code, signal, stderr }: GitEnd): Error {
   const hostCode = hostCodes.find(([pattern]) => pattern.test(stderr))?.[1];
   if (hostCode !== undefined) return Object.assign(new Error(`git failed while ${task}`), { code: hostCode });
@@ -81,7 +85,7 @@ export function gitFailure(task: string, { code, signal, stderr }: GitEnd): Erro
   return new ServiceError(409, 'git_failed', `git failed while ${task}: ${summaryOf(stderr) || `it ended with exit code ${code}`}.`);
 }
 
-/** The lines in which git names the problem, as one line. */
+/** The lines in which git reports the problem, joined into one line. */
 function summaryOf(stderr: string): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const problems = lines.filter((line) => /^(fatal|error|remote): /.test(line));

@@ -1,4 +1,4 @@
-/** The repositories on which runs work: where they come from, how they get into a sandbox, and what the run changed in them. */
+/** The repositories that runs work on: reads their sources, checks them out into sandboxes, and determines what runs have changed. */
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
@@ -6,24 +6,24 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { type Changes, readChanges } from './changes.ts';
 import { type Checkout, checkOut, type Gaps } from './checkout.ts';
 import { Git } from './git.ts';
+import { KeyedQueue } from './keyed-queue.ts';
 import { type Base, readLocalBase } from './local-source.ts';
 import { copyObjects, Mirrors } from './mirrors.ts';
 import { checkRepositoryUrl, readRemoteBase, remoteAccess } from './remote-source.ts';
 import type { RepositorySource } from './source.ts';
-import { Turns } from './turns.ts';
 
 export type { ChangedFile, Changes } from './changes.ts';
 export { patchFile } from './changes.ts';
 export { finishCheckOut, type Gaps } from './checkout.ts';
 export type { Base } from './local-source.ts';
-export { inWords, isCommitId, type RepositorySource, shortCommit, sourceOf } from './source.ts';
+export { describeSource, isCommitId, type RepositorySource, shortCommit, sourceOf } from './source.ts';
 
-/** What is fetched for a sandbox. */
+/** What to check out into a sandbox. */
 export interface RepositoryOrder {
-  /** Teams do not share mirrors. */
+  /** The team of the run; teams do not share mirrors. */
   teamId: string;
   source: RepositorySource;
-  /** The commit, if it has been determined. */
+  /** The commit; null if the source still has to be resolved. */
   commit: string | null;
   sourceBranch: string | null;
   branch: string;
@@ -35,7 +35,7 @@ export interface FilledWorkspace {
   gaps: Gaps;
 }
 
-export interface Attention {
+export interface FillOptions {
   signal: AbortSignal;
   onProgress: (line: string) => void;
 }
@@ -45,10 +45,10 @@ export class Repositories {
   readonly #git: Git;
   readonly #agent: GuardedAgent;
   readonly #mirrors: Mirrors;
-  /** The repository of a sandbox is used by one call at a time. */
-  readonly #turns = new Turns();
+  /** By sandbox: only one call at a time uses its repository. */
+  readonly #queue = new KeyedQueue();
 
-  /** @param options `path` is the PATH in which git is found; `agent` decides to which hosts the service may connect */
+  /** @param options `path` is the PATH in which git is found; `agent` decides which hosts the service can connect to */
   constructor(root: string, options: { path: string; agent: GuardedAgent }) {
     this.#root = root;
     this.#agent = options.agent;
@@ -57,8 +57,8 @@ export class Repositories {
   }
 
   /**
-   * Checks a source before a run is created for it, without connecting to anything. The commit of a folder is determined now.
-   * Throws 400 for what cannot be used, 409 if git is missing.
+   * Checks a source before a run is created for it, without connecting to anything. A folder is resolved to its commit immediately.
+   * Throws 400 if the source cannot be used, and 409 if git is missing.
    */
   async check(source: RepositorySource, signal: AbortSignal): Promise<{ source: RepositorySource; base: Base | undefined }> {
     await this.#prepareFolder();
@@ -71,19 +71,19 @@ export class Repositories {
   }
 
   /**
-   * Fetches the repository and checks it out into the sandbox. If that was interrupted, call it again. No other call uses the sandbox
-   * until `work`, which is called with `fill`, has ended. Throws a ServiceError.
+   * Calls `work` with a function that fetches a repository and checks it out into the sandbox. No other call uses the repository of
+   * the sandbox until `work` has ended. If it is interrupted, it can be called again. Throws a ServiceError.
    */
-  async preparing<Result>(
+  async prepare<Result>(
     sandbox: Sandbox,
-    work: (fill: (order: RepositoryOrder, attention: Attention) => Promise<FilledWorkspace>) => Promise<Result>,
+    work: (fill: (order: RepositoryOrder, options: FillOptions) => Promise<FilledWorkspace>) => Promise<Result>,
   ): Promise<Result> {
-    return this.#turns.take(sandbox.id, () => work((order, attention) => this.#fill(order, sandbox, attention)));
+    return this.#queue.run(sandbox.id, () => work((order, options) => this.#fill(order, sandbox, options)));
   }
 
   /** The changes in the workspace of a sandbox since this commit. */
   changes(sandbox: Sandbox, commit: string, signal: AbortSignal): Promise<Changes> {
-    return this.#turns.take(sandbox.id, async () => {
+    return this.#queue.run(sandbox.id, async () => {
       await this.#prepareFolder();
       return readChanges(this.#git, sandbox, commit, signal);
     });
@@ -94,15 +94,15 @@ export class Repositories {
     return this.#mirrors.sweep(now);
   }
 
-  async #fill(order: RepositoryOrder, sandbox: Sandbox, attention: Attention): Promise<FilledWorkspace> {
+  async #fill(order: RepositoryOrder, sandbox: Sandbox, options: FillOptions): Promise<FilledWorkspace> {
     await this.#prepareFolder();
     const { source } = order;
-    const plan = source.kind === 'path' ? this.#localPlan(order) : await this.#remotePlan(order, attention.signal);
+    const plan = source.kind === 'path' ? this.#localPlan(order) : await this.#remotePlan(order, options.signal);
     const checkout: Checkout = { commit: plan.commit, branch: order.branch, sourceBranch: plan.branch };
     const key = `${order.teamId}\n${source.kind}\n${source.location}`;
     const gaps = await checkOut(this.#git, sandbox, checkout, {
-      ...attention,
-      copyObjects: (gitFolder) => this.#mirrors.withCommit(key, { ...plan, ...attention }, (mirror) => copyObjects(mirror, gitFolder)),
+      ...options,
+      copyObjects: (gitFolder) => this.#mirrors.withCommit(key, { ...plan, ...options }, (mirror) => copyObjects(mirror, gitFolder)),
     });
     return { commit: plan.commit, sourceBranch: plan.branch, gaps };
   }
@@ -117,10 +117,10 @@ export class Repositories {
     const protocols = 'http:https' as const;
     if (commit !== null) return { from: url, protocols, options, commit, ref: commit, branch: sourceBranch ?? undefined };
     const base = await readRemoteBase(this.#git, { url, options }, source, { cwd: this.#root, signal });
-    return { from: url, protocols, options, commit: base.commit, ref: base.fetch, branch: base.branch };
+    return { from: url, protocols, options, commit: base.commit, ref: base.fetchRef, branch: base.branch };
   }
 
-  /** The home of git stays empty, so that no configuration applies. */
+  /** Creates the home directory of git, which stays empty, so that no configuration applies. */
   async #prepareFolder(): Promise<void> {
     await mkdir(path.join(this.#root, 'home'), { recursive: true, mode: 0o700 });
   }

@@ -1,4 +1,4 @@
-/** Where the repository of a run comes from, as callers specify it. Pure. */
+/** The source of a run's repository, as callers specify it. Pure. */
 import path from 'node:path';
 import { ServiceError } from '../errors.ts';
 
@@ -6,7 +6,7 @@ export interface RepositorySource {
   /** A folder of this machine, or an http(s) URL. */
   kind: 'path' | 'url';
   location: string;
-  /** A branch, a tag, or a commit; by default, what is checked out there, or the default branch. */
+  /** A branch, a tag, or a commit; by default, the commit that is checked out in the folder, or the default branch of the URL. */
   ref: string | undefined;
 }
 
@@ -34,6 +34,6 @@ export const isCommitId = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{
 
 export const objectFormatOf = (commit: string): 'sha1' | 'sha256' => (commit.length === 64 ? 'sha256' : 'sha1');
 
-/** What is fetched, in words: `main of /home/me/shop`. */
-export const inWords = ({ location, ref }: Pick<RepositorySource, 'location' | 'ref'>): string =>
+/** The source in words: `main of /home/me/shop`. */
+export const describeSource = ({ location, ref }: Pick<RepositorySource, 'location' | 'ref'>): string =>
   ref === undefined ? location : `${ref} of ${location}`;

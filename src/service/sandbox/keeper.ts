@@ -1,7 +1,7 @@
 /**
  * Terminates process groups. A keeper is a small shell, started before the command that it watches, that sends signals on request:
- * its `kill` is built in, so it works even if no process can be started any more (a fork bomb). When the service dies, its input
- * ends and it kills the group, so that no command outlives the service and runs at the same time as its repetition.
+ * its `kill` is built in, so it works even if no more processes can be started (a fork bomb). When the service dies, its input
+ * ends and it kills the group, so that no command outlives the service and is still running when it is repeated.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ export interface Keeper {
   /** Sets the group to kill and the folder to remove if the service dies. */
   keep(group: number, folder?: string): void;
   /** Sends a signal to the group, or to another one; `0` only checks. Returns false when the group has no members any more. */
-  signal(name: 'TERM' | 'KILL' | '0', other?: number): Promise<boolean>;
+  signal(name: 'TERM' | 'KILL' | '0', otherGroup?: number): Promise<boolean>;
   /** Ends the keeper, which sends no more signals. */
   dismiss(): void;
 }
@@ -32,7 +32,7 @@ if [ -n "$group" ]; then kill -s KILL -- "-$group" 2>/dev/null; fi
 if [ -n "$folder" ]; then command -p rm -rf -- "$folder"; fi
 `;
 
-/** Starts a keeper. Rejects when no process can be started. */
+/** Starts a keeper. Rejects if no process can be started. */
 export async function startKeeper(): Promise<Keeper> {
   // detached: Ctrl-C in the service's terminal must not end it before it has done its work.
   const child = spawn('/bin/sh', ['-c', script], { env: {}, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -49,11 +49,11 @@ export async function startKeeper(): Promise<Keeper> {
   createInterface({ input: child.stdout as Readable }).on('line', (line) => waiters.shift()?.(line === 'yes'));
   return {
     keep: (group, folder = '') => void input.write(`keep ${group} ${folder}\n`),
-    signal: (name, other) =>
+    signal: (name, otherGroup) =>
       new Promise((resolve) => {
         if (isGone) return resolve(false);
         waiters.push(resolve);
-        input.write(`send ${name} ${other ?? ''}\n`);
+        input.write(`send ${name} ${otherGroup ?? ''}\n`);
       }),
     dismiss: () => void input.end('dismiss\n'),
   };

@@ -1,6 +1,6 @@
 /**
- * The seam between programs that runs start (commands of `exec` steps, agents) and how they are confined: a request says what a
- * program needs, and a launcher returns what to spawn so that it gets no more than that.
+ * The interface between the programs that runs start (commands of `exec` steps, agents) and their confinement: a request contains what a
+ * program needs, and a launcher returns what to spawn so that the program gets no more than that.
  */
 
 /** `contained`: confined as demonstrated at the start; `host`: as the user of the service, without confinement; `off`: not at all. */
@@ -11,14 +11,14 @@ export type ExecLevel = 'contained' | 'host' | 'off';
  * - `none`: nothing
  * - `hosts`: names (`api.example.com`, `*.example.com`), addresses, ranges, and `public`, each with an optional port. Without a port, they
  *   are reached at 80 and 443 through a proxy that the environment names. A loopback host with a port (`127.0.0.1:11434`) is reached
- *   under the same address. What the operator does not allow is refused, whatever the list contains.
+ *   under the same address. Hosts that the operator does not allow are refused, whatever the list contains.
  * - `all`: the network of the host, including programs that listen on this machine
  */
 export type NetworkPolicy = { kind: 'none' } | { kind: 'hosts'; hosts: readonly string[] } | { kind: 'all' };
 
-/** Limits of a contained program with everything that it starts. Those that the machine cannot enforce have no effect. */
+/** Limits of a contained program and everything that it starts. Limits that the machine cannot enforce have no effect. */
 export interface LaunchLimits {
-  /** Bytes of memory, of all processes together if there is a writable cgroup, otherwise of the data of each process. */
+  /** Memory in bytes: of all processes together if there is a writable cgroup, and otherwise of the data of each process. */
   memory: number;
   /** Processes and threads. */
   processes: number;
@@ -31,7 +31,7 @@ export interface LaunchLimits {
 export interface LaunchRequest {
   program: string;
   args: readonly string[];
-  /** The whole environment. Nothing of the service's is added; a contained program also gets the addresses of its proxy. */
+  /** The whole environment. No variables of the service are added; a contained program also gets the URL of its proxy. */
   environment: Readonly<Record<string, string>>;
   /** The working directory, an absolute path. The program can write in it. */
   directory: string;
@@ -40,11 +40,11 @@ export interface LaunchRequest {
   /** A folder for TMPDIR. */
   temporary: string;
   /**
-   * Further files and folders that it can read, such as its installation: real paths, outside the data directory or in the folder of the
-   * run. Contained programs get none whose mode denies reading to other users.
+   * Additional files and folders that the program can read, such as its installation: real paths, outside the data directory or in the
+   * folder of the run. A contained program cannot use files that other users cannot read.
    */
   readable?: readonly string[];
-  /** Further folders that it can write to. They must exist. */
+  /** Additional folders that the program can write to. They must exist. */
   writable?: readonly string[];
   /** `none` by default. */
   network?: NetworkPolicy;
@@ -68,7 +68,7 @@ export interface Launch {
   /** What the spawned process reads from descriptor 5, without it being visible in its arguments. */
   secretInput?: string;
   directory: string;
-  /** Files of cgroups that a process writes its ID to before it becomes the program. */
+  /** Files of cgroups to which a process writes its ID before it becomes the program. */
   cgroups: readonly string[];
   /** A temporary folder that is removed if the service dies. */
   folder?: string;
@@ -80,7 +80,7 @@ export interface Launch {
 
 export interface Launcher {
   readonly level: ExecLevel;
-  /** Why no program can be started, as sentences that say what to do; undefined if they can. */
+  /** Why programs cannot be started, as sentences that say what to do; undefined if they can. */
   refusal(): string | undefined;
   /** Throws ServiceError 403 `exec_off`, and 400 `launch_refused` for a request that the level in force does not permit. */
   prepare(request: LaunchRequest): Promise<Launch>;

@@ -1,7 +1,7 @@
 /**
- * Starts a program that a launcher prepared, as the leader of its own process group. Guarantees: it does not start before a keeper
- * watches it, no process of its group (at the level `contained`, no process that it started at all) is running after `close`, and it ends
- * with the service, whatever happens.
+ * Starts a program that a launcher prepared, as the leader of its own process group. It does not start before a keeper
+ * watches it; after `close`, no process of its group is running (at the level `contained`, no process that it started at all); and it ends
+ * when the service ends, whatever happens.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -27,15 +27,15 @@ export interface StartedProcess {
   readonly exit: Promise<Exit>;
   /** Sends SIGTERM to everything that the program started, and SIGKILL to what remains after the grace period, in milliseconds. */
   end(grace?: number): Promise<void>;
-  /** Kills the remaining processes, and releases what was prepared for the program. Call it in any case; further calls do nothing. */
+  /** Kills the remaining processes, and releases what was prepared for the program. Always call it; further calls do nothing. */
   close(): Promise<void>;
 }
 
 /** The default time between SIGTERM and SIGKILL, in milliseconds. */
 const defaultGrace = 300;
-/** The wait between two checks whether processes have ended, and for how long the last ones of a sandbox are waited for; milliseconds. */
+/** The interval between checks whether processes have ended, and how long to wait for the last processes of a sandbox, in milliseconds. */
 const checkInterval = 20;
-const sandboxEnd = 5_000;
+const sandboxEndLimit = 5_000;
 
 /**
  * Joins the cgroups in the arguments before `--`, waits for a line on descriptor 3, and then becomes the program. If no line arrives,
@@ -51,7 +51,7 @@ export async function startProcess(launch: Launch, options: { stdin?: 'pipe' | '
   let keeper: Keeper | undefined;
   try {
     keeper = await startKeeper();
-    return guarded(launch, spawnGated(launch, options.stdin ?? 'ignore'), keeper);
+    return supervise(launch, spawnGated(launch, options.stdin ?? 'ignore'), keeper);
   } catch (error) {
     keeper?.dismiss();
     await launch.release();
@@ -70,16 +70,16 @@ function spawnGated({ level, program, args, environment, directory, cgroups }: L
   });
 }
 
-function guarded(launch: Launch, child: ChildProcess, keeper: Keeper): StartedProcess {
-  const first = launch.level === 'contained' ? firstOf(child.stdio[4] as Readable, keeper) : undefined;
+function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): StartedProcess {
+  const firstProcess = launch.level === 'contained' ? firstOf(child.stdio[4] as Readable, keeper) : undefined;
   let wasEnded = false;
   const exit = new Promise<Exit>((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(startError(error)));
     child.once('exit', (exitCode, signal) =>
-      resolve(wasEnded && first !== undefined ? signalled({ exitCode, signal }) : { exitCode, signal }),
+      resolve(wasEnded && firstProcess !== undefined ? withSignal({ exitCode, signal }) : { exitCode, signal }),
     );
   });
-  // Whoever waits for the exit gets the error; nobody has to.
+  // Callers that await the exit get the error, but they do not have to.
   exit.catch(() => undefined);
   write((child.stdio as readonly unknown[])[5], launch.secretInput ?? '');
   if (child.pid !== undefined) keeper.keep(child.pid, launch.folder);
@@ -96,27 +96,27 @@ function guarded(launch: Launch, child: ChildProcess, keeper: Keeper): StartedPr
     exit,
     end(grace = defaultGrace) {
       wasEnded = true;
-      ending ??= first === undefined ? endGroup(keeper, grace) : endSandbox(keeper, first, exit, grace);
+      ending ??= firstProcess === undefined ? endGroup(keeper, grace) : endSandbox(keeper, firstProcess, exit, grace);
       return ending;
     },
     close() {
-      closing ??= close(launch, keeper, first);
+      closing ??= close(launch, keeper, firstProcess);
       return closing;
     },
   };
 }
 
-/** A process that has ended does not read any more, which its exit reports. */
+/** Writes to an input of the process. Errors are ignored: if the process has ended, its exit reports that. */
 function write(stream: unknown, text: string): void {
   const input = stream as Writable | undefined;
   input?.on('error', () => input.destroy()).end(text);
 }
 
-async function close(launch: Launch, keeper: Keeper, first: FirstProcess | undefined): Promise<void> {
+async function close(launch: Launch, keeper: Keeper, firstProcess: FirstProcess | undefined): Promise<void> {
   try {
     await keeper.signal('KILL');
-    // Its death takes everything in the sandbox with it, but only after that of the group.
-    await first?.gone(sandboxEnd);
+    // When it ends, everything in the sandbox ends, but only after the group has ended.
+    await firstProcess?.waitForEnd(sandboxEndLimit);
   } finally {
     keeper.dismiss();
     await launch.release();
@@ -134,7 +134,7 @@ async function endGroup(keeper: Keeper, grace: number): Promise<void> {
   await keeper.signal('KILL');
 }
 
-/** The group contains only bubblewrap, which would not give the program any time: SIGTERM goes to the program's own group. */
+/** Sends SIGTERM to the program's own group: the keeper's group contains only bubblewrap, which would not give the program any time. */
 async function endSandbox(keeper: Keeper, first: FirstProcess, exit: Promise<Exit>, grace: number): Promise<void> {
   if (await first.terminate()) {
     const timer = new AbortController();
@@ -151,11 +151,11 @@ async function endSandbox(keeper: Keeper, first: FirstProcess, exit: Promise<Exi
 interface FirstProcess {
   /** Sends SIGTERM to the group of the program. Returns false if it has not started. */
   terminate(): Promise<boolean>;
-  /** Resolves when the sandbox has no processes any more, or after some milliseconds. */
-  gone(limit: number): Promise<void>;
+  /** Resolves when no process of the sandbox is running, or after the time limit. @param limit milliseconds */
+  waitForEnd(limit: number): Promise<void>;
 }
 
-/** The first process of a sandbox, from bubblewrap's report. It is the parent of the program, and everything dies with it. */
+/** The first process of a sandbox, from bubblewrap's report. It is the parent of the program, and when it ends, everything in the sandbox ends. */
 function firstOf(report: Readable, keeper: Keeper): FirstProcess {
   let text = '';
   report.setEncoding('utf8').on('data', (part: string) => {
@@ -172,14 +172,14 @@ function firstOf(report: Readable, keeper: Keeper): FirstProcess {
       const group = pid();
       return group !== undefined && (await keeper.signal('TERM', group));
     },
-    async gone(limit) {
+    async waitForEnd(limit) {
       const deadline = performance.now() + limit;
       while (performance.now() < deadline && (await isRunning(pid()))) await delay(2);
     },
   };
 }
 
-/** Whether a process exists and has not only to be collected by its parent. */
+/** Whether a process exists and is not a zombie. */
 async function isRunning(pid: number | undefined): Promise<boolean> {
   const status = pid === undefined ? '' : await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // "pid (name) state ..."; the name can contain anything.
@@ -187,8 +187,8 @@ async function isRunning(pid: number | undefined): Promise<boolean> {
   return state !== undefined && state !== 'Z' && state !== 'X';
 }
 
-/** Bubblewrap reports a program that a signal ended as exit code 128 plus its number. */
-function signalled({ exitCode, signal }: Exit): Exit {
+/** Restores the signal: bubblewrap reports a program that a signal has terminated with exit code 128 plus the signal's number. */
+function withSignal({ exitCode, signal }: Exit): Exit {
   const names: Record<number, NodeJS.Signals> = { 143: 'SIGTERM', 137: 'SIGKILL' };
   const name = names[exitCode ?? 0];
   return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name };

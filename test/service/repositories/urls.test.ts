@@ -116,7 +116,7 @@ describe('a URL that cannot be used', () => {
     expect(await failed(at('moved'))).toMatch(/redirects to another address, and redirects are not followed/);
     expect(await failed(at('page'))).toMatch(/is not a git repository\.$/);
     expect(await failed({ ...at('shop'), ref: 'nowhere' })).toMatch(
-      /^There is no branch or tag nowhere at .*\/shop\. A commit needs its complete ID\.$/,
+      /^There is no branch or tag nowhere at .*\/shop\. To use a commit, specify its full ID\.$/,
     );
     expect(await failed({ ...at('shop'), ref: '0'.repeat(40) })).toMatch(/the server does not have that commit/);
     expect(await failed({ url: 'http://127.0.0.1:9/shop' })).toMatch(/the connection failed/);

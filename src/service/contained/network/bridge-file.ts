@@ -1,4 +1,4 @@
-/** The path of the bridge's program: next to the bundle. Whoever runs the sources specifies where it has been bundled to. */
+/** The path of the bridge program: next to the bundle. Code that runs from the sources sets the path of its bundled copy. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 

@@ -1,7 +1,7 @@
 /**
- * Runs inside a sandbox, whose own loopback is its only network: passes connections to some of its ports on to sockets of the service,
- * and starts the program once it listens. Arguments: PORT=SOCKET ... -- PROGRAM ARGUMENT ...
- * One file without dependencies, because nothing else of the service is visible in a sandbox.
+ * Runs inside a sandbox, whose own loopback is its only network: forwards connections on some of its ports to sockets of the service,
+ * and starts the program once it is listening. Arguments: PORT=SOCKET ... -- PROGRAM ARGUMENT ...
+ * A single file without dependencies, because no other file of the service is visible in a sandbox.
  */
 import { spawn } from 'node:child_process';
 import { connect, createServer } from 'node:net';
@@ -11,7 +11,7 @@ const words = process.argv.slice(2);
 const separator = words.indexOf('--');
 const [program = '', ...programArguments] = words.slice(separator + 1);
 
-/** Both directions end separately, so that a request whose sender has finished still gets its response. */
+/** The two directions end separately, so that a client that has finished sending still receives the response. */
 function listen(word: string): Promise<void> {
   const [port, ...socketPath] = word.split('=');
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -22,8 +22,8 @@ function listen(word: string): Promise<void> {
   return new Promise((resolve, reject) => server.once('error', reject).listen(Number(port), '127.0.0.1', resolve));
 }
 
-/** The exit code of a shell for a program that a signal ended. */
-const signalled = (signal: NodeJS.Signals): number => 128 + constants.signals[signal];
+/** The exit code that a shell reports for a program that a signal has terminated. */
+const signalExitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal];
 
 function start(): void {
   // Signals go to the whole group. The program decides when it ends, and everything in the sandbox ends with the bridge.
@@ -33,7 +33,7 @@ function start(): void {
     process.stderr.write(`${program}: ${error.code === 'ENOENT' ? 'not found' : error.message}\n`);
     process.exit(error.code === 'ENOENT' ? 127 : 126);
   });
-  child.once('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : signalled(signal)));
+  child.once('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : signalExitCode(signal)));
 }
 
 Promise.all(words.slice(0, separator).map(listen)).then(start, (error: unknown) => {

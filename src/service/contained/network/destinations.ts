@@ -1,4 +1,4 @@
-/** The hosts that a program can connect to: what its policy lists, and at most what the operator of the service allows. */
+/** The hosts that a program can connect to: those that its policy lists, as far as the operator of the service allows them. */
 
 import { parseAddress, rangeOf } from '../../addresses.ts';
 import { ServiceError } from '../../errors.ts';
@@ -7,7 +7,7 @@ import { HostRules } from '../../outbound/host-rules.ts';
 /** The operator's word for the whole network of the host, without a proxy. */
 export const wholeNetwork = 'all';
 
-/** What the operator allows. */
+/** The hosts that the operator allows. */
 export class OperatorRules {
   readonly allowsAll: boolean;
   readonly #rules: HostRules;
@@ -26,7 +26,7 @@ export class OperatorRules {
   }
 }
 
-/** A host of this machine with a port, which programs reach under the same address. */
+/** A loopback host with a port, which programs reach at the same address. */
 export interface LocalDestination {
   host: string;
   port: number;
@@ -34,15 +34,15 @@ export interface LocalDestination {
 
 export interface Destinations {
   local: LocalDestination[];
-  /** Whether there are any hosts besides the local ones. */
+  /** Whether the policy lists any hosts besides local ones. */
   needsProxy: boolean;
   allows(host: string, port: number, address: string): boolean;
 }
 
-/** The ports of a host that is listed without one. */
+/** The ports of a host that is listed without a port. */
 const defaultPorts = [80, 443];
 
-/** Throws ServiceError 400 `invalid_network` for an entry that is not a host. */
+/** The destinations for the hosts of a policy. Throws ServiceError 400 `invalid_network` for an entry that is not a host. */
 export function destinationsOf(hosts: readonly string[], operator: OperatorRules): Destinations {
   const entries = hosts.map((entry) => {
     const [host, port] = split(entry);
@@ -60,7 +60,7 @@ export function destinationsOf(hosts: readonly string[], operator: OperatorRules
   };
 }
 
-/** `[::1]:80`, `a.example:80`; a range or an IPv6 address without brackets has no port. */
+/** Splits an entry such as `[::1]:80` or `a.example:80`. A range, or an IPv6 address without brackets, has no port. */
 function split(entry: string): [host: string, port: number | undefined] {
   const [, host, port] = /^(\[[^\]]+\]|[^:/]+):(\d{1,5})$/.exec(entry.trim()) ?? [];
   return host === undefined ? [entry.trim(), undefined] : [host, Number(port)];

@@ -1,8 +1,8 @@
-/** Passes requests for one URL of the service on, and refuses all others. */
+/** Forwards requests for one URL of the service, and refuses all others. */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { request as secureRequest } from 'node:https';
 
-/** The server, which does not listen yet. `url` is an address of this machine. */
+/** Creates the server, which is not listening yet. @param url an address of this machine */
 export function endpointServer(url: URL): Server {
   return createServer((incoming, outgoing) => {
     const [path] = (incoming.url ?? '').split('?');
@@ -14,7 +14,7 @@ export function endpointServer(url: URL): Server {
 function passOn(url: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { connection: _, ...headers } = incoming.headers;
   const options = { method: incoming.method, headers: { ...headers, host: url.host }, path: incoming.url };
-  // The connection stays on this machine, and the certificate is for the name by which others reach it.
+  // The connection stays on this machine, and the certificate is valid for the service's public name instead.
   const upstream = url.protocol === 'https:' ? secureRequest(url, { ...options, rejectUnauthorized: false }) : request(url, options);
   upstream.once('response', (response) => {
     outgoing.writeHead(response.statusCode ?? 502, response.rawHeaders);

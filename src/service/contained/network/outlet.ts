@@ -1,6 +1,6 @@
 /**
- * The way out of a sandbox: sockets of the service that the sandbox can see, and a bridge inside it that listens on ports. A program
- * gets one for each start, with exactly the destinations of its policy.
+ * The way out of a sandbox: sockets of the service that are visible in the sandbox, and a bridge inside it that listens on ports. Each
+ * start of a program creates an outlet with exactly the destinations of its policy.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
@@ -24,9 +24,9 @@ export interface OutletOptions {
 
 export interface Outlet {
   mounts: readonly Mount[];
-  /** What is started before the program, whose words follow. */
+  /** The start of the command line, which is followed by the program and its arguments. */
   command: readonly string[];
-  /** Variables that name the proxy. */
+  /** Variables that contain the URL of the proxy. */
   environment: Readonly<Record<string, string>>;
   /** The URL of the endpoint inside the sandbox. */
   endpoint?: string;
@@ -35,25 +35,25 @@ export interface Outlet {
   close(): Promise<void>;
 }
 
-/** Where the program finds the sockets, and the bridge. */
+/** The paths of the sockets and the bridge inside the sandbox. */
 const socketFolder = '/run/aops/sockets';
 const bridgeFile = '/run/aops/bridge.js';
-/** The port of the proxy inside the sandbox, unless the policy uses it. */
+/** The port of the proxy inside the sandbox; the next free port if the policy uses it. */
 const proxyPort = 3128;
-/** The limit for connecting to a host, in milliseconds. */
+/** The time limit for connecting to a host, in milliseconds. */
 const connectLimit = 30_000;
 
-const closed: Outlet = { mounts: [], command: [], environment: {}, close: async () => undefined };
+const noOutlet: Outlet = { mounts: [], command: [], environment: {}, close: async () => undefined };
 
-/** Throws ServiceError 400 `invalid_network`, and 403 `network_refused` for a network that the operator does not allow. */
+/** Throws ServiceError 400 `invalid_network`, and 403 `network_refused` if the operator does not allow the whole network. */
 export async function openOutlet({ network = { kind: 'none' }, endpoint }: LaunchRequest, options: OutletOptions): Promise<Outlet> {
   if (network.kind === 'all') {
     if (!options.operator.allowsAll) throw refusedNetwork();
-    return { ...closed, ...(endpoint === undefined ? {} : { endpoint }) };
+    return { ...noOutlet, ...(endpoint === undefined ? {} : { endpoint }) };
   }
   const destinations = destinationsOf(network.kind === 'hosts' ? network.hosts : [], options.operator);
   const servers = serversFor(destinations, endpoint, options.lookup);
-  if (servers.size === 0) return closed;
+  if (servers.size === 0) return noOutlet;
   const folder = await mkdtemp(path.join(tmpdir(), 'aops-net-'));
   const closers = [...servers.values()].map((server) => closer(server));
   const close = async (): Promise<void> => {
@@ -73,7 +73,7 @@ export async function openOutlet({ network = { kind: 'none' }, endpoint }: Launc
     ],
     command: [options.node, bridgeFile, ...[...servers.keys()].map((port) => `${port}=${socketFolder}/${port}`), '--'],
     environment: destinations.needsProxy ? proxyEnvironment(freePort(destinations, endpoint)) : {},
-    ...(endpoint === undefined ? {} : { endpoint: insideUrl(endpoint) }),
+    ...(endpoint === undefined ? {} : { endpoint: sandboxUrl(endpoint) }),
     folder,
     close,
   };
@@ -83,10 +83,10 @@ const refusedNetwork = (): ServiceError =>
   new ServiceError(
     403,
     'network_refused',
-    `The operator of this service does not allow programs to use the whole network. List the hosts that it needs, or start the service with \`--allow-agent-host ${wholeNetwork}\`.`,
+    `The operator of this service does not allow programs to use the whole network. List the hosts that the program needs, or start the service with \`--allow-agent-host ${wholeNetwork}\`.`,
   );
 
-/** The servers by the port at which the sandbox reaches them. */
+/** The servers, by the port at which programs in the sandbox reach them. */
 function serversFor(destinations: Destinations, endpoint: string | undefined, lookup: Lookup | undefined): Map<number, Server> {
   const open = opener(destinations, lookup);
   const servers = new Map<number, Server>();
@@ -123,27 +123,27 @@ const forwarder = (open: () => ReturnType<OpenConnection>): Server =>
   });
 
 function freePort({ local }: Destinations, endpoint: string | undefined): number {
-  const used = [...local.map(({ port }) => port), ...(endpoint === undefined ? [] : [portOf(new URL(endpoint))])];
+  const usedPorts = [...local.map(({ port }) => port), ...(endpoint === undefined ? [] : [portOf(new URL(endpoint))])];
   let port = proxyPort;
-  while (used.includes(port)) port++;
+  while (usedPorts.includes(port)) port++;
   return port;
 }
 
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** The bridge does not use TLS: the connection does not leave the machine. */
-const insideUrl = (endpoint: string): string => {
+const sandboxUrl = (endpoint: string): string => {
   const { pathname, search } = new URL(endpoint);
   return `http://127.0.0.1:${portOf(new URL(endpoint))}${pathname}${search}`;
 };
 
-/** In the spellings of different programs. The program's own loopback contains the local destinations. */
+/** The proxy variables in both spellings that programs read. Local destinations are excluded, because they are on the sandbox's own loopback. */
 function proxyEnvironment(port: number): Record<string, string> {
   const url = `http://127.0.0.1:${port}`;
-  const direct = 'localhost,127.0.0.1,::1';
+  const noProxy = 'localhost,127.0.0.1,::1';
   return {
-    ...{ HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: direct },
-    ...{ http_proxy: url, https_proxy: url, all_proxy: url, no_proxy: direct },
+    ...{ HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: noProxy },
+    ...{ http_proxy: url, https_proxy: url, all_proxy: url, no_proxy: noProxy },
     NODE_USE_ENV_PROXY: '1',
   };
 }

@@ -1,11 +1,11 @@
-/** The repository on which a run works: it is recorded when the run is created, and checked out before the run begins. */
+/** The repository that a run works on, which is recorded when the run is created and checked out before the run begins. */
 import { pluralize } from '../../../base/pluralize.ts';
 import { ServiceError } from '../../errors.ts';
 import {
   type Base,
+  describeSource,
   type FilledWorkspace,
   finishCheckOut,
-  inWords,
   type RepositorySource,
   shortCommit,
 } from '../../repositories/repositories.ts';
@@ -20,11 +20,11 @@ import type { HasClock, HasRepositories, HasStore } from '../engine.ts';
 /** A source that `Repositories.check` accepted. */
 export interface RequestedRepository {
   source: RepositorySource;
-  /** What is checked out in a folder; unknown for a URL. */
+  /** The commit of a folder; undefined for a URL, which is resolved later. */
   base: Base | undefined;
 }
 
-/** Gives a sandbox a repository. Throws 409 `sandbox_has_repository` if it has one. */
+/** Adds a repository to a sandbox. Throws 409 `sandbox_has_repository` if it already has one. */
 export async function addRepository(
   trx: Queries,
   { source, base }: RequestedRepository,
@@ -59,13 +59,13 @@ interface Execution {
 /** Milliseconds between messages about the progress. */
 const progressInterval = 15_000;
 
-/** Checks out the repository of the run's sandbox, unless it has none or this was done. Throws a ServiceError that says what to do. */
+/** Checks out the repository of the run's sandbox, if any and if not yet done. Throws a ServiceError that says what to do. */
 export async function prepareRepository(engine: HasStore & HasClock & HasRepositories, execution: Execution): Promise<void> {
   const { store, repositories, clock } = engine;
   const { sandbox, signal } = execution;
-  // Most runs have none, so they do not wait for each other.
+  // Most runs have no repository, so they do not have to wait for each other.
   if (!isPending(await findRepository(store, sandbox.id))) return;
-  await repositories.preparing(sandbox, async (fill) => {
+  await repositories.prepare(sandbox, async (fill) => {
     // Another run in the same sandbox might have done it in the meantime.
     const row = await findRepository(store, sandbox.id);
     if (!isPending(row)) return;
@@ -84,7 +84,7 @@ export async function prepareRepository(engine: HasStore & HasClock & HasReposit
 
 const isPending = (row: SandboxRepositoryRow | undefined): row is SandboxRepositoryRow => row !== undefined && row.ready_at === null;
 
-/** Reports progress as messages, but not more often than a person wants to read. */
+/** Reports progress as messages, but not more often than people want to read them. */
 function progressMessages({ clock }: HasClock, execution: Execution, source: RepositorySource): (line: string) => void {
   let last = clock.now();
   let count = 0;
@@ -93,18 +93,18 @@ function progressMessages({ clock }: HasClock, execution: Execution, source: Rep
     if (now - last < progressInterval) return;
     last = now;
     count += 1;
-    // A run that is no longer executed here learns that elsewhere.
+    // If the run is no longer executed here, other calls report that.
     execution
-      .emit([{ kind: 'text', id: `repository-progress-${count}`, text: `Reading ${inWords(source)}: ${line}` }])
+      .emit([{ kind: 'text', id: `repository-progress-${count}`, text: `Reading ${describeSource(source)}: ${line}` }])
       .catch(() => undefined);
   };
 }
 
 const maxListedSubmodules = 10;
 
-/** What was checked out, and what is missing in it. */
+/** Describes what was checked out, and what is missing in it. */
 function describe(row: SandboxRepositoryRow, source: RepositorySource, { commit, sourceBranch, gaps }: FilledWorkspace): string {
-  const from = inWords({ ...source, ref: source.ref ?? sourceBranch });
+  const from = describeSource({ ...source, ref: source.ref ?? sourceBranch });
   const { files, submodules, usesLargeFileStorage, isShallow } = gaps;
   const listed = submodules.slice(0, maxListedSubmodules).join(', ');
   const others = submodules.length - maxListedSubmodules;

@@ -1,9 +1,9 @@
-/** Work that must not happen at the same time for the same key, one after the other. */
-export class Turns {
+/** Runs work for the same key one after the other. */
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Calls `work` when all earlier work for the key has ended, whether or not it succeeded. */
-  async take<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  /** Calls `work` when all earlier work for the key has ended, whether it succeeded or not. */
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const turn = (this.#last.get(key) ?? Promise.resolve()).then(work);
     const settled = turn.catch(() => undefined);
     this.#last.set(key, settled);
@@ -15,7 +15,7 @@ export class Turns {
   }
 
   /** Whether work for the key is in progress or waiting. */
-  isTaken(key: string): boolean {
+  isBusy(key: string): boolean {
     return this.#last.has(key);
   }
 }
