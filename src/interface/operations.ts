@@ -1,5 +1,6 @@
 /** The runtime table of the contract: operation ID to method, path, and properties. Loads no schema. */
 import type { Operation } from './operation.ts';
+import { acpOperations } from './operations/acp.ts';
 import { agentOperations } from './operations/agents.ts';
 import { artifactOperations } from './operations/artifacts.ts';
 import { billingOperations } from './operations/billing.ts';
@@ -28,6 +29,7 @@ export const operationGroups = {
   agents: agentOperations,
   schedules: scheduleOperations,
   secrets: secretOperations,
+  acp: acpOperations,
   memory: memoryOperations,
   rubrics: rubricOperations,
   revisions: revisionOperations,
@@ -51,6 +53,7 @@ export const operations = {
   ...agentOperations,
   ...scheduleOperations,
   ...secretOperations,
+  ...acpOperations,
   ...memoryOperations,
   ...rubricOperations,
   ...sandboxOperations,

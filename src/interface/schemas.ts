@@ -1,6 +1,7 @@
 /** The schemas of every operation. Loading this loads the schema library, so the command line imports only types from it. */
 import type { OperationSchemas } from './operation.ts';
 import type { OperationId } from './operations.ts';
+import { acpSchemas } from './schemas/acp.ts';
 import { agentSchemas } from './schemas/agents.ts';
 import { artifactSchemas } from './schemas/artifacts.ts';
 import { billingSchemas } from './schemas/billing.ts';
@@ -28,6 +29,7 @@ export const schemas = {
   ...agentSchemas,
   ...scheduleSchemas,
   ...secretSchemas,
+  ...acpSchemas,
   ...memorySchemas,
   ...rubricSchemas,
   ...sandboxSchemas,

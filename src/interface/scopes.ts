@@ -74,6 +74,8 @@ export const operationAccess: Readonly<Record<OperationId, Access>> = {
   setAgentSecret: 'full',
   deleteAgentSecret: 'full',
 
+  listAcpAgents: 'runs:read',
+
   listAgentMemoryFiles: 'runs:read',
   getAgentMemoryFile: 'runs:read',
 

@@ -1,4 +1,5 @@
 import { defineGroup } from '../../cli/kit/command.ts';
+import { acp } from './acp/index.ts';
 import { memory } from './memory/index.ts';
 import { rubrics } from './rubrics/index.ts';
 import { schedules } from './schedules/index.ts';
@@ -13,6 +14,7 @@ export const agents = defineGroup({
     create: () => import('./create.ts'),
     update: () => import('./update.ts'),
     delete: () => import('./delete.ts'),
+    acp,
     triggers,
     schedules,
     secrets,

@@ -62,6 +62,7 @@ export default defineCommand({
       dataDirectory,
       exec,
       node: context.launcher.executable,
+      nodeVersion: context.launcher.nodeVersion,
       agents: { allow: agentHosts(input) },
       webhooks: webhookSettings(input),
       connections: connectionSettings(input),

@@ -2,6 +2,7 @@
 import type { OperationId } from '../../interface/operations.ts';
 import type { Handler, RawHandler } from '../http/context.ts';
 import type { AnyHandler, ServiceApi } from '../http/exchange.ts';
+import { acpRoutes } from './acp.ts';
 import { agentRoutes } from './agents.ts';
 import { artifactRoutes } from './artifacts.ts';
 import { billingRoutes } from './billing.ts';
@@ -32,6 +33,7 @@ const handlers: { readonly [Id in Exclude<OperationId, keyof typeof rawHandlers>
   ...agentRoutes,
   ...scheduleRoutes,
   ...secretRoutes,
+  ...acpRoutes,
   ...memoryRoutes,
   ...rubricRoutes,
   ...builderRoutes,

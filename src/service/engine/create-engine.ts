@@ -31,6 +31,8 @@ export interface EngineOptions {
   exec: ExecSetting;
   /** The path of Node. By default, it is searched for like commands. */
   node?: string;
+  /** The version of that Node, such as `20.19.0`; undefined if it is unknown. */
+  nodeVersion?: string;
   /** PATH of those commands, also searched for a browser. By default, the folders of the system. They get nothing else of the environment. */
   commandPath?: string;
   /** Whether runs may browse. By default, the policy is `off`, and the browser is a Chromium found on this machine. */
@@ -95,7 +97,10 @@ export async function createEngine(
       `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
   });
   const searchPath = commandPath ?? systemPath;
-  const runtimes = options.runtimes ?? [scriptRuntime, createAcpRuntime({ clock, log, searchPath, ...options.acp })];
+  const runtimes = options.runtimes ?? [
+    scriptRuntime,
+    createAcpRuntime({ clock, log, searchPath, node: options.node, nodeVersion: options.nodeVersion, ...options.acp }),
+  ];
   return {
     ...{ store, clock, log },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),

@@ -4,7 +4,7 @@
  * for a person, or sleeps. It can be called again at any time, also after a crash, and must then skip journalled steps.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { CasePriority, HumanQuestion, NewCase } from '../../interface/types.ts';
+import type { CasePriority, HumanQuestion, NewCase, RegisteredAgent } from '../../interface/types.ts';
 import type { Browsing } from '../browser/chromium.ts';
 import type { ExecLevel, Launcher } from '../sandbox/launch.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -272,6 +272,8 @@ export interface Runtime {
   queuesOf?(procedure: string): string[];
   /** The connections that a procedure uses, as far as they are known without executing it. */
   connectionsOf?(procedure: string): NamedConnection[];
+  /** The programs that it knows, with what is installed on this machine. */
+  programs?(): Promise<RegisteredAgent[]>;
   /** Figures for the workflow execution report. */
   countSteps(procedure: string): number;
   /** Ends what it keeps for a run that is waiting, such as a process: the run was stopped, or is no longer executed here. */

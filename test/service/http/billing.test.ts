@@ -29,7 +29,7 @@ it('reports the limits and usage of a team without a plan of its own', async () 
   expect(await api.ok('getTeamEntitlements', { params: { teamId } })).toEqual({
     plan: 'local',
     // Groups that consist of extensions are not part of the interface.
-    features: Object.keys(operationGroups).filter((name) => !['local', 'events', 'secrets'].includes(name)),
+    features: Object.keys(operationGroups).filter((name) => !['local', 'events', 'secrets', 'acp'].includes(name)),
     products: ['local-service'],
     runCountingMode: 'started',
     maxConcurrentRuns: 8,

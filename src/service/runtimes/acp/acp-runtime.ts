@@ -10,6 +10,7 @@ import type { LiveAgent } from './live-agent.ts';
 import type { AcpOptions } from './options.ts';
 import { ParkedAgents } from './parked-agents.ts';
 import { AgentProblem } from './problems.ts';
+import { registeredAgents } from './registered-agents.ts';
 import type { TurnState } from './turn.ts';
 
 /** How long the process of a waiting run stays alive by default, in milliseconds. */
@@ -94,6 +95,7 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
         throw error;
       }
     },
+    programs: () => registeredAgents(options),
     // An agent decides by itself what it does, so there are no steps to count.
     countSteps: () => 0,
     release: (runId) => parked.stop(runId),

@@ -1,10 +1,10 @@
 /** How an agent is started: with the command in its definition, or with the program, variables, and hosts from the registry. */
-import os from 'node:os';
 import type { NetworkPolicy } from '../../sandbox/launch.ts';
 import type { AgentDefinition } from './definition.ts';
 import { findInstallation } from './installation.ts';
 import { AgentProblem } from './problems.ts';
 import { acpAgent } from './registry.ts';
+import { type MachineOptions, thisMachine } from './this-machine.ts';
 
 export interface AgentProgram {
   command: readonly string[];
@@ -18,14 +18,13 @@ export interface AgentProgram {
 
 /**
  * Finds the program on this machine.
- * @param searchPath in the format of PATH
  * @throws AgentProblem if it is not installed, ServiceError `acp_agent_not_found`
  */
-export async function findProgram(definition: AgentDefinition, searchPath: string): Promise<AgentProgram> {
+export async function findProgram(definition: AgentDefinition, options: MachineOptions): Promise<AgentProgram> {
   const { acp, command, network, environment, secrets } = definition;
   if (command !== undefined) return { command, environment: {}, mode: undefined, authentication: undefined, network: networkOf(network) };
   const agent = acpAgent(acp as string);
-  const installation = await findInstallation(agent, { searchPath, platform: os.platform(), arch: os.arch() });
+  const installation = await findInstallation(agent, await thisMachine(options));
   if (installation.status === 'missing') throw new AgentProblem(installation.message, installation.reason);
   const { asking } = agent;
   const isSignedIn = agent.credentials.some((name) => secrets.includes(name) || Object.hasOwn(environment, name));

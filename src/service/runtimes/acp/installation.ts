@@ -30,7 +30,7 @@ export type Installation =
       warnings: string[];
     }
   /** `message` explains in sentences what is missing and how to get it. */
-  | { status: 'missing'; reason: 'not_installed' | 'unsupported_platform'; message: string };
+  | { status: 'missing'; reason: 'not_installed' | 'unsupported_platform'; message: string; warnings: string[] };
 
 interface Package {
   version: string | null;
@@ -55,10 +55,10 @@ export async function findInstallation(agent: AcpAgent, host: AgentHost): Promis
   const platform = `${host.platform}-${host.arch}`;
   if (!platforms.includes(platform)) {
     const message = `${agent.name} is not available for ${platform}, only for ${platforms.join(', ')}.`;
-    return { status: 'missing', reason: 'unsupported_platform', message };
+    return { status: 'missing', reason: 'unsupported_platform', message, warnings };
   }
   const message = `${agent.name} is not installed: the program ${program} was not found on the search path. ${installHint(agent)}`;
-  return { status: 'missing', reason: 'not_installed', message: [message, ...warnings].join('\n') };
+  return { status: 'missing', reason: 'not_installed', message: [message, ...warnings].join('\n'), warnings };
 }
 
 interface ProgramMatch {

@@ -7,6 +7,9 @@ export interface AcpOptions {
   log: Log;
   /** PATH of the agents. */
   searchPath: string;
+  /** The path of Node and its version, if they are known. */
+  node?: string | undefined;
+  nodeVersion?: string | undefined;
   /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
   agentConcurrency?: number | undefined;
   /** Milliseconds for which the process of a waiting run stays alive. */

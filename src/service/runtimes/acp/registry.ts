@@ -114,6 +114,12 @@ export function acpAgent(name: string): AcpAgent {
 export const programOf = ({ distribution: { npx, binary } }: AcpAgent): { program: string; args: string[] } =>
   (npx ?? binary) as { program: string; args: string[] };
 
+/** The command that installs it; null if it is not an npm package. */
+export const installCommand = ({ distribution: { npx }, version }: AcpAgent): string | null =>
+  npx === undefined ? null : `npm install --global ${npx.package}@${version}`;
+
 /** How to install it: a command, or the page with instructions. */
-export const installHint = ({ distribution: { npx }, name, version, website }: AcpAgent): string =>
-  npx === undefined ? `Install ${name} as described at ${website}.` : `Install it with: npm install --global ${npx.package}@${version}`;
+export function installHint(agent: AcpAgent): string {
+  const command = installCommand(agent);
+  return command === null ? `Install ${agent.name} as described at ${agent.website}.` : `Install it with: ${command}`;
+}

@@ -60,9 +60,10 @@ export async function startAgent(
 export async function openAgent(
   { sandbox, launcher, secrets, ...request }: AgentRequest,
   definition: AgentDefinition,
-  { clock, searchPath, limits }: AcpOptions,
+  options: AcpOptions,
 ): Promise<LiveAgent> {
-  const program = await findProgram(definition, searchPath);
+  const { clock, searchPath, limits } = options;
+  const program = await findProgram(definition, options);
   const home = await sandbox.privateFolder('home');
   const temporary = path.join(home, 'tmp');
   await mkdir(temporary, { recursive: true, mode: 0o700 });
