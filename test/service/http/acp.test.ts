@@ -44,7 +44,7 @@ describe('the agents of the registry', () => {
       {
         id: 'gemini',
         installed_version: '0.60.0',
-        warnings: ['Gemini CLI declares that it needs Node >=21, and this is Node 20.19.0.'],
+        warnings: ['Gemini CLI requires Node >=21, but this is Node 20.19.0.'],
       },
       { id: 'goose', installed_version: null, warnings: [] },
     ]);

@@ -83,7 +83,7 @@ describe('an agent', () => {
   });
 
   it('that is not installed comes with the command that installs it, and with what it needs', async () => {
-    expect(await findInstallation(acpAgent('qwen'), host)).toEqual({
+    expect(await findInstallation(acpAgent('qwen'), host)).toMatchObject({
       status: 'missing',
       reason: 'not_installed',
       message:
@@ -93,7 +93,7 @@ describe('an agent', () => {
   });
 
   it('that does not exist for this platform comes with the platforms for which it does', async () => {
-    expect(await findInstallation(acpAgent('kimi'), { ...host, platform: 'freebsd' })).toEqual({
+    expect(await findInstallation(acpAgent('kimi'), { ...host, platform: 'freebsd' })).toMatchObject({
       status: 'missing',
       reason: 'unsupported_platform',
       message: 'Kimi CLI is not available for freebsd-x64, only for darwin-arm64, linux-arm64, linux-x64, win32-x64.',
