@@ -9,6 +9,7 @@ const prefixes = {
   client_secret: 'aops_secret',
   access_token: 'aops_access',
   page: 'aops_page',
+  run: 'aops_run',
 } as const;
 
 /** A new secret of 256 random bits, written with letters, digits, dashes, and underscores. */

@@ -64,9 +64,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const jobs = [...engineJobs, forgetKeysJob(keys)];
     for (const job of jobs) await job.atStart?.(engine);
     const server = await listen(parts, settings);
-    await demonstrateContainment(engine, server, settings.host);
+    const host = ownAddress(settings.host);
+    await demonstrateContainment(engine, server, host);
+    engine.runTokens.open(`${settings.scheme}://${inUrl(host)}:${server.port}/v2/mcp`);
     engine.worker.start(jobs, engine);
-    const url = `${settings.scheme}://${isIPv6(settings.host) ? `[${settings.host}]` : settings.host}:${server.port}`;
+    const url = `${settings.scheme}://${inUrl(settings.host)}:${server.port}`;
     log('info', 'service started', { url, version, instance: instanceId, continued: reclaimedCount });
     let closed: Promise<void> | undefined;
     return {
@@ -84,11 +86,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
 }
 
-/** Before any run is executed. @throws AopsError `containment_unavailable` */
+const inUrl = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
+
+/** Where programs on this machine reach a service that listens on a host, which can stand for all addresses. */
+const ownAddress = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
+
+/** Before any run is executed. @param host an address of this machine @throws AopsError `containment_unavailable` */
 async function demonstrateContainment({ containment, log }: StartableEngine, server: HttpServer, host: string): Promise<void> {
-  // For a service that listens on all addresses, the one at which programs on this machine would try it.
-  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  await containment.start(address, server.port).catch(async (error: unknown) => {
+  await containment.start(host, server.port).catch(async (error: unknown) => {
     await server.close(0);
     throw error;
   });

@@ -55,6 +55,12 @@
  *   asks-nobody-config the same as a configuration option of the category `mode`
  *   asks-nobody-only   only the mode `auto`
  *
+ * Tools: the prompt is a JSON array, whose elements are performed in order. A text reports the results as JSON
+ *   tools              calls its MCP server: `{"method":"tools/list"}`, or `{"name":"get_case","arguments":{}}` for a tool. `{"ask":"TEXT"}`
+ *                      writes a file with the usual permission, `{"fetch":"PATH"}` requests another path of the server with the same
+ *                      headers, and `{"servers":true}` reports the servers as the client passed them
+ *   no-http            cannot use MCP servers over HTTP, and answers with one text
+ *
  * Sessions
  *   no-resume          can neither resume nor load sessions
  *   load-only          can load sessions, but not resume them; sends the first turn again while it loads
@@ -97,8 +103,8 @@ function sessionModes() {
   return ids === undefined ? {} : { modes: { currentModeId: ids[0], availableModes: ids.map((id) => ({ id, name: modeNames[id] })) } };
 }
 
-function openSession(id, resumed) {
-  sessions.set(id, { id, resumed, calls: 1, asks: !mode.startsWith('asks-nobody'), end: undefined });
+function openSession(id, resumed, servers) {
+  sessions.set(id, { id, resumed, servers, calls: 1, asks: !mode.startsWith('asks-nobody'), end: undefined });
   return sessions.get(id);
 }
 
@@ -115,6 +121,7 @@ const methods = {
             loadSession: !is('no-resume'),
             sessionCapabilities: is('no-resume', 'load-only', 'load-fails', 'load-hangs') ? {} : { resume: {} },
             promptCapabilities: {},
+            ...(is('no-http') ? {} : { mcpCapabilities: { http: true } }),
           },
           authMethods: mode.startsWith('login') ? [{ id: 'api-key', name: 'API key', description: 'Set EXAMPLE_API_KEY.' }] : [],
         },
@@ -123,20 +130,20 @@ const methods = {
     authenticated = true;
     return {};
   },
-  'session/new': () => {
+  'session/new': ({ mcpServers }) => {
     if (mode.startsWith('login') && !authenticated) throw authenticationRequired();
-    return { sessionId: openSession(randomUUID(), false).id, ...sessionModes() };
+    return { sessionId: openSession(randomUUID(), false, mcpServers).id, ...sessionModes() };
   },
-  'session/resume': ({ sessionId }) => {
+  'session/resume': ({ sessionId, mcpServers }) => {
     if (is('no-resume', 'load-only', 'load-fails', 'load-hangs')) throw new ProtocolError(-32601, 'Method not found');
-    openSession(sessionId, true);
+    openSession(sessionId, true, mcpServers);
     return sessionModes();
   },
-  'session/load': ({ sessionId }) => {
+  'session/load': ({ sessionId, mcpServers }) => {
     if (is('no-resume')) throw new ProtocolError(-32601, 'Method not found');
     if (is('load-fails')) throw new ProtocolError(-32603, 'Invalid session identifier');
     if (is('load-hangs')) return never;
-    const turn = new Turn(openSession(sessionId, true), '');
+    const turn = new Turn(openSession(sessionId, true, mcpServers), '');
     turn.update('user_message_chunk', { content: { type: 'text', text: 'The first prompt' } });
     turn.say('The first answer');
     return sessionModes();

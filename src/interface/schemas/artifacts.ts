@@ -29,7 +29,7 @@ export type SelectedElement = Static<typeof SelectedElement>;
 export const Artifact = Named('Artifact', {
   id: Uuid,
   team_id: Uuid,
-  /** The local service has no users: this is the credential that created it. */
+  /** The local service has no users: this is the credential or the run that created it. */
   created_by_user_id: Uuid,
   title: Nullable(Type.String()),
   /** Whether there is a page. */

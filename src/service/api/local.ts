@@ -26,10 +26,10 @@ type ManagedKind = Extract<CredentialKind, 'api_key' | 'oauth_client'>;
 
 export const localRoutes: GroupRoutes<'local'> = {
   async getLocalCredential({ engine, credentialId, kind, isOwner, scopes }) {
-    const row = await findCredential(engine.store, kind, credentialId);
+    const row = kind === 'run' ? undefined : await findCredential(engine.store, kind, credentialId);
     // The token was revoked after the request was authenticated.
     if (row === undefined) throw notFound('credential', credentialId);
-    return { credential: { ...credentialFields(row), scopes: scopes === null ? null : [...scopes], kind, owner: isOwner } };
+    return { credential: { ...credentialFields(row), scopes: scopes === null ? null : [...scopes], kind: row.kind, owner: isOwner } };
   },
 
   async createPageCode({ engine, credentialId, baseUrl }) {

@@ -1,11 +1,11 @@
 /** Routes for operators: whether the service is alive, whether it is ready, and its metrics. */
 
-import { isLoopback } from '../../base/loopback.ts';
 import { version } from '../../base/version.ts';
 import { ServiceError } from '../errors.ts';
 import { troubleWords } from '../host-trouble.ts';
 import { type Answer, jsonAnswer } from '../http/answer.ts';
 import { addressOf, type Exchange, type HttpParts } from '../http/exchange.ts';
+import { isFromThisMachine } from '../http/this-machine.ts';
 import { isSameHash, secretHash } from '../secret-hash.ts';
 
 /** GET /healthz: any response shows that the process is alive. Nothing else is checked, because a restart would fix nothing else. */
@@ -35,11 +35,7 @@ export async function metricsAnswer(parts: HttpParts, exchange: Exchange): Promi
 function requireWatcher(parts: HttpParts, { request }: Exchange): void {
   const { metricsToken, limiter, publicUrl } = parts;
   if (metricsToken === undefined) {
-    // A proxy might not identify itself, but it passes on the host name of the request.
-    const isPublic = publicUrl !== undefined && request.headers.host?.toLowerCase() === new URL(publicUrl).host;
-    const isForwarded =
-      isPublic || ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers[name] !== undefined);
-    if (!isForwarded && isLoopback((request.socket.remoteAddress ?? '').replace(/^::ffff:/, ''))) return;
+    if (isFromThisMachine(request, publicUrl)) return;
     throw new ServiceError(
       403,
       'metrics_forbidden',

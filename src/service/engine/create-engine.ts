@@ -12,6 +12,7 @@ import { Sender } from '../outbound/sender.ts';
 import { Repositories } from '../repositories/repositories.ts';
 import { createAcpRuntime } from '../runtimes/acp/acp-runtime.ts';
 import type { AcpOptions } from '../runtimes/acp/options.ts';
+import { RunTokens } from '../runtimes/run-tokens.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import { scriptRuntime } from '../runtimes/script/script-runtime.ts';
 import { systemPath } from '../sandbox/exec.ts';
@@ -97,13 +98,15 @@ export async function createEngine(
       `the service may not connect to ${host}; to allow that, start it with --allow-connection-host ${wordFor(host)}`,
   });
   const searchPath = commandPath ?? systemPath;
+  const runTokens = new RunTokens();
   const runtimes = options.runtimes ?? [
     scriptRuntime,
-    createAcpRuntime({ clock, log, searchPath, node: options.node, nodeVersion: options.nodeVersion, ...options.acp }),
+    createAcpRuntime({ clock, log, searchPath, runTokens, node: options.node, nodeVersion: options.nodeVersion, ...options.acp }),
   ];
   return {
     ...{ store, clock, log },
     runtimes: new Map(runtimes.map((runtime) => [runtime.name, runtime])),
+    runTokens,
     sandboxes: new SandboxStore(join(dataDirectory, 'sandboxes'), {
       ...(commandPath === undefined ? {} : { path: commandPath }),
       trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),

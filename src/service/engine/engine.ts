@@ -12,6 +12,7 @@ import type { Timing } from '../outbound/attempt-times.ts';
 import type { GuardedAgent } from '../outbound/guarded-agent.ts';
 import type { Sender } from '../outbound/sender.ts';
 import type { Repositories } from '../repositories/repositories.ts';
+import type { RunTokens } from '../runtimes/run-tokens.ts';
 import type { Runtime } from '../runtimes/runtime.ts';
 import type { Launcher } from '../sandbox/launch.ts';
 import type { SandboxStore } from '../sandbox/sandbox.ts';
@@ -35,6 +36,11 @@ export interface HasLog {
 export interface HasRuntimes {
   /** By the name in `models.agent.model`. */
   readonly runtimes: ReadonlyMap<string, Runtime>;
+}
+
+export interface HasRunTokens {
+  /** The tokens of agents that are running. */
+  readonly runTokens: RunTokens;
 }
 
 export interface HasSandboxes {
@@ -97,6 +103,7 @@ export interface Engine
     HasClock,
     HasLog,
     HasRuntimes,
+    HasRunTokens,
     HasSandboxes,
     HasRepositories,
     HasFiles,

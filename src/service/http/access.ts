@@ -2,6 +2,7 @@
 import type { OperationId } from '../../interface/operations.ts';
 import { isScope, operationAccess, type Scope } from '../../interface/scopes.ts';
 import { ServiceError } from '../errors.ts';
+import type { RunToken } from '../runtimes/run-tokens.ts';
 
 /** The rights of a caller. */
 export interface Rights {
@@ -9,23 +10,33 @@ export interface Rights {
   readonly scopes: ReadonlySet<Scope> | null;
   /** Whether it is the unlimited credential of the data directory: only that one manages teams and credentials. */
   readonly isOwner: boolean;
+  /** The token of a run, whose agent can only use the tools of the run. */
+  readonly run?: RunToken;
 }
+
+/** The operations that the agent of a run can use. `getMcp` only says that it is not supported, which clients of the protocol rely on. */
+const operationsOfRuns: readonly OperationId[] = ['callMcp', 'getMcp'];
 
 /** The scopes in a column; null means full access. */
 export const scopeSet = (words: string | null): ReadonlySet<Scope> | null =>
   words === null ? null : new Set(words.split(' ').filter(isScope));
 
 /** Whether the caller may use an operation. */
-export function isPermitted({ scopes, isOwner }: Rights, id: OperationId): boolean {
+export function isPermitted({ scopes, isOwner, run }: Rights, id: OperationId): boolean {
+  if (run !== undefined) return operationsOfRuns.includes(id);
   const access = operationAccess[id];
   if (access === 'owner') return isOwner;
   if (access === 'any' || scopes === null) return true;
   return isScope(access) && scopes.has(access);
 }
 
-/** Throws 403 `insufficient_scope`, which names the missing scope, or 403 `owner_only`. */
+/** Throws 403 `insufficient_scope`, which names the missing scope, 403 `owner_only`, or 403 `run_token_limited`. */
 export function requirePermission(rights: Rights, id: OperationId): void {
   if (isPermitted(rights, id)) return;
+  if (rights.run !== undefined)
+    throw new ServiceError(403, 'run_token_limited', 'The agent of a run can only use the tools of its run, at POST /v2/mcp.', {
+      headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+    });
   const access = operationAccess[id];
   if (access === 'owner') requireOwner(rights, 'Only the owner of this service may do that, with the token of its data directory.');
   if (!isScope(access)) {

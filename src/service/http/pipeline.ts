@@ -11,7 +11,7 @@ import { ServiceError } from '../errors.ts';
 import { errorFields } from '../log.ts';
 import { requirePermission } from './access.ts';
 import { type Answer, errorAnswer, jsonAnswer } from './answer.ts';
-import { authenticate, type Caller } from './authenticate.ts';
+import { authenticate, type Caller, rejectedToken } from './authenticate.ts';
 import { MediaReply, type RequestContext } from './context.ts';
 import type { ServiceApi } from './exchange.ts';
 import { addressOf, type Exchange, type HttpParts } from './exchange.ts';
@@ -20,9 +20,11 @@ import { idempotencyKey } from './idempotency/idempotency-request.ts';
 import type { Lifetime } from './lifetime.ts';
 import { callOperation, operationCaller } from './operation-call.ts';
 import { requireSoundHeaders } from './origin.ts';
+import { isOfSameUser } from './peer-user.ts';
 import { type ReceivedBody, receiveBytes, receiveForm } from './received-body.ts';
 import { challengeWithMetadata } from './resource-metadata.ts';
 import { type Match, pathSegments, routeNotFound } from './router.ts';
+import { isFromThisMachine } from './this-machine.ts';
 
 export interface Outcome {
   answer: Answer;
@@ -60,15 +62,18 @@ export async function handle(parts: HttpParts, request: IncomingMessage, request
 }
 
 /** Whether the token of a request is still valid and permits the operation. */
-async function isStillAllowed({ tokens, engine }: HttpParts, authorization: string | undefined, { id }: Match): Promise<boolean> {
+async function isStillAllowed(parts: HttpParts, authorization: string | undefined, { id }: Match): Promise<boolean> {
   try {
-    requirePermission(await authenticate(tokens, authorization, engine.clock.now()), id);
+    requirePermission(await identify(parts, authorization), id);
     return true;
   } catch (error) {
     if (error instanceof ServiceError) return false;
     throw error;
   }
 }
+
+const identify = ({ tokens, engine }: HttpParts, authorization: string | undefined): Promise<Caller> =>
+  authenticate({ tokens, runTokens: engine.runTokens }, authorization, engine.clock.now());
 
 /** A refusal by the MCP endpoint tells clients where to find out how to be authorized. */
 function challenging(answer: Answer, exchange: Exchange | undefined): Answer {
@@ -80,15 +85,28 @@ function challenging(answer: Answer, exchange: Exchange | undefined): Answer {
 /** Authenticates the caller. Attempts without a valid token count against their address. */
 async function admit(parts: HttpParts, request: IncomingMessage, address: string): Promise<Caller> {
   try {
-    return await authenticate(parts.tokens, request.headers.authorization, parts.engine.clock.now());
+    const caller = await identify(parts, request.headers.authorization);
+    if (caller.run !== undefined) await requireProcessOfRun(parts, request);
+    return caller;
   } catch (error) {
     parts.limiter.take(address);
     throw error;
   }
 }
 
+/**
+ * The token of a run is for a process on this machine. Some agents pass it on in arguments, which all users of a machine can read, so
+ * it is worth nothing to other users. Throws 401 `invalid_token`.
+ */
+async function requireProcessOfRun({ publicUrl }: HttpParts, request: IncomingMessage): Promise<void> {
+  if (!isFromThisMachine(request, publicUrl) || !(await isOfSameUser(request.socket))) throw rejectedToken();
+}
+
 async function answer(parts: HttpParts, exchange: Exchange, caller: Caller, match: Match): Promise<Answer> {
   const key = operation(match.id).idempotent ? idempotencyKey(exchange.request.rawHeaders) : undefined;
+  // The journal of the run takes the place of keys.
+  if (key !== undefined && caller.run !== undefined)
+    throw new ServiceError(400, 'idempotency_key_not_supported', 'The tools of a run do not support the Idempotency-Key header.');
   const body = await receive(parts, exchange, match);
   try {
     return await answerTo(parts, exchange, caller, match, { body, key });

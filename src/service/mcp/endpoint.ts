@@ -42,7 +42,9 @@ export async function answerMessage(context: RequestContext, request: RawRequest
     failure = error;
     context.engine.log('error', 'a tool failed', { request: context.requestId, ...errorFields(error) });
   });
-  const response = await (legacy ? answerLegacy(server, web, message, request.keyed) : answerModern(server, web, message, request.signal));
+  // Nothing that an agent has opened outlives its run.
+  const signal = context.run === undefined ? request.signal : AbortSignal.any([request.signal, context.run.signal]);
+  const response = await (legacy ? answerLegacy(server, web, message, request.keyed) : answerModern(server, web, message, signal));
   if (failure !== undefined) throw failure;
   return toAnswer(response);
 }

@@ -1,10 +1,11 @@
-/** A protocol server for one request: lists the tools, and calls them on behalf of the caller of that request. */
-import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import { version } from '../../base/version.ts';
+/** The server that answers a request: with the tools of a team, on behalf of the caller, or with those of a run, for its agent. */
+import type { Server } from '@modelcontextprotocol/server';
 import { isPermitted } from '../http/access.ts';
 import type { RawRequest, RequestContext } from '../http/context.ts';
-import type { ToolCall } from './tool.ts';
-import { type CallResult, callTool, listedTool } from './tool-call.ts';
+import { runServer } from './run/server.ts';
+import type { Tool, ToolCall } from './tool.ts';
+import type { Advice } from './tool-call.ts';
+import { toolServer } from './tool-server.ts';
 import { tools } from './tools/index.ts';
 
 const instructions =
@@ -14,37 +15,32 @@ const instructions =
  * @param onError called with failures of the service itself, whose response must not look like a result of a tool
  */
 export function serverFor(context: RequestContext, request: RawRequest, onError: (error: unknown) => void): Server {
-  const server = new Server({ name: 'aops', title: 'Agent operations', version }, { capabilities: { tools: {} }, instructions });
-  server.setRequestHandler('tools/list', () => ({ tools: tools.filter((tool) => isPermitted(context, tool.operation)).map(listedTool) }));
-  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }): Promise<CallResult> => {
-    const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined)
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool "${params.name}"; tools/list returns the existing tools.`);
-    const progressToken = mcpReq._meta?.progressToken;
-    let progress = 0;
-    const call: ToolCall = {
+  if (context.run !== undefined) return runServer(context.run, context.engine.clock, onError);
+  return toolServer<ToolCall, Tool>({
+    ...{ instructions, tools, advice, onError },
+    isListed: (tool) => isPermitted(context, tool.operation),
+    callWith: (notify) => ({
       call: request.call,
       clock: context.engine.clock,
       signal: request.signal,
-      async report(message) {
-        // A single response is stored under a key, so a client that sends a key does not get a stream.
-        if (progressToken === undefined || request.keyed) return;
-        await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: ++progress, message } });
-      },
-    };
-    try {
-      return await callTool(tool, call, params.arguments ?? {});
-    } catch (error) {
-      onError(error);
-      return internalFailure;
-    }
+      // A single response is stored under a key, so a client that sends a key does not get a stream.
+      report: async (message) => (request.keyed ? undefined : await notify(message)),
+    }),
   });
-  return server;
 }
 
-/** The result for a client that reads a stream, whose status has already been sent. */
-const internalFailure: CallResult = {
-  content: [{ type: 'text', text: 'internal_error: The service failed to do this; its log contains the reason.' }],
-  structuredContent: { error: 'internal_error' },
-  isError: true,
+/** What a model can do about a failure, by error code. */
+const advice: Advice = {
+  agent_not_found: 'list_agents returns the existing agents.',
+  queue_not_found: 'list_queues returns the existing queues.',
+  case_not_found: 'list_cases returns the cases of a queue.',
+  run_not_found: 'list_runs returns the existing runs.',
+  human_request_not_found: 'get_run returns the pending request.',
+  human_request_pending: 'get_run returns the request. Let a person decide, then call respond_to_human_request.',
+  human_request_already_answered: 'get_run returns the current state of the run.',
+  run_not_waiting: 'get_run returns the current state of the run.',
+  agent_has_no_live_revision: 'Choose another agent, or ask the operator to give this one a procedure.',
+  file_not_found: 'list_files returns the existing files.',
+  insufficient_scope: 'Ask the operator for a credential with this scope.',
+  invalid_answer: 'get_run returns the questions.',
 };

@@ -20,13 +20,12 @@ export interface ToolResult {
   readonly text: string;
 }
 
-export interface Tool<Input extends TObject = TObject> {
+/** A tool of any server. @typeParam Call what its implementation works with */
+export interface AnyTool<Call, Input extends TObject = TObject> {
   readonly name: string;
   readonly title: string;
   /** What it does, when to use it, and what to do next; read by a model. */
   readonly description: string;
-  /** The operations that it calls. Callers without access to them do not see the tool. */
-  readonly operation: OperationId;
   /** Closed: a misspelt argument is an error. */
   readonly input: Input;
   /** Does not change anything. */
@@ -35,7 +34,12 @@ export interface Tool<Input extends TObject = TObject> {
   readonly destructive?: true;
   /** A second call with the same arguments has no further effect. */
   readonly idempotent?: true;
-  run(call: ToolCall, input: Static<Input>): Promise<ToolResult>;
+  run(call: Call, input: Static<Input>): Promise<ToolResult>;
+}
+
+export interface Tool<Input extends TObject = TObject> extends AnyTool<ToolCall, Input> {
+  /** The operations that it calls. Callers without access to them do not see the tool. */
+  readonly operation: OperationId;
 }
 
 /** Infers the type of a tool's arguments from its input schema. */

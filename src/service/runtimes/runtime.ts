@@ -4,7 +4,7 @@
  * for a person, or sleeps. It can be called again at any time, also after a crash, and must then skip journalled steps.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { CasePriority, HumanQuestion, NewCase, RegisteredAgent } from '../../interface/types.ts';
+import type { ArtifactStatus, CasePriority, HumanQuestion, NewCase, RegisteredAgent } from '../../interface/types.ts';
 import type { Browsing } from '../browser/chromium.ts';
 import type { ExecLevel, Launcher } from '../sandbox/launch.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -120,6 +120,49 @@ export type CaseAction =
   /** `queue` and `agent` are names; only that agent can take the case, and it must be a handover target of the revision. */
   | { do: 'create'; queue: string; draft: NewCase; agent?: string };
 
+/** What a tool that an agent calls does for its run. */
+export type ToolAction =
+  | CaseAction
+  | { do: 'remember'; write: MemoryWrite }
+  | { do: 'create_artifact'; message: string }
+  /** `id` of an artifact that a run of the same agent created. A message replaces a generation that waits for an answer. */
+  | { do: 'change_artifact'; id: string; message: string };
+
+/** A call of a tool, as the journal records it together with its result. */
+export interface ToolUse {
+  tool: string;
+  /** Equal for calls of the same tool with the same arguments. */
+  fingerprint: string;
+  /** Which process of the agent has called it. */
+  process: string;
+}
+
+/** An artifact, without the data that its page shows. */
+export interface RunArtifact {
+  id: string;
+  title: string | null;
+  status: ArtifactStatus;
+  /** What the generator replied last: what it changed, or why it failed. */
+  reply: string | null;
+  /** What it wants to know before it continues. */
+  questions: string[];
+}
+
+/** What the tools of an agent can do with its run. */
+export interface RunTools {
+  /** The current state of the case; undefined for a run without a case, or whose case was deleted. */
+  currentCase(): Promise<RunCase | undefined>;
+  /** The memory files of the agent by path; empty if its memory is turned off. */
+  memory(): Promise<ReadonlyMap<string, string>>;
+  /** An artifact that a run of the same agent created. Throws a ServiceError 404 for any other. */
+  artifact(id: string): Promise<RunArtifact>;
+  /**
+   * Performs an action, and journals it under the step with its result, in one transaction with a notice for people. Throws a ServiceError
+   * when the action is impossible; then nothing is recorded.
+   */
+  perform(step: string, use: ToolUse, action: ToolAction, notice: string): Promise<Record<string, unknown>>;
+}
+
 /** What a run's agent works with from turn to turn, and what the run records about it. */
 export interface AgentSession {
   /** As the agent reports them. */
@@ -165,6 +208,8 @@ export interface RunHost {
   /** Whether pages can be opened, and with which browser. */
   readonly browsing: Browsing;
   readonly connections: RunConnections;
+  /** For an agent that calls tools. */
+  readonly tools: RunTools;
   /** The session of the run's agent as it was last saved, also by earlier turns; undefined before the first. */
   readonly agentSession: AgentSession | undefined;
   readonly clock: Clock;
@@ -190,7 +235,7 @@ export interface RunHost {
    * everything that is recorded afterwards.
    */
   secrets(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Replaces further values with their names in everything that is recorded from now on: those that a running process got earlier. */
+  /** Replaces further values with their names in everything that is recorded from now on, such as those that a running process got earlier. */
   redact(secrets: ReadonlyMap<string, string>): void;
   /** The conversation so far as text, for an agent that cannot remember it. The latest part if it is long. */
   transcript(): Promise<string>;

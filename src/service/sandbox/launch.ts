@@ -28,6 +28,16 @@ export interface LaunchLimits {
   temporarySize: number;
 }
 
+/** A URL of the service that a program can send requests to. */
+export interface ProgramEndpoint {
+  url: string;
+  /**
+   * The value of the Authorization header. A launcher leaves it out if the connection of the program adds it: the program then does not
+   * know the token, and cannot reveal it.
+   */
+  authorization?: string;
+}
+
 export interface LaunchRequest {
   program: string;
   args: readonly string[];
@@ -48,8 +58,8 @@ export interface LaunchRequest {
   writable?: readonly string[];
   /** `none` by default. */
   network?: NetworkPolicy;
-  /** A URL of the service that the program can reach, and no other path of the service: the MCP endpoint of an agent. */
-  endpoint?: string;
+  /** The MCP endpoint of the service, for an agent. A contained program reaches no other path of the service. */
+  endpoint?: ProgramEndpoint | undefined;
   limits?: Partial<LaunchLimits>;
   /** Whether the program can create user namespaces, for agents that confine their own commands. */
   nestedSandboxes?: boolean;
@@ -72,8 +82,8 @@ export interface Launch {
   cgroups: readonly string[];
   /** A temporary folder that is removed if the service dies. */
   folder?: string;
-  /** The URL under which the program reaches `endpoint`. */
-  endpoint?: string;
+  /** How the program reaches the endpoint that was requested. */
+  endpoint?: ProgramEndpoint;
   /** Ends the connections of the program, and removes what was created for it. */
   release(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** The turns of the misbehaving agent. */
 import { spawn } from 'node:child_process';
-import { readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { is, mode, never, ProtocolError, request, send } from './rpc.js';
@@ -141,6 +141,8 @@ export const turns = {
     const answers = await Promise.all([request('_confetti/throw', {}), request('craft/drainMidTurnQueue', {})]);
     turn.say(JSON.stringify(answers.map(({ error }) => error?.code)));
   },
+  'no-http': (turn) => turn.say(`You wrote: ${turn.prompt}`),
+  tools: (turn) => useTools(turn),
   'other-session': (turn) => {
     new Turn({ ...turn.session, id: 'other' }, '').say('This is of another session.');
     turn.say('This is of this session.');
@@ -213,4 +215,34 @@ function linkFolders() {
   } catch (error) {
     return error.code;
   }
+}
+
+/** Performs the elements of a prompt; after an interruption, those of the first prompt of the session again. */
+async function useTools(turn) {
+  const text = turn.prompt.match(/\[.*\]/s)?.[0] ?? readFileSync('prompt.json', 'utf8');
+  writeFileSync('prompt.json', text);
+  const results = [];
+  for (const element of JSON.parse(text)) results.push(await perform(turn, element));
+  turn.say(JSON.stringify(results));
+}
+
+async function perform(turn, element) {
+  const [server] = turn.session.servers;
+  if (element.servers) return turn.session.servers;
+  if (element.ask) return { written: await turn.write('result.txt', element.ask) };
+  const headers = Object.fromEntries(server.headers.map(({ name, value }) => [name, value]));
+  if (element.fetch) return await answerOf(await fetch(new URL(element.fetch, server.url), { headers, method: element.method ?? 'GET' }));
+  const { method = 'tools/call', name, arguments: args } = element;
+  const answer = await fetch(server.url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: name === undefined ? {} : { name, arguments: args ?? {} } }),
+  });
+  const { status, body } = await answerOf(answer);
+  return body.result ?? { status, ...body };
+}
+
+async function answerOf(response) {
+  const text = await response.text();
+  return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
 }

@@ -95,15 +95,17 @@ describeNeeding(needsContainment, 'the network of a contained program', () => {
   it('reaches one endpoint of the service, and no other path', async () => {
     const service = await serving((request) => `${request.method} ${request.url} ${request.headers.authorization}`);
     const base = `http://127.0.0.1:${service.port}`;
-    const launch = await runs.containment.prepare({ ...(await runs.request('true')), endpoint: `${base}/v2/mcp` });
-    expect(launch.endpoint).toBe(`${base}/v2/mcp`);
+    const endpoint = { url: `${base}/v2/mcp`, authorization: 'Bearer secret' };
+    const launch = await runs.containment.prepare({ ...(await runs.request('true')), endpoint });
+    expect(launch.endpoint).toEqual({ url: `${base}/v2/mcp` });
     await launch.release();
     const request = await runs.request(
       `${get(`${base}/v2/mcp`)}; echo; ${get(`${base}/v2/teams`)}; echo; ${get(`${base}/v2/mcp%2f..%2fteams`)}`,
     );
-    const { stdout } = await runs.run('', { args: request.args, endpoint: `${base}/v2/mcp` });
+    const { stdout } = await runs.run('', { args: request.args, endpoint });
     const [first, second, third] = stdout.split('\n');
-    expect(first).toBe('200 GET /v2/mcp undefined');
+    // The connection adds the token, which the program does not know.
+    expect(first).toBe('200 GET /v2/mcp Bearer secret');
     expect(second).toMatch(/^403 .*path_not_allowed/);
     expect(third).toMatch(/^403 .*path_not_allowed/);
   });

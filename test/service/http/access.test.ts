@@ -4,6 +4,7 @@ import type { OperationId } from '../../../src/interface/operations.ts';
 import { operationAccess, type Scope } from '../../../src/interface/scopes.ts';
 import { isPermitted, requirePermission, requireRunEvents, scopeSet } from '../../../src/service/http/access.ts';
 import { authenticate } from '../../../src/service/http/authenticate.ts';
+import { RunTokens } from '../../../src/service/runtimes/run-tokens.ts';
 import { secretHash } from '../../../src/service/secret-hash.ts';
 import type { Tokens } from '../../../src/service/store/access/token-cache.ts';
 
@@ -63,7 +64,7 @@ describe('a credential', () => {
 
 describe('a token', () => {
   const record = { hash: secretHash('right'), credentialId: 'c', teamId: 't', kind: 'local', scopes: null, expiresAt: null };
-  const tokens = (found: unknown) => ({ find: async () => found }) as unknown as Tokens;
+  const tokens = (found: unknown) => ({ tokens: { find: async () => found } as unknown as Tokens, runTokens: new RunTokens() });
 
   it('is the caller behind its record', async () => {
     expect(await authenticate(tokens(record), 'bearer  right ', 0)).toEqual({

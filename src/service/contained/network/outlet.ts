@@ -9,7 +9,7 @@ import path from 'node:path';
 import { ServiceError } from '../../errors.ts';
 import { type Guard, guardedConnect, HostNotAllowedError, type Lookup, unbracketed } from '../../outbound/guarded-lookup.ts';
 import { closer, createProxy, join, type OpenConnection } from '../../outbound/proxy.ts';
-import type { LaunchRequest } from '../../sandbox/launch.ts';
+import type { LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
 import type { Mount } from '../bubblewrap.ts';
 import { bridgeProgram } from './bridge-file.ts';
 import { type Destinations, destinationsOf, type OperatorRules, wholeNetwork } from './destinations.ts';
@@ -28,8 +28,8 @@ export interface Outlet {
   command: readonly string[];
   /** Variables that contain the URL of the proxy. */
   environment: Readonly<Record<string, string>>;
-  /** The URL of the endpoint inside the sandbox. */
-  endpoint?: string;
+  /** The endpoint as the sandbox reaches it. */
+  endpoint?: ProgramEndpoint;
   /** A folder to remove if the service dies. */
   folder?: string;
   close(): Promise<void>;
@@ -73,7 +73,7 @@ export async function openOutlet({ network = { kind: 'none' }, endpoint }: Launc
     ],
     command: [options.node, bridgeFile, ...[...servers.keys()].map((port) => `${port}=${socketFolder}/${port}`), '--'],
     environment: destinations.needsProxy ? proxyEnvironment(freePort(destinations, endpoint)) : {},
-    ...(endpoint === undefined ? {} : { endpoint: sandboxUrl(endpoint) }),
+    ...(endpoint === undefined ? {} : { endpoint: { url: sandboxUrl(endpoint.url) } }),
     folder,
     close,
   };
@@ -87,7 +87,7 @@ const refusedNetwork = (): ServiceError =>
   );
 
 /** The servers, by the port at which programs in the sandbox reach them. */
-function serversFor(destinations: Destinations, endpoint: string | undefined, lookup: Lookup | undefined): Map<number, Server> {
+function serversFor(destinations: Destinations, endpoint: ProgramEndpoint | undefined, lookup: Lookup | undefined): Map<number, Server> {
   const open = opener(destinations, lookup);
   const servers = new Map<number, Server>();
   for (const { host, port } of destinations.local)
@@ -95,7 +95,7 @@ function serversFor(destinations: Destinations, endpoint: string | undefined, lo
       port,
       forwarder(() => open(host, port)),
     );
-  if (endpoint !== undefined) servers.set(portOf(new URL(endpoint)), endpointServer(new URL(endpoint)));
+  if (endpoint !== undefined) servers.set(portOf(new URL(endpoint.url)), endpointServer(endpoint));
   if (destinations.needsProxy) servers.set(freePort(destinations, endpoint), createProxy(open));
   return servers;
 }
@@ -122,8 +122,8 @@ const forwarder = (open: () => ReturnType<OpenConnection>): Server =>
     );
   });
 
-function freePort({ local }: Destinations, endpoint: string | undefined): number {
-  const usedPorts = [...local.map(({ port }) => port), ...(endpoint === undefined ? [] : [portOf(new URL(endpoint))])];
+function freePort({ local }: Destinations, endpoint: ProgramEndpoint | undefined): number {
+  const usedPorts = [...local.map(({ port }) => port), ...(endpoint === undefined ? [] : [portOf(new URL(endpoint.url))])];
   let port = proxyPort;
   while (usedPorts.includes(port)) port++;
   return port;
@@ -132,9 +132,9 @@ function freePort({ local }: Destinations, endpoint: string | undefined): number
 const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** The bridge does not use TLS: the connection does not leave the machine. */
-const sandboxUrl = (endpoint: string): string => {
-  const { pathname, search } = new URL(endpoint);
-  return `http://127.0.0.1:${portOf(new URL(endpoint))}${pathname}${search}`;
+const sandboxUrl = (url: string): string => {
+  const { pathname, search } = new URL(url);
+  return `http://127.0.0.1:${portOf(new URL(url))}${pathname}${search}`;
 };
 
 /** The proxy variables in both spellings that programs read. Local destinations are excluded, because they are on the sandbox's own loopback. */

@@ -54,22 +54,53 @@ export async function createArtifact(
   connectionIds: readonly string[] = [],
 ): Promise<{ artifact: ArtifactRow; message: ArtifactMessageRow }> {
   requireText(text);
-  const now = isoTime(engine.clock.now());
   const created = await engine.store.transaction().execute(async (trx) => {
-    const artifact = await insertArtifact(trx, {
-      id: newId(),
-      team_id: reader.teamId,
-      created_by: reader.credentialId,
-      title: null,
-      status: 'not_started',
-      ...freshArtifact(now),
-    });
+    const artifact = await insertNewArtifact(engine, trx, reader);
     await attachAll(engine, trx, reader.teamId, artifact.id, connectionIds);
     return startFromMessage(engine, trx, artifact, reader, { message: text });
   });
   engine.worker.wake();
   return created;
 }
+
+/** Creates an artifact for the run of an agent, within its transaction: people of the team can see and change it. Throws 400 `invalid_request`. */
+export async function createForRun(engine: HasClock, trx: Queries, reader: Reader, text: string): Promise<ArtifactRow> {
+  requireText(text);
+  const artifact = await insertNewArtifact(engine, trx, reader, { visibility: 'team', publish_permission: 'edit' });
+  return (await startFromMessage(engine, trx, artifact, reader, { message: text })).artifact;
+}
+
+/**
+ * Starts a generation for the run of an agent, within its transaction. An agent that was misunderstood describes again what it wants,
+ * instead of answering questions. Throws 400 `invalid_request`, 409 `artifact_generating`.
+ */
+export async function messageForRun(
+  engine: HasClock,
+  trx: Queries,
+  reader: Reader,
+  artifact: ArtifactRow,
+  text: string,
+): Promise<ArtifactRow> {
+  requireText(text);
+  if (artifact.question === null) requireIdle(artifact);
+  return (await startFromMessage(engine, trx, artifact, reader, { message: text })).artifact;
+}
+
+const insertNewArtifact = (
+  engine: HasClock,
+  trx: Queries,
+  reader: Reader,
+  publication: Partial<Pick<ArtifactRow, 'visibility' | 'publish_permission'>> = {},
+): Promise<ArtifactRow> =>
+  insertArtifact(trx, {
+    id: newId(),
+    team_id: reader.teamId,
+    created_by: reader.credentialId,
+    title: null,
+    status: 'not_started',
+    ...freshArtifact(isoTime(engine.clock.now())),
+    ...publication,
+  });
 
 /** Starts a generation from a message. Throws 404, 403, 400 `invalid_request`, 409 `artifact_generating`. */
 export async function messageArtifact(

@@ -37,6 +37,7 @@ import { askedEvent, fileEvent, messageEvents, recordRunEvents, runEvent } from 
 import { planEvaluation } from './evaluations.ts';
 import { eventMessage } from './messages.ts';
 import { insertExecutions, isScreenshot, namingPicture, removePictures, storePictures } from './pictures.ts';
+import { runTools } from './run-tools.ts';
 import { transcriptOf } from './transcript.ts';
 
 /** The run was stopped, or another worker has taken it over: nothing may be written any more. */
@@ -72,6 +73,7 @@ export class RunSession implements RunHost {
   readonly launcher: Launcher;
   readonly browsing: RunHost['browsing'];
   readonly connections: RunHost['connections'];
+  readonly tools: RunHost['tools'];
   readonly clock: RunHost['clock'];
   readonly signal: AbortSignal;
   readonly userMessages: string[] = [];
@@ -103,6 +105,13 @@ export class RunSession implements RunHost {
     this.launcher = launchAfter(parts.engine.containment, (level) => this.#recordLevel(level));
     this.browsing = parts.engine.browsing;
     this.connections = runConnections(parts.engine, parts.run);
+    this.tools = runTools({
+      engine: parts.engine,
+      row: parts.run,
+      record: (notice, alsoWrite) => this.#record([{ kind: 'notice', ...notice }], alsoWrite),
+      redact: (value) => this.#redactor.value(value),
+      onEntry: (step, entry) => this.journal.set(step, JSON.parse(JSON.stringify(entry))),
+    });
     this.clock = parts.engine.clock;
     this.signal = parts.signal;
   }

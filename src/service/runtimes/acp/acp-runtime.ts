@@ -69,12 +69,14 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
       };
     const { Turn } = await import('./turn.ts');
     const opened = await openAgent(host, definition);
+    opened.agent.tools?.attach(host);
     let outcome: Outcome | undefined;
     try {
       outcome = await new Turn(host, definition, opened).follow();
       return outcome;
     } finally {
       const { agent } = opened;
+      agent.tools?.detach();
       if (outcome?.status === 'waiting') parked.put(host.run.id, opened);
       else if (isStopped(host.signal)) finish(host.run.id, agent.stop(clock));
       else finish(host.run.id, agent.end());

@@ -1,7 +1,7 @@
 /** The process of an agent. The end of its standard error is retained, because agents explain there why they ended. */
 import type { Readable, Writable } from 'node:stream';
 import { ServiceError } from '../../errors.ts';
-import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
+import type { Launch, Launcher, LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
 import { type Exit, type StartedProcess, startProcess } from '../../sandbox/process.ts';
 import { AgentProblem } from './problems.ts';
 
@@ -13,12 +13,15 @@ export class AgentProcess {
   readonly output: Readable;
   /** Resolves when the process has ended. */
   readonly ended: Promise<Exit>;
+  /** How it reaches the MCP endpoint; undefined if it was started without. */
+  readonly endpoint: ProgramEndpoint | undefined;
   readonly #process: StartedProcess;
   #tail = '';
   #end: Promise<void> | undefined;
 
-  private constructor(process: StartedProcess) {
+  private constructor(process: StartedProcess, { endpoint }: Launch) {
     this.#process = process;
+    this.endpoint = endpoint;
     this.input = process.stdin as Writable;
     this.output = process.stdout;
     this.ended = process.exit.catch(() => ({ exitCode: null, signal: null }));
@@ -32,7 +35,8 @@ export class AgentProcess {
   /** @throws AgentProblem if the launcher refuses to start it */
   static async start(launcher: Launcher, request: LaunchRequest): Promise<AgentProcess> {
     try {
-      return new AgentProcess(await startProcess(await launcher.prepare(request), { stdin: 'pipe' }));
+      const launch = await launcher.prepare(request);
+      return new AgentProcess(await startProcess(launch, { stdin: 'pipe' }), launch);
     } catch (error) {
       throw error instanceof ServiceError ? new AgentProblem(`The agent cannot be started. ${error.message}`, 'not_permitted') : error;
     }

@@ -2,7 +2,8 @@
 import type { InitializeResponse, McpServer, PromptResponse, SessionUpdate } from '@agentclientprotocol/sdk';
 import type { Clock } from '../../../base/clock.ts';
 import { createRedactor } from '../../../base/redaction.ts';
-import type { Launcher, LaunchRequest } from '../../sandbox/launch.ts';
+import type { Launcher, LaunchRequest, ProgramEndpoint } from '../../sandbox/launch.ts';
+import type { RunToken } from '../run-tokens.ts';
 import { AgentProcess } from './agent-process.ts';
 import { AgentConnection, type IncomingRequest } from './connection.ts';
 import { chooseMode, type ModeChoice, type OfferedModes } from './modes.ts';
@@ -22,7 +23,8 @@ export interface OpenOptions {
   mode: string | undefined;
   /** The ID of the method to sign in with; undefined if no sign-in is needed. */
   authentication: string | undefined;
-  servers: McpServer[];
+  /** The access of the agent to the tools of its run, which is revoked when the process ends; undefined for an agent without tools. */
+  tools: RunToken | undefined;
   /** Values in its environment that must not be recorded, by name. */
   secrets: ReadonlyMap<string, string>;
   clock: Clock;
@@ -48,6 +50,9 @@ export class LiveAgent {
   readonly mode: ModeChoice | undefined;
   /** Values that its process has got and that must not be recorded, by name. */
   readonly secrets: ReadonlyMap<string, string>;
+  readonly tools: RunToken | undefined;
+  /** Whether the agent can reach tools; some agents support only servers that they start themselves. */
+  readonly canUseTools: boolean;
   readonly updates: SessionUpdates;
   readonly connection: AgentConnection;
   /** Requests that a person has to answer, oldest first. */
@@ -67,6 +72,8 @@ export class LiveAgent {
     this.origin = session.origin;
     this.replacementReason = session.reason;
     this.mode = session.mode;
+    this.tools = options.tools;
+    this.canUseTools = supportsHttp(info);
     this.name = info.agentInfo?.title ?? info.agentInfo?.name ?? launch.program;
     this.version = info.agentInfo?.version ?? 'unknown';
     this.updates = new SessionUpdates(nextEventId, launch.directory);
@@ -76,7 +83,8 @@ export class LiveAgent {
   static async open(options: OpenOptions): Promise<LiveAgent> {
     const { launch, clock, signal } = options;
     signal.throwIfAborted();
-    const process = await AgentProcess.start(options.launcher, launch);
+    const process = await AgentProcess.start(options.launcher, { ...launch, endpoint: options.tools?.endpoint });
+    void process.ended.then(() => options.tools?.revoke());
     const connection = new AgentConnection(process, { redactor: createRedactor(options.secrets), onForeignLine: options.onForeignLine });
     const { program } = launch;
     try {
@@ -138,6 +146,7 @@ export class LiveAgent {
 
   /** Cancels the prompt and all requests, and ends the process group, within 6 seconds in total. */
   async stop(clock: Clock): Promise<void> {
+    this.tools?.revoke();
     this.cancelRequests();
     if (this.prompt !== undefined) {
       const ended = this.prompt.then(
@@ -166,6 +175,7 @@ export class LiveAgent {
 
   /** Ends the process group. @param grace milliseconds between SIGTERM and SIGKILL */
   async end(grace = endGrace): Promise<void> {
+    this.tools?.revoke();
     this.connection.close();
     await this.connection.process.end(grace);
   }
@@ -174,6 +184,17 @@ export class LiveAgent {
 function cancelRequest(request: IncomingRequest): void {
   if (request.kind === 'permission') request.respond({ outcome: 'cancelled' });
   else request.respond({ action: 'cancel' });
+}
+
+const supportsHttp = ({ agentCapabilities }: InitializeResponse): boolean => agentCapabilities?.mcpCapabilities?.http === true;
+
+/** The servers of a session: that with the tools of the run. Its token is passed on only if the connection does not add it. */
+function mcpServers(info: InitializeResponse, endpoint: ProgramEndpoint | undefined): McpServer[] {
+  if (endpoint === undefined || !supportsHttp(info)) return [];
+  const { url, authorization } = endpoint;
+  return [
+    { type: 'http', name: 'aops', url, headers: authorization === undefined ? [] : [{ name: 'Authorization', value: authorization }] },
+  ];
 }
 
 interface OpenedSession {
@@ -185,8 +206,8 @@ interface OpenedSession {
 
 /** Continues the earlier session if the agent can; otherwise, or if that fails, opens a new one. */
 async function openSession(connection: AgentConnection, info: InitializeResponse, options: OpenOptions): Promise<OpenedSession> {
-  const { earlierSession: sessionId, servers: mcpServers, launch } = options;
-  const sessionParams = { cwd: launch.directory, mcpServers };
+  const { earlierSession: sessionId, launch } = options;
+  const sessionParams = { cwd: launch.directory, mcpServers: mcpServers(info, connection.process.endpoint) };
   const { sessionCapabilities, loadSession } = info.agentCapabilities ?? {};
   const reasons: string[] = [];
   if (sessionId !== undefined && sessionCapabilities?.resume != null) {

@@ -1,6 +1,7 @@
 /** Options of the acp runtime. */
 import type { Clock } from '../../../base/clock.ts';
 import type { Log } from '../../log.ts';
+import type { RunTokens } from '../run-tokens.ts';
 
 export interface AcpOptions {
   clock: Clock;
@@ -10,6 +11,8 @@ export interface AcpOptions {
   /** The path of Node and its version, if they are known. */
   node?: string | undefined;
   nodeVersion?: string | undefined;
+  /** Issues the tokens with which agents use the tools of their runs. */
+  runTokens: RunTokens;
   /** How many agents can run at the same time. By default, as many as fit into the memory of this machine. */
   agentConcurrency?: number | undefined;
   /** Milliseconds for which the process of a waiting run stays alive. */

@@ -1,11 +1,12 @@
 /** Starts the agent of a run: its program, its environment, and its session. */
 import { mkdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import type { InitializeResponse, McpServer } from '@agentclientprotocol/sdk';
+import type { InitializeResponse } from '@agentclientprotocol/sdk';
 import { shellWord } from '../../../base/shell.ts';
 import { firstLine } from '../../../base/values.ts';
 import type { Launcher } from '../../sandbox/launch.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { RunToken } from '../run-tokens.ts';
 import type { RunHost } from '../runtime.ts';
 import { findProgram } from './agent-program.ts';
 import type { AgentDefinition } from './definition.ts';
@@ -28,7 +29,8 @@ export interface AgentRequest {
   secrets(): Promise<Readonly<Record<string, string>>>;
   /** The session of an earlier process, if it should continue. */
   earlierSession: string | undefined;
-  servers: McpServer[];
+  /** The access of the agent to the tools of a run. */
+  tools: RunToken | undefined;
   /** Called with the first answer of the agent, before it is checked. */
   onInitialize?: (info: InitializeResponse) => void;
   onForeignLine: (line: string) => void;
@@ -41,18 +43,24 @@ export async function startAgent(
   definition: AgentDefinition,
   options: AcpOptions,
 ): Promise<{ agent: LiveAgent; state: TurnState }> {
-  const agent = await openAgent(
+  const tools = options.runTokens.issue(host);
+  host.redact(tools.secrets);
+  const opening = openAgent(
     {
       ...{ sandbox: host.sandbox, launcher: host.launcher, signal: host.signal },
       secrets: () => secretsOf(host, definition),
       earlierSession: host.agentSession?.sessionId,
-      servers: [],
+      tools,
       onForeignLine: (line) =>
         options.log('debug', 'an agent wrote a line that is not a message', { run: host.run.id, line: firstLine(line).slice(0, 200) }),
     },
     definition,
     options,
   );
+  const agent = await opening.catch((error: unknown) => {
+    tools.revoke();
+    throw error;
+  });
   return { agent, state: newState(host.agentSession?.usage ?? null) };
 }
 
@@ -78,7 +86,7 @@ export async function openAgent(
   const { command, readable } = isContained ? await installationOf(program.command, searchPath) : { ...program, readable: [] };
   const opening = LiveAgent.open({
     ...request,
-    secrets: new Map(Object.entries(secretValues)),
+    secrets: new Map([...Object.entries(secretValues), ...(request.tools?.secrets ?? [])]),
     launcher,
     launch: {
       program: command[0] as string,

@@ -153,6 +153,8 @@ export class Turn {
     const savedSession = this.#host.agentSession;
     if (mode?.asks === false && savedSession?.mode !== mode.mode)
       texts.push(`${name} ${version} works in the mode "${mode.mode}", in which it acts without asking a person.`);
+    if ((origin === 'new' || origin === 'replaced') && !this.#agent.canUseTools)
+      texts.push(`${name} ${version} cannot use MCP servers over HTTP, so it has no tools for cases, for its memory, and for artifacts.`);
     if (origin === 'resumed' || origin === 'loaded') texts.push(`The session of ${name} was ${origin}.`);
     if (origin === 'replaced')
       texts.push(

@@ -1,7 +1,7 @@
 /** Steps about cases: complete_case, fail_case, postpone_case, create_case. Each appears as a tool call and happens once. */
-import { IsDate } from 'typebox/format';
 import { parseDuration } from '../../../base/duration.ts';
 import type { NewCase } from '../../../interface/types.ts';
+import { readUntil } from '../postponement.ts';
 import type { CaseAction } from '../runtime.ts';
 import { calling, resultEvent } from './calls.ts';
 import { text, texts, value } from './rendering/parts.ts';
@@ -19,25 +19,17 @@ export async function postponeCase(step: StepOf<'postpone_case'>, turn: Turn): P
   const values = await turn.render(step, { until: text(payload.until), reason: text(payload.reason) });
   const reason = values.reason === undefined ? {} : { reason: values.reason };
   const now = turn.host.clock.now();
-  const until = values.until === undefined ? now + (parseDuration(payload.for ?? '') ?? 0) : readUntil(step, values.until, now);
+  const until = values.until === undefined ? now + (parseDuration(payload.for ?? '') ?? 0) : readTime(step, values.until, now);
   const args = { until: new Date(until).toISOString(), ...reason };
   const outcome = await acting(step, turn, args, { do: 'postpone', until, ...reason });
   // Another run takes the case when it is due.
   return outcome.entry.ends === undefined ? { ...outcome, entry: { ...outcome.entry, ends: { status: 'completed' } } } : outcome;
 }
 
-const dateForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/i;
-
-function readUntil(step: Step, text: string, now: number): number {
-  const trimmed = text.trim();
-  // Date.parse reads the 30th of February as the 2nd of March.
-  const until = dateForm.test(trimmed) && IsDate(trimmed.slice(0, 10)) ? Date.parse(trimmed) : Number.NaN;
-  if (Number.isNaN(until)) {
-    throw new StepError(`${nameOf(step)}: "${text}" is not a date; write 2026-07-18, or 2026-07-18T09:30:00Z.`);
-  }
-  // A case that is due immediately would be taken and postponed forever.
-  if (until <= now) throw new StepError(`${nameOf(step)}: ${text} is not in the future.`);
-  return until;
+function readTime(step: Step, text: string, now: number): number {
+  const time = readUntil(text, now);
+  if ('problem' in time) throw new StepError(`${nameOf(step)}: ${time.problem}`);
+  return time.until;
 }
 
 export async function createCase(step: StepOf<'create_case'>, turn: Turn): Promise<StepOutcome> {

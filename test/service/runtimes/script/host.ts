@@ -64,6 +64,8 @@ export class TestHost implements RunHost {
   readonly browsing: Browsing;
   readonly connections: RunHost['connections'] = { open: (name) => Promise.reject(notFound('connection', name)) };
   readonly signal: AbortSignal;
+  /** Only agents that are processes call tools. */
+  readonly tools = undefined as never;
   readonly answers: Record<string, HumanAnswer>;
   readonly committed: Committed[];
   /** In the form in which the engine stores them: in order, each ID once. */
