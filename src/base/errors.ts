@@ -48,7 +48,7 @@ export interface AopsErrorOptions {
   details?: ErrorDetails;
   cause?: unknown;
   /** The person chose this outcome: it is shown as a note, not as an error. */
-  chosen?: boolean;
+  isIntended?: boolean;
 }
 
 /** A failure with a message for people, a code for scripts and the exit code of the process. */
@@ -57,7 +57,7 @@ export class AopsError extends Error {
   readonly exit: ExitCode;
   readonly hint: string | undefined;
   readonly details: ErrorDetails;
-  readonly chosen: boolean;
+  readonly isIntended: boolean;
 
   constructor(message: string, options: AopsErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -66,7 +66,7 @@ export class AopsError extends Error {
     this.exit = options.exit;
     this.hint = options.hint;
     this.details = options.details ?? {};
-    this.chosen = options.chosen ?? false;
+    this.isIntended = options.isIntended ?? false;
   }
 }
 

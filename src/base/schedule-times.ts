@@ -69,8 +69,8 @@ function cronProblem(pattern: string, timezone: string): string | undefined {
   if (pattern.trim() === '' || fields.length !== 5)
     return 'must have five fields: minute, hour, day of the month, month, day of the week, such as 30 9 * * 1-5';
   // Croner's other extensions would make a pattern depend on the moment at which it is parsed.
-  const odd = fields.find((field) => !/^[\dA-Za-z*,/#-]+$/.test(field));
-  if (odd !== undefined) return `contains an invalid field: ${odd}`;
+  const invalidField = fields.find((field) => !/^[\dA-Za-z*,/#-]+$/.test(field));
+  if (invalidField !== undefined) return `contains an invalid field: ${invalidField}`;
   try {
     return cronOf(fields.join(' '), timezone).nextRun(new Date(0)) === null ? 'never matches any time' : undefined;
   } catch (error) {

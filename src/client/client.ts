@@ -44,7 +44,7 @@ export class Client {
   #events: EventConnector | undefined;
   readonly #waitListeners = new Set<(milliseconds: number) => void>();
   #dispatcher: Promise<Dispatcher> | undefined;
-  readonly #closed = new AbortController();
+  readonly #closeController = new AbortController();
   /** Aborted when the client is closed, or by its caller. */
   readonly #signal: AbortSignal;
 
@@ -54,7 +54,10 @@ export class Client {
     const { origin, pathname } = new URL(options.baseUrl);
     this.#base = { origin, prefix: pathname.replace(/\/$/, '') };
     this.#options = options;
-    this.#signal = options.signal === undefined ? sharedSignal(this.#closed.signal) : sharedSignal(options.signal, this.#closed.signal);
+    this.#signal =
+      options.signal === undefined
+        ? sharedSignal(this.#closeController.signal)
+        : sharedSignal(options.signal, this.#closeController.signal);
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? Math.random;
     this.#budget = options.retryBudget ?? new RetryBudget();
@@ -154,7 +157,7 @@ export class Client {
       });
       progress.ambiguous ||= leavesOpen(outcome);
       if (decision.next === 'done') {
-        this.#budget.succeeded(progress.retries > 0);
+        this.#budget.recordSuccess(progress.retries > 0);
         return decision.response;
       }
       await this.#prepareNextAttempt(decision, request, progress, { authorization, signal });
@@ -214,7 +217,7 @@ export class Client {
    * retried, and the process would wait for them. The client cannot be used afterwards.
    */
   async close(): Promise<void> {
-    this.#closed.abort(new Error('The client was closed.'));
+    this.#closeController.abort(new Error('The client was closed.'));
     // A failure to open the dispatcher was reported by the request that needed it.
     await (await this.#dispatcher?.catch(() => undefined))?.destroy();
   }
@@ -234,10 +237,10 @@ export class Client {
     const requested = retryAfter(headers, serverTime(headers, this.#clock.now())) ?? 0;
     if (requested > this.#maxWait) throw new RateLimitedError(requested, this.#maxWait, {});
     const waitMilliseconds = Math.max(spread(requested, this.#random), backoff(retry, this.#random));
-    this.#budget.take();
+    this.#budget.spend();
     await this.#pause(
       { waitMilliseconds, reason: failure.message.replace(/\.$/, ''), attempt: retry + 1 },
-      anySignal([this.#closed.signal, signal]),
+      anySignal([this.#closeController.signal, signal]),
       {},
     );
   }
@@ -307,7 +310,7 @@ export class Client {
         // The gate holds this request and all others.
         this.#gate.close(decision.waitMilliseconds);
         progress.retries += 1;
-        return this.#budget.take();
+        return this.#budget.spend();
       case 'rekey':
         progress.rekeyed = true;
         // Nothing was ever carried out under the old key, and nothing has been sent under the new one.
@@ -315,7 +318,7 @@ export class Client {
         progress.key = progress.key && replacementKey(progress.key);
     }
     progress.retries += 1;
-    this.#budget.take();
+    this.#budget.spend();
     const { waitMilliseconds, reason } = decision;
     await this.#pause({ waitMilliseconds, reason, attempt: progress.retries }, signal, details);
   }

@@ -34,7 +34,7 @@ interface Parts {
 export class EventConnector {
   readonly #parts: Parts;
   /** Operations that this service does not offer as streams. */
-  readonly #notOffered = new Set<OperationId>();
+  readonly #missingStreams = new Set<OperationId>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -42,7 +42,7 @@ export class EventConnector {
 
   /** @throws NoStreamError when there is no stream, the connection's failure, RateLimitedError, or the signal's reason */
   async open(id: OperationId, request: ServiceRequest, { lastEventId, signal: callSignal }: OpenEventsOptions): Promise<EventReader> {
-    if (this.#notOffered.has(id)) throw new NoStreamError('the service has no event stream', { final: true });
+    if (this.#missingStreams.has(id)) throw new NoStreamError('the service has no event stream', { final: true });
     const { credential, gate, pacer } = this.#parts;
     const signal = anySignal([this.#parts.signal, callSignal]);
     for (let refreshed = false; ; refreshed = true) {
@@ -55,7 +55,7 @@ export class EventConnector {
         return await this.#openOnce(request, { authorization, lastEventId, signal });
       } catch (error) {
         if (!(error instanceof NoStreamError)) throw error;
-        if (error.final) this.#notOffered.add(id);
+        if (error.final) this.#missingStreams.add(id);
         const isRefreshed = error.status === 401 && !refreshed && (await credential.refresh?.(authorization, signal));
         if (!isRefreshed) throw error;
       } finally {

@@ -17,11 +17,11 @@ export class EventReader implements Dispatcher.DispatchHandler {
   /** Resolves with the head of the response. Unless `isStream` is true for it, nothing more is read. */
   readonly head: Promise<StreamHead>;
   /** Resolves when the first part of the stream has arrived. */
-  readonly begun: Promise<void>;
+  readonly started: Promise<void>;
   readonly #parser = new EventStreamParser(largestEvent);
   readonly #queue: StreamEvent[] = [];
-  #queued = 0;
-  #paused = false;
+  #queuedLength = 0;
+  #isPaused = false;
   #controller: Dispatcher.DispatchController | undefined;
   #end: { error?: unknown } | undefined;
   #resolveHead!: (head: StreamHead) => void;
@@ -35,7 +35,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
       this.#rejectHead = reject;
     });
     this.head.catch(() => undefined);
-    this.begun = new Promise((resolve) => {
+    this.started = new Promise((resolve) => {
       this.#resolveBegun = resolve;
     });
   }
@@ -50,8 +50,8 @@ export class EventReader implements Dispatcher.DispatchHandler {
     for (;;) {
       const event = this.#queue.shift();
       if (event !== undefined) {
-        this.#queued -= event.data.length;
-        if (this.#paused && this.#queue.length === 0) this.#resume();
+        this.#queuedLength -= event.data.length;
+        if (this.#isPaused && this.#queue.length === 0) this.#resume();
         return event;
       }
       if (this.#end !== undefined) {
@@ -89,14 +89,14 @@ export class EventReader implements Dispatcher.DispatchHandler {
     try {
       for (const event of this.#parser.push(chunk)) {
         this.#queue.push(event);
-        this.#queued += event.data.length;
+        this.#queuedLength += event.data.length;
       }
     } catch (error) {
       this.close(error as Error);
       return;
     }
-    if (this.#queued > largestQueue && !this.#paused) {
-      this.#paused = true;
+    if (this.#queuedLength > largestQueue && !this.#isPaused) {
+      this.#isPaused = true;
       controller.pause();
     }
     this.#wake();
@@ -113,7 +113,7 @@ export class EventReader implements Dispatcher.DispatchHandler {
   }
 
   #resume(): void {
-    this.#paused = false;
+    this.#isPaused = false;
     // Not before undici's parser has noticed the pause (see exchange.ts).
     setImmediate(() => this.#controller?.resume());
   }

@@ -49,7 +49,7 @@ export async function openStream(
       () => true,
       () => false,
     );
-    if (await Promise.race([timer, reader.begun.then(() => false)]))
+    if (await Promise.race([timer, reader.started.then(() => false)]))
       throw new NoStreamError('an intermediary holds back the stream', { final: true });
     return reader;
   } catch (error) {

@@ -72,7 +72,7 @@ class Collector implements Dispatcher.DispatchHandler {
   #resolve: (answer: Answer) => void = () => undefined;
   #reject: (reason: unknown) => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #abandoned: { reason: unknown } | undefined;
+  #abandonment: { reason: unknown } | undefined;
   #status = 0;
   #headers: ResponseHeaders = {};
   #size = 0;
@@ -92,13 +92,13 @@ class Collector implements Dispatcher.DispatchHandler {
   /** Ends the exchange in any state, even before there is a connection. */
   giveUp(reason: unknown): void {
     this.#reject(reason);
-    this.#abandoned = { reason };
+    this.#abandonment = { reason };
     this.#controller?.abort(reason as Error);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#abandoned) controller.abort(this.#abandoned.reason as Error);
+    if (this.#abandonment) controller.abort(this.#abandonment.reason as Error);
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {

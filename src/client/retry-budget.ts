@@ -14,8 +14,8 @@ export class RetryBudget {
   readonly neverRetries: boolean;
   #tokens = capacity;
 
-  constructor({ never = false }: { never?: boolean } = {}) {
-    this.neverRetries = never;
+  constructor({ neverRetries = false }: { neverRetries?: boolean } = {}) {
+    this.neverRetries = neverRetries;
   }
 
   /** Whether another retry may be made. */
@@ -24,12 +24,12 @@ export class RetryBudget {
   }
 
   /** Pays for a retry. */
-  take(): void {
+  spend(): void {
     this.#tokens = Math.max(0, this.#tokens - retryCost);
   }
 
   /** Call this when a request succeeded. If it took a retry, the cost of one retry is returned. */
-  succeeded(wasRetried: boolean): void {
+  recordSuccess(wasRetried: boolean): void {
     this.#tokens = Math.min(capacity, this.#tokens + (wasRetried ? retryCost : successRefill));
   }
 }

@@ -47,7 +47,7 @@ function errorJson(error: unknown): string {
 function errorLines(error: unknown, { styles = plainStyles, debug = false }: ErrorView): string {
   // Further lines are indented, so that an untrusted message cannot fake a hint.
   const message = sanitize(messageOf(error)).trimEnd().replaceAll('\n', '\n  ');
-  const lines = [error instanceof AopsError && error.chosen ? message : `${styles.error('error:')} ${message}`];
+  const lines = [error instanceof AopsError && error.isIntended ? message : `${styles.error('error:')} ${message}`];
   if (error instanceof AopsError) {
     const facts = factsOf(error.details);
     if (facts) lines.push(styles.dim(`  ${facts}`));

@@ -101,12 +101,12 @@ export class Terminal {
   /** Whether the process runs in CI: no animation, no questions. */
   readonly ci: boolean;
   readonly #secrets = new SecretFilter();
-  readonly #broken = new AbortController();
+  readonly #breakController = new AbortController();
   #options: TerminalOptions = {};
   #failure: AopsError | undefined;
   #errorsLost = false;
   /** Notes and warnings held back while a prompt is on the screen. */
-  #waiting: string[] | undefined;
+  #waitingLines: string[] | undefined;
 
   constructor(streams: TerminalStreams, options: TerminalOptions = {}) {
     this.in = { stream: streams.stdin, isTTY: streams.stdin.isTTY === true };
@@ -145,7 +145,7 @@ export class Terminal {
 
   /** Aborted when the reader of stdout has closed the pipe; the command should then end without printing an error. */
   get brokenPipe(): AbortSignal {
-    return this.#broken.signal;
+    return this.#breakController.signal;
   }
 
   /** Text for people on stdout, sanitised. Resolves when more may be written. @throws AopsError `output_failed` */
@@ -186,7 +186,7 @@ export class Terminal {
 
   /** Whether a prompt is on the screen. */
   get prompting(): boolean {
-    return this.#waiting !== undefined;
+    return this.#waitingLines !== undefined;
   }
 
   /**
@@ -195,9 +195,9 @@ export class Terminal {
    */
   reserveForPrompt(): () => void {
     const queuedLines: string[] = [];
-    this.#waiting = queuedLines;
+    this.#waitingLines = queuedLines;
     return () => {
-      this.#waiting = undefined;
+      this.#waitingLines = undefined;
       for (const text of queuedLines) this.#writeErr(text);
     };
   }
@@ -213,7 +213,7 @@ export class Terminal {
   }
 
   async #writeOut(chunk: string | Uint8Array): Promise<void> {
-    if (this.#broken.signal.aborted || chunk.length === 0) return;
+    if (this.#breakController.signal.aborted || chunk.length === 0) return;
     this.#throwFailure();
     const hasCapacity = this.out.stream.write(chunk);
     if (!hasCapacity) await drained(this.out.stream);
@@ -224,8 +224,8 @@ export class Terminal {
 
   #writeErr(text: string): void {
     if (this.#errorsLost) return;
-    if (this.#waiting) {
-      this.#waiting.push(text);
+    if (this.#waitingLines) {
+      this.#waitingLines.push(text);
       return;
     }
     // Markup is resolved before secrets are searched for, so that it cannot split one.
@@ -234,7 +234,7 @@ export class Terminal {
 
   #handleOutFailure(error: NodeJS.ErrnoException): void {
     const failure = outputFailure(error);
-    if (failure === undefined) this.#broken.abort();
+    if (failure === undefined) this.#breakController.abort();
     else this.#failure = failure;
   }
 

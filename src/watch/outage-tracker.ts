@@ -23,7 +23,7 @@ export const maxOutageMilliseconds = 60_000;
 
 interface CurrentOutage {
   /** When the first request failed, in steady time. */
-  steady: number;
+  startTime: number;
   /** The same as a time of day, in milliseconds since the epoch. */
   since: number;
   failures: number;
@@ -61,20 +61,20 @@ export class OutageTracker {
   tolerates(error: unknown): boolean {
     if (!(error instanceof AopsError) || error.exit !== exitCodes.unavailable || this.#isPermanent(error)) return false;
     const steady = steadyTime(this.#clock);
-    this.#current ??= { steady, since: this.#clock.now(), failures: 0 };
+    this.#current ??= { startTime: steady, since: this.#clock.now(), failures: 0 };
     const outage = this.#current;
-    if (steady - outage.steady > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
+    if (steady - outage.startTime > maxOutageMilliseconds && !this.#waitsIndefinitely()) return false;
     outage.failures += 1;
     if (outage.failures === 2 && this.#report({ since: outage.since, reason: error.message }) === true) outage.shownReason = error.message;
     return true;
   }
 
   /** The error that ends watching because of a failure that is not tolerated. */
-  ending(error: unknown): unknown {
+  describeEnd(error: unknown): unknown {
     const outage = this.#current;
     if (!(error instanceof AopsError) || error.message !== outage?.shownReason) return error;
     const { code, exit, hint, details } = error;
-    const duration = formatDuration(steadyTime(this.#clock) - outage.steady);
+    const duration = formatDuration(steadyTime(this.#clock) - outage.startTime);
     return new AopsError(`The service has not answered for ${duration}.`, { code, exit, hint, details, cause: error });
   }
 

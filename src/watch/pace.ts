@@ -36,7 +36,7 @@ export class Pace {
   #hurryController = new AbortController();
   /** When the requests of the last minute were made, in steady time. */
   #requests: number[] = [];
-  #resting = false;
+  #isResting = false;
   #isSteady = false;
 
   constructor(clock: Clock, { minimum = 340, maximum = 3_000, random = Math.random }: PaceOptions = {}) {
@@ -59,7 +59,7 @@ export class Pace {
 
   /** Sets whether something else reports when there is something to read. Pauses are long then. */
   rest(isResting: boolean): void {
-    this.#resting = isResting;
+    this.#isResting = isResting;
   }
 
   /**
@@ -87,7 +87,7 @@ export class Pace {
   }
 
   #wait(allowance: Allowance | undefined): number {
-    if (this.#resting) return restingPause;
+    if (this.#isResting) return restingPause;
     return stretchedPause(Math.max(this.#interval, this.#requestPause()), allowance, this.#random);
   }
 

@@ -57,7 +57,7 @@ export async function* pollEvents<Body extends { type: string }>(
       }
       onAnswer();
     } catch (error) {
-      if (!outages.tolerates(error)) throw outages.ending(error);
+      if (!outages.tolerates(error)) throw outages.describeEnd(error);
     }
     const { allowance } = client;
     if (allowance !== undefined && isNearlyUsedUp(allowance)) yield rateLimitWaiting(clock, allowance.milliseconds);
@@ -90,7 +90,7 @@ export function retryThroughOutages<Result>(
         outages.answered();
         return result;
       } catch (error) {
-        if (!outages.tolerates(error)) throw outages.ending(error);
+        if (!outages.tolerates(error)) throw outages.describeEnd(error);
       }
       await pace.pause(false, signal);
     }

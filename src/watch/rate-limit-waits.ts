@@ -15,10 +15,10 @@ export async function* withWaits<Body>(
   clock: Clock,
   events: AsyncGenerator<Body, void, undefined>,
 ): AsyncGenerator<Body | WaitingBody, void, undefined> {
-  const waits: WaitingBody[] = [];
+  const waitingBodies: WaitingBody[] = [];
   let wake = (): void => undefined;
   const stop = client.onWaiting((milliseconds) => {
-    waits.push(rateLimitWaiting(clock, milliseconds));
+    waitingBodies.push(rateLimitWaiting(clock, milliseconds));
     wake();
   });
   try {
@@ -31,8 +31,8 @@ export async function* withWaits<Body>(
         const wakeUp = new Promise<undefined>((resolve) => {
           wake = () => resolve(undefined);
         });
-        result = waits.length > 0 ? undefined : await Promise.race([next, wakeUp]);
-        for (const wait of waits.splice(0)) yield wait;
+        result = waitingBodies.length > 0 ? undefined : await Promise.race([next, wakeUp]);
+        for (const wait of waitingBodies.splice(0)) yield wait;
       }
       if (result.done === true) return;
       yield result.value;

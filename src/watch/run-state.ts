@@ -35,9 +35,9 @@ export class RunState {
   /** The events of a run's changes, after all of its messages were processed. */
   *run(run: Run, request: HumanRequest | null): Generator<RunEventBody, void, undefined> {
     const { request: previous } = this;
-    if (previous !== null && previous.id !== request?.id) yield* this.#resolved(previous.id, this.#resolution(previous, run));
+    if (previous !== null && previous.id !== request?.id) yield* this.#resolveRequest(previous.id, this.#resolution(previous, run));
     yield* this.#statusChanged(run.status);
-    if (request !== null) yield* this.#pending(request);
+    if (request !== null) yield* this.#openRequest(request);
     if (isFinal(run.status)) yield { type: 'run.finished', data: { run } };
   }
 
@@ -57,13 +57,13 @@ export class RunState {
       case 'run.status':
         return yield* this.#statusChanged(requireMember(body as { status: string }, 'status').status);
       case 'human_request.pending':
-        return yield* this.#pending(requireMember(body as { human_request: HumanRequest }, 'human_request').human_request);
+        return yield* this.#openRequest(requireMember(body as { human_request: HumanRequest }, 'human_request').human_request);
       case 'human_request.resolved': {
         const { human_request_id: id, resolution } = requireMember(
           body as { human_request_id: string; resolution: 'answered' | 'withdrawn' },
           'human_request_id',
         );
-        return yield* this.#resolved(id, resolution);
+        return yield* this.#resolveRequest(id, resolution);
       }
       case 'run.finished':
         return yield { type, data: { run: requireMember(body as { run: Run }, 'run').run } };
@@ -80,13 +80,13 @@ export class RunState {
     yield { type: 'run.status', data: { status, previous } };
   }
 
-  *#pending(request: HumanRequest): Generator<RunEventBody, void, undefined> {
+  *#openRequest(request: HumanRequest): Generator<RunEventBody, void, undefined> {
     if (request.id === this.request?.id) return;
     this.request = request;
     yield { type: 'human_request.pending', data: { human_request: request } };
   }
 
-  *#resolved(id: string, resolution: 'answered' | 'withdrawn'): Generator<RunEventBody, void, undefined> {
+  *#resolveRequest(id: string, resolution: 'answered' | 'withdrawn'): Generator<RunEventBody, void, undefined> {
     if (id !== this.request?.id) return;
     const { title } = this.request;
     this.request = null;

@@ -23,7 +23,7 @@ const connectionIsFree = () => new Promise((resolve) => setImmediate(resolve));
 describe('a request that is not retried', () => {
   it.each([
     ['because its caller retries', {}, { once: true }],
-    ['because nothing is retried', { retryBudget: new RetryBudget({ never: true }) }, {}],
+    ['because nothing is retried', { retryBudget: new RetryBudget({ neverRetries: true }) }, {}],
   ])('%s fails with the first failure', async (_, options, callOptions) => {
     for (const step of [busyAnswer, noAnswer('reset')]) {
       const server = (await scripted()).always(step);
@@ -140,7 +140,7 @@ describe('the retry budget', () => {
   /** A budget for this many more retries. */
   const budgetFor = (retries: number): RetryBudget => {
     const budget = new RetryBudget();
-    for (let count = 0; count < 100 - retries; count += 1) budget.take();
+    for (let count = 0; count < 100 - retries; count += 1) budget.spend();
     return budget;
   };
 

@@ -95,7 +95,7 @@ describe('a stream', () => {
     const outcomeOf = async (act: (parts: ReturnType<typeof startReader>) => void): Promise<boolean[]> => {
       const parts = startReader();
       let hasBegun = false;
-      void parts.reader.begun.then(() => {
+      void parts.reader.started.then(() => {
         hasBegun = true;
       });
       await turn();

@@ -345,7 +345,7 @@ describe('a redirect', () => {
 
 describe('the retry budget of a process', () => {
   const spendBudget = (count: number, budget = new RetryBudget()): RetryBudget => {
-    for (let index = 0; index < count; index += 1) budget.take();
+    for (let index = 0; index < count; index += 1) budget.spend();
     return budget;
   };
 
@@ -355,23 +355,23 @@ describe('the retry budget of a process', () => {
 
   it('regains one retry from a success after a retry, or from five without', () => {
     const budget = spendBudget(110);
-    budget.succeeded(true);
+    budget.recordSuccess(true);
     expect([budget.canAfford, spendBudget(1, budget).canAfford]).toEqual([true, false]);
     for (let count = 1; count <= 5; count += 1) {
       expect(budget.canAfford).toBe(false);
-      budget.succeeded(false);
+      budget.recordSuccess(false);
     }
     expect(budget.canAfford).toBe(true);
   });
 
   it('does not grow beyond its initial size', () => {
     const budget = new RetryBudget();
-    for (let count = 0; count < 20; count += 1) budget.succeeded(true);
+    for (let count = 0; count < 20; count += 1) budget.recordSuccess(true);
     expect(spendBudget(100, budget).canAfford).toBe(false);
   });
 
   it('can allow none at all', () => {
-    expect(new RetryBudget({ never: true })).toMatchObject({ neverRetries: true, canAfford: false });
+    expect(new RetryBudget({ neverRetries: true })).toMatchObject({ neverRetries: true, canAfford: false });
     expect(new RetryBudget()).toMatchObject({ neverRetries: false, canAfford: true });
   });
 });

@@ -50,7 +50,7 @@ it('keeps its hold while the copy is checked, even longer than the service waits
   await (await checking).close();
   expect(clock.now() - start).toBeGreaterThan(60_000);
   expect(prolongCount).toBeGreaterThanOrEqual(Math.floor((clock.now() - start) / 10_000));
-  expect(runningHold.lost.aborted).toBe(false);
+  expect(runningHold.lossSignal.aborted).toBe(false);
   await runningHold.keepFilesAlone();
   await runningHold.release();
 });

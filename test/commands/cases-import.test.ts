@@ -419,8 +419,8 @@ describe('rows and columns', () => {
 
   it('are kept when their labels are empty', () => {
     const text = '{"title":"a","labels":5}\n{"title":"b","labels":true}\n{"title":"c","labels":{"k":null,"n":5}}\n';
-    const { drafts, failed } = makeDrafts(readRows(bytes(text), 'x.ndjson'), { map: [], labels: [], priority: undefined }, 'x.ndjson');
-    expect(failed).toEqual([
+    const { drafts, failedRows } = makeDrafts(readRows(bytes(text), 'x.ndjson'), { map: [], labels: [], priority: undefined }, 'x.ndjson');
+    expect(failedRows).toEqual([
       { row: 1, reason: '"5" is not a label; write vendor=acme or urgent' },
       { row: 2, reason: '"true" is not a label; write vendor=acme or urgent' },
     ]);
@@ -429,8 +429,8 @@ describe('rows and columns', () => {
 
   it('report what is invalid in a row', () => {
     const file = readRows(bytes(`title,labels\n${'x'.repeat(501)},\na,vendor=\n`), 'x.csv');
-    const { failed } = makeDrafts(file, { map: [], labels: [], priority: undefined }, 'x.csv');
-    expect(failed).toEqual([
+    const { failedRows } = makeDrafts(file, { map: [], labels: [], priority: undefined }, 'x.csv');
+    expect(failedRows).toEqual([
       { row: 1, reason: 'the title has 501 characters; at most 500 are allowed' },
       { row: 2, reason: '"vendor=" is not a label; write vendor=acme or urgent' },
     ]);

@@ -55,7 +55,7 @@ describe('an error', () => {
   const details = { status: 409, method: hostileText, path: hostileText, request_id: hostileText, idempotency_key: hostileText };
   const cause = new Error(hostileText);
   const error = (isChosen: boolean) =>
-    new AopsError(hostileText, { code: hostileText, exit: 6, hint: hostileText, details, cause, chosen: isChosen });
+    new AopsError(hostileText, { code: hostileText, exit: 6, hint: hostileText, details, cause, isIntended: isChosen });
 
   it.each([error(false), error(true), new Error(hostileText, { cause }), hostileText])(
     'with hostile text in every member is harmless, on a terminal and in a log',

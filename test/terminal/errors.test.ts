@@ -41,7 +41,7 @@ describe('lines', () => {
   });
 
   test('show the message alone for what the user chose', () => {
-    const error = new AopsError('Left pending: Pay?', { code: 'run_waiting', exit: 12, hint: 'Answer it.', chosen: true });
+    const error = new AopsError('Left pending: Pay?', { code: 'run_waiting', exit: 12, hint: 'Answer it.', isIntended: true });
     expect(renderError(error, { json: false })).toBe('Left pending: Pay?\nhint: Answer it.');
   });
 

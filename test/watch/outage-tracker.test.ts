@@ -125,7 +125,7 @@ describe('the error that ends watching', () => {
     outages.tolerates(unreachableError);
     clock.passed += maxOutageMilliseconds + 1_000;
     expect(outages.tolerates(unreachableError)).toBe(false);
-    return { error: outages.ending(unreachableError) as UnavailableError, printed: stderr(), outages, clock };
+    return { error: outages.describeEnd(unreachableError) as UnavailableError, printed: stderr(), outages, clock };
   }
 
   it('does not repeat the reason that is on the screen', () => {
@@ -149,7 +149,7 @@ describe('the error that ends watching', () => {
     });
     const outages = new OutageTracker(new TwoTimes());
     for (let failure = 0; failure < 3; failure++) outages.tolerates(unreachableError);
-    expect(outages.ending(unreachableError)).toBe(unreachableError);
+    expect(outages.describeEnd(unreachableError)).toBe(unreachableError);
   });
 
   it('is unchanged if it has another reason, or the outage is over', () => {
@@ -160,13 +160,13 @@ describe('the error that ends watching', () => {
       unreachableError.message,
       null,
     ])
-      expect(outages.ending(otherError)).toBe(otherError);
+      expect(outages.describeEnd(otherError)).toBe(otherError);
     outages.answered();
-    expect(outages.ending(unreachableError)).toBe(unreachableError);
+    expect(outages.describeEnd(unreachableError)).toBe(unreachableError);
     // The reason for the next outage is the same, but it has not been shown again.
     expect(outages.tolerates(unreachableError)).toBe(true);
     clock.passed += maxOutageMilliseconds + 1;
     expect(outages.tolerates(unreachableError)).toBe(false);
-    expect(outages.ending(unreachableError)).toBe(unreachableError);
+    expect(outages.describeEnd(unreachableError)).toBe(unreachableError);
   });
 });

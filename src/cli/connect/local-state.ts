@@ -108,7 +108,7 @@ async function answering(file: string): Promise<LocalState | undefined> {
 export interface FoundService {
   state: LocalState;
   /** Whether it was started with `aops serve`, in the foreground or by a supervisor: then it cannot be stopped from here, and it logs elsewhere. */
-  served: boolean;
+  isServed: boolean;
 }
 
 /** The service of the specified data directory, or else that of `local up` or of the default directory. */
@@ -116,9 +116,9 @@ export async function findService(context: Context, dataDir: string | undefined)
   // For a specified directory, it does not matter if the state file of `local up` cannot be read.
   const service = dataDir === undefined ? await runningService(context) : await runningService(context).catch(() => undefined);
   const directory = dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, dataDir);
-  if (service !== undefined && (dataDir === undefined || service.data_dir === directory)) return { state: service, served: false };
+  if (service !== undefined && (dataDir === undefined || service.data_dir === directory)) return { state: service, isServed: false };
   const state = await owningService(directory);
-  return state && { state, served: true };
+  return state && { state, isServed: true };
 }
 
 export const dataDirFlag = {

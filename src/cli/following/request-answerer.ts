@@ -15,7 +15,7 @@ export interface HeldSink {
 interface Parts {
   sink: HeldSink;
   /** Ends the stream, with the reason as its error. */
-  stop: AbortController;
+  streamController: AbortController;
   pace: Pace;
 }
 
@@ -24,9 +24,9 @@ export class RequestAnswerer {
   readonly #requester: Requester;
   readonly #parts: Parts;
   #withdraw = new AbortController();
-  #current: Promise<void> = Promise.resolve();
-  #open = false;
-  #busy = false;
+  #currentAnswer: Promise<void> = Promise.resolve();
+  #isOpen = false;
+  #isBusy = false;
 
   constructor(options: ResponderOptions, requester: Requester, parts: Parts) {
     this.#options = options;
@@ -35,22 +35,22 @@ export class RequestAnswerer {
   }
 
   /** Whether a request is pending. */
-  get open(): boolean {
-    return this.#open;
+  get isOpen(): boolean {
+    return this.#isOpen;
   }
 
   /** Whether a prompt is open here, or its answer is being sent. */
-  readonly busy = (): boolean => this.#busy;
+  readonly isBusy = (): boolean => this.#isBusy;
 
   /** Starts to answer a pending request, concurrently with the stream. */
-  pending(request: HumanRequest): void {
-    this.#open = true;
-    this.#current = this.#answer(request);
+  startAnswer(request: HumanRequest): void {
+    this.#isOpen = true;
+    this.#currentAnswer = this.#answer(request);
   }
 
   /** Call this when the request is no longer pending. */
-  async resolved(answered: boolean): Promise<void> {
-    this.#open = false;
+  async endAnswer(answered: boolean): Promise<void> {
+    this.#isOpen = false;
     await this.#end(answered ? new RequestWithdrawn('Somebody else answered.') : undefined);
   }
 
@@ -61,23 +61,23 @@ export class RequestAnswerer {
 
   async #end(reason: RequestWithdrawn | undefined): Promise<void> {
     this.#withdraw.abort(reason);
-    await this.#current;
+    await this.#currentAnswer;
   }
 
   async #answer(request: HumanRequest): Promise<void> {
-    const { sink, stop, pace } = this.#parts;
+    const { sink, streamController, pace } = this.#parts;
     const prompts = this.#options.onRequest === 'prompt';
     this.#withdraw = new AbortController();
-    this.#busy = prompts;
+    this.#isBusy = prompts;
     if (prompts) sink.hold();
     let answeredHere = false;
     try {
       answeredHere = await respond(this.#options, this.#requester, request, this.#withdraw.signal);
     } catch (error) {
-      stop.abort(error instanceof LeftPendingError ? leftPendingError(request, this.#requester.waitingError(request)) : error);
+      streamController.abort(error instanceof LeftPendingError ? leftPendingError(request, this.#requester.waitingError(request)) : error);
     }
-    if (answeredHere) this.#open = false;
-    this.#busy = false;
+    if (answeredHere) this.#isOpen = false;
+    this.#isBusy = false;
     if (prompts) await sink.resume(answeredHere);
     pace.hurry();
   }
@@ -85,4 +85,4 @@ export class RequestAnswerer {
 
 /** Ends the stream when the person leaves a request pending: the same error as without prompts, but marked as the person's choice. */
 const leftPendingError = ({ title }: HumanRequest, { code, exit, hint, details }: AopsError): AopsError =>
-  new AopsError(`Left pending: ${title}`, { code, exit, hint, details, chosen: true });
+  new AopsError(`Left pending: ${title}`, { code, exit, hint, details, isIntended: true });

@@ -50,7 +50,7 @@ class PhaseSink<Event> implements StreamSink<Event> {
   readonly #viewOf: (event: Event) => EventView | undefined;
   readonly #statusLine: StatusLine | undefined;
   readonly #styles: Styles;
-  readonly #started: number;
+  readonly #startedAt: number;
   #phase = 'starting';
 
   constructor(
@@ -65,8 +65,8 @@ class PhaseSink<Event> implements StreamSink<Event> {
     this.#viewOf = viewOf;
     this.#statusLine = statusLine;
     this.#styles = styles;
-    this.#started = clock.now();
-    statusLine?.start(() => `${this.#phase} ${styles.dim(formatDuration(this.#clock.now() - this.#started))}`);
+    this.#startedAt = clock.now();
+    statusLine?.start(() => `${this.#phase} ${styles.dim(formatDuration(this.#clock.now() - this.#startedAt))}`);
   }
 
   async event(event: Event): Promise<void> {

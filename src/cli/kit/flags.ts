@@ -33,7 +33,7 @@ export interface PickExtras {
   /** For an optional argument: options that make it unnecessary. */
   readonly unless?: readonly string[];
   /** Whether Enter alone must not pick anything, as in commands that destroy something. */
-  readonly careful?: true;
+  readonly needsCare?: true;
 }
 
 /** A positional argument. */

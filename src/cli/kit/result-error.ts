@@ -9,7 +9,7 @@ export class ResultError extends AopsError {
       code: error.code,
       exit: error.exit,
       details: error.details,
-      chosen: error.chosen,
+      isIntended: error.isIntended,
       ...(error.hint === undefined ? {} : { hint: error.hint }),
     });
     this.result = result;

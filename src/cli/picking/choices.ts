@@ -39,7 +39,7 @@ const maxRows = 100;
 export async function choicesOf(
   context: Context,
   source: PickedSource,
-  { of: owner, runs }: { of: string | undefined; runs: PickedRuns | undefined },
+  { ownerName: owner, runs }: { ownerName: string | undefined; runs: PickedRuns | undefined },
 ): Promise<Choice<string>[]> {
   if (source === 'profiles') return context.store.profiles().map(({ name, base_url }) => wordChoice([name, base_url]));
   const client = await context.client();

@@ -49,11 +49,11 @@ export async function pick(
   const { choicesOf } = await import('./choices.ts');
   // A case belongs to a queue, which its commands do not name.
   const place = complete === 'cases' ? await queueId(context, await pick(context, command, { complete: 'queues' }, undefined)) : owner;
-  const choices = await choicesOf(context, complete as PickedSource, { of: place, runs });
+  const choices = await choicesOf(context, complete as PickedSource, { ownerName: place, runs });
   if (choices.length === 0) throw nothingToPick(noun, runs === undefined ? remedy : 'See all runs with `aops runs list`.');
   // Enter alone must not destroy anything.
   const noChoice = { value: '', name: `None of these` };
-  const needsCare = command.destructive || extras?.careful;
+  const needsCare = command.destructive || extras?.needsCare;
   const question = { message: `Which ${noun}?`, choices: needsCare ? [noChoice, ...choices] : choices };
   const picked = await context.prompter.search(question, { signal: context.signal });
   if (picked === '')

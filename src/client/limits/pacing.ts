@@ -23,7 +23,7 @@ export interface PacerOptions {
 export class Pacer {
   readonly #options: PacerOptions;
   /** The number of waits in progress, and the end of the longest one that was reported. */
-  #waits = 0;
+  #waitCount = 0;
   #reportedUntil = 0;
 
   constructor(options: PacerOptions) {
@@ -68,16 +68,16 @@ export class Pacer {
     const { clock, onWaiting, onResumed } = this.#options;
     const end = steadyTime(clock) + milliseconds;
     // Many requests may wait for the same moment, which is reported once.
-    if (this.#waits === 0 || end > this.#reportedUntil) {
+    if (this.#waitCount === 0 || end > this.#reportedUntil) {
       this.#reportedUntil = end;
       onWaiting(milliseconds);
     }
-    this.#waits += 1;
+    this.#waitCount += 1;
     try {
       await clock.sleep(milliseconds, signal);
     } finally {
-      this.#waits -= 1;
-      if (this.#waits === 0) onResumed();
+      this.#waitCount -= 1;
+      if (this.#waitCount === 0) onResumed();
     }
   }
 

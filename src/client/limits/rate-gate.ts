@@ -38,21 +38,21 @@ const readInterval = 1_000;
 export class RateGate {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #shared: SharedLimits | undefined;
+  readonly #sharedLimits: SharedLimits | undefined;
   readonly server: ServerClock;
   #window: Window | undefined;
   /** After a 429. */
   #closure: { end: number; requestedEnd: number } | undefined;
   /** Whether the service reports no limits. */
-  #unlimited = false;
+  #isUnlimited = false;
   #inFlight = 0;
   #readAt = Number.NEGATIVE_INFINITY;
-  #waiting: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
 
   constructor(clock: Clock, random: () => number, shared?: SharedLimits) {
     this.#clock = clock;
     this.#random = random;
-    this.#shared = shared;
+    this.#sharedLimits = shared;
     this.server = new ServerClock(clock);
   }
 
@@ -80,17 +80,17 @@ export class RateGate {
 
   /** Resolves when a request has completed, or the limits have changed. */
   change(): Promise<void> {
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
   /** Learns from the head of a response. Both times are steady. */
   observe(headers: ResponseHeaders, sentAt: number, receivedAt: number): void {
     this.server.observe(header(headers, 'date'), sentAt, receivedAt);
     const limits = readLimits(headers, this.server.now());
-    if (limits === undefined) this.#unlimited = true;
+    if (limits === undefined) this.#isUnlimited = true;
     else if (limits.resetAt >= this.server.now()) this.#update(limits);
     // A window that had ended before the request was sent means nothing. Any other one ended in the meantime.
-    else if (limits.resetAt < this.server.timeAt(sentAt)) this.#unlimited = true;
+    else if (limits.resetAt < this.server.timeAt(sentAt)) this.#isUnlimited = true;
     this.#wakeWaiting();
   }
 
@@ -113,14 +113,14 @@ export class RateGate {
       this.#forget();
     }
     if (this.#window !== undefined && now >= this.#window.end - timerResolution) this.#forget();
-    if (this.#window === undefined) return { next: this.#unlimited || this.#inFlight === 0 ? 'go' : 'busy' };
+    if (this.#window === undefined) return { next: this.#isUnlimited || this.#inFlight === 0 ? 'go' : 'busy' };
     if (this.#window.remaining > this.#inFlight) return { next: 'go' };
     return this.#inFlight > 0 ? { next: 'busy' } : hold(this.#window, now);
   }
 
   #forget(): void {
     this.#window = undefined;
-    this.#unlimited = false;
+    this.#isUnlimited = false;
   }
 
   /** A later end means a new window; within a window, responses may arrive in any order, and the smallest number is the newest. */
@@ -141,14 +141,14 @@ export class RateGate {
   }
 
   #wakeWaiting(): void {
-    for (const wake of this.#waiting.splice(0)) wake();
+    for (const wake of this.#waiters.splice(0)) wake();
   }
 
   #readShared(): void {
     const now = steadyTime(this.#clock);
-    if (this.#shared === undefined || now - this.#readAt < readInterval) return;
+    if (this.#sharedLimits === undefined || now - this.#readAt < readInterval) return;
     this.#readAt = now;
-    const entry = this.#shared.read(this.#clock.now());
+    const entry = this.#sharedLimits.read(this.#clock.now());
     if (entry === undefined) return;
     this.server.assume(entry.ahead);
     const { remaining, resetAt } = entry;
@@ -160,9 +160,9 @@ export class RateGate {
   }
 
   #writeShared({ remaining, resetAt }: Pick<Limits, 'remaining' | 'resetAt'>): void {
-    if (this.#shared === undefined || remaining > fewRemaining) return;
+    if (this.#sharedLimits === undefined || remaining > fewRemaining) return;
     const seenAt = this.#clock.now();
-    this.#shared.write({ remaining, resetAt, ahead: Math.round(this.server.now() - seenAt), seenAt });
+    this.#sharedLimits.write({ remaining, resetAt, ahead: Math.round(this.server.now() - seenAt), seenAt });
   }
 }
 

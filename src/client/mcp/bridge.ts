@@ -35,7 +35,7 @@ export class Bridge {
   readonly #options: BridgeOptions;
   readonly #tools = new ReadOnlyTools();
   /** Unanswered requests by ID: the number 1 and the string "1" are different IDs. */
-  readonly #open = new Map<string, AbortController>();
+  readonly #openRequests = new Map<string, AbortController>();
   readonly #tasks = new Set<Promise<void>>();
   #session: Session | undefined;
   /** The client's `initialize` request, to start a new session when the service has forgotten the current one. */
@@ -50,7 +50,7 @@ export class Bridge {
   }
 
   /** Handles a line from the client. Answers are written when they arrive; lines do not wait for each other. */
-  take(line: Buffer): void {
+  receive(line: Buffer): void {
     this.#spawn(this.#handle(line));
   }
 
@@ -66,7 +66,7 @@ export class Bridge {
 
   /** Aborts the requests in progress, which are answered with the reason. */
   abort(reason: Error): void {
-    for (const controller of this.#open.values()) controller.abort(reason);
+    for (const controller of this.#openRequests.values()) controller.abort(reason);
   }
 
   /** Ends the session, if the service started one. */
@@ -98,7 +98,7 @@ export class Bridge {
   async #request(message: Request, line: Buffer): Promise<void> {
     const name = JSON.stringify(message.id);
     const controller = new AbortController();
-    this.#open.set(name, controller);
+    this.#openRequests.set(name, controller);
     try {
       const response = await this.#post(message, line, controller.signal);
       if (controller.signal.reason === cancelled) return;
@@ -107,7 +107,7 @@ export class Bridge {
     } catch (error) {
       if (controller.signal.reason !== cancelled) await this.#answer(message.id, failureOf(error));
     } finally {
-      if (this.#open.get(name) === controller) this.#open.delete(name);
+      if (this.#openRequests.get(name) === controller) this.#openRequests.delete(name);
     }
   }
 
@@ -127,7 +127,7 @@ export class Bridge {
   }
 
   async #send(message: Request, line: Buffer, signal: AbortSignal): Promise<TransportResponse> {
-    const mutates = this.#tools.mayChange(message);
+    const mutates = this.#tools.isChange(message);
     const key = newIdempotencyKey();
     const onMessage = (data: string): boolean => {
       if (isRpcAnswer(jsonValue(data), message.id)) return true;
@@ -154,7 +154,7 @@ export class Bridge {
 
   /** The client no longer waits for the answer: closing the connection tells the service. */
   #cancel(id: unknown): void {
-    this.#open.get(JSON.stringify(id))?.abort(cancelled);
+    this.#openRequests.get(JSON.stringify(id))?.abort(cancelled);
   }
 
   async #renew(): Promise<void> {

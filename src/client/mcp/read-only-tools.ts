@@ -22,7 +22,7 @@ export class ReadOnlyTools {
   }
 
   /** Whether a request may change something; such a request carries an idempotency key. */
-  mayChange({ method, params }: RpcMessage): boolean {
+  isChange({ method, params }: RpcMessage): boolean {
     return !isRead(method) && !(method === 'tools/call' && this.#names.has(String(params?.name)));
   }
 }

@@ -18,7 +18,7 @@ export class ProxyError extends Error {
   readonly host: string;
   readonly variable: string;
   /** Whether a user name and password were sent to it; they themselves are not stored here. */
-  readonly identified: boolean;
+  readonly hasLogin: boolean;
   readonly status: number | undefined;
 
   constructor(proxy: ProxyServer, { status, cause }: { status?: number; cause?: unknown }) {
@@ -27,7 +27,7 @@ export class ProxyError extends Error {
     this.name = 'ProxyError';
     this.host = host;
     this.variable = proxy.variable;
-    this.identified = proxy.login !== undefined;
+    this.hasLogin = proxy.login !== undefined;
     this.status = status;
   }
 }
@@ -49,11 +49,11 @@ export function connectionProblem(error: unknown, plain: (error: unknown) => Con
 }
 
 function proxyProblem(error: ProxyError, plain: (error: unknown) => ConnectionProblem): ConnectionProblem {
-  const { host, variable, identified, status, cause } = error;
+  const { host, variable, hasLogin, status, cause } = error;
   const name = `the proxy ${host} (${variable})`;
   if (status === 407) {
     return {
-      reason: identified ? `${name} did not accept the user name and password (407)` : `${name} requires a user name and password (407)`,
+      reason: hasLogin ? `${name} did not accept the user name and password (407)` : `${name} requires a user name and password (407)`,
       final: true,
       hint: `Add them to ${variable}: http://USER:PASSWORD@${host}`,
     };

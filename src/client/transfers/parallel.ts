@@ -4,7 +4,7 @@ import { sharedSignal } from '../../base/abort.ts';
 /** A fixed number of concurrent slots, first come, first served. */
 export class Slots {
   #freeSlots: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiters: (() => void)[] = [];
 
   constructor(count: number) {
     this.#freeSlots = count;
@@ -13,11 +13,11 @@ export class Slots {
   /** Runs the work when a slot is free. */
   async run<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.#freeSlots > 0) this.#freeSlots -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await new Promise<void>((resolve) => this.#waiters.push(resolve));
     try {
       return await task();
     } finally {
-      const wakeNext = this.#waiting.shift();
+      const wakeNext = this.#waiters.shift();
       if (wakeNext) wakeNext();
       else this.#freeSlots += 1;
     }

@@ -13,7 +13,7 @@ export class PartialFile {
   #position = 0;
   #writing: Promise<void> = Promise.resolve();
   #syncDone: Promise<void> = Promise.resolve();
-  #closed = false;
+  #isClosed = false;
 
   private constructor(disk: DiskFile, file: string) {
     this.#disk = disk;
@@ -67,14 +67,14 @@ export class PartialFile {
     // The file is removed first: a user who cancelled should not have to wait for the disk.
     ignoreErrors(() => rmSync(this.#file));
     // The descriptor of a closed file may already belong to another file.
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     // Data that was not written yet need not be written any more.
     const truncation = this.#disk.empty();
     void Promise.allSettled([this.#writing, this.#syncDone, truncation]).then(() => ignoreErrors(() => this.#close()));
   }
 
   #close(): void {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#disk.close();
   }
 

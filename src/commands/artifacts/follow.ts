@@ -49,7 +49,11 @@ export async function followArtifact(
   const sink = await newStreamSink<ArtifactEvent>(context, eventView);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
-  const answerer = new RequestAnswerer(responderHere(context, options), artifactRequester(client, id), { sink, stop, pace });
+  const answerer = new RequestAnswerer(responderHere(context, options), artifactRequester(client, id), {
+    sink,
+    streamController: stop,
+    pace,
+  });
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let lastReply: string | undefined;
   try {
@@ -59,11 +63,11 @@ export async function followArtifact(
       signal,
       pace,
       onOutage,
-      waitsIndefinitely: answerer.busy,
+      waitsIndefinitely: answerer.isBusy,
     })) {
       if (event.type === 'artifact.message' && event.data.message.role === 'assistant') lastReply = event.data.message.content;
-      if (event.type === 'artifact.asking') answerer.pending(event.data.questions);
-      if (event.type === 'artifact.answered') await answerer.resolved(true);
+      if (event.type === 'artifact.asking') answerer.startAnswer(event.data.questions);
+      if (event.type === 'artifact.answered') await answerer.endAnswer(true);
       await sink.event(event);
       if (event.type === 'artifact.finished') return resultOf(context, event.data.artifact, lastReply);
     }
@@ -71,7 +75,7 @@ export async function followArtifact(
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        answerer.open
+        answerer.isOpen
           ? `Detached. The generation is waiting for an answer. Answer with: aops artifacts respond ${id}`
           : `Detached. The generation continues. Check on it with: aops artifacts get ${id}`,
       );

@@ -8,31 +8,31 @@ import type { Part, Selection } from './selection.ts';
 
 /**
  * Sends a request for each part, and combines the responses: counts are added up, and lists of IDs joined.
- * @param repeat what to do after a failure, when earlier requests were carried out
+ * @param hintFor what to do after a failure, when earlier requests were carried out
  * @throws ResultError with the partial result when a request after the first fails; otherwise the original error
  */
 export async function eachPart<Answer extends object>(
   { parts }: Selection,
   send: (part: Part) => Promise<Answer>,
-  repeat = repeatWithKey,
+  hintFor = repeatWithKey,
 ): Promise<Answer> {
-  const combined: Record<string, unknown> = {};
+  const combinedResult: Record<string, unknown> = {};
   for (const [index, part] of parts.entries()) {
     let answer: Answer;
     try {
       answer = await send(part);
     } catch (error) {
-      throw parts.length === 1 ? error : partialFailure(error, { combined, parts, failed: index, repeat });
+      throw parts.length === 1 ? error : partialFailure(error, { combinedResult, parts, failedIndex: index, hintFor });
     }
-    add(combined, answer);
+    add(combinedResult, answer);
   }
-  return combined as Answer;
+  return combinedResult as Answer;
 }
 
-function add(combined: Record<string, unknown>, answer: object): void {
+function add(combinedResult: Record<string, unknown>, answer: object): void {
   for (const [name, value] of Object.entries(answer)) {
-    const previous = combined[name];
-    combined[name] = Array.isArray(value)
+    const previous = combinedResult[name];
+    combinedResult[name] = Array.isArray(value)
       ? [...((previous as unknown[] | undefined) ?? []), ...value]
       : Number(previous ?? 0) + Number(value);
   }
@@ -44,22 +44,26 @@ const repeatWithKey = (key: string | undefined): string =>
 
 interface Progress {
   /** The combined responses of the requests before it. */
-  combined: object;
+  combinedResult: object;
   parts: readonly Part[];
-  failed: number;
-  repeat: (key: string | undefined) => string;
+  failedIndex: number;
+  hintFor: (key: string | undefined) => string;
 }
 
 /** The failure, with how many cases are in which state and the partial result. */
-function partialFailure(error: unknown, { combined, parts, failed, repeat }: Progress): unknown {
+function partialFailure(error: unknown, { combinedResult, parts, failedIndex, hintFor }: Progress): unknown {
   if (!(error instanceof AopsError)) return error;
   const key = error.details.idempotency_key;
   // This also covers interruptions and timeouts.
   const isOpen = error.hint === repeatHint(key);
-  if (failed === 0 && !isOpen) return error;
+  if (failedIndex === 0 && !isOpen) return error;
   const sizes = parts.map(({ body }) => ('case_ids' in body ? body.case_ids.length : 0));
   const casesIn = (from: number, to: number): number => sizes.slice(from, to).reduce((total, size) => total + size, 0);
-  const [succeeded, sent, unsent] = [casesIn(0, failed), casesIn(failed, failed + 1), casesIn(failed + 1, parts.length)];
+  const [succeeded, sent, unsent] = [
+    casesIn(0, failedIndex),
+    casesIn(failedIndex, failedIndex + 1),
+    casesIn(failedIndex + 1, parts.length),
+  ];
   const states = [
     ...(succeeded === 0 ? [] : [`${succeeded} succeeded`]),
     ...(isOpen ? [`the outcome of ${sent} is unknown`] : []),
@@ -68,11 +72,11 @@ function partialFailure(error: unknown, { combined, parts, failed, repeat }: Pro
   const partial = new AopsError(`${error.message} Of ${pluralize(succeeded + sent + unsent, 'case')}, ${inWords(states)}.`, {
     code: error.code,
     exit: error.exit,
-    hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${repeat(key)}` : repeat(key),
+    hint: isOpen ? `Settle it with \`aops retry ${key}\`. ${hintFor(key)}` : hintFor(key),
     details: error.details,
     cause: error,
   });
-  return succeeded === 0 ? partial : new ResultError(partial, combined);
+  return succeeded === 0 ? partial : new ResultError(partial, combinedResult);
 }
 
 /** `a`, `a and b`, `a, b, and c` */

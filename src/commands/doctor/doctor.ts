@@ -58,8 +58,8 @@ export default defineCommand({
     return renderRecord(fields, view);
   }),
   async run(context, input): Promise<Diagnosis> {
-    const { checks, usable } = await settingsChecks(context);
-    const serviceResults = usable && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
+    const { checks, usableConfig } = await settingsChecks(context);
+    const serviceResults = usableConfig && !input.offline ? await serviceChecks(context) : skippedServiceChecks();
     const all = [...checks, ...serviceResults, ...(await machineChecks(context))];
     const failures = all.filter(({ status }) => status === 'fail');
     const diagnosis = { version, ok: failures.length === 0, checks: all };

@@ -24,7 +24,7 @@ export async function serviceChecks(context: Context): Promise<Check[]> {
   let client: Client | undefined;
   try {
     // A diagnosis reports failures instead of retrying.
-    client = await connect({ ...context, retryBudget: new RetryBudget({ never: true }) });
+    client = await connect({ ...context, retryBudget: new RetryBudget({ neverRetries: true }) });
     const request = operationRequest('getTeam', { params: { teamId: context.teamId() } });
     const sent = steadyTime(context.clock);
     const response = await client.send(request);

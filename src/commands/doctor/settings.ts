@@ -9,7 +9,7 @@ import { type Check, fail, failed, ok, skip, warn } from './check.ts';
 export interface Settings {
   checks: Check[];
   /** Undefined if the configuration does not allow requests to the service. */
-  usable: ResolvedConfig | undefined;
+  usableConfig: ResolvedConfig | undefined;
 }
 
 export async function settingsChecks(context: Context): Promise<Settings> {
@@ -20,7 +20,7 @@ export async function settingsChecks(context: Context): Promise<Settings> {
     const because = 'the configuration must be fixed first';
     return {
       checks: [failed('configuration', error), ...['credential', 'proxy', 'tls'].map((id) => skip(id, because))],
-      usable: undefined,
+      usableConfig: undefined,
     };
   }
   const checks = [
@@ -30,7 +30,7 @@ export async function settingsChecks(context: Context): Promise<Settings> {
     proxyCheck(context, config),
     await tlsCheck(context, config),
   ];
-  return { checks, usable: checks.some(({ status }) => status === 'fail') ? undefined : config };
+  return { checks, usableConfig: checks.some(({ status }) => status === 'fail') ? undefined : config };
 }
 
 function configurationCheck({ store }: Context, { profile }: ResolvedConfig): Check {

@@ -40,7 +40,7 @@ export async function writeBackup(
   // Next to the backup, so that filling its disk does not fill that of the service.
   const folder = await makeWorkFolder(toStdout ? tmpdir() : path.dirname(target), context.clock);
   const spinner = startSpinner(context.terminal, 'Copying the database', context.clock);
-  const signal = anySignal([context.signal, held.lost]);
+  const signal = anySignal([context.signal, held.lossSignal]);
   let bytes = 0;
   let updatedAt = context.clock.now();
   const content = async function* (): AsyncGenerator<Uint8Array> {

@@ -22,9 +22,9 @@ export default defineCommand({
     stopped ? `Stopped the local service at ${url}.` : 'The local service is not running.',
   ),
   async run(context) {
-    const { state, served } = (await findService(context, undefined)) ?? {};
+    const { state, isServed } = (await findService(context, undefined)) ?? {};
     if (!state) return { stopped: false, url: null };
-    if (served) throw servedElsewhere(state);
+    if (isServed) throw servedElsewhere(state);
     await stopService(context, state);
     if (state.ephemeral) await removeTree(state.data_dir);
     return { stopped: true, url: state.url };

@@ -23,7 +23,7 @@ export interface HeldDataDirectory extends HeldDirectory {
   /** Whether a service is using the directory. */
   readonly running: boolean;
   /** Aborted when the hold is lost. */
-  readonly lost: AbortSignal;
+  readonly lossSignal: AbortSignal;
   /** Whether runs waited until their files were copied. */
   runsWaited(): boolean;
 }
@@ -37,7 +37,7 @@ export async function holdDirectory(context: Context, dataDirectory: string): Pr
     if (state !== undefined) return holdRunning(context, state, dataDirectory);
     try {
       const held = await holdStopped(dataDirectory, context.clock.now());
-      return { ...held, running: false, lost: new AbortController().signal, runsWaited: () => true };
+      return { ...held, running: false, lossSignal: new AbortController().signal, runsWaited: () => true };
     } catch (error) {
       const isInUse = error instanceof AopsError && error.code === 'data_directory_in_use';
       if (!isInUse || context.clock.now() > deadline) throw error;
@@ -82,7 +82,7 @@ export class RunningHold implements HeldDataDirectory {
     void this.#prolong();
   }
 
-  get lost(): AbortSignal {
+  get lossSignal(): AbortSignal {
     return this.#lossController.signal;
   }
 

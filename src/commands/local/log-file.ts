@@ -45,14 +45,14 @@ export class LogReader {
   readonly #name: string;
   readonly #file: FileHandle;
   readonly #buffer = Buffer.alloc(65_536);
-  #earlier: FileHandle | undefined;
+  #earlierFile: FileHandle | undefined;
   #position = 0;
   #earlierPosition = 0;
 
   private constructor(name: string, file: FileHandle, earlier: FileHandle | undefined) {
     this.#name = name;
     this.#file = file;
-    this.#earlier = earlier;
+    this.#earlierFile = earlier;
   }
 
   /** @throws the error from opening the log file */
@@ -63,16 +63,16 @@ export class LogReader {
 
   /** The next bytes; empty at the current end. */
   async read(): Promise<Buffer> {
-    if (this.#earlier !== undefined) {
-      const { bytesRead } = await this.#earlier.read(this.#buffer, 0, this.#buffer.length, this.#earlierPosition);
+    if (this.#earlierFile !== undefined) {
+      const { bytesRead } = await this.#earlierFile.read(this.#buffer, 0, this.#buffer.length, this.#earlierPosition);
       this.#earlierPosition += bytesRead;
       if (bytesRead > 0) return this.#buffer.subarray(0, bytesRead);
-      await this.#earlier.close();
-      this.#earlier = undefined;
+      await this.#earlierFile.close();
+      this.#earlierFile = undefined;
     }
     if ((await this.#file.stat()).size < this.#position) {
       // The file was truncated: the unread part is in the file next to it, at the same position.
-      this.#earlier = await openEarlier(this.#name);
+      this.#earlierFile = await openEarlier(this.#name);
       this.#earlierPosition = this.#position;
       this.#position = 0;
       return this.read();
@@ -83,7 +83,7 @@ export class LogReader {
   }
 
   async close(): Promise<void> {
-    await this.#earlier?.close();
+    await this.#earlierFile?.close();
     await this.#file.close();
   }
 }

@@ -24,7 +24,7 @@ export default defineCommand({
   ],
   async run(context, input) {
     const service = await findService(context, input.dataDir);
-    if (service?.served) {
+    if (service?.isServed) {
       throw new AopsError(`The service at ${service.state.url} was started with \`aops serve\`, which writes its log to stderr.`, {
         code: 'log_not_found',
         exit: exitCodes.notFound,

@@ -31,7 +31,7 @@ interface Issued {
 }
 
 /** Where a secret went. */
-export interface Delivered {
+export interface Delivery {
   profile?: string;
   file?: string;
 }
@@ -44,7 +44,7 @@ export async function deliver<Result extends Issued>(
   context: Context,
   { saveProfile, to, reveal }: DeliveryInput,
   issue: () => Promise<Result>,
-): Promise<Result & { delivered: Delivered }> {
+): Promise<Result & { delivery: Delivery }> {
   if (saveProfile === undefined && to === undefined && !reveal) {
     throw new UsageError(
       'The secret is shown only once, so it needs a destination.',
@@ -66,8 +66,8 @@ export async function deliver<Result extends Issued>(
     await handle?.sync();
     written = handle !== undefined;
     if (saveProfile !== undefined) await saveAs(context, saveProfile, issued);
-    const delivered = { ...(saveProfile === undefined ? {} : { profile: saveProfile }), ...(file === undefined ? {} : { file }) };
-    return { ...issued, delivered };
+    const delivery = { ...(saveProfile === undefined ? {} : { profile: saveProfile }), ...(file === undefined ? {} : { file }) };
+    return { ...issued, delivery };
   } catch (error) {
     if (file !== undefined && !written) await rm(file, { force: true });
     throw issued === undefined || written ? error : lost(file === undefined ? error : writeFailure(error, file), issued);

@@ -112,11 +112,11 @@ export default defineCommand({
       const data_dir = input.dataDir === undefined ? defaultDataDirectory(context) : path.resolve(context.cwd, input.dataDir);
       return { ...notRunning, data_dir };
     }
-    const { served, state } = service;
+    const { isServed, state } = service;
     const own = Object.fromEntries(Object.keys(notRunning).flatMap((key) => (key in state ? [[key, state[key as keyof LocalState]]] : [])));
     // Defaults for the state of an older version.
     const older: Partial<LocalStatus> = { browse: 'off', webhook_hosts: [ownMachine], connection_hosts: [ownMachine] };
-    const startDetails: Partial<LocalStatus> = served ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
+    const startDetails: Partial<LocalStatus> = isServed ? { started_with: 'serve' } : { started_with: 'up', profile: localProfile };
     return { ...notRunning, ...older, ...own, ...startDetails, running: true };
   },
 });

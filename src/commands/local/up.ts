@@ -164,7 +164,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
       : path.resolve(context.cwd, input.dataDir);
   await makeDataDirectory(dataDirectory);
   const log = openLog(logFile(dataDirectory));
-  const { size: logged } = fstatSync(log);
+  const { size: logSize } = fstatSync(log);
   const flags = [
     '--data-dir',
     dataDirectory,
@@ -204,7 +204,7 @@ async function start(context: Context, input: UpInput): Promise<LocalState> {
     const state = await readState(stateFile(context));
     if (state && state.pid === child.pid) return state;
     if (ended || context.clock.now() > deadline) {
-      const error = await startError(dataDirectory, logged);
+      const error = await startError(dataDirectory, logSize);
       if (input.ephemeral) await removeTree(dataDirectory);
       return orOtherService(context, dataDirectory, error);
     }
@@ -239,10 +239,10 @@ interface LoggedError {
 }
 
 /** Why the service did not start: its own error, from the log after the first `logged` bytes. Other processes can log there too. */
-async function startError(dataDirectory: string, logged: number): Promise<AopsError> {
+async function startError(dataDirectory: string, logOffset: number): Promise<AopsError> {
   const file = logFile(dataDirectory);
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-  for (const line of bytes.subarray(logged).toString('utf8').split('\n').reverse()) {
+  for (const line of bytes.subarray(logOffset).toString('utf8').split('\n').reverse()) {
     const { error } = parsed(line);
     // In log entries, errors are strings.
     if (typeof error === 'object')

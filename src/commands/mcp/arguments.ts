@@ -7,7 +7,7 @@ import type { ListedTool } from '../../client/mcp/tools.ts';
 export function toolNamed(tools: readonly ListedTool[], name: string): ListedTool {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool !== undefined) return tool;
-  const names = tools.map((known) => known.name);
+  const names = tools.map((tool) => tool.name);
   const similar = nearest(name, names);
   throw new AopsError(`The service has no tool "${name}", or this credential cannot use it.`, {
     code: 'tool_not_found',

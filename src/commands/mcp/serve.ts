@@ -29,7 +29,7 @@ export default defineCommand({
     try {
       for await (const line of readLines(inputOf(context), maxLineBytes)) {
         if (line === tooLong) bridge.refuse(`A message can have at most ${maxLineBytes / 1_048_576} MiB.`);
-        else bridge.take(line);
+        else bridge.receive(line);
       }
     } catch (error) {
       if (!signal.aborted) throw error;

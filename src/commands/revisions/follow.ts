@@ -66,7 +66,11 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   const sink = await newSink(context);
   const stop = new AbortController();
   const pace = new Pace(context.clock);
-  const answerer = new RequestAnswerer(responderHere(context, options), builderRequester(client, ids), { sink, stop, pace });
+  const answerer = new RequestAnswerer(responderHere(context, options), builderRequester(client, ids), {
+    sink,
+    streamController: stop,
+    pace,
+  });
   const signal = AbortSignal.any([context.signal, stop.signal]);
   let isReviewing = false;
   try {
@@ -76,11 +80,11 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
       signal,
       pace,
       onOutage,
-      waitsIndefinitely: answerer.busy,
+      waitsIndefinitely: answerer.isBusy,
     })) {
       await sink.event(event);
-      if (event.type === 'builder_run.asking') answerer.pending(event.data.questions);
-      if (event.type === 'builder_run.answered') await answerer.resolved(true);
+      if (event.type === 'builder_run.asking') answerer.startAnswer(event.data.questions);
+      if (event.type === 'builder_run.answered') await answerer.endAnswer(true);
       if (event.type === 'builder_run.proposed' || event.type === 'builder_run.finished') {
         await answerer.end();
         sink.close();
@@ -93,7 +97,7 @@ export async function followBuilderRun(context: Context, ids: BuilderRunIds, opt
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled) {
       const missingInput = isReviewing ? 'a decision' : 'an answer';
-      const state = answerer.open || isReviewing ? `is waiting for ${missingInput}` : 'continues';
+      const state = answerer.isOpen || isReviewing ? `is waiting for ${missingInput}` : 'continues';
       context.terminal.note(`Detached. The builder run ${state}. Come back with: aops revisions watch ${ids.buildId}`);
     }
     throw await withResult(context, client, ids, error);
@@ -160,14 +164,14 @@ async function ask(context: Context, signal: AbortSignal): Promise<Verdict | und
 
 /**
  * The error for a proposal without a decision: exit 12, with the commands to decide.
- * @param chosen whether the person chose to leave it for later
+ * @param isIntended whether the person chose to leave it for later
  */
-function waitingForReview(context: Context, run: BuilderRun, buildId: string, chosen: boolean): AopsError {
+function waitingForReview(context: Context, run: BuilderRun, buildId: string, isIntended: boolean): AopsError {
   const guard = `--builder-run ${run.id}${run.started_at === null ? '' : ` --expected-started-at ${run.started_at}`}`;
   const error = new AopsError('The builder run proposes a change and is waiting for it to be accepted or declined.', {
     code: 'builder_run_waiting_for_approve',
     exit: exitCodes.runWaiting,
-    chosen,
+    isIntended,
     hint: `Accept it with \`aops revisions accept ${buildId} ${guard}\`, or use \`decline\` instead of \`accept\`.`,
   });
   return prints(context) ? new ResultError(error, run) : error;

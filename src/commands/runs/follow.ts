@@ -34,14 +34,24 @@ export async function followRun(context: Context, namedRun: NamedRun, options: F
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const pace = new Pace(context.clock);
-  const answerer = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, named), { sink, stop, pace });
+  const answerer = new RequestAnswerer(responderHere(context, options), runRequester(client, runId, named), {
+    sink,
+    streamController: stop,
+    pace,
+  });
   try {
     const note = outageNotes(context);
     const onOutage = (outage: Outage | undefined): unknown => {
       sink.outage(outage);
       return note(outage);
     };
-    for await (const event of watchRun(client, runId, { clock: context.clock, signal, pace, onOutage, waitsIndefinitely: answerer.busy })) {
+    for await (const event of watchRun(client, runId, {
+      clock: context.clock,
+      signal,
+      pace,
+      onOutage,
+      waitsIndefinitely: answerer.isBusy,
+    })) {
       await sink.event(event);
       await observe(answerer, event);
       if (event.type === 'run.finished') return event.data.run;
@@ -50,7 +60,7 @@ export async function followRun(context: Context, namedRun: NamedRun, options: F
   } catch (error) {
     if (error === context.signal.reason || error instanceof PromptCancelled)
       context.terminal.note(
-        `Detached. The run ${answerer.open ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(named)}`,
+        `Detached. The run ${answerer.isOpen ? 'is waiting for an answer' : 'continues'}. Come back with: aops runs watch ${runWord(named)}`,
       );
     if (!isWaiting(error) || !printsRun(context)) throw error;
     const run = await readRun(client, runId).catch(() => undefined);
@@ -87,9 +97,9 @@ export function resultOf(context: Context, run: Run): Run | undefined {
 
 /** Passes the events about requests to the responder. */
 async function observe(answerer: RequestAnswerer, event: RunEvent): Promise<void> {
-  if (event.type === 'human_request.resolved') await answerer.resolved(event.data.resolution === 'answered');
+  if (event.type === 'human_request.resolved') await answerer.endAnswer(event.data.resolution === 'answered');
   if (event.type === 'run.finished') await answerer.end();
-  if (event.type === 'human_request.pending') answerer.pending(event.data.human_request);
+  if (event.type === 'human_request.pending') answerer.startAnswer(event.data.human_request);
 }
 
 const isWaiting = (error: unknown): error is AopsError => error instanceof AopsError && error.exit === exitCodes.runWaiting;

@@ -61,7 +61,7 @@ export default defineCommand({
     if (input.save !== undefined) await save(context, path.resolve(context.cwd, input.save), shots, input.force);
     if (file !== undefined && strip !== undefined) {
       const { run } = await client.call('getRun', { params });
-      const { missing } = await strip.writeFilmStrip(context, file, { run, shots, force: input.force, renewed: timeline });
+      const { missing } = await strip.writeFilmStrip(context, file, { run, shots, force: input.force, renewTimeline: timeline });
       context.terminal.note(`Wrote ${file}`);
       if (missing > 0) context.terminal.note(`${pluralize(missing, 'picture')} could not be downloaded; the film strip shows which.`);
     }

@@ -34,8 +34,8 @@ interface WaitingState {
 export async function recipient(context: Context, run: NamedRun, asAnswer: boolean): Promise<Recipient> {
   const waiting = await readWaiting(await context.client(), run.id, asAnswer);
   const { status, request } = waiting;
-  const waits = request !== undefined || status === 'waiting';
-  if (!waits && asAnswer)
+  const isWaiting = request !== undefined || status === 'waiting';
+  if (!isWaiting && asAnswer)
     throw new AopsError(`The run is not waiting for an answer: its status is ${status}. Nothing was sent.`, {
       code: 'run_not_waiting',
       exit: exitCodes.conflict,
@@ -44,7 +44,7 @@ export async function recipient(context: Context, run: NamedRun, asAnswer: boole
           ? 'A failed run cannot receive messages; start another one with `aops runs start`.'
           : 'To send it as a message, omit --as-answer.',
     });
-  if (!waits) return { request: undefined, expected: null };
+  if (!isWaiting) return { request: undefined, expected: null };
   if (!asAnswer && !(await wantsToAnswer(context, run, request))) throw messageNotSent(runForHere(context, run), request);
   return { request, expected: request?.id };
 }

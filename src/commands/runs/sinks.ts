@@ -44,10 +44,10 @@ export class TranscriptSink implements Sink {
   readonly #write: (line: string) => Promise<void>;
   readonly #transcript: Transcript;
   readonly #styles: Styles;
-  readonly #live: StatusLine | undefined;
+  readonly #statusLine: StatusLine | undefined;
   readonly #prompts: boolean;
   readonly #clock: Clock;
-  readonly #started: number;
+  readonly #startedAt: number;
   #status = 'starting';
   #heldEvents: RunEvent[] | undefined;
   #skipResponse = false;
@@ -66,8 +66,8 @@ export class TranscriptSink implements Sink {
     this.#write = write;
     this.#styles = styles;
     this.#clock = clock;
-    this.#started = clock.now();
-    this.#live = live;
+    this.#startedAt = clock.now();
+    this.#statusLine = live;
     this.#transcript = transcript;
     live?.start(() => this.#headline());
   }
@@ -80,36 +80,36 @@ export class TranscriptSink implements Sink {
     const skipped = this.#skipResponse && event.type === 'message' && event.data.message.type === 'human_response';
     if (skipped) this.#skipResponse = false;
     else await this.#print(this.#lines(event));
-    this.#live?.refresh();
+    this.#statusLine?.refresh();
   }
 
   outage(outage: Outage | undefined): void {
     this.#outage = outage;
-    this.#live?.refresh();
+    this.#statusLine?.refresh();
   }
 
   hold(): void {
     this.#heldEvents = [];
-    this.#live?.hide();
+    this.#statusLine?.hide();
   }
 
   async resume(answeredHere: boolean): Promise<void> {
     const heldEvents = this.#heldEvents ?? [];
     this.#heldEvents = undefined;
     this.#skipResponse = answeredHere;
-    this.#live?.show();
+    this.#statusLine?.show();
     for (const event of heldEvents) await this.event(event);
   }
 
   close(): void {
-    this.#live?.stop();
+    this.#statusLine?.stop();
   }
 
   #headline(): string {
     const { status, dim } = this.#styles;
     if (this.#outage) return dim(`no answer from the service for ${formatDuration(this.#clock.now() - this.#outage.since)}`);
     const activity = this.#transcript.activity;
-    return `${status(this.#status)} ${dim(formatDuration(this.#clock.now() - this.#started))}${activity ? `  ${dim(activity)}` : ''}`;
+    return `${status(this.#status)} ${dim(formatDuration(this.#clock.now() - this.#startedAt))}${activity ? `  ${dim(activity)}` : ''}`;
   }
 
   #lines(event: RunEvent): string[] {
@@ -122,7 +122,7 @@ export class TranscriptSink implements Sink {
         this.#status = sanitizeLine(event.data.status);
         // After an answer, the run is pending for a moment. Only at the beginning does this mean that it is queued.
         if (this.#status === 'pending' && previous !== 'starting') return [];
-        return this.#live || visibleStatuses.has(this.#status) ? [] : [dim(`[${this.#status}]`)];
+        return this.#statusLine || visibleStatuses.has(this.#status) ? [] : [dim(`[${this.#status}]`)];
       }
       case 'human_request.pending':
         // The prompt itself displays the request.
@@ -133,14 +133,15 @@ export class TranscriptSink implements Sink {
         // The countdown is displayed elsewhere.
         return [];
       case 'run.finished':
-        return [...this.#transcript.unfinished(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsed(event)}`)}`];
+        return [...this.#transcript.unfinished(), `${status(event.data.run.status)} ${dim(`after ${this.#elapsedTime(event)}`)}`];
     }
   }
 
   /** The duration of the run if its times are known, otherwise of this command. */
-  #elapsed(event: RunEvent & { type: 'run.finished' }): string {
+  #elapsedTime(event: RunEvent & { type: 'run.finished' }): string {
     const { started_at, completed_at } = event.data.run;
-    const milliseconds = started_at && completed_at ? Date.parse(completed_at) - Date.parse(started_at) : this.#clock.now() - this.#started;
+    const milliseconds =
+      started_at && completed_at ? Date.parse(completed_at) - Date.parse(started_at) : this.#clock.now() - this.#startedAt;
     return formatDuration(milliseconds);
   }
 

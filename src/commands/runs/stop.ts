@@ -7,7 +7,7 @@ import { pickedRunArgument } from '../../cli/names/run-names.ts';
 export default defineCommand({
   summary: 'Stop a run',
   description: 'If the run has already ended, nothing changes and the command succeeds. A later message resumes a stopped run.',
-  arguments: { run: pickedRunArgument({ runs: 'active', careful: true }) },
+  arguments: { run: pickedRunArgument({ runs: 'active', needsCare: true }) },
   operations: ['stopRun'],
   mutates: true,
   examples: [{ command: 'aops runs stop @latest', text: 'Stop the newest run' }],

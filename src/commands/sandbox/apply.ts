@@ -146,7 +146,7 @@ async function toFiles(target: Target, parts: PatchParts, onlyChecks: boolean): 
 async function toBranch(
   target: Target,
   parts: PatchParts,
-  { branch, message, commit, onlyChecks }: { branch: string; message: string; commit: string; onlyChecks: boolean },
+  { branch, message, commit, onlyChecks: isCheckOnly }: { branch: string; message: string; commit: string; onlyChecks: boolean },
 ): Promise<Result> {
   const { checkout } = target;
   const onto = parts.base ?? checkout.headTree;
@@ -156,7 +156,7 @@ async function toBranch(
     throw conflicting(target, merged.conflicts, hint);
   }
   const changes = await changedPaths(checkout, onto, merged.tree);
-  if (onlyChecks) return { changes };
+  if (isCheckOnly) return { changes };
   const parent = parts.base === undefined ? checkout.head : commit;
   return { changes, commit: await commitToBranch(checkout, { name: branch, tree: merged.tree, parent, message }) };
 }
@@ -172,11 +172,11 @@ const conflicting = ({ checkout, title }: Target, files: readonly string[], hint
 function report(
   { terminal }: Context,
   { changes }: Result,
-  { branch, onlyChecks }: { branch: string | undefined; onlyChecks: boolean },
+  { branch, onlyChecks: isCheckOnly }: { branch: string | undefined; onlyChecks: boolean },
 ): void {
   const files = pluralize(changes.length, 'file');
   if (changes.length === 0) terminal.note('There is nothing to apply: the checkout already has these changes, or the run made none.');
-  else if (onlyChecks) terminal.note(`The changes can be applied: ${files}.`);
+  else if (isCheckOnly) terminal.note(`The changes can be applied: ${files}.`);
   else if (branch === undefined) terminal.note(`Changed and staged ${files}. Review them with \`git diff --cached\`.`);
   else terminal.note(`Committed ${files}. Merge them with \`git merge ${shellWord(branch)}\`.`);
 }

@@ -110,7 +110,7 @@ export const localRoutes: GroupRoutes<'local'> = {
   revokeLocalClient: (context, { params }) => revoke(context, 'oauth_client', params.client_id),
 
   async createBackupHold({ engine }) {
-    return { hold: holdView(await engine.backups.take()) };
+    return { hold: holdView(await engine.backups.acquire()) };
   },
 
   async updateBackupHold({ engine }, { params, body }) {

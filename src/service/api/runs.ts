@@ -93,7 +93,10 @@ export const runRoutes: GroupRoutes<'runs'> = {
     // To a waiting run, a message is the answer.
     const mayAnswer = () => requirePermission(context, 'respondToHumanRequest');
     const { expected_human_request_id: expectedRequest } = body;
-    const { message, answeredRequest } = await postMessage(context.engine, to, body.message, { mayAnswer, expectedRequest });
+    const { message, answeredRequest } = await postMessage(context.engine, to, body.message, {
+      checkPermission: mayAnswer,
+      expectedRequest,
+    });
     return { message: messageView(message), human_request: answeredRequest === undefined ? null : answeredRequestView(answeredRequest) };
   },
 

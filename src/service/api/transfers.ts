@@ -131,11 +131,11 @@ async function describeSandboxFile({ engine }: HttpParts, { sandboxId, path }: E
 
 async function describePatch({ engine }: HttpParts, { sandboxId, tree }: Extract<Grant, { kind: 'run_patch' }>): Promise<Source> {
   const sandbox = await engine.sandboxes.open(sandboxId);
-  const gone = notFound('patch', tree);
-  if (sandbox === undefined) throw gone;
+  const notFoundError = notFound('patch', tree);
+  if (sandbox === undefined) throw notFoundError;
   const file = await patchFile(sandbox, tree);
   const stats = await stat(file).catch(() => undefined);
-  if (stats === undefined) throw gone;
+  if (stats === undefined) throw notFoundError;
   return {
     name: `${tree.slice(0, 12)}.patch`,
     mimeType: 'text/x-diff',

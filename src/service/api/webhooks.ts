@@ -40,8 +40,8 @@ export const webhookRoutes: GroupRoutes<'webhooks'> = {
 
   async rotateTeamWebhookSecret(context, { params, body }) {
     requireTeam(context, params.teamId);
-    const wishes = { overlapSeconds: body.overlap_seconds, force: body.force };
-    const { current, previous } = await rotateSecret(context.engine, params.teamId, wishes);
+    const rotation = { overlapSeconds: body.overlap_seconds, force: body.force };
+    const { current, previous } = await rotateSecret(context.engine, params.teamId, rotation);
     return secretView(current, previous);
   },
 

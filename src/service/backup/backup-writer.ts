@@ -27,7 +27,7 @@ export class BackupWriter {
   readonly #directory: HeldDirectory;
   readonly #workFile: string;
   readonly #progress: BackupProgress;
-  readonly #sums: string[] = [];
+  readonly #checksumLines: string[] = [];
   readonly #holes = new Holes();
   readonly #tar = new TarWriter();
   #entries = 0;
@@ -51,7 +51,7 @@ export class BackupWriter {
       yield* this.#file(databaseName, this.#workFile);
       // Anything that is missing by now was removed while the directory was not held.
       await this.#directory.keepFilesAlone();
-      yield* this.#text(sumsName, this.#sums.join(''));
+      yield* this.#text(sumsName, this.#checksumLines.join(''));
       yield* this.#tar.end();
     } finally {
       this.#tar.close();
@@ -152,7 +152,7 @@ export class BackupWriter {
       const sum = hash.digest('hex');
       if (isShort) this.#report(name, 'it became shorter while it was being read, so its end consists of zeros');
       else if (expected !== undefined && sum !== expected) this.#report(name, 'it had been changed on the disk');
-      this.#sums.push(sumLine(sum, name));
+      this.#checksumLines.push(sumLine(sum, name));
       this.#progress.files += 1;
     } finally {
       closeSync(descriptor);
@@ -171,7 +171,7 @@ export class BackupWriter {
     const bytes = Buffer.from(text);
     const modified = Date.parse(this.#directory.createdAt) / 1_000;
     yield* this.#add({ name, type: 'file', size: bytes.length, mode: 0o600, modified }, bytes.length === 0 ? [] : [bytes]);
-    if (name !== sumsName) this.#sums.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
+    if (name !== sumsName) this.#checksumLines.push(sumLine(createHash('sha256').update(bytes).digest('hex'), name));
   }
 
   /** @throws AopsError `backup_too_large` if there are more entries than can be restored */

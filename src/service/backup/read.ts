@@ -52,7 +52,7 @@ export async function readBackup(
 class BackupReader {
   readonly #folder: string | undefined;
   readonly #progress: ReadProgress;
-  readonly #sums = new Map<string, string>();
+  readonly #checksums = new Map<string, string>();
   readonly #places = new Places();
   /** Created when everything else has been written and checked, so that nothing is written through them. */
   readonly #links = new Map<string, string>();
@@ -82,7 +82,7 @@ class BackupReader {
   /** It may contain one line for each file that has been read, and no more. */
   async #readSums(entry: ReadEntry): Promise<Map<string, string>> {
     let expected = 0;
-    for (const [name, sum] of this.#sums) expected += Buffer.byteLength(sumLine(sum, name));
+    for (const [name, sum] of this.#checksums) expected += Buffer.byteLength(sumLine(sum, name));
     if (entry.size > expected) throw damagedBackup('it contains more checksums than files');
     return parseSums((await wholeContent(entry)).toString('utf8'));
   }
@@ -91,7 +91,7 @@ class BackupReader {
     if (entry.name !== infoName || entry.size > longestInfo) throw damagedBackup('it is not an aops backup');
     const bytes = await wholeContent(entry);
     this.#progress.info = parseInfo(bytes.toString('utf8'), Object.keys(migrations));
-    this.#sums.set(infoName, createHash('sha256').update(bytes).digest('hex'));
+    this.#checksums.set(infoName, createHash('sha256').update(bytes).digest('hex'));
   }
 
   async #unpack(entry: ReadEntry): Promise<void> {
@@ -132,12 +132,12 @@ class BackupReader {
       if (descriptor !== undefined) closeSync(descriptor);
     }
     this.#progress.files += 1;
-    this.#sums.set(name, hash.digest('hex'));
+    this.#checksums.set(name, hash.digest('hex'));
   }
 
   #compare(sums: ReadonlyMap<string, string>): void {
-    for (const name of [databaseName, ...sums.keys()]) if (!this.#sums.has(name)) throw damagedBackup(`${quoteName(name)} is missing`);
-    for (const [name, sum] of this.#sums) {
+    for (const name of [databaseName, ...sums.keys()]) if (!this.#checksums.has(name)) throw damagedBackup(`${quoteName(name)} is missing`);
+    for (const [name, sum] of this.#checksums) {
       if (sums.get(name) !== sum) throw damagedBackup(`${quoteName(name)} does not match its checksum`);
     }
   }

@@ -58,7 +58,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 class Input {
   bytes = 0;
   readonly #parser: Extract;
-  readonly #stop = new AbortController();
+  readonly #stopController = new AbortController();
   /** The error that ended the parser. The stream of an entry that is being read at that moment only reports that it was destroyed. */
   readonly #parserError: Promise<unknown>;
   #sourceError: unknown;
@@ -74,7 +74,7 @@ class Input {
 
   /** Stops reading, without waiting: the source may be waiting for its next bytes, and is closed by the caller that opened it. */
   stop(): void {
-    this.#stop.abort();
+    this.#stopController.abort();
     this.#parser.destroy();
   }
 
@@ -100,7 +100,7 @@ class Input {
   }
 
   #hasDrained(): Promise<boolean> {
-    return once(this.#parser, 'drain', { signal: this.#stop.signal }).then(
+    return once(this.#parser, 'drain', { signal: this.#stopController.signal }).then(
       () => true,
       () => false,
     );

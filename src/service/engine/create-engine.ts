@@ -109,7 +109,7 @@ export async function createEngine(
     runTokens,
     sandboxes: new SandboxStore(join(dataDirectory, 'sandboxes'), {
       ...(commandPath === undefined ? {} : { path: commandPath }),
-      trouble: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
+      onProblem: (error) => log('warn', 'files of a run cannot be removed', errorFields(error)),
     }),
     repositories: new Repositories(join(dataDirectory, 'repositories'), { path: searchPath, agent: connectionAgent }),
     files: new FileStore(join(dataDirectory, 'files')),

@@ -124,7 +124,7 @@ async function receive(
   const requestLine = { method, segments, search, contentType: request.headers['content-type'] };
   const milliseconds = limits.bodyMilliseconds;
   if (target.request === undefined) return receiveBytes(request, requestLine, { isEmpty: target.method === 'GET', milliseconds });
-  return receiveForm(request, requestLine, { milliseconds, openDisk: () => engine.sandboxes.namelessFile() });
+  return receiveForm(request, requestLine, { milliseconds, openDisk: () => engine.sandboxes.openAnonymousFile() });
 }
 
 async function answerTo(

@@ -100,11 +100,11 @@ class Form {
   }
 
   async add(chunk: Buffer): Promise<void> {
-    await this.#keep(await this.#reader?.read(chunk));
+    await this.#store(await this.#reader?.read(chunk));
   }
 
   async end(): Promise<void> {
-    await this.#keep(await this.#reader?.end());
+    await this.#store(await this.#reader?.end());
   }
 
   fields(): Record<string, unknown> {
@@ -120,7 +120,7 @@ class Form {
     for (const content of this.#parts.values()) if (content instanceof ReceivedFile) await content.close();
   }
 
-  async #keep(parts: PartContent[] = []): Promise<void> {
+  async #store(parts: PartContent[] = []): Promise<void> {
     for (const [part, bytes] of parts) {
       const content = this.#parts.get(part) ?? (part.isFile ? new ReceivedFile(this.#openDisk) : []);
       this.#parts.set(part, content);

@@ -46,9 +46,9 @@ export class ServiceMetrics {
       this.#durations.text('aops_http_request_duration_seconds', 'Time from the last header of a request to the end of its response.'),
       metric('aops_runs', 'Runs by status.', 'gauge', byStatus(runs)),
       metric('aops_webhook_deliveries', 'Retained webhook deliveries, by status.', 'gauge', byStatus(deliveries)),
-      metric('aops_jobs_running', 'Jobs in progress.', 'gauge', byKind(jobs, 'running')),
-      metric('aops_jobs_due', 'Jobs that are waiting for a worker.', 'gauge', byKind(jobs, 'due')),
-      metric('aops_jobs_late_seconds', 'How long the oldest waiting job has been due.', 'gauge', byKind(jobs, 'lateSeconds')),
+      metric('aops_jobs_running', 'Jobs in progress.', 'gauge', byKind(jobs, 'runningCount')),
+      metric('aops_jobs_due', 'Jobs that are waiting for a worker.', 'gauge', byKind(jobs, 'dueCount')),
+      metric('aops_jobs_late_seconds', 'How long the oldest waiting job has been due.', 'gauge', byKind(jobs, 'overdueSeconds')),
       ...this.#process(),
     ].join('');
   }

@@ -31,7 +31,7 @@ export interface Timing {
  * @param tries the number of attempts so far
  * @param request what the receiver requested, in milliseconds
  */
-export function nextWait(tries: number, request: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
+export function nextWait(tries: number, request: { retryAfter?: number | undefined; isBusy: boolean }, timing: Timing): number | undefined {
   const wait = delays[tries - 1];
   if (wait === undefined) return undefined;
   const delay = wait * timing.scale * (0.8 + 0.4 * timing.random());
@@ -39,9 +39,9 @@ export function nextWait(tries: number, request: { retryAfter?: number | undefin
 }
 
 /** The milliseconds for which the receiver does not want any requests; undefined if it did not request a pause. */
-export function holdTime(request: { retryAfter?: number | undefined; busy: boolean }, timing: Timing): number | undefined {
+export function holdTime(request: { retryAfter?: number | undefined; isBusy: boolean }, timing: Timing): number | undefined {
   if (request.retryAfter !== undefined) return Math.min(request.retryAfter, longestHold);
-  return request.busy ? busyWait * timing.scale : undefined;
+  return request.isBusy ? busyWait * timing.scale : undefined;
 }
 
 /** Whether an endpoint has failed for long enough to be disabled; times in milliseconds. */

@@ -15,7 +15,7 @@ export interface UrlPurpose {
  * The URL to connect to. Throws 400 `invalid_request` for one that is not plain http or https, and 400 with the code of the purpose
  * for a host that is clearly not allowed; the address is checked again for every connection.
  */
-export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'mayReach'>, text: string, purpose: UrlPurpose): Promise<string> {
+export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'isAllowed'>, text: string, purpose: UrlPurpose): Promise<string> {
   const { field } = purpose;
   const invalidUrl = (message: string, error = 'invalid_request'): ServiceError =>
     new ServiceError(400, error, `${field} ${message}.`, { details: [{ path: field, message }] });
@@ -23,6 +23,6 @@ export async function checkOutboundUrl(agent: Pick<GuardedAgent, 'mayReach'>, te
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidUrl('must be an http or https URL');
   if (url.username !== '' || url.password !== '') throw invalidUrl('must not contain a user name or password');
   url.hash = '';
-  if (await agent.mayReach(url.hostname)) return url.href;
+  if (await agent.isAllowed(url.hostname)) return url.href;
   throw invalidUrl(purpose.refusalMessage(url.hostname), purpose.code);
 }

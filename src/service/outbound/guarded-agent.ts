@@ -31,7 +31,7 @@ export class GuardedAgent {
   }
 
   /** Whether an address of the host is allowed; true if the host cannot be looked up, because it might exist later. */
-  async mayReach(host: string): Promise<boolean> {
+  async isAllowed(host: string): Promise<boolean> {
     const bare = unbracketed(host);
     const { rules } = this.#options;
     if (isIP(bare) !== 0) return rules.allows(bare, bare);

@@ -66,8 +66,8 @@ export class Sender {
   }
 
   /** Whether an address of the host is allowed; see GuardedAgent. */
-  mayReach(host: string): Promise<boolean> {
-    return this.#agent.mayReach(host);
+  isAllowed(host: string): Promise<boolean> {
+    return this.#agent.isAllowed(host);
   }
 
   /** Aborts all requests in progress. */

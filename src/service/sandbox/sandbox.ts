@@ -47,12 +47,12 @@ export class SandboxStore {
   #isStagingSwept = false;
 
   /**
-   * `path` is the PATH of commands; by default, the directories where systems keep their commands. `trouble` is called with errors
+   * `path` is the PATH of commands; by default, the directories where systems keep their commands. `onProblem` is called with errors
    * that prevent something from being removed.
    */
-  constructor(root: string, options: { path?: string; trouble?: (error: unknown) => void } = {}) {
+  constructor(root: string, options: { path?: string; onProblem?: (error: unknown) => void } = {}) {
     this.#root = path.resolve(root);
-    this.#onTrouble = options.trouble ?? (() => undefined);
+    this.#onTrouble = options.onProblem ?? (() => undefined);
     this.#searchPath = options.path ?? systemPath;
   }
 
@@ -110,7 +110,7 @@ export class SandboxStore {
   }
 
   /** An empty file on the disk of the sandboxes, for reading and writing. It has no name any more, so closing removes it. */
-  async namelessFile(): Promise<FileHandle> {
+  async openAnonymousFile(): Promise<FileHandle> {
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     const name = path.join(this.#root, `${randomUUID()}.unnamed`);
     const handle = await open(name, 'wx+', 0o600);

@@ -59,7 +59,7 @@ export class PromptFrame extends Writable {
 
   /** Redraws the last picture in its place, for prompts that cannot redraw themselves. */
   redraw(): void {
-    const erasure = this.#erasing();
+    const erasure = this.#eraseSequence();
     const { lines, row, column } = this.#picture;
     const above = lines.slice(0, row).flatMap((line) => this.#wrapLine(line));
     const wrapped = [...above, ...lines.slice(row).flatMap((line) => this.#wrapLine(line))];
@@ -94,7 +94,7 @@ export class PromptFrame extends Writable {
     }
     const erasure = text.match(erasing)?.[0] ?? '';
     const visibleText = text.slice(erasure.length);
-    this.#write(`${erasure === '' ? '' : this.#erasing()}${visibleText}`);
+    this.#write(`${erasure === '' ? '' : this.#eraseSequence()}${visibleText}`);
     const placement = placing.exec(visibleText);
     const lines = visibleText.slice(0, placement?.index).split('\n');
     this.#picture = { lines, row: lines.length - 1 - Number(placement?.[1] ?? 0), column: Number(placement?.[2] ?? 1) - 1 };
@@ -105,7 +105,7 @@ export class PromptFrame extends Writable {
    * Erases what is on the screen, wherever its lines are now: a terminal that became narrower has wrapped them, which the
    * library does not know.
    */
-  #erasing(): string {
+  #eraseSequence(): string {
     if (this.#onScreen === blank) return '';
     const { lines, row, column } = this.#onScreen;
     const above = lines.slice(0, row).reduce((rows, line) => rows + this.#rowsOf(line), 0);

@@ -36,12 +36,12 @@ export class Keyboard {
   readonly #stdin: InputStream & { setRawMode?: (on: boolean) => unknown };
   readonly #clock: Clock;
   readonly #listener: KeyboardListener;
-  readonly #closed = new AbortController();
+  readonly #closeController = new AbortController();
   #decoder = new StringDecoder('utf8');
-  #pastes = new PasteReader();
+  #pasteReader = new PasteReader();
   #state: 'ignoring' | 'resting' | 'listening' = 'ignoring';
   #lastKey = Number.NEGATIVE_INFINITY;
-  #received = 0;
+  #receivedCount = 0;
   /** How often the prompt has appeared: the end of a grace period counts only for the appearance it belongs to. */
   #appearance = 0;
 
@@ -60,24 +60,24 @@ export class Keyboard {
   open(): void {
     this.#stdin.setRawMode?.(true);
     this.#stdin.on('data', this.#read);
-    this.#stdin.once('end', this.#ended);
+    this.#stdin.once('end', this.#onEnd);
     this.#stdin.resume();
   }
 
   /** Resolves when all keys typed so far, wherever they are buffered, have been read and discarded. */
   async drain(): Promise<void> {
     for (let quietTurns = 0; quietTurns < 2; ) {
-      const receivedBefore = this.#received;
+      const receivedBefore = this.#receivedCount;
       // One turn of the event loop reads what the kernel has buffered.
       await new Promise((resolve) => setImmediate(resolve));
-      quietTurns = this.#received === receivedBefore ? quietTurns + 1 : 0;
+      quietTurns = this.#receivedCount === receivedBefore ? quietTurns + 1 : 0;
     }
   }
 
   /** Lets keys through, after a grace period that starts now if `grace` is true. */
   listen(grace: boolean): void {
     this.#decoder = new StringDecoder('utf8');
-    this.#pastes = new PasteReader();
+    this.#pasteReader = new PasteReader();
     this.#state = grace ? 'resting' : 'listening';
     this.#appearance += 1;
     // The promise rejects when the prompt ends first.
@@ -91,7 +91,7 @@ export class Keyboard {
 
   /** Releases the terminal. */
   close(): void {
-    this.#closed.abort();
+    this.#closeController.abort();
     this.pause();
   }
 
@@ -99,7 +99,7 @@ export class Keyboard {
   pause(): void {
     this.#state = 'ignoring';
     this.#stdin.removeListener('data', this.#read);
-    this.#stdin.removeListener('end', this.#ended);
+    this.#stdin.removeListener('end', this.#onEnd);
     this.#stdin.pause();
     this.#stdin.setRawMode?.(false);
   }
@@ -108,7 +108,7 @@ export class Keyboard {
     const drawnAt = steadyTime(this.#clock);
     const deadline = (): number => Math.max(drawnAt + graceMs, this.#lastKey + quietMs);
     for (;;) {
-      await this.#clock.sleep(deadline() - steadyTime(this.#clock), this.#closed.signal);
+      await this.#clock.sleep(deadline() - steadyTime(this.#clock), this.#closeController.signal);
       // If this process was delayed, keys typed in the meantime have not been read yet.
       await this.drain();
       if (this.#state !== 'resting' || appearanceCount !== this.#appearance) return;
@@ -118,12 +118,12 @@ export class Keyboard {
     this.#listener.changed();
   }
 
-  readonly #ended = (): void => this.#listener.cancelled();
+  readonly #onEnd = (): void => this.#listener.cancelled();
 
   readonly #read = (chunk: Buffer | string): void => {
-    this.#received += 1;
+    this.#receivedCount += 1;
     this.#lastKey = steadyTime(this.#clock);
-    for (const typedInput of this.#pastes.read(this.#decoder.write(chunk))) {
+    for (const typedInput of this.#pasteReader.read(this.#decoder.write(chunk))) {
       if ('keys' in typedInput) this.#keys(typedInput.keys);
       else if (this.#state === 'listening') this.onPaste?.(typedInput.pasted);
     }

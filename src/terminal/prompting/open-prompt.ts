@@ -15,7 +15,7 @@ export class OpenPrompt {
   vanishes = false;
   readonly #terminal: Terminal;
   readonly #jobs: JobControl | undefined;
-  readonly #unsolicited: boolean;
+  readonly #isUnsolicited: boolean;
   readonly #redraws = new Set<() => void>();
   readonly #undo: (() => void)[] = [];
   #isVisible = false;
@@ -27,7 +27,7 @@ export class OpenPrompt {
   constructor(terminal: Terminal, clock: Clock, widthOf: WidthOf, unsolicited: boolean) {
     this.#terminal = terminal;
     this.#jobs = terminal.jobs;
-    this.#unsolicited = unsolicited;
+    this.#isUnsolicited = unsolicited;
     this.frame = new PromptFrame(terminal.err, widthOf);
     this.keyboard = new Keyboard(terminal.in.stream, clock, {
       cancelled: () => this.cancelled.abort(),
@@ -38,7 +38,7 @@ export class OpenPrompt {
 
   /** Whether keys are still ignored because the prompt has just appeared by itself. */
   get ignoresKeys(): boolean {
-    return this.#unsolicited && !this.keyboard.listening;
+    return this.#isUnsolicited && !this.keyboard.listening;
   }
 
   /** Calls the listener whenever the prompt must be redrawn. Returns a function that removes the listener. */
@@ -82,7 +82,7 @@ export class OpenPrompt {
     if (this.#isVisible) this.#redraw();
     else this.frame.show();
     this.#isVisible = true;
-    this.keyboard.listen(this.#unsolicited);
+    this.keyboard.listen(this.#isUnsolicited);
   }
 
   #redraw(): void {

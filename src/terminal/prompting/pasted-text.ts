@@ -11,32 +11,32 @@ export type TypedInput = { keys: string } | { pasted: string };
 
 /** Reads input chunk by chunk; a mark may be split between two chunks. */
 export class PasteReader {
-  #pasting = false;
-  #rest = '';
-  #pasted = '';
+  #isPasting = false;
+  #remainingInput = '';
+  #pastedText = '';
 
   /** The keys and pasted texts that this chunk of input completes, in order. */
   read(text: string): TypedInput[] {
     const inputs: TypedInput[] = [];
-    let remaining = this.#rest + text;
+    let remaining = this.#remainingInput + text;
     for (;;) {
-      const mark = this.#pasting ? end : pasteStart;
+      const mark = this.#isPasting ? end : pasteStart;
       const position = remaining.indexOf(mark);
       const before =
         position < 0
-          ? remaining.slice(0, remaining.length - startOfMark(remaining, mark, this.#pasting ? 1 : 3))
+          ? remaining.slice(0, remaining.length - startOfMark(remaining, mark, this.#isPasting ? 1 : 3))
           : remaining.slice(0, position);
-      if (this.#pasting) this.#pasted += before;
+      if (this.#isPasting) this.#pastedText += before;
       else if (before !== '') inputs.push({ keys: before });
       if (position < 0) {
-        this.#rest = remaining.slice(before.length);
+        this.#remainingInput = remaining.slice(before.length);
         return inputs;
       }
-      if (this.#pasting) {
-        inputs.push({ pasted: plainLines(this.#pasted) });
-        this.#pasted = '';
+      if (this.#isPasting) {
+        inputs.push({ pasted: plainLines(this.#pastedText) });
+        this.#pastedText = '';
       }
-      this.#pasting = !this.#pasting;
+      this.#isPasting = !this.#isPasting;
       remaining = remaining.slice(position + mark.length);
     }
   }

@@ -22,7 +22,7 @@ function bridged(server: RawServer, options: Parameters<typeof newClient>[1] = {
     log: (text) => void logEntries.push(text),
   });
   const send = (...messages: unknown[]): void => {
-    for (const message of messages) bridge.take(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
+    for (const message of messages) bridge.receive(Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)));
   };
   /** Sends lines, and returns what has been written once all work is done. */
   const repliesTo = async (...messages: unknown[]): Promise<Line[]> => {

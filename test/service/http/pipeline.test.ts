@@ -199,7 +199,7 @@ describe('bodies', () => {
   });
 
   it('that were received on the disk leave no open file, whether they are accepted or not', async () => {
-    const files = vi.spyOn(SandboxStore.prototype, 'namelessFile');
+    const files = vi.spyOn(SandboxStore.prototype, 'openAnonymousFile');
     afterTest(async () => files.mockRestore());
     const api = await startApi();
     const { sandbox_id } = await api.ok('createSandbox');

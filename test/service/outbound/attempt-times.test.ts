@@ -5,7 +5,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 const plain = { scale: 1, random: () => 0.5 };
-const calmState = { busy: false };
+const calmState = { isBusy: false };
 
 describe('the schedule', () => {
   it('is that of Standard Webhooks: ten attempts', () => {
@@ -24,12 +24,12 @@ describe('the schedule', () => {
   });
 
   it('waits as long as the receiver requests, but never less than the schedule', () => {
-    expect(nextWait(1, { busy: true, retryAfter: 90_000 }, plain)).toBe(90_000);
-    expect(nextWait(2, { busy: true, retryAfter: 1_000 }, plain)).toBe(5 * minute);
-    expect(nextWait(1, { busy: true }, plain)).toBe(minute);
-    expect(nextWait(1, { busy: false, retryAfter: 40 * day }, plain)).toBe(day);
-    expect(nextWait(10, { busy: true, retryAfter: 1_000 }, plain)).toBeUndefined();
-    expect([holdTime(calmState, plain), holdTime({ busy: true }, plain), holdTime({ busy: true, retryAfter: 5 }, plain)]).toEqual([
+    expect(nextWait(1, { isBusy: true, retryAfter: 90_000 }, plain)).toBe(90_000);
+    expect(nextWait(2, { isBusy: true, retryAfter: 1_000 }, plain)).toBe(5 * minute);
+    expect(nextWait(1, { isBusy: true }, plain)).toBe(minute);
+    expect(nextWait(1, { isBusy: false, retryAfter: 40 * day }, plain)).toBe(day);
+    expect(nextWait(10, { isBusy: true, retryAfter: 1_000 }, plain)).toBeUndefined();
+    expect([holdTime(calmState, plain), holdTime({ isBusy: true }, plain), holdTime({ isBusy: true, retryAfter: 5 }, plain)]).toEqual([
       undefined,
       minute,
       5,

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { checkOutboundUrl } from '../../../src/service/outbound/check-url.ts';
 
 const purpose = { field: 'url', code: 'host_not_allowed', refusalMessage: (host: string) => `leads to ${host}, which is not allowed` };
-const check = (text: string, isAllowed = true) => checkOutboundUrl({ mayReach: async () => isAllowed }, text, purpose);
+const check = (text: string, isAllowed = true) => checkOutboundUrl({ isAllowed: async () => isAllowed }, text, purpose);
 
 it.each([
   ['http://hooks.example', 'http://hooks.example/'],

@@ -15,7 +15,7 @@ let problems: unknown[];
 beforeEach(async () => {
   root = path.join(await mkdtemp(path.join(tmpdir(), 'aops-store-')), 'sandboxes');
   problems = [];
-  store = new SandboxStore(root, { trouble: (error) => problems.push(error) });
+  store = new SandboxStore(root, { onProblem: (error) => problems.push(error) });
   sandbox = await store.create('s1');
   await sandbox.write('a', Buffer.from('inside'));
 });
@@ -110,7 +110,7 @@ describe('a sweep', () => {
 describe('a file without a name', () => {
   it('can be written and read, and leaves nothing behind', async () => {
     const emptyStore = new SandboxStore(path.join(root, '..', 'other', 'sandboxes'));
-    const handle = await emptyStore.namelessFile();
+    const handle = await emptyStore.openAnonymousFile();
     await handle.write('hello', 0);
     const { buffer: bytes } = await handle.read(Buffer.alloc(5), 0, 5, 0);
     expect(bytes.toString()).toBe('hello');
@@ -121,13 +121,13 @@ describe('a file without a name', () => {
 
   it('may lose its name to a sweep', async () => {
     onDiskCall('before', 'rm', /\.unnamed$/, () => store.sweep());
-    await (await store.namelessFile()).close();
+    await (await store.openAnonymousFile()).close();
     expect(await readdir(root)).toEqual(['s1']);
   });
 
   it('is closed if its name cannot be removed', async () => {
     onDiskCall('before', 'rm', /\.unnamed$/, failure('EIO'));
-    await expect(store.namelessFile()).rejects.toMatchObject({ code: 'EIO' });
+    await expect(store.openAnonymousFile()).rejects.toMatchObject({ code: 'EIO' });
     expect(await openFiles()).toEqual([]);
   });
 });

@@ -26,16 +26,16 @@ export interface Draft {
 }
 
 /** The cases of the rows, and the rows that cannot be turned into cases. @throws UsageError if the mapping does not fit the file */
-export function makeDrafts(file: Rows, drafting: Drafting, name: string): { drafts: Draft[]; failed: FailedRow[] } {
+export function makeDrafts(file: Rows, drafting: Drafting, name: string): { drafts: Draft[]; failedRows: FailedRow[] } {
   const targets = targetsOf(file.columns, drafting.map, name);
   const drafts: Draft[] = [];
-  const failed: FailedRow[] = [];
+  const failedRows: FailedRow[] = [];
   for (const row of file.rows) {
     const result = draftOf(row, targets, drafting, file.format === 'csv');
-    if (typeof result === 'string') failed.push({ row: row.number, reason: result });
+    if (typeof result === 'string') failedRows.push({ row: row.number, reason: result });
     else drafts.push({ row: row.number, draft: result });
   }
-  return { drafts, failed };
+  return { drafts, failedRows };
 }
 
 function targetsOf(columns: readonly string[], map: readonly string[], name: string): Map<string, Target | undefined> {

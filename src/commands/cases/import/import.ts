@@ -48,8 +48,8 @@ export async function importCases(
     throw new UsageError('--idempotency-key cannot be combined with --from: every batch has its own key.');
   const bytes = await readBytes(context, request.file);
   const rows = readRows(bytes, request.file);
-  const { drafts, failed } = makeDrafts(rows, request.drafting, request.file);
-  const batches = batchesOf(drafts, failed);
+  const { drafts, failedRows } = makeDrafts(rows, request.drafting, request.file);
+  const batches = batchesOf(drafts, failedRows);
   const file = path.resolve(context.cwd, request.file);
   const unlock = context.flags.dryRun ? () => undefined : await locked(context, file, request.file);
   try {
@@ -64,7 +64,7 @@ export async function importCases(
       reading: digest(JSON.stringify(request.drafting)),
     });
     const outcome = await sendAll(context, ledger, batches, drafts.length);
-    return await summarize(request, rows, [...failed, ...outcome.failed], { ...outcome, file, ledger: `${request.file}.aops-ledger` });
+    return await summarize(request, rows, [...failedRows, ...outcome.failed], { ...outcome, file, ledger: `${request.file}.aops-ledger` });
   } finally {
     unlock();
   }
@@ -110,19 +110,19 @@ async function sendAll(
   ledger: Ledger,
   batches: readonly Draft[][],
   total: number,
-): Promise<BatchResult & { before: number }> {
-  const totals = { created: 0, before: 0, failed: [] as FailedRow[] };
+): Promise<BatchResult & { createdBefore: number }> {
+  const totals = { created: 0, createdBefore: 0, failed: [] as FailedRow[] };
   const spinner = startSpinner(context.terminal, 'Creating cases', context.clock);
   try {
     for (const [index, batch] of batches.entries()) {
       const number = index + 1;
       const previousResult = ledger.resultOf(number);
       if (previousResult !== undefined) {
-        totals.before += previousResult.created;
+        totals.createdBefore += previousResult.created;
         totals.failed.push(...previousResult.failed);
         continue;
       }
-      spinner.update(`Creating cases: ${totals.before + totals.created} of ${total}`);
+      spinner.update(`Creating cases: ${totals.createdBefore + totals.created} of ${total}`);
       if (!context.flags.dryRun) await ledger.begin(number, context.clock.now(), credentialName(context.config().credential));
       const result = await sendBatch(context, ledger, number, batch);
       await ledger.finish(number, result);
@@ -178,7 +178,7 @@ async function summarize(
   request: { file: string; queueId: string },
   rows: Rows,
   failed: FailedRow[],
-  outcome: { created: number; before: number; file: string; ledger: string },
+  outcome: { created: number; createdBefore: number; file: string; ledger: string },
 ): Promise<ImportSummary> {
   const { dir, name, ext } = path.parse(request.file);
   const failedFile = path.join(dir, `${name}.failed${ext}`);
@@ -187,7 +187,7 @@ async function summarize(
     queue_id: request.queueId,
     rows: rows.rows.length,
     created: outcome.created,
-    created_before: outcome.before,
+    created_before: outcome.createdBefore,
     failed: failed.length,
     failed_file: failed.length === 0 ? null : failedFile,
     ledger: outcome.ledger,

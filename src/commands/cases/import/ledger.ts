@@ -112,9 +112,9 @@ export class Ledger {
       this.#starts.set(batch, { at: begun, by: credential });
       return this.#append({ batch, begun, by: credential });
     }
-    if (now - Date.parse(start.at) > journalLifeMilliseconds) throw this.#unknown(batch, `at ${start.at}`);
+    if (now - Date.parse(start.at) > journalLifeMilliseconds) throw this.#unknownOutcome(batch, `at ${start.at}`);
     if (start.by !== undefined && start.by !== credential) {
-      throw this.#unknown(
+      throw this.#unknownOutcome(
         batch,
         `with the credential ${start.by}`,
         'Run this again with that credential, because keys belong to a credential. If you no longer have it: ',
@@ -122,7 +122,7 @@ export class Ledger {
     }
   }
 
-  #unknown(batch: number, sent: string, first = ''): AopsError {
+  #unknownOutcome(batch: number, sent: string, first = ''): AopsError {
     return new AopsError(`Batch ${batch} was sent ${sent} without a response: its cases may or may not exist.`, {
       code: 'import_outcome_unknown',
       exit: exitCodes.outcomeUnknown,

@@ -3,10 +3,10 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import type { LocalCredential } from '../../../interface/types.ts';
 import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
-import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
+import { type Delivery, deliver, deliveryOptions } from '../secret-delivery.ts';
 
 /** `client_secret` is present only with --reveal. */
-type CreatedClient = LocalCredential & Delivered & { client_id: string; token_url: string; client_secret?: string };
+type CreatedClient = LocalCredential & Delivery & { client_id: string; token_url: string; client_secret?: string };
 
 export default defineCommand({
   summary: 'Create an OAuth client',
@@ -49,6 +49,6 @@ export default defineCommand({
       return { row: client, secret, revoke: `aops local client revoke ${client.id}`, teamId: client.team_id, credential };
     });
     const { client_id, token_url } = issued.credential;
-    return { ...issued.row, client_id, token_url, ...issued.delivered, ...(input.reveal ? { client_secret: issued.secret } : {}) };
+    return { ...issued.row, client_id, token_url, ...issued.delivery, ...(input.reveal ? { client_secret: issued.secret } : {}) };
   },
 });

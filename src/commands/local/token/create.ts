@@ -3,10 +3,10 @@ import { recordOutput } from '../../../cli/kit/output.ts';
 import { returns } from '../../../cli/kit/result.ts';
 import type { LocalCredential } from '../../../interface/types.ts';
 import { credentialArguments, credentialOptions, credentialRecord, newCredential } from '../credentials.ts';
-import { type Delivered, deliver, deliveryOptions } from '../secret-delivery.ts';
+import { type Delivery, deliver, deliveryOptions } from '../secret-delivery.ts';
 
 /** `token` is present only with --reveal. */
-type CreatedToken = LocalCredential & Delivered & { token?: string };
+type CreatedToken = LocalCredential & Delivery & { token?: string };
 
 export default defineCommand({
   summary: 'Create a token',
@@ -41,6 +41,6 @@ export default defineCommand({
       const credential = { type: 'token', token: secret } as const;
       return { row: token, secret, revoke: `aops local token revoke ${token.id}`, teamId: token.team_id, credential };
     });
-    return { ...issued.row, ...issued.delivered, ...(input.reveal ? { token: issued.secret } : {}) };
+    return { ...issued.row, ...issued.delivery, ...(input.reveal ? { token: issued.secret } : {}) };
   },
 });

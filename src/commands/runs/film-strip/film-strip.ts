@@ -15,7 +15,7 @@ export interface FilmStripOptions {
   /** Whether to overwrite an existing file. */
   force: boolean;
   /** Reads the timeline again. */
-  renewed: () => Promise<readonly ScreenshotToolExecution[]>;
+  renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>;
 }
 
 /** Checks that the film strip can be written. @throws UsageError when the file exists and must not be overwritten */
@@ -30,7 +30,7 @@ export async function writeFilmStrip(
   file: string,
   options: FilmStripOptions,
 ): Promise<{ bytes: number; missing: number }> {
-  const { run, shots, force, renewed } = options;
+  const { run, shots, force, renewTimeline } = options;
   const { signal } = context;
   const client = await context.client();
   const progress = startTransferProgress(context.terminal, 'Downloading', context.clock);
@@ -38,7 +38,7 @@ export async function writeFilmStrip(
   let missing = 0;
   async function* content(): AsyncGenerator<Uint8Array, void, undefined> {
     yield Buffer.from(pageHead(run, shots));
-    for await (const frame of frames(client, shots, renewed, signal)) {
+    for await (const frame of frames(client, shots, renewTimeline, signal)) {
       for (const text of pageFrame(frame, shots[0]?.startedAt)) {
         const bytes = Buffer.from(text);
         progress.state.bytes += bytes.length;

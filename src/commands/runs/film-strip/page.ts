@@ -57,7 +57,7 @@ ${shots.length === 0 ? html`<p class="none">The run has no screenshots.</p>` : u
 }
 
 /** One frame in several parts, so that large pictures are not copied into one string. */
-export function* pageFrame({ shot, before, after, same }: Frame, first: string | null | undefined): Generator<string> {
+export function* pageFrame({ shot, before, after, isSame }: Frame, first: string | null | undefined): Generator<string> {
   const { number } = shot;
   const { url, title } = pageOf(shot);
   const error = errorOf(shot);
@@ -75,7 +75,7 @@ ${error === undefined ? undefined : html`<p class="error"><b>Failed:</b> <bdi>${
 ${url === undefined && title === undefined ? undefined : html`<p class="page">${title === undefined ? undefined : html`<bdi class="name">${title}</bdi> `}${url === undefined ? undefined : link(url)}</p>`}
 `.text;
   const pictures: [string, string, Picture][] =
-    same && after !== undefined
+    isSame && after !== undefined
       ? [['Before and after: no change', 'after', after]]
       : [
           ...(before === undefined ? [] : [['Before', 'before', before] as [string, string, Picture]]),
@@ -83,7 +83,7 @@ ${url === undefined && title === undefined ? undefined : html`<p class="page">${
         ];
   if (pictures.length === 0) yield '<p class="none">No picture was taken.</p>\n';
   else {
-    yield `<div class="pictures ${same ? 'same' : `of${pictures.length}`}">\n`;
+    yield `<div class="pictures ${isSame ? 'same' : `of${pictures.length}`}">\n`;
     for (const [label, name, picture] of pictures) yield* figure(shot, label, name, picture);
     yield '</div>\n';
   }

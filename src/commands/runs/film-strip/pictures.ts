@@ -15,23 +15,23 @@ export interface Frame {
   shot: Shot;
   before: Picture | undefined;
   after: Picture | undefined;
-  same: boolean;
+  isSame: boolean;
 }
 
 /** The number of shots to download ahead and the maximum size of a picture in bytes, which limit the memory. */
 const framesAhead = 3;
 const maxPictureBytes = 32 * 1024 * 1024;
 
-/** @param renewed reads the timeline again, after its URLs have expired */
+/** @param renewTimeline reads the timeline again, after its URLs have expired */
 export async function* frames(
   client: Client,
   shots: readonly Shot[],
-  renewed: () => Promise<readonly ScreenshotToolExecution[]>,
+  renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>,
   signal: AbortSignal,
 ): AsyncGenerator<Frame, void, undefined> {
   // Cancels the downloads ahead if the caller stops reading.
   const ended = new AbortController();
-  const reader = new Reader(client, renewed, sharedSignal(signal, ended.signal));
+  const reader = new Reader(client, renewTimeline, sharedSignal(signal, ended.signal));
   const pendingFrames: Promise<Frame>[] = [];
   try {
     for (const shot of shots) {
@@ -50,21 +50,21 @@ export async function* frames(
 class Reader {
   readonly #client: Client;
   readonly #signal: AbortSignal;
-  readonly #renewed: () => Promise<readonly ScreenshotToolExecution[]>;
+  readonly #renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>;
   #timeline: Promise<readonly ScreenshotToolExecution[]> | undefined;
   /** By URL: the last picture of a shot is often the first picture of the next. */
   readonly #recentPictures = new Map<string, Promise<Picture>>();
 
-  constructor(client: Client, renewed: () => Promise<readonly ScreenshotToolExecution[]>, signal: AbortSignal) {
+  constructor(client: Client, renewTimeline: () => Promise<readonly ScreenshotToolExecution[]>, signal: AbortSignal) {
     this.#client = client;
-    this.#renewed = renewed;
+    this.#renewTimeline = renewTimeline;
     this.#signal = signal;
   }
 
   async frame(shot: Shot): Promise<Frame> {
     const [before, after] = await Promise.all(moments.map(([, key]) => this.#picture(shot, key)));
     const same = before !== undefined && after !== undefined && 'bytes' in before && 'bytes' in after && before.bytes.equals(after.bytes);
-    return { shot, before, after, same };
+    return { shot, before, after, isSame: same };
   }
 
   #picture(shot: Shot, key: 'beforeScreenshot' | 'afterScreenshot'): Promise<Picture> | undefined {
@@ -87,7 +87,7 @@ class Reader {
       if (!isGone(error, 401, 403, 410)) return missingOrThrow(error);
     }
     // Signed URLs can expire while a long strip is written.
-    this.#timeline ??= this.#renewed();
+    this.#timeline ??= this.#renewTimeline();
     const renewedUrl = (await this.#timeline).find(({ executionId }) => executionId === shot.executionId)?.[key]?.signedUrl;
     if (renewedUrl === undefined) return { missing: 'the service no longer has it' };
     return await this.#downloadPicture(renewedUrl).catch(missingOrThrow);

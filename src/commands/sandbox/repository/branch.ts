@@ -18,8 +18,8 @@ export async function checkBranch({ git }: Checkout, name: string, replaces: boo
 
 /** The tree of a commit, if the repository has it. */
 export async function treeOf({ git }: Checkout, commit: string): Promise<string | undefined> {
-  const known = await git.run(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
-  return known.code === 0 ? known.stdout.trim() : undefined;
+  const existing = await git.run(['rev-parse', '--verify', '--quiet', `${commit}^{tree}`]);
+  return existing.code === 0 ? existing.stdout.trim() : undefined;
 }
 
 /** Commits a tree and lets the branch point to it. Returns the ID of the commit. @throws AopsError `git_failed` */

@@ -35,7 +35,7 @@ export async function openCheckout(context: Context, folder: string): Promise<Ch
     );
   if (top.code !== 0) throw gitFailed(`reading ${place}`, top);
   const toplevel = textOf(top.stdout).replace(/\n$/, '');
-  const git = outside.in(toplevel);
+  const git = outside.inFolder(toplevel);
   const head = await git.run(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
   const tree = head.code === 0 ? ['rev-parse', 'HEAD^{tree}'] : ['hash-object', '-t', 'tree', '--stdin'];
   const headTree = (await git.output(tree, 'reading the commit that is checked out')).trim();
@@ -64,7 +64,7 @@ export async function bringHome(
   const uncommitted = await uncommittedAmong(checkout, changes);
   if (uncommitted.length > 0) throw overwriting(uncommitted, branchAdvice);
   if (onlyChecks) return;
-  const answer = await git.run(['read-tree', '-m', '-u', headTree, tree], { finishes: true });
+  const answer = await git.run(['read-tree', '-m', '-u', headTree, tree], { ignoresInterrupts: true });
   if (answer.code === 0) return;
   // Git checks everything before its first change.
   if (!/not uptodate|would be overwritten|would lose|would be removed|unmerged|index\.lock/i.test(answer.stderr))
@@ -105,7 +105,7 @@ async function undo({ git, folder }: Checkout, changes: readonly ChangedPath[]):
   // First, because the disk might be full.
   for (const { change, name } of changes) if (change === 'A') await removeFile(folder, textOf(name));
   const existing = changes.filter(({ change }) => change !== 'A').map(({ name }) => `${name}\0`);
-  await git.run(['checkout-index', '--force', '-z', '--stdin'], { input: existing.join(''), finishes: true });
+  await git.run(['checkout-index', '--force', '-z', '--stdin'], { input: existing.join(''), ignoresInterrupts: true });
 }
 
 async function removeFile(folder: string, name: string): Promise<void> {

@@ -8,7 +8,7 @@ export interface GitCall {
   /** Standard input, its bytes in latin1. */
   input?: string;
   /** Whether it continues to its end when the command is interrupted, because half of its work would be worse. */
-  finishes?: boolean;
+  ignoresInterrupts?: boolean;
 }
 
 export interface GitAnswer {
@@ -33,27 +33,27 @@ export class LocalGit {
   }
 
   /** Another folder, with everything else the same. */
-  in(folder: string): LocalGit {
+  inFolder(folder: string): LocalGit {
     return new LocalGit(folder, { env: this.#env, signal: this.#signal });
   }
 
   /** Runs git to its end; an exit code other than 0 is a result. @throws AopsError `git_not_found`, or the signal's reason */
-  run(args: readonly string[], { env, input, finishes = false }: GitCall = {}): Promise<GitAnswer> {
+  run(args: readonly string[], { env, input, ignoresInterrupts = false }: GitCall = {}): Promise<GitAnswer> {
     this.#signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       // Ctrl-C reaches only the processes of the terminal's group.
-      const child = spawn('git', args, { cwd: this.#folder, env: { ...this.#env, ...env }, stdio: 'pipe', detached: finishes });
+      const child = spawn('git', args, { cwd: this.#folder, env: { ...this.#env, ...env }, stdio: 'pipe', detached: ignoresInterrupts });
       const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
       child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
       child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
       child.stdin.on('error', () => undefined);
       child.stdin.end(input ?? '', 'latin1');
       const abort = (): void => void child.kill();
-      if (!finishes) this.#signal.addEventListener('abort', abort, { once: true });
+      if (!ignoresInterrupts) this.#signal.addEventListener('abort', abort, { once: true });
       child.once('error', (error: NodeJS.ErrnoException) => reject(error.code === 'ENOENT' ? missingGit() : error));
       child.once('close', (code) => {
         this.#signal.removeEventListener('abort', abort);
-        if (this.#signal.aborted && !finishes) return reject(this.#signal.reason);
+        if (this.#signal.aborted && !ignoresInterrupts) return reject(this.#signal.reason);
         resolve({ code, stdout: Buffer.concat(stdout).toString('latin1'), stderr: Buffer.concat(stderr).toString('utf8') });
       });
     });

@@ -1,11 +1,11 @@
-/** Turns a wish into a block of a page. Asks about anything that is ambiguous, and refuses what is impossible. */
+/** Turns a block request into a block of a page. Asks about anything that is ambiguous, and refuses what is impossible. */
 import { nearest } from '../../../base/nearest.ts';
 import type { Asker } from '../../words/asking.ts';
 import { RefusalError } from '../../words/outcome.ts';
 import type { Statement } from '../../words/statements.ts';
 import { type DataBlock, type Field, type Form, type Query, timeFields } from '../page.ts';
 import { type Subject, subjectOf } from '../subjects.ts';
-import type { FormWord, Wish } from './wish.ts';
+import type { BlockRequest, FormWord } from './block-request.ts';
 
 export interface Named {
   id: string;
@@ -29,31 +29,31 @@ type Draft = Pick<DataBlock, 'query' | 'by' | 'form'>;
 /** The maximum number of options in a question. */
 const maxOptions = 20;
 
-/** The block that a wish describes, or the changed form of an old block. @throws OpenQuestion, RefusalError */
-export function blockFrom(wish: Wish, old: Draft | undefined, tools: Tools): Draft {
-  const base = old && (wish.subject === undefined || wish.subject === old.query.subject) ? old : undefined;
-  const subject = subjectOf(wish.subject ?? (old as Draft).query.subject);
+/** The block that a request describes, or the changed form of an old block. @throws OpenQuestion, RefusalError */
+export function blockFrom(blockRequest: BlockRequest, old: Draft | undefined, tools: Tools): Draft {
+  const base = old && (blockRequest.subject === undefined || blockRequest.subject === old.query.subject) ? old : undefined;
+  const subject = subjectOf(blockRequest.subject ?? (old as Draft).query.subject);
   if (subject.name === 'usage') {
-    if (wish.by ?? wish.period ?? wish.statuses ?? wish.agent)
+    if (blockRequest.by ?? blockRequest.period ?? blockRequest.statuses ?? blockRequest.agent)
       throw new RefusalError('Usage covers the whole plan in the current period; it cannot be filtered or grouped.');
     return { query: { subject: 'usage' }, form: 'bars' };
   }
   const query: Query = {
     ...base?.query,
     subject: subject.name,
-    ...statusOf(subject, wish),
-    ...(wish.type && { type: wish.type }),
-    ...(wish.period && { period: wish.period }),
-    ...agentOf(subject, wish, tools),
-    ...queueOf(subject, wish, base, tools),
+    ...statusOf(subject, blockRequest),
+    ...(blockRequest.type && { type: blockRequest.type }),
+    ...(blockRequest.period && { period: blockRequest.period }),
+    ...agentOf(subject, blockRequest, tools),
+    ...queueOf(subject, blockRequest, base, tools),
   };
-  const shape = shapeOf(subject, wish, base, tools);
+  const shape = shapeOf(subject, blockRequest, base, tools);
   return { query, ...shape };
 }
 
-function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'status'> {
-  if (wish.statuses === undefined) return {};
-  const values = wish.statuses.map((word) => {
+function statusOf({ statuses, plural }: Subject, blockRequest: BlockRequest): Pick<Query, 'status'> {
+  if (blockRequest.statuses === undefined) return {};
+  const values = blockRequest.statuses.map((word) => {
     const status = statuses[word];
     if (status) return status;
     const words = Object.keys(statuses);
@@ -63,16 +63,16 @@ function statusOf({ statuses, plural }: Subject, wish: Wish): Pick<Query, 'statu
         : `${upper(plural)} cannot be "${word}"; they can be ${words.join(', ')}.`,
     );
   });
-  return { status: { word: wish.statuses.join(' or '), values: [...new Set(values.flat())] } };
+  return { status: { word: blockRequest.statuses.join(' or '), values: [...new Set(values.flat())] } };
 }
 
-function agentOf(subject: Subject, { agent }: Wish, tools: Tools): Pick<Query, 'agent'> {
+function agentOf(subject: Subject, { agent }: BlockRequest, tools: Tools): Pick<Query, 'agent'> {
   if (agent === undefined) return {};
   if (!subject.hasAgent) throw new RefusalError(`${upper(subject.plural)} do not belong to an agent.`);
   return { agent: resolveName(agent, 'agent', tools.names.agents, tools) };
 }
 
-function queueOf(subject: Subject, { queue }: Wish, base: Draft | undefined, tools: Tools): Pick<Query, 'queue'> {
+function queueOf(subject: Subject, { queue }: BlockRequest, base: Draft | undefined, tools: Tools): Pick<Query, 'queue'> {
   if (subject.name !== 'cases') {
     if (queue !== undefined) throw new RefusalError(`${upper(subject.plural)} are not in a queue.`);
     return {};
@@ -111,14 +111,14 @@ function resolveName(text: string, kind: 'agent' | 'queue', candidates: readonly
   return { id: choice.id, name: choice.name };
 }
 
-function shapeOf(subject: Subject, wish: Wish, base: Draft | undefined, tools: Tools): { form: Form; by?: Field } {
+function shapeOf(subject: Subject, blockRequest: BlockRequest, base: Draft | undefined, tools: Tools): { form: Form; by?: Field } {
   // A list and a number show the things themselves, so they are grouped only on request.
-  const by = wish.form === 'list' || wish.form === 'number' ? wish.by : (wish.by ?? base?.by);
+  const by = blockRequest.form === 'list' || blockRequest.form === 'number' ? blockRequest.by : (blockRequest.by ?? base?.by);
   if (by !== undefined && !subject.fields.includes(by)) {
     throw new RefusalError(`${upper(subject.plural)} cannot be counted by ${by}; they can be counted by ${subject.fields.join(', ')}.`);
   }
   const groupedForm = base?.by === undefined ? 'bars' : base.form;
-  const word = wish.form ?? (wish.by === undefined ? base?.form : groupedForm);
+  const word = blockRequest.form ?? (blockRequest.by === undefined ? base?.form : groupedForm);
   const form = formOf(word, by, tools);
   if (form === 'table' || form === 'number') return by === undefined || form === 'number' ? { form } : { form, by };
   const fields = form === 'line' ? subject.fields.filter((field) => timeFields.includes(field)) : subject.fields;

@@ -2,15 +2,15 @@
 import { ordinalPattern } from '../../words/ordinals.ts';
 import { markPattern, maskQuotes, type Quote } from '../../words/quotes.ts';
 import { boundaryOr, maskedStatements, normalized, type Statement, textOf } from '../../words/statements.ts';
+import { type BlockRequest, readBlockRequest } from './block-request.ts';
 import { notUnderstoodError } from './help.ts';
-import { readWish, type Wish } from './wish.ts';
 
 export type Command =
   | { do: 'title'; title: string }
   | { do: 'text'; text: string }
-  | { do: 'add'; wish: Wish; statement: Statement }
+  | { do: 'add'; blockRequest: BlockRequest; statement: Statement }
   /** Without a reference, changes the selected part or the only one. */
-  | { do: 'change'; reference: string | undefined; wish: Wish; statement: Statement }
+  | { do: 'change'; reference: string | undefined; blockRequest: BlockRequest; statement: Statement }
   | { do: 'remove'; reference: string; statement: Statement }
   | { do: 'move'; reference: string; to: 'up' | 'down' | 'first' | 'last'; statement: Statement }
   | { do: 'clear' };
@@ -29,7 +29,7 @@ const change = new RegExp(
 );
 
 const boundary = boundaryOr();
-/** What separates wishes within a statement: `runs by status, usage and agents`. */
+/** Separates block requests within a statement: `runs by status, usage and agents`. */
 const joint = /\s*,\s*(?:and\s+|plus\s+)?|\s+(?:and|plus|as well as)\s+/i;
 
 /** The statements of a message, in their order. */
@@ -46,22 +46,24 @@ export function readCommands(statement: Statement): Command[] {
   const result = readOne(statement);
   if (result.command) return [result.command];
   const parts = maskedStatements(statement.original, statement.quotes, joint);
-  if (parts.length < 2) throw notUnderstoodError(statement, result.unknown);
+  if (parts.length < 2) throw notUnderstoodError(statement, result.unknownWords);
   const commands: Command[] = [];
-  let previous: Wish | undefined;
+  let previous: BlockRequest | undefined;
   for (const part of parts) {
-    const { command, unknown } = readOne(part);
-    if (command === undefined) throw notUnderstoodError(part, unknown);
-    // "runs by status and by agent": the second wish repeats the subject and the filters of the first.
+    const { command, unknownWords } = readOne(part);
+    if (command === undefined) throw notUnderstoodError(part, unknownWords);
+    // "runs by status and by agent": the second block request repeats the subject and the filters of the first.
     const repeatsSubject = command.do === 'change' && command.reference === undefined && previous !== undefined;
-    const read: Command = repeatsSubject ? { do: 'add', wish: { ...filtersOf(previous), ...command.wish }, statement: part } : command;
-    previous = read.do === 'add' ? read.wish : undefined;
+    const read: Command = repeatsSubject
+      ? { do: 'add', blockRequest: { ...filtersOf(previous), ...command.blockRequest }, statement: part }
+      : command;
+    previous = read.do === 'add' ? read.blockRequest : undefined;
     commands.push(read);
   }
   return commands;
 }
 
-const filtersOf = ({ subject, type, period, statuses, agent, queue }: Wish = {}): Wish => ({
+const filtersOf = ({ subject, type, period, statuses, agent, queue }: BlockRequest = {}): BlockRequest => ({
   ...(subject && { subject }),
   ...(type && { type }),
   ...(period && { period }),
@@ -70,9 +72,9 @@ const filtersOf = ({ subject, type, period, statuses, agent, queue }: Wish = {})
   ...(queue !== undefined && { queue }),
 });
 
-function readOne(statement: Statement): { command?: Command; unknown: string[] } {
+function readOne(statement: Statement): { command?: Command; unknownWords: string[] } {
   const { original } = statement;
-  const result = (command: Command) => ({ command, unknown: [] });
+  const result = (command: Command) => ({ command, unknownWords: [] });
   const titleText = title.exec(original)?.[1];
   if (titleText !== undefined && isOneText(titleText)) return result({ do: 'title', title: textOf(statement, titleText) });
   const partText = text.exec(original)?.[1];
@@ -94,15 +96,15 @@ function readOne(statement: Statement): { command?: Command; unknown: string[] }
     const last = changeMatch.at(-1) as string;
     const words = (changeMatch[1] ?? changeMatch.at(-2)) as string;
     const target = /^(?:it|this|that|these|(?:the )?selected\b.*)$/i.test(words) ? undefined : words;
-    const { wish, unknown } = readWish(statement, last.toLowerCase());
-    if (unknown.length === 0 && wish.subject === undefined && hasWish(wish))
-      return result({ do: 'change', reference: target, wish, statement });
+    const { blockRequest, unknownWords } = readBlockRequest(statement, last.toLowerCase());
+    if (unknownWords.length === 0 && blockRequest.subject === undefined && isNotEmpty(blockRequest))
+      return result({ do: 'change', reference: target, blockRequest, statement });
   }
   const isReplacement = /\s+instead$/i.test(original);
-  const { wish, unknown } = readWish(statement, statement.words.replace(/\s+instead$/, ''));
-  if (unknown.length > 0 || !hasWish(wish)) return { unknown };
-  if (wish.subject === undefined || isReplacement) return result({ do: 'change', reference: undefined, wish, statement });
-  return result({ do: 'add', wish, statement });
+  const { blockRequest, unknownWords } = readBlockRequest(statement, statement.words.replace(/\s+instead$/, ''));
+  if (unknownWords.length > 0 || !isNotEmpty(blockRequest)) return { unknownWords };
+  if (blockRequest.subject === undefined || isReplacement) return result({ do: 'change', reference: undefined, blockRequest, statement });
+  return result({ do: 'add', blockRequest, statement });
 }
 
 const places: Record<string, 'up' | 'down' | 'first' | 'last'> = {
@@ -114,7 +116,7 @@ const places: Record<string, 'up' | 'down' | 'first' | 'last'> = {
   first: 'first',
 };
 
-const hasWish = (wish: Wish): boolean => Object.keys(wish).length > 0;
+const isNotEmpty = (blockRequest: BlockRequest): boolean => Object.keys(blockRequest).length > 0;
 
 /** Whether words are a single quoted text, or a text without quotes. */
 const isOneText = (words: string): boolean => !/\uE000/.test(words) || new RegExp(`^${markPattern}$`).test(words.trim());

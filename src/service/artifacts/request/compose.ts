@@ -50,7 +50,7 @@ class Work {
   #blocks: Block[];
   #title: string;
   #hasOwnTitle: boolean;
-  #next: number;
+  #nextNumber: number;
 
   constructor(request: Request) {
     const { title, titled, blocks, next } = request.page;
@@ -59,13 +59,13 @@ class Work {
     this.#blocks = [...blocks];
     this.#title = title;
     this.#hasOwnTitle = titled;
-    this.#next = next;
+    this.#nextNumber = next;
   }
 
   page(): PageSpec {
     const first = this.#blocks.find((block): block is DataBlock => block.kind === 'data');
     const title = this.#hasOwnTitle || first === undefined ? this.#title : titleOf(first).slice(0, maxTitleLength);
-    return { title, titled: this.#hasOwnTitle, blocks: this.#blocks, next: this.#next };
+    return { title, titled: this.#hasOwnTitle, blocks: this.#blocks, next: this.#nextNumber };
   }
 
   carryOut(command: Command): void {
@@ -81,14 +81,14 @@ class Work {
         this.changes.push('Removed everything.');
         return;
       case 'add':
-        this.#add({ kind: 'data', ...blockFrom(command.wish, undefined, { ...this.#tools(), statement: command.statement }) });
+        this.#add({ kind: 'data', ...blockFrom(command.blockRequest, undefined, { ...this.#tools(), statement: command.statement }) });
         return;
       case 'change': {
         const old = resolveReference(this.#place(), command.statement, command.reference);
         if (old.kind === 'text')
           throw new RefusalError(`"${command.statement.text}" refers to a text, which has no figures to show in another form.`);
         const tools = { ...this.#tools(), statement: command.statement };
-        const newBlock: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.wish, old, tools) };
+        const newBlock: DataBlock = { id: old.id, kind: 'data', ...blockFrom(command.blockRequest, old, tools) };
         this.#blocks = this.#blocks.map((block) => (block === old ? newBlock : block));
         const hasSameTitle = titleOf(old) === titleOf(newBlock);
         this.changes.push(`Changed "${titleOf(old)}" to ${hasSameTitle ? formNames[newBlock.form] : describeBlock(newBlock)}.`);
@@ -114,8 +114,8 @@ class Work {
 
   #add(block: Omit<DataBlock, 'id'> | { kind: 'text'; text: string }): void {
     if (this.#blocks.length >= maxBlocks) throw new RefusalError(`A page can have at most ${maxBlocks} parts. Remove some first.`);
-    const newBlock = { id: `part-${this.#next}`, ...block } as Block;
-    this.#next += 1;
+    const newBlock = { id: `part-${this.#nextNumber}`, ...block } as Block;
+    this.#nextNumber += 1;
     this.#blocks.push(newBlock);
     this.changes.push(`Added ${newBlock.kind === 'data' ? describeBlock(newBlock) : phraseFor(newBlock)}.`);
   }

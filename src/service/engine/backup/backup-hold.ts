@@ -46,7 +46,7 @@ export class BackupHolds {
   }
 
   /** Starts a hold. Throws 409 `backup_running`. */
-  async take(): Promise<Hold> {
+  async acquire(): Promise<Hold> {
     if (this.#hold !== undefined || this.#isCreating)
       throw new ServiceError(409, 'backup_running', 'The data directory is already being backed up; wait until that backup has finished.');
     this.#isCreating = true;
@@ -75,8 +75,8 @@ export class BackupHolds {
     return {
       runs: this.runs,
       removals: this.removals,
-      take: async () => {
-        const hold = await this.take();
+      acquire: async () => {
+        const hold = await this.acquire();
         onRollback(() => this.#abandon(hold));
         return hold;
       },

@@ -5,28 +5,28 @@ import { deferred } from '../../../base/deferred.ts';
 type Deferred = ReturnType<typeof deferred>;
 
 export class Gate {
-  #inside = 0;
+  #activeCount = 0;
   /** Resolves when the gate is opened again; undefined while it is open. */
   #opening: Deferred | undefined;
   /** Resolves when no work is inside. */
   #drain: Deferred | undefined;
 
   /** Does work inside the gate. A signal ends the wait for the gate, but not the work. @throws the reason of the signal */
-  async pass<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
+  async run<Value>(signal: AbortSignal | undefined, work: () => Promise<Value>): Promise<Value> {
     while (this.#opening !== undefined) await (signal === undefined ? this.#opening.promise : orAborted(this.#opening.promise, signal));
-    this.#inside += 1;
+    this.#activeCount += 1;
     try {
       return await work();
     } finally {
-      this.#inside -= 1;
-      if (this.#inside === 0) this.#drain?.resolve();
+      this.#activeCount -= 1;
+      if (this.#activeCount === 0) this.#drain?.resolve();
     }
   }
 
   /** Closes the gate, and resolves when no work is inside. */
   async close(): Promise<void> {
     this.#opening ??= deferred();
-    if (this.#inside === 0) return;
+    if (this.#activeCount === 0) return;
     this.#drain ??= deferred();
     await this.#drain.promise;
     this.#drain = undefined;

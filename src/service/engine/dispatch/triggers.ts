@@ -22,7 +22,7 @@ import { isoTime } from '../../store/database/time.ts';
 import { nudgeDispatch } from '../cases/nudge.ts';
 import type { HasClock, HasStore, HasWorker } from '../engine.ts';
 
-interface Wishes {
+interface TriggerSettings {
   case_queue_id?: string;
   enabled?: boolean;
   concurrency?: 1 | null;
@@ -74,11 +74,11 @@ const withConflicts = async (db: Queries, row: ListedTrigger): Promise<Trigger> 
 export async function createTrigger(
   engine: HasStore & HasClock & HasWorker,
   caller: { teamId: string; credentialId: string; agentId: string },
-  wishes: Wishes & { case_queue_id: string; enabled: boolean },
+  settings: TriggerSettings & { case_queue_id: string; enabled: boolean },
 ): Promise<Trigger> {
   return changeTrigger(engine, async (trx, now) => {
     const agent = await requiredAgent(trx, caller.teamId, caller.agentId);
-    const queueId = await requiredQueue(trx, caller.teamId, wishes.case_queue_id);
+    const queueId = await requiredQueue(trx, caller.teamId, settings.case_queue_id);
     const existingTrigger = await triggerOfAgent(trx, agent.id);
     if (existingTrigger !== undefined) {
       const queueText = existingTrigger.queue_id === queueId ? 'this queue' : `the queue "${existingTrigger.queue_name}"`;
@@ -93,8 +93,8 @@ export async function createTrigger(
       agent_id: agent.id,
       queue_id: queueId,
       credential_id: caller.credentialId,
-      enabled: wishes.enabled ? 1 : 0,
-      concurrency: wishes.concurrency ?? null,
+      enabled: settings.enabled ? 1 : 0,
+      concurrency: settings.concurrency ?? null,
       created_at: now,
       updated_at: now,
     });
@@ -107,16 +107,16 @@ export async function createTrigger(
 export async function updateTrigger(
   engine: HasStore & HasClock & HasWorker,
   ids: { teamId: string; agentId: string; triggerId: string },
-  wishes: Wishes,
+  settings: TriggerSettings,
 ): Promise<Trigger> {
   return changeTrigger(engine, async (trx, now) => {
     const agent = await requiredAgent(trx, ids.teamId, ids.agentId);
     const { row } = await requireTrigger(trx, agent.id, ids.triggerId);
-    const queueId = wishes.case_queue_id === undefined ? row.queue_id : await requiredQueue(trx, ids.teamId, wishes.case_queue_id);
+    const queueId = settings.case_queue_id === undefined ? row.queue_id : await requiredQueue(trx, ids.teamId, settings.case_queue_id);
     await updateTriggerRow(trx, row.id, {
       queue_id: queueId,
-      enabled: wishes.enabled === undefined ? row.enabled : wishes.enabled ? 1 : 0,
-      concurrency: wishes.concurrency === undefined ? row.concurrency : wishes.concurrency,
+      enabled: settings.enabled === undefined ? row.enabled : settings.enabled ? 1 : 0,
+      concurrency: settings.concurrency === undefined ? row.concurrency : settings.concurrency,
       updated_at: now,
     });
     await nudgeDispatch(trx, queueId, engine.clock.now());

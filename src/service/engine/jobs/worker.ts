@@ -90,7 +90,7 @@ export class Worker {
   /** Nothing is claimed before this time. */
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** Nothing will be due before `until`, unless the claim tables change from `version`. */
-  #idle = { version: -1, until: Number.NEGATIVE_INFINITY };
+  #idleState = { version: -1, until: Number.NEGATIVE_INFINITY };
 
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -185,7 +185,7 @@ export class Worker {
     const { store, clock } = this.#options;
     const version = store.changes.versionOf(claimTables) + this.#endedJobs;
     // Most wake-ups bring no work.
-    if (this.#idle.version === version && now < this.#idle.until) return this.#idle.until - now;
+    if (this.#idleState.version === version && now < this.#idleState.until) return this.#idleState.until - now;
     const first = await firstDueTimes(store, [...this.#kinds.keys()]);
     const claimed: ClaimedJob[] = [];
     let next = now + this.#lease / 3;
@@ -198,7 +198,7 @@ export class Worker {
       }
     });
     for (const job of claimed) this.#begin(job, now + this.#lease);
-    this.#idle = { version, until: next };
+    this.#idleState = { version, until: next };
     return Math.max(0, next - clock.now());
   }
 

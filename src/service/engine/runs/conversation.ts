@@ -53,7 +53,7 @@ export async function respond(
 /** What a message is allowed to do to a waiting run. */
 interface MessageRules {
   /** Throws if the sender is allowed to send messages, but not to answer requests. */
-  mayAnswer: () => void;
+  checkPermission: () => void;
   /** The request that the message is allowed to answer: null means none, undefined means whichever is pending. */
   expectedRequest?: string | null | undefined;
 }
@@ -74,7 +74,7 @@ export async function postMessage(
   engine: HasStore & HasClock & HasWorker,
   to: { teamId: string; runId: string },
   text: string,
-  { mayAnswer, expectedRequest }: MessageRules,
+  { checkPermission, expectedRequest }: MessageRules,
 ): Promise<PostedMessage> {
   const result = await engine.store.transaction().execute(async (trx) => {
     const run = await findRun(trx, to.teamId, to.runId);
@@ -93,7 +93,7 @@ export async function postMessage(
     const counters = { submitted_prompt_count: run.submitted_prompt_count + 1, resume_count: run.resume_count + 1 };
     if (run.status === 'waiting') {
       if (request !== undefined) {
-        mayAnswer();
+        checkPermission();
         answeredRequest = await answerRequest(trx, request.id, {
           ...answerInWords(requestToAnswer(request), text),
           respondedAt: isoTime(now),

@@ -54,7 +54,7 @@ async function removeEnded(engine: HasStore & HasSandboxes & HasFiles & HasBacku
   let removedCount = 0;
   for (let ids = await endedRuns(store, before, batchSize); ids.length > 0; ids = await endedRuns(store, before, batchSize)) {
     if (signal.aborted) break;
-    await engine.backups.removals.pass(signal, async () => {
+    await engine.backups.removals.run(signal, async () => {
       const putAside: (() => Promise<void>)[] = [];
       await store.transaction().execute(async (trx) => {
         // A run that is being continued at this moment waits for the transaction, and then finds that it is gone.

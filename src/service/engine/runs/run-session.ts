@@ -292,7 +292,7 @@ export class RunSession implements RunHost {
   /** Writes within a transaction that fails with RunLostError if this execution no longer owns the run. */
   async #write(change: (trx: Queries, now: string) => Promise<void>): Promise<void> {
     if (this.signal.aborted) throw new RunLostError();
-    await this.#engine.backups.runs.pass(this.signal, () => this.#writeNow(change));
+    await this.#engine.backups.runs.run(this.signal, () => this.#writeNow(change));
     // Whatever the run of a case does might free capacity for the next case.
     if (this.#shouldWake || this.#row.case_id !== null) this.#engine.worker.wake();
     this.#shouldWake = false;

@@ -32,7 +32,7 @@ async function expireStagedSandbox(
   job: JobRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const expired = await engine.backups.removals.pass(signal, async () => {
+  const expired = await engine.backups.removals.run(signal, async () => {
     const isMarked = await expireSandbox(engine.store, job.subject_id, isoTime(engine.clock.now()));
     if (isMarked) await engine.sandboxes.remove(job.subject_id);
     return isMarked;

@@ -46,7 +46,7 @@ async function expireRunSandboxes(
     ids = await endedSandboxes(store, before, batchSize)
   ) {
     for (const id of ids)
-      await engine.backups.removals.pass(signal, async () => {
+      await engine.backups.removals.run(signal, async () => {
         const putAside = await store.transaction().execute(async (trx) => {
           // A run that is being continued at this moment waits for the transaction, and then creates its sandbox again.
           const isRemoved = await removeEndedSandbox(trx, id, before, isoTime(clock.now()));

@@ -107,12 +107,12 @@ function describe(row: SandboxRepositoryRow, source: RepositorySource, { commit,
   const from = describeSource({ ...source, ref: source.ref ?? sourceBranch });
   const { files, submodules, usesLargeFileStorage, isShallow } = gaps;
   const listed = submodules.slice(0, maxListedSubmodules).join(', ');
-  const others = submodules.length - maxListedSubmodules;
+  const unlistedCount = submodules.length - maxListedSubmodules;
   return [
     `Checked out ${from} (${shortCommit(commit)}) on the branch ${row.branch}: ${pluralize(files, 'file')}.`,
     row.uncommitted_files > 0 ? `Uncommitted work in ${pluralize(row.uncommitted_files, 'file')} is not included.` : undefined,
     submodules.length > 0
-      ? `Submodules are not checked out, so their folders are empty: ${listed}${others > 0 ? `, and ${others} more` : ''}.`
+      ? `Submodules are not checked out, so their folders are empty: ${listed}${unlistedCount > 0 ? `, and ${unlistedCount} more` : ''}.`
       : undefined,
     usesLargeFileStorage ? 'Files in Git LFS contain pointers instead of their content.' : undefined,
     isShallow ? 'The history is incomplete, because the source is a shallow clone.' : undefined,

@@ -86,29 +86,27 @@ async function recordFailure(
 ): Promise<boolean> {
   const { timing } = engine.webhooks;
   const isGone = attempt.status === 410;
-  const wishes = { retryAfter: attempt.retryAfter, busy: busyStatuses.includes(attempt.status ?? 0) };
+  const request = { retryAfter: attempt.retryAfter, isBusy: busyStatuses.includes(attempt.status ?? 0) };
   const tries = delivery.tries + 1;
-  const wait = isGone ? undefined : nextWait(tries, wishes, timing);
+  const wait = isGone ? undefined : nextWait(tries, request, timing);
   const endedFields = { status: 'failed' as const, next_attempt_at: null, completed_at: isoTime(now) };
   await changeDelivery(trx, delivery.id, deliveryStatuses, attempt.log);
   await changeDelivery(trx, delivery.id, ['pending'], { tries, ...(wait === undefined ? endedFields : { next_attempt_at: now + wait }) });
-  const hold = isGone ? undefined : holdTime(wishes, timing);
+  const hold = isGone ? undefined : holdTime(request, timing);
   if (hold !== undefined) await holdDeliveries(trx, delivery.endpoint, now + hold);
   if (delivery.subscription_id === null) {
     if (isGone) await cancelDeliveries(trx, delivery.endpoint, 'the receiver answered 410 (gone)', isoTime(now));
     return false;
   }
   const row = await findWebhook(trx, delivery.team_id, delivery.subscription_id);
-  return row === undefined
-    ? false
-    : countFailure(engine, trx, row, { gone: isGone, heldUntil: hold === undefined ? null : now + hold, now });
+  return row === undefined ? false : countFailure(engine, trx, row, { isGone, heldUntil: hold === undefined ? null : now + hold, now });
 }
 
 async function countFailure(
   engine: HasClock & HasLog & HasWebhooks,
   trx: Queries,
   row: WebhookRow,
-  { gone: isGone, heldUntil, now }: { gone: boolean; heldUntil: number | null; now: number },
+  { isGone, heldUntil, now }: { isGone: boolean; heldUntil: number | null; now: number },
 ): Promise<boolean> {
   const failures = row.failures + 1;
   const failingSince = row.failing_since === null ? now : Number(row.failing_since);

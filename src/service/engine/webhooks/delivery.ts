@@ -56,7 +56,8 @@ async function deliverDue(engine: DeliveringEngine, job: JobRow, signal: AbortSi
     const isOver = now >= turn.end || turn.startedCount >= turnLength;
     if (isOver && !(await engine.worker.isWaitedFor(jobKinds.deliver))) turn = newTurn();
     const capacity = now < turn.end ? Math.min(perEndpoint - inProgress.size, turnLength - turn.startedCount) : 0;
-    const due = capacity > 0 ? await dueDeliveries(engine.store, endpoint, { now, except: [...inProgress.keys()], limit: capacity }) : [];
+    const due =
+      capacity > 0 ? await dueDeliveries(engine.store, endpoint, { now, excludedIds: [...inProgress.keys()], limit: capacity }) : [];
     for (const delivery of due) {
       turn.startedCount += 1;
       const work = attempt(engine, job, delivery, abortRequests.signal)

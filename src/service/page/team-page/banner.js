@@ -13,7 +13,7 @@ export class Banner {
   // Screen readers do not announce it every second.
   #countdown = el('span', { 'aria-hidden': 'true' });
   /** @type {import('./poller.js').Trouble | undefined} */
-  #trouble;
+  #problem;
   #timer;
 
   /** @param {HTMLElement} place @param {() => void} retry */
@@ -25,7 +25,7 @@ export class Banner {
 
   /** @param {import('./poller.js').Trouble | undefined} trouble */
   show(trouble) {
-    this.#trouble = trouble;
+    this.#problem = trouble;
     this.#place.hidden = trouble === undefined;
     const button = this.#place.querySelector('button');
     if (button !== null) button.hidden = trouble?.kind === 'pause';
@@ -41,9 +41,9 @@ export class Banner {
   }
 
   #count() {
-    if (this.#trouble === undefined) return;
-    const seconds = Math.max(0, Math.ceil((this.#trouble.until - Date.now()) / 1_000));
+    if (this.#problem === undefined) return;
+    const seconds = Math.max(0, Math.ceil((this.#problem.until - Date.now()) / 1_000));
     this.#countdown.textContent =
-      seconds === 0 ? 'Trying again…' : `${this.#trouble.kind === 'pause' ? 'Continuing' : 'Trying again'} in ${seconds} s.`;
+      seconds === 0 ? 'Trying again…' : `${this.#problem.kind === 'pause' ? 'Continuing' : 'Trying again'} in ${seconds} s.`;
   }
 }

@@ -16,7 +16,7 @@ const reasons = {
 export class FilesPanel {
   #app;
   #id;
-  #at;
+  #path;
   #trail = el('nav', { class: 'trail', 'aria-label': 'Folders' });
   #place = el('div', {});
   #list = el('ul', { class: 'files', 'aria-label': 'Files' });
@@ -30,7 +30,7 @@ export class FilesPanel {
   constructor(app, id, at) {
     this.#app = app;
     this.#id = id;
-    this.#at = at;
+    this.#path = at;
     this.element = el('div', { class: 'panel' }, this.#trail, this.#list, this.#place, this.#empty);
     this.#list.hidden = true;
   }
@@ -41,12 +41,12 @@ export class FilesPanel {
       return this.#showEmpty('Not permitted', 'Your token needs the scope files:read to show files.');
     if (this.#isComplete && isFinal(run.status)) return;
     try {
-      if (this.#at.isFile) await this.#readFile(signal);
+      if (this.#path.isFile) await this.#readFile(signal);
       else await this.#readFolder(signal);
       this.#isComplete = isFinal(run.status);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500 || error.status === 401 || error.status === 429) throw error;
-      this.#showTrail(this.#at.path);
+      this.#showTrail(this.#path.path);
       this.#showEmpty(error.status === 404 ? 'This file does not exist' : 'This cannot be shown', nameText(error.message));
     }
   }
@@ -55,7 +55,7 @@ export class FilesPanel {
   #get(what, signal) {
     return this.#app.session.api.get(
       `/v2/runs/${encodeURIComponent(this.#id)}/sandbox/${what}`,
-      { path: this.#at.path || undefined },
+      { path: this.#path.path || undefined },
       signal,
     );
   }

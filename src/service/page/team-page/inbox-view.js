@@ -1,7 +1,7 @@
 /** All human requests that wait for a person, oldest first. Answered ones stay, with their outcome, until the view is left. */
 import { announce, el, fill, setText } from './dom.js';
 import { RequestCard } from './request-card.js';
-import { counted, isFinal, nameText } from './words.js';
+import { countText, isFinal, nameText } from './words.js';
 
 /** @typedef {import('./types.d.ts').View} View */
 
@@ -53,7 +53,7 @@ export class InboxView {
     for (const card of this.#cards.values()) if (card.isOpen && !ids.has(card.id)) await this.#settle(card, signal);
     const open = [...this.#cards.values()].filter((card) => card.isOpen).length;
     const all = Math.max(open, this.#app.waitingCount);
-    setText(this.#count, open === 0 ? '' : `${open < all ? `${open} of ` : ''}${counted(all, 'request')} to answer`);
+    setText(this.#count, open === 0 ? '' : `${open < all ? `${open} of ` : ''}${countText(all, 'request')} to answer`);
     this.#empty.hidden = open > 0;
     this.#empty.classList.toggle('after', this.#cards.size > 0);
     return 2_000;

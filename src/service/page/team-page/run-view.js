@@ -39,7 +39,7 @@ export class RunView {
   #card;
   /** @type {{ refresh(signal: AbortSignal, run: Run): Promise<void>, element: HTMLElement } | undefined} */
   #panel;
-  #displayed = { name: '', signature: '', status: '' };
+  #displayedState = { name: '', signature: '', status: '' };
   /** Offset from which messages are read; undefined before the first read. @type {number | undefined} */
   #offset;
   #firstOffset = 0;
@@ -83,7 +83,7 @@ export class RunView {
     );
   }
 
-  title = () => this.#displayed.name || 'Run';
+  title = () => this.#displayedState.name || 'Run';
 
   isStreamed = () => this.#events?.isOpen === true;
 
@@ -100,7 +100,7 @@ export class RunView {
       // The run is read first, so that all messages of a run that has ended are read after its end.
       /** @type {{ run: Run, pending_human_request: HumanRequest | null }} */
       const { run, pending_human_request: request } = await api.get(path, {}, signal);
-      if (this.#displayed.name === '') await this.#readName(run, signal);
+      if (this.#displayedState.name === '') await this.#readName(run, signal);
       this.#follow(run);
       this.#showHead(run);
       if (this.#panel === undefined) await this.#showTimeline(run, request, signal);
@@ -140,7 +140,7 @@ export class RunView {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
     }
     const number = detail?.run_number == null ? '' : ` #${detail.run_number}`;
-    this.#displayed.name = `${nameText(agentDetail?.agent.name ?? 'Run')}${number}`;
+    this.#displayedState.name = `${nameText(agentDetail?.agent.name ?? 'Run')}${number}`;
     fill(
       this.#name,
       el('bdi', {}, nameText(agentDetail?.agent.name ?? 'Run')),
@@ -152,9 +152,9 @@ export class RunView {
   /** @param {Run} run */
   #showHead(run) {
     const signature = `${run.status} ${run.started_at} ${run.completed_at}`;
-    if (signature === this.#displayed.signature) return;
-    const changed = this.#displayed.status !== '' && this.#displayed.status !== run.status;
-    this.#displayed = { ...this.#displayed, signature, status: run.status };
+    if (signature === this.#displayedState.signature) return;
+    const changed = this.#displayedState.status !== '' && this.#displayedState.status !== run.status;
+    this.#displayedState = { ...this.#displayedState, signature, status: run.status };
     const duration = isFinal(run.status) ? between(run.started_at, run.completed_at) : undefined;
     fill(
       this.#facts,
@@ -236,7 +236,7 @@ export class RunView {
       if (this.#card.isOpen) {
         if (isFinal(run.status) && run.status !== 'completed')
           this.#card.settle(undefined, run.status === 'interrupted' ? 'The run was stopped.' : 'The run has ended.');
-        else this.#card.settle(this.#timeline.saidSince(this.#card.askedAt));
+        else this.#card.settle(this.#timeline.hasMessageSince(this.#card.askedAt));
       } else if (this.#card.wasSentHere) {
         // The timeline contains it now.
         this.#remove(this.#card);

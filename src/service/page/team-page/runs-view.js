@@ -1,6 +1,6 @@
 /** The runs of the team, newest first. */
 import { announce, el, fill, reconcile, setText } from './dom.js';
-import { between, counted, isFinal, moment, nameText, statusMark } from './words.js';
+import { between, countText, isFinal, moment, nameText, statusMark } from './words.js';
 
 /** @typedef {import('./types.d.ts').View} View */
 /** @typedef {import('./types.d.ts').RunListItem} RunListItem */
@@ -105,7 +105,10 @@ export class RunsView {
     this.#list.hidden = total === 0;
     this.#empty.hidden = total > 0;
     if (total === 0 && this.#empty.dataset.for !== `${status} ${search}`) this.#showEmpty(status, search);
-    setText(this.#count, total === 0 ? '' : unique.length < total ? `${unique.length} of ${counted(total, 'run')}` : counted(total, 'run'));
+    setText(
+      this.#count,
+      total === 0 ? '' : unique.length < total ? `${unique.length} of ${countText(total, 'run')}` : countText(total, 'run'),
+    );
     this.#moreButton.hidden = unique.length >= total;
     return unique.some((run) => !isFinal(run.status) && run.status !== 'waiting') ? 2_000 : 4_000;
   }

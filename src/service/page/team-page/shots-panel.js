@@ -1,7 +1,7 @@
 /** What a run did in its browser, action by action, with a picture before and after each. */
 import { el, fill, reconcile, setText } from './dom.js';
 import { PictureDialog, picture } from './pictures.js';
-import { between, counted, isFinal, moment, nameText, proseText } from './words.js';
+import { between, countText, isFinal, moment, nameText, proseText } from './words.js';
 
 /** @typedef {import('./types.d.ts').Shot} Shot */
 
@@ -47,7 +47,7 @@ export class ShotsPanel {
       (shot) => frame(shot, this.#frames.size + 1, this.#dialog, (id, which) => this.#renew(id, which)),
     );
     const failed = shots.filter(({ error }) => error !== undefined).length;
-    setText(this.#count, shots.length === 0 ? '' : `${counted(shots.length, 'action')}${failed === 0 ? '' : `, ${failed} failed`}`);
+    setText(this.#count, shots.length === 0 ? '' : `${countText(shots.length, 'action')}${failed === 0 ? '' : `, ${failed} failed`}`);
     this.#empty.hidden = shots.length > 0;
     if (shots.length === 0 && this.#empty.dataset.status !== run.status) {
       this.#empty.dataset.status = run.status;

@@ -42,7 +42,7 @@ export class Timeline {
   }
 
   /** A person's last message after a certain time. @param {string} moment ISO 8601 */
-  saidSince(moment) {
+  hasMessageSince(moment) {
     const { text, timestamp } = this.#lastUserMessage;
     return Date.parse(timestamp) >= Date.parse(moment) ? text : undefined;
   }

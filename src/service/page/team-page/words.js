@@ -82,7 +82,7 @@ export function size(bytes) {
 }
 
 /** `1 run`, `3 runs`. @param {number} count @param {string} noun */
-export const counted = (count, noun) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+export const countText = (count, noun) => `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 
 /** @type {Record<string, [label: string, kind: string]>} */
 const statuses = {

@@ -32,7 +32,7 @@ export function renderCommand(template: string, scope: Scope): Command {
   const text = marked.replace(marks, (_, digits: string) => {
     const index = Number(digits);
     const place = places.get(index);
-    if (place === undefined || place.refused !== undefined) throw misplaced(place?.refused ?? 'in an unclear place');
+    if (place === undefined || place.refusalReason !== undefined) throw misplaced(place?.refusalReason ?? 'in an unclear place');
     usedIndexes.add(index);
     return place.isQuoted ? `\${${variable(index)}}` : `"\${${variable(index)}}"`;
   });
@@ -50,7 +50,7 @@ export function checkCommand(template: string): void {
     else if ('str' in part) text += String(part.str);
     else return;
   }
-  for (const place of placesOf(text).values()) if (place.refused !== undefined) throw misplaced(place.refused);
+  for (const place of placesOf(text).values()) if (place.refusalReason !== undefined) throw misplaced(place.refusalReason);
 }
 
 const misplaced = (location: string): TemplateError =>
@@ -62,7 +62,7 @@ interface Place {
   /** Inside double quotes. */
   isQuoted: boolean;
   /** Why an output is not allowed here. */
-  refused?: string;
+  refusalReason?: string;
 }
 
 type Context = 'plain' | 'group' | 'double' | 'backquote' | 'parameter' | 'arithmetic';
@@ -109,7 +109,7 @@ function placesOf(text: string): Map<number, Place> {
       const end = text.indexOf("'", i + 1);
       const stop = end < 0 ? text.length : end;
       for (const match of text.slice(i, stop).matchAll(marks))
-        places.set(Number(match[1]), { isQuoted: false, refused: 'inside single quotes' });
+        places.set(Number(match[1]), { isQuoted: false, refusalReason: 'inside single quotes' });
       i = stop;
     } else if (character === '#' && (i === 0 || /[\s;|&(]/.test(text[i - 1] as string))) {
       const end = text.indexOf('\n', i);

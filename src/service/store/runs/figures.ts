@@ -18,11 +18,11 @@ export async function countByStatus(db: Queries): Promise<{ runs: Map<string, nu
 }
 
 export interface JobBacklog {
-  running: number;
+  runningCount: number;
   /** How many jobs are queued and due. */
-  due: number;
+  dueCount: number;
   /** When the first of these became due. */
-  lateSeconds: number;
+  overdueSeconds: number;
 }
 
 /** The due jobs of each kind at this time (milliseconds). */
@@ -39,7 +39,11 @@ export async function jobBacklog(db: Queries, kinds: readonly string[], now: num
       .where('due_at', '<=', now)
       .select((select) => [select.fn.countAll().as('due'), select.fn.min<number | null>('due_at').as('first')])
       .executeTakeFirstOrThrow();
-    backlog.set(kind, { running: Number(running), due: Number(due), lateSeconds: first === null ? 0 : (now - Number(first)) / 1_000 });
+    backlog.set(kind, {
+      runningCount: Number(running),
+      dueCount: Number(due),
+      overdueSeconds: first === null ? 0 : (now - Number(first)) / 1_000,
+    });
   }
   return backlog;
 }

@@ -31,7 +31,7 @@ export async function insertDeliveries(db: Queries, teamId: string, deliveries: 
 export async function dueDeliveries(
   db: Queries,
   endpoint: string,
-  options: { now: number; except: string[]; limit: number },
+  options: { now: number; excludedIds: string[]; limit: number },
 ): Promise<DeliveryRow[]> {
   let query = db
     .selectFrom('deliveries')
@@ -39,7 +39,7 @@ export async function dueDeliveries(
     .where('endpoint', '=', endpoint)
     .where('status', '=', 'pending')
     .where('next_attempt_at', '<=', options.now);
-  if (options.except.length > 0) query = query.where('id', 'not in', options.except);
+  if (options.excludedIds.length > 0) query = query.where('id', 'not in', options.excludedIds);
   return query.orderBy('next_attempt_at').orderBy('seq').limit(options.limit).execute();
 }
 

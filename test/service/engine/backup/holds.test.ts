@@ -47,7 +47,7 @@ function timedHolds() {
     const passes: string[] = [];
     const attempts = new AbortController();
     for (const name of ['runs', 'removals'] as const)
-      void holds[name].pass(attempts.signal, async () => void passes.push(name)).catch(() => undefined);
+      void holds[name].run(attempts.signal, async () => void passes.push(name)).catch(() => undefined);
     await settle();
     attempts.abort();
     await settle();
@@ -65,7 +65,7 @@ const unknownHold = { status: 404, error: 'backup_hold_not_found' };
 describe('a backup hold', () => {
   it('cannot be taken while another one is being taken', async () => {
     const { holds } = await holdsOf();
-    const [first, second] = await Promise.allSettled([holds.take(), holds.take()]);
+    const [first, second] = await Promise.allSettled([holds.acquire(), holds.acquire()]);
     expect(first).toMatchObject({ status: 'fulfilled', value: { holds: 'everything' } });
     expect(second).toMatchObject({ status: 'rejected', reason: { status: 409, error: 'backup_running' } });
   });
@@ -75,21 +75,21 @@ describe('a backup hold', () => {
     // The driver is created by the first query, and only then can it be destroyed.
     await sql`select 1`.execute(store);
     await store.destroy();
-    await expect(holds.take()).rejects.toThrow();
-    await runPromptly(() => holds.runs.pass(undefined, async () => undefined));
-    await runPromptly(() => holds.removals.pass(undefined, async () => undefined));
-    await expect(holds.take()).rejects.not.toMatchObject({ error: 'backup_running' });
+    await expect(holds.acquire()).rejects.toThrow();
+    await runPromptly(() => holds.runs.run(undefined, async () => undefined));
+    await runPromptly(() => holds.removals.run(undefined, async () => undefined));
+    await expect(holds.acquire()).rejects.not.toMatchObject({ error: 'backup_running' });
   });
 
   it('excludes others until it has ended, and reports its time', async () => {
     const { clock, holds, file, logged, open } = timedHolds();
-    const hold = await holds.take();
+    const hold = await holds.acquire();
     expect(hold).toMatchObject({ createdAt: clock.now(), expiresAt: clock.now() + 30_000, holds: 'everything', runsWaited: true });
     expect([file.isHeld, await open()]).toEqual([true, []]);
-    await expect(holds.take()).rejects.toMatchObject({ status: 409, error: 'backup_running' });
+    await expect(holds.acquire()).rejects.toMatchObject({ status: 409, error: 'backup_running' });
     await holds.release(hold.id);
     expect([file.isHeld, await open()]).toEqual([false, ['runs', 'removals']]);
-    expect((await holds.take()).id).not.toBe(hold.id);
+    expect((await holds.acquire()).id).not.toBe(hold.id);
     expect(logged).toEqual(['info: backup started', 'info: backup ended', 'info: backup started']);
   });
 
@@ -97,8 +97,8 @@ describe('a backup hold', () => {
     const { holds, file } = timedHolds();
     for (const name of ['removals', 'runs'] as const) {
       const finished = new Signal();
-      void holds[name].pass(undefined, () => finished.opened);
-      const pendingHold = holds.take();
+      void holds[name].run(undefined, () => finished.opened);
+      const pendingHold = holds.acquire();
       await settle();
       expect(file.isHeld).toBe(false);
       finished.open();
@@ -108,7 +108,7 @@ describe('a backup hold', () => {
 
   it('can be changed and ended only with its own ID', async () => {
     const { holds, open } = timedHolds();
-    const hold = await holds.take();
+    const hold = await holds.acquire();
     await expect(holds.prolong('other', 'files')).rejects.toMatchObject(unknownHold);
     await expect(holds.release('other')).rejects.toMatchObject(unknownHold);
     expect(await open()).toEqual([]);
@@ -119,7 +119,7 @@ describe('a backup hold', () => {
 
   it('of files lets runs and the database continue, and does not return to holding everything', async () => {
     const { holds, file, open } = timedHolds();
-    const { id } = await holds.take();
+    const { id } = await holds.acquire();
     expect(await holds.prolong(id, 'everything')).toMatchObject({ holds: 'everything' });
     expect([file.isHeld, await open()]).toEqual([true, []]);
     expect(await holds.prolong(id, 'files')).toMatchObject({ holds: 'files', runsWaited: true });
@@ -132,7 +132,7 @@ describe('a backup hold', () => {
     const { holds, file } = timedHolds();
     let calls = 0;
     file.release = async () => void calls++;
-    const { id } = await holds.take();
+    const { id } = await holds.acquire();
     await holds.prolong(id, 'files');
     await holds.prolong(id, 'files');
     await holds.release(id);
@@ -141,7 +141,7 @@ describe('a backup hold', () => {
 
   it('ends only when the database has been let go', async () => {
     const { holds, file, open } = timedHolds();
-    const [releaseSignal, { id }] = [new Signal(), await holds.take()];
+    const [releaseSignal, { id }] = [new Signal(), await holds.acquire()];
     file.release = () => releaseSignal.opened;
     const prolongation = holds.prolong(id, 'files');
     let isReleased = false;
@@ -157,19 +157,19 @@ describe('a backup hold', () => {
 
   it('that cannot let the database go ends nevertheless', async () => {
     const { holds, file, open } = timedHolds();
-    const { id } = await holds.take();
+    const { id } = await holds.acquire();
     file.release = () => Promise.reject(new Error('EIO'));
     await expect(holds.release(id)).rejects.toThrow('EIO');
     expect(await open()).toEqual(['runs', 'removals']);
     file.release = undefined;
-    await holds.take();
+    await holds.acquire();
   });
 });
 
 describe('a backup hold that is not extended', () => {
   it('lets runs continue after 15 seconds, and ends after 30', async () => {
     const { holds, file, logged, open, elapse } = timedHolds();
-    const hold = await holds.take();
+    const hold = await holds.acquire();
     await elapse(14_999);
     expect([hold.runsWaited, await open()]).toEqual([true, []]);
     await elapse(1);
@@ -184,7 +184,7 @@ describe('a backup hold that is not extended', () => {
 
   it('of files, too, ends 30 seconds after it was extended, and its runs have waited', async () => {
     const { clock, holds, open, elapse } = timedHolds();
-    const hold = await holds.take();
+    const hold = await holds.acquire();
     await elapse(10_000);
     await holds.prolong(hold.id, 'files');
     expect(hold.expiresAt).toBe(clock.now() + 30_000);
@@ -196,7 +196,7 @@ describe('a backup hold that is not extended', () => {
 
   it('reports that the database could not be let go', async () => {
     const { holds, file, logged, open, elapse } = timedHolds();
-    await holds.take();
+    await holds.acquire();
     file.release = () => Promise.reject(new Error('EIO'));
     await elapse(30_000);
     expect(logged.at(-1)).toBe('error: a backup could not be ended');
@@ -205,9 +205,9 @@ describe('a backup hold that is not extended', () => {
 
   it('does not end the next one, which ends by itself', async () => {
     const { holds, logged, open, elapse } = timedHolds();
-    await holds.release((await holds.take()).id);
+    await holds.release((await holds.acquire()).id);
     await elapse(20_000);
-    const { id } = await holds.take();
+    const { id } = await holds.acquire();
     await elapse(14_000);
     expect(await open()).toEqual([]);
     expect(logged.every((line) => line.startsWith('info'))).toBe(true);
@@ -218,7 +218,7 @@ describe('a backup hold that is not extended', () => {
 
   it('lasts when the service ends, and nothing is logged', async () => {
     const { holds, file, logged, elapse } = timedHolds();
-    await holds.take();
+    await holds.acquire();
     holds.close();
     await elapse(60_000);
     expect([file.isHeld, logged]).toEqual([true, ['info: backup started']]);
@@ -229,8 +229,8 @@ describe('a gate', () => {
   it('is closed when all work inside has ended, also if some of it failed', async () => {
     const gate = new Gate();
     const [first, second] = [new Signal(), new Signal()];
-    const failingPass = gate.pass(undefined, () => first.opened.then(() => Promise.reject(new Error('failed'))));
-    const working = gate.pass(undefined, async () => {
+    const failingPass = gate.run(undefined, () => first.opened.then(() => Promise.reject(new Error('failed'))));
+    const working = gate.run(undefined, async () => {
       await second.opened;
       return 'done';
     });
@@ -251,7 +251,7 @@ describe('a gate', () => {
     const gate = new Gate();
     for (let round = 0; round < 2; round++) {
       const finished = new Signal();
-      void gate.pass(undefined, () => finished.opened);
+      void gate.run(undefined, () => finished.opened);
       let isClosed = false;
       const closing = gate.close().then(() => {
         isClosed = true;
@@ -268,7 +268,7 @@ describe('a gate', () => {
     const gate = new Gate();
     await gate.close();
     let isInside = false;
-    const waitingPass = gate.pass(undefined, async () => {
+    const waitingPass = gate.run(undefined, async () => {
       isInside = true;
     });
     gate.open();
@@ -284,7 +284,7 @@ describe('a gate', () => {
     await gate.close();
     const controller = new AbortController();
     let isInside = false;
-    const waitingPass = gate.pass(controller.signal, async () => {
+    const waitingPass = gate.run(controller.signal, async () => {
       isInside = true;
     });
     controller.abort(new Error('stopped'));

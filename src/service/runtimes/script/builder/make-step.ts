@@ -24,7 +24,7 @@ const subjectQuestions: Record<StepKind, string> = {
 /** The step as plain data. @throws OpenQuestion, PartDropped */
 export function makeStep({ draft, statement, asker }: Search, step: StepDraft): Record<string, unknown> {
   const subject = step.subject !== '' ? step.subject : asker.text(statement, subjectQuestions[step.kind]);
-  const { kind, options, extras } = step;
+  const { kind, options, extraFields } = step;
   const id = step.id === undefined ? {} : { id: step.id };
   const idFrom = (name: string): { id: string } => ({ id: step.id ?? freeId(name, draft.ids()) });
   const payload = (): unknown => {
@@ -45,21 +45,21 @@ export function makeStep({ draft, statement, asker }: Search, step: StepDraft): 
           ...(options === undefined ? {} : { options: options.map((label) => ({ label })) }),
           ...(step.multiSelect ? { multi_select: true } : {}),
         };
-        return { ...idFrom(subject), ...supportedExtras(kind, extras), questions: [question] };
+        return { ...idFrom(subject), ...supportedExtras(kind, extraFields), questions: [question] };
       }
       case 'approve':
-        return { ...idFrom(subject), title: subject, ...supportedExtras(kind, extras) };
+        return { ...idFrom(subject), title: subject, ...supportedExtras(kind, extraFields) };
       case 'exec':
-        return { ...id, run: subject, ...supportedExtras(kind, extras) };
+        return { ...id, run: subject, ...supportedExtras(kind, extraFields) };
       case 'write':
       case 'remember':
         return { path: subject, content: step.content ?? asker.text(statement, `what should ${subject} contain?`) };
       case 'tool':
-        return { ...id, name: subject, ...supportedExtras(kind, extras) };
+        return { ...id, name: subject, ...supportedExtras(kind, extraFields) };
       case 'browse':
-        return { ...id, url: subject, ...supportedExtras(kind, extras) };
+        return { ...id, url: subject, ...supportedExtras(kind, extraFields) };
       case 'screenshot':
-        return { ...id, path: subject, ...supportedExtras(kind, extras) };
+        return { ...id, path: subject, ...supportedExtras(kind, extraFields) };
     }
   };
   return { ...(step.condition === undefined ? {} : { if: step.condition }), [kind]: payload() };

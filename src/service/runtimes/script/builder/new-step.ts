@@ -15,7 +15,7 @@ export interface StepDraft {
   id?: string;
   condition?: string;
   /** Further keys of the step, such as `timeout`. */
-  extras: Record<string, string>;
+  extraFields: Record<string, string>;
 }
 
 /** The subject, at a word boundary. */
@@ -24,18 +24,18 @@ const wordPattern = '[^\\s,\uE000]+';
 const timePattern =
   '\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)(?:\\s*\\d+\\s*(?:ms|s|m|h))*';
 
-type Ending = Pick<StepDraft, 'id' | 'condition' | 'multiSelect' | 'options' | 'extras'>;
+type Ending = Pick<StepDraft, 'id' | 'condition' | 'multiSelect' | 'options' | 'extraFields'>;
 type Reader = (text: string, statement: Statement) => Partial<Ending>;
 
 const quotedExtra =
   (key: string): Reader =>
-  (words, { quotes }) => ({ extras: { [key]: unmask(words, quotes) } });
+  (words, { quotes }) => ({ extraFields: { [key]: unmask(words, quotes) } });
 const durationExtra =
   (key: string): Reader =>
-  (words) => ({ extras: { [key]: durationWords(words) } });
+  (words) => ({ extraFields: { [key]: durationWords(words) } });
 const wordExtra =
   (key: string): Reader =>
-  (words) => ({ extras: { [key]: words } });
+  (words) => ({ extraFields: { [key]: words } });
 
 /** What can follow a step, in any order. */
 const endings: readonly (readonly [RegExp, Reader])[] = [
@@ -100,7 +100,7 @@ const caseIn = new RegExp(
 
 /** The step that words describe; undefined when they do not describe a step. */
 export function readNewStep(words: string, statement: Statement): StepDraft | undefined {
-  let ending: Ending = { extras: {} };
+  let ending: Ending = { extraFields: {} };
   let remaining = words.trim();
   for (let hasMatch = true; hasMatch; ) {
     hasMatch = false;
@@ -108,7 +108,7 @@ export function readNewStep(words: string, statement: Statement): StepDraft | un
       const match = pattern.exec(remaining);
       if (!match) continue;
       const next = read(match[1] ?? '', statement);
-      ending = { ...ending, ...next, extras: { ...ending.extras, ...next.extras } };
+      ending = { ...ending, ...next, extraFields: { ...ending.extraFields, ...next.extraFields } };
       remaining = remaining.slice(0, match.index);
       hasMatch = true;
     }
@@ -117,7 +117,7 @@ export function readNewStep(words: string, statement: Statement): StepDraft | un
   return body && { ...body, ...ending };
 }
 
-function readBody(words: string, statement: Statement): Omit<StepDraft, 'extras'> | undefined {
+function readBody(words: string, statement: Statement): Omit<StepDraft, 'extraFields'> | undefined {
   const to = writeTo.exec(words);
   if (to) return { kind: 'write', subject: originalText(statement, to[3] as string), content: unmask(to[1] as string, statement.quotes) };
   const caseMatch = caseIn.exec(words);

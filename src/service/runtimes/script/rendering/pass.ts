@@ -35,7 +35,7 @@ export class PassRendering {
   readonly #limits: RenderLimits;
   readonly #lane: string;
   readonly #signal: AbortSignal;
-  readonly #usedTime = { step: '', ofStep: 0, ofPass: 0 };
+  readonly #usedTime = { step: '', stepTime: 0, passTime: 0 };
 
   constructor(pool: Pick<RenderPool, 'render'>, options: { limits: RenderLimits; lane: string; signal: AbortSignal }) {
     this.#pool = pool;
@@ -59,14 +59,14 @@ export class PassRendering {
   async #renderInThread(step: string, request: Parameters<RenderPool['render']>[0]): Promise<Record<string, unknown>> {
     const usedTime = this.#usedTime;
     if (usedTime.step !== step) Object.assign(usedTime, { step, ofStep: 0 });
-    const stepRemaining = this.#limits.step - usedTime.ofStep;
-    const passRemaining = this.#limits.pass - usedTime.ofPass;
+    const stepRemaining = this.#limits.step - usedTime.stepTime;
+    const passRemaining = this.#limits.pass - usedTime.passTime;
     const limitName = stepRemaining <= passRemaining ? 'step' : 'pass';
     const limit = Math.max(0, Math.min(stepRemaining, passRemaining));
     try {
       const { values, duration } = await this.#pool.render(request, { lane: this.#lane, limit, signal: this.#signal });
-      usedTime.ofStep += duration;
-      usedTime.ofPass += duration;
+      usedTime.stepTime += duration;
+      usedTime.passTime += duration;
       return values;
     } catch (error) {
       if (error instanceof RenderLimitError && error.resource === 'time') throw new RenderTimeError(limitName, this.#limits[limitName]);

@@ -53,7 +53,7 @@ export class RenderPool {
         const task: Task = { ...options, request, resolve, reject };
         options.signal.addEventListener('abort', () => this.#withdraw(task), { once: true, signal: end.signal });
         this.#queues.set(options.lane, [...(this.#queues.get(options.lane) ?? []), task]);
-        this.#next();
+        this.#startNext();
       });
     } finally {
       end.abort();
@@ -78,7 +78,7 @@ export class RenderPool {
     else this.#queues.set(lane, tasks);
   }
 
-  #next(): void {
+  #startNext(): void {
     for (const [lane, [task, ...remaining]] of [...this.#queues]) {
       if (this.#servedLanes.size >= this.#options.threads) return;
       if (task === undefined || this.#servedLanes.has(lane)) continue;
@@ -98,7 +98,7 @@ export class RenderPool {
       task.reject(error);
     }
     this.#servedLanes.delete(task.lane);
-    this.#next();
+    this.#startNext();
   }
 
   #idleThread(): Thread | undefined {

@@ -64,7 +64,7 @@ export class GroupCommit {
   /** The group that can be joined. */
   #group: Group | undefined;
   /** The group that was committed last, until it is on the disk. */
-  #syncing: Group | undefined;
+  #syncingGroup: Group | undefined;
   /** Why a sync failed. Nothing is read or written from then on. */
   #syncError: Error | undefined;
 
@@ -156,13 +156,13 @@ export class GroupCommit {
   async destroy(): Promise<void> {
     await this.#lock.acquire();
     this.#commit();
-    await this.#syncing?.durable.catch(() => undefined);
+    await this.#syncingGroup?.durable.catch(() => undefined);
     await this.#close();
   }
 
   /** The group that has to be on the disk before anybody learns what a group shows. It includes all earlier groups. */
   #unsyncedGroup(group: Group | undefined): Group | undefined {
-    return group?.dirty ? group : this.#syncing;
+    return group?.dirty ? group : this.#syncingGroup;
   }
 
   async #runSingle(query: CompiledQuery): Promise<{ result: QueryResult<never>; unsyncedGroup: Group | undefined }> {
@@ -228,7 +228,7 @@ export class GroupCommit {
 
   async #commitLater(): Promise<void> {
     // The disk takes one at a time; meanwhile more transactions can join.
-    await this.#syncing?.durable.catch(() => undefined);
+    await this.#syncingGroup?.durable.catch(() => undefined);
     await this.#lock.acquire();
     this.#commit();
     this.#lock.release();
@@ -250,8 +250,8 @@ export class GroupCommit {
 
   /** Syncs a group that was committed. Never throws. */
   async #flush(group: Group): Promise<void> {
-    const before = this.#syncing;
-    this.#syncing = group;
+    const before = this.#syncingGroup;
+    this.#syncingGroup = group;
     try {
       await before?.durable;
       await this.#sync();
@@ -259,7 +259,7 @@ export class GroupCommit {
       this.#breakDown(group, error);
       return;
     }
-    if (this.#syncing === group) this.#syncing = undefined;
+    if (this.#syncingGroup === group) this.#syncingGroup = undefined;
     group.settle();
   }
 

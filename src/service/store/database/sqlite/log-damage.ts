@@ -87,8 +87,8 @@ async function bytesAt(file: FileHandle, position: number, length: number): Prom
 /** The checksum of everything so far. */
 class Checksum {
   readonly #isLittleEndian: boolean;
-  #sum1 = 0;
-  #sum2 = 0;
+  #checksum1 = 0;
+  #checksum2 = 0;
 
   constructor(isBigEndian: boolean) {
     this.#isLittleEndian = !isBigEndian;
@@ -98,13 +98,13 @@ class Checksum {
   add(bytes: Buffer): void {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let offset = 0; offset + 8 <= bytes.length; offset += 8) {
-      this.#sum1 = (this.#sum1 + view.getUint32(offset, this.#isLittleEndian) + this.#sum2) >>> 0;
-      this.#sum2 = (this.#sum2 + view.getUint32(offset + 4, this.#isLittleEndian) + this.#sum1) >>> 0;
+      this.#checksum1 = (this.#checksum1 + view.getUint32(offset, this.#isLittleEndian) + this.#checksum2) >>> 0;
+      this.#checksum2 = (this.#checksum2 + view.getUint32(offset + 4, this.#isLittleEndian) + this.#checksum1) >>> 0;
     }
   }
 
   /** Whether it equals the checksum at an offset. */
   isAt(bytes: Buffer, offset: number): boolean {
-    return bytes.readUInt32BE(offset) === this.#sum1 && bytes.readUInt32BE(offset + 4) === this.#sum2;
+    return bytes.readUInt32BE(offset) === this.#checksum1 && bytes.readUInt32BE(offset + 4) === this.#checksum2;
   }
 }

@@ -51,7 +51,7 @@ export class Statements {
     const kind = kindOf(query);
     // It may change the schema that other statements were prepared for.
     if (kind === 'other') this.#cache.clear();
-    const prepared = kind === 'other' ? this.#prepareHandwritten(sql) : this.#keep(sql, query);
+    const prepared = kind === 'other' ? this.#prepareHandwritten(sql) : this.#remember(sql, query);
     const { statement, packing, row } = prepared;
     const values = parameters.map(bindable);
     if (packing !== undefined) {
@@ -67,7 +67,7 @@ export class Statements {
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
-  #keep(sql: string, query: OperationNode): Prepared {
+  #remember(sql: string, query: OperationNode): Prepared {
     let prepared = this.#cache.get(sql);
     if (prepared === undefined) {
       prepared = this.#prepare(sql, query);

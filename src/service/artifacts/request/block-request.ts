@@ -7,7 +7,7 @@ import { subjects } from '../subjects.ts';
 
 export type FormWord = 'table' | 'list' | 'bars' | 'line' | 'chart' | 'pie' | 'number';
 
-export interface Wish {
+export interface BlockRequest {
   subject?: SubjectName;
   form?: FormWord;
   by?: Field;
@@ -19,10 +19,10 @@ export interface Wish {
   queue?: string;
 }
 
-export interface ReadWish {
-  wish: Wish;
+export interface BlockRequestReading {
+  blockRequest: BlockRequest;
   /** Words that are not understood. */
-  unknown: string[];
+  unknownWords: string[];
 }
 
 const counts: Record<string, number> = { one: 1, two: 2, three: 3, four: 4, five: 5, six: 6, seven: 7, ten: 10, twelve: 12 };
@@ -43,44 +43,44 @@ const filler = new Set(
   ),
 );
 
-/** Reads a wish. @param words of the statement, or a part of them */
-export function readWish(statement: Statement, words = statement.words): ReadWish {
+/** Reads what a statement asks to display. @param words of the statement, or a part of them */
+export function readBlockRequest(statement: Statement, words = statement.words): BlockRequestReading {
   const reader = new Reader(statement, words);
-  const wish: Wish = {};
+  const blockRequest: BlockRequest = {};
   reader.name('agent', (text) => {
-    wish.agent = text;
+    blockRequest.agent = text;
   });
   reader.name('queue', (text) => {
-    wish.queue = text;
+    blockRequest.queue = text;
   });
-  readField(reader, wish);
-  readPeriod(reader, wish);
+  readField(reader, blockRequest);
+  readPeriod(reader, blockRequest);
   for (const [pattern, form] of forms) {
-    if (wish.form === undefined && reader.take(pattern)) wish.form = form;
+    if (blockRequest.form === undefined && reader.take(pattern)) blockRequest.form = form;
   }
   for (const { name: subject, phrase } of subjects) {
-    if (wish.subject === undefined && reader.take(phrase)) wish.subject = subject;
+    if (blockRequest.subject === undefined && reader.take(phrase)) blockRequest.subject = subject;
   }
-  readType(reader, wish);
+  readType(reader, blockRequest);
   const statuses = statusWords.filter((word) => reader.take(new RegExp(`\\b${word}\\b`)));
-  if (statuses.length > 0) wish.statuses = statuses.sort((a, b) => words.indexOf(a) - words.indexOf(b));
-  return { wish, unknown: reader.unknownWords() };
+  if (statuses.length > 0) blockRequest.statuses = statuses.sort((a, b) => words.indexOf(a) - words.indexOf(b));
+  return { blockRequest, unknownWords: reader.unknownWords() };
 }
 
 class Reader {
   readonly #statement: Statement;
-  #rest: string;
+  #remainingText: string;
 
   constructor(statement: Statement, words: string) {
     this.#statement = statement;
-    this.#rest = words;
+    this.#remainingText = words;
   }
 
   /** Removes the first match of a phrase. An invalid phrase is not removed, so that its words are reported as unknown. */
   take(pattern: RegExp, isValid: (match: RegExpExecArray) => boolean = () => true): RegExpExecArray | undefined {
-    const match = pattern.exec(this.#rest);
+    const match = pattern.exec(this.#remainingText);
     if (match === null || !isValid(match)) return undefined;
-    this.#rest = `${this.#rest.slice(0, match.index)} ${this.#rest.slice(match.index + match[0].length)}`;
+    this.#remainingText = `${this.#remainingText.slice(0, match.index)} ${this.#remainingText.slice(match.index + match[0].length)}`;
     return match;
   }
 
@@ -92,7 +92,7 @@ class Reader {
   }
 
   unknownWords(): string[] {
-    const words = this.#rest
+    const words = this.#remainingText
       .split(/[\s,:()?]+/)
       .flatMap((word) => (word === '' || filler.has(word) ? [] : [textOf(this.#statement, word)]));
     // In "by colour", only "colour" is unknown.
@@ -101,40 +101,40 @@ class Reader {
   }
 }
 
-function readField(reader: Reader, wish: Wish): void {
+function readField(reader: Reader, blockRequest: BlockRequest): void {
   const field = reader.take(
     /\b(?:(?:grouped|broken down|split|counted) )?(?:by|per|for each|for every|each) (?:the )?(status|agent|source|type|kind|event|priority|queue|hour|day|week|month)(?:e?s)?\b/,
   );
-  if (field) wish.by = (field[1] === 'kind' ? 'type' : field[1]) as Field;
-  else if (reader.take(/\bover time\b/)) wish.by = 'day';
+  if (field) blockRequest.by = (field[1] === 'kind' ? 'type' : field[1]) as Field;
+  else if (reader.take(/\bover time\b/)) blockRequest.by = 'day';
   else {
     const adverb = reader.take(/\b(hourly|daily|weekly|monthly)\b/)?.[1];
-    if (adverb) wish.by = adverb === 'daily' ? 'day' : (adverb.slice(0, -2) as Field);
+    if (adverb) blockRequest.by = adverb === 'daily' ? 'day' : (adverb.slice(0, -2) as Field);
   }
 }
 
 /** Human requests of one type have their own names: approvals and questions. */
-function readType(reader: Reader, wish: Wish): void {
-  if (wish.subject !== undefined && wish.subject !== 'requests') return;
+function readType(reader: Reader, blockRequest: BlockRequest): void {
+  if (blockRequest.subject !== undefined && blockRequest.subject !== 'requests') return;
   const type = reader.take(/\b(approval|question)s\b/)?.[1];
   if (type === undefined) return;
-  wish.subject = 'requests';
-  wish.type = type as 'approval';
+  blockRequest.subject = 'requests';
+  blockRequest.type = type as 'approval';
 }
 
-function readPeriod(reader: Reader, wish: Wish): void {
+function readPeriod(reader: Reader, blockRequest: BlockRequest): void {
   const last = reader.take(
     /\b(?:(?:of|in|from|over|within|for|during) )?(?:the )?(?:last|past|previous) (?:(\d{1,4}|one|two|three|four|five|six|seven|ten|twelve) )?(hour|day|week|month)s?\b/,
   );
   if (last) {
     const count = last[1] === undefined ? 1 : (counts[last[1]] ?? Number(last[1]));
-    wish.period = { kind: 'last', count: Math.max(1, count), unit: last[2] as 'day' };
+    blockRequest.period = { kind: 'last', count: Math.max(1, count), unit: last[2] as 'day' };
     return;
   }
   const span = reader.take(/\b(?:(?:of|in|from|for|during) )?this (week|month|year)\b/);
   const since = span ? undefined : reader.take(/\bsince (\d{4}-\d{2}-\d{2})\b/, ([, date]) => parseMoment(date as string, 0) !== undefined);
-  if (span) wish.period = { kind: 'this', unit: span[1] as 'week' };
-  else if (since) wish.period = { kind: 'since', date: since[1] as string };
-  else if (reader.take(/\b(?:(?:of|from|for) )?today\b/)) wish.period = { kind: 'this', unit: 'day' };
-  else if (reader.take(/\b(?:(?:of|from|for) )?yesterday\b/)) wish.period = { kind: 'yesterday' };
+  if (span) blockRequest.period = { kind: 'this', unit: span[1] as 'week' };
+  else if (since) blockRequest.period = { kind: 'since', date: since[1] as string };
+  else if (reader.take(/\b(?:(?:of|from|for) )?today\b/)) blockRequest.period = { kind: 'this', unit: 'day' };
+  else if (reader.take(/\b(?:(?:of|from|for) )?yesterday\b/)) blockRequest.period = { kind: 'yesterday' };
 }
