@@ -1,4 +1,5 @@
 /** Every file that is generated from the source, by its path in the repository. `npm run generate` writes them, and a test compares them. */
+import { testFileSchema } from '../../src/commands/agents/testing/schema.ts';
 import { completionScripts, type Shell } from '../../src/commands/completion/scripts.ts';
 import { importsIn } from '../structure/imports.ts';
 import { structurePicture } from '../structure/structure.ts';
@@ -15,6 +16,7 @@ const completionFiles: Record<Shell, string> = { bash: 'aops.bash', zsh: 'aops.z
 export async function generatedFiles(): Promise<Map<string, string>> {
   const files = new Map([
     ['docs/interface.md', interfacePage()],
+    ['docs/agent-test.schema.json', `${JSON.stringify(testFileSchema(), null, 2)}\n`],
     [contractFieldsFile, await contractFields()],
     ['docs/images/structure.svg', structurePicture(importsIn('src'))],
   ]);

@@ -121,6 +121,11 @@ export async function parseAnswersFile(text: string, file: string): Promise<Answ
   } catch (error) {
     throw new UsageError(`${file} is not valid YAML: ${(error as Error).message.split('\n')[0]}`);
   }
+  return readAnswers(content, file);
+}
+
+/** The answers in the content of a file. @throws UsageError naming the file and what is wrong with it */
+export function readAnswers(content: unknown, file: string): AnswersFile {
   const hint =
     'The file can contain `approvals:` (request title: true, false, or a map with `approved` and `reason`) and `answers:` (question: answer, or a list of answers).';
   const { approvals = {}, answers = {}, ...unknownKeys } = asMap(content, file, hint);
@@ -198,10 +203,12 @@ export function answerFromFile(file: AnswersFile, request: HumanRequest): Answer
 /** The value under the exact key, or else under the first matching pattern. */
 function lookUp<Value>(entries: Record<string, Value>, text: string): Value | undefined {
   if (Object.hasOwn(entries, text)) return entries[text];
-  return Object.entries(entries).find(([pattern]) => matches(pattern, text))?.[1];
+  return Object.entries(entries).find(([pattern]) => matchesPattern(pattern, text))?.[1];
 }
 
-function matches(pattern: string, text: string): boolean {
+/** Whether a text matches a pattern in which `*` stands for any characters. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  if (pattern === text) return true;
   const [firstPiece = '', ...pieces] = pattern.split('*');
   const lastPiece = pieces.pop();
   if (lastPiece === undefined || !text.startsWith(firstPiece) || !text.endsWith(lastPiece)) return false;

@@ -1,6 +1,7 @@
 /** The options that describe an agent of the Agent Client Protocol, and the definition that they result in. */
 import { UsageError } from '../../base/errors.ts';
 import { shellWord, splitWords } from '../../base/shell.ts';
+import { isObject } from '../../base/values.ts';
 import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
 import { length } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
@@ -60,6 +61,44 @@ export async function agentDefinition(context: Context, input: AgentInput, secre
   });
 }
 
+/** What is changed in a definition. */
+export interface DefinitionChanges {
+  instructions?: string | undefined;
+  environment?: Readonly<Record<string, string>>;
+  /** Names of secrets, which are added. */
+  secrets?: readonly string[];
+}
+
+/** The definition with these changes. Comments and the order of its parts stay. Invalid YAML is returned unchanged, for the service to report. */
+export async function changedDefinition(
+  definition: string,
+  { instructions, environment = {}, secrets = [] }: DefinitionChanges,
+): Promise<string> {
+  const { isSeq, parseDocument } = await import('yaml');
+  const document = parseDocument(definition);
+  if (document.errors.length > 0 || !isObject(document.toJS())) return definition;
+  if (instructions !== undefined) document.set('instructions', instructions);
+  for (const [name, value] of Object.entries(environment)) document.setIn(['environment', name], value);
+  for (const name of secrets) {
+    const names = document.get('secrets');
+    if (!isSeq(names)) document.set('secrets', [name]);
+    else if (!names.items.some((item) => String(item) === name)) names.add(name);
+  }
+  return document.toString({ lineWidth: 0 });
+}
+
+/** The runtime for a file: `acp` for the definition of a program, and `script` for a procedure. */
+export async function runtimeFor(text: string): Promise<'acp' | 'script'> {
+  const { parse } = await import('yaml');
+  try {
+    const document: unknown = parse(text, { logLevel: 'silent' });
+    return isObject(document) && !('steps' in document) && ('acp' in document || 'command' in document) ? 'acp' : 'script';
+  } catch {
+    // The service reports what is wrong with it.
+    return 'script';
+  }
+}
+
 function commandWords(command: string): string[] {
   try {
     const words = splitWords(command);
@@ -73,7 +112,8 @@ function commandWords(command: string): string[] {
   }
 }
 
-function readEnvironment(context: Context, words: readonly string[]): Record<string, string> {
+/** The variables from words such as `NAME=VALUE`. @throws UsageError */
+export function readEnvironment(context: Context, words: readonly string[]): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const word of words) {
     const separator = word.indexOf('=');

@@ -1,32 +1,8 @@
-/** The flags for commands and agents of runs: how far they are confined, and which hosts contained programs can reach. */
+/** The flags for commands and agents of runs, between `local up` and `aops serve`, and what the state of the service records about them. */
 import type { LocalState } from '../../cli/connect/local-state.ts';
-import { choice, texts } from '../../cli/kit/flags.ts';
+import { agentHosts, type ExecInput } from '../../cli/input/exec-options.ts';
 import type { ExecSetting, Service } from '../../service/service.ts';
 import { withOwnMachine } from './outbound-hosts.ts';
-
-const settings = ['auto', 'contained', 'host', 'off'] as const satisfies readonly ExecSetting[];
-
-export const execOptions = (byDefault: ExecSetting) =>
-  ({
-    exec: choice(
-      settings,
-      `How runs can execute commands and agents: confined (contained), confined if this machine can do that and otherwise not at all (auto), as you and without isolation (host), or not at all (off) (default ${byDefault})`,
-    ),
-    allowAgentHost: texts(
-      'HOST|CIDR',
-      'Allow contained agents that list it to reach this host: a name, *.NAME, an address, a range, "loopback" for this machine, "public" for the internet, or "all" for the whole network of this machine; can be repeated (default: public; `local up` adds loopback)',
-    ),
-  }) as const;
-
-export interface ExecInput {
-  exec: ExecSetting | undefined;
-  allowAgentHost: string[];
-}
-
-const publicInternet = 'public';
-
-/** The hosts for the service. */
-export const agentHosts = ({ allowAgentHost }: ExecInput): string[] => [...new Set([publicInternet, ...allowAgentHost])];
 
 /** The arguments that `local up` passes to `aops serve`. */
 export const execArguments = ({ exec, allowAgentHost }: ExecInput): string[] => [

@@ -20,6 +20,7 @@ import {
   stateFile,
   tokenFile,
 } from '../../cli/connect/local-state.ts';
+import { type ExecInput, execOptions } from '../../cli/input/exec-options.ts';
 import { defineCommand } from '../../cli/kit/command.ts';
 import type { Context } from '../../cli/kit/context.ts';
 import { flag, integer, text } from '../../cli/kit/flags.ts';
@@ -29,7 +30,7 @@ import { readHealth } from '../../client/health.ts';
 import type { BrowsePolicy } from '../../service/service.ts';
 import { browsingOptions, namedChromium } from './browsing.ts';
 import { type ConnectionInput, connectionArguments, connectionOptions, differsInConnections } from './connection-flags.ts';
-import { differsInExec, type ExecInput, execArguments, execOptions } from './exec-flags.ts';
+import { differsInExec, execArguments } from './exec-flags.ts';
 import { hostsInWords } from './outbound-hosts.ts';
 import { planFlags, planOptions } from './plans.ts';
 import { differsInRetention, type RetentionInput, retentionArguments, retentionOptions } from './retention.ts';
