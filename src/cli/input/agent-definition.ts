@@ -33,32 +33,63 @@ export interface AgentInput {
 /** Names under which secrets are passed. */
 const usuallySecret = /secret|token|password|credential|api_?key/i;
 
+/** What the options set in a definition; undefined or empty for what stays as it is. */
+export interface DefinitionChange {
+  program: { acp: string } | { command: string[] } | undefined;
+  instructions: string | undefined;
+  mode: string | undefined;
+  environment: Readonly<Record<string, string>>;
+  /** Names of secrets. */
+  secrets: readonly string[];
+  network: readonly string[];
+}
+
+/** The flags that set something in a definition, in the order of the help. */
+export function definitionFlags({ acp, acpCommand, instructions, env, secret, allowHost, mode }: AgentInput): string[] {
+  const flags = {
+    '--acp': acp !== undefined,
+    '--acp-command': acpCommand !== undefined,
+    '--instructions': instructions !== undefined,
+    '--env': env.length > 0,
+    '--secret': secret.length > 0,
+    '--allow-host': allowHost.length > 0,
+    '--mode': mode !== undefined,
+  };
+  return Object.entries(flags).flatMap(([flag, isPassed]) => (isPassed ? [flag] : []));
+}
+
 /**
- * The definition as YAML; undefined if the options describe no agent.
+ * Reads the options, and the file with the instructions.
  * @param secrets names of the secrets
  * @throws UsageError
  */
-export async function agentDefinition(context: Context, input: AgentInput, secrets: readonly string[]): Promise<string | undefined> {
+export async function readDefinitionChange(context: Context, input: AgentInput, secrets: readonly string[]): Promise<DefinitionChange> {
   const { acp, acpCommand, instructions, env, allowHost, mode } = input;
-  if (acp === undefined && acpCommand === undefined) {
-    if (instructions !== undefined || mode !== undefined || env.length + secrets.length + allowHost.length > 0)
-      throw new UsageError('--instructions, --env, --secret, --allow-host and --mode need --acp or --acp-command.');
-    return undefined;
-  }
   if (acp !== undefined && acpCommand !== undefined) throw new UsageError('--acp and --acp-command cannot be combined.');
   const environment = readEnvironment(context, env);
   const duplicate = secrets.find((name) => Object.hasOwn(environment, name));
   if (duplicate !== undefined) throw new UsageError(`${duplicate} cannot be set with both --env and --secret.`);
-  const { stringify } = await import('yaml');
-  return stringify({
-    version: 1,
-    ...(acp === undefined ? { command: commandWords(acpCommand as string) } : { acp }),
-    ...(instructions === undefined ? {} : { instructions: await readText(context, instructions) }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(env.length === 0 ? {} : { environment }),
-    ...(secrets.length === 0 ? {} : { secrets }),
-    ...(allowHost.length === 0 ? {} : { network: allowHost }),
-  });
+  const command = acpCommand === undefined ? undefined : { command: commandWords(acpCommand) };
+  return {
+    program: acp === undefined ? command : { acp },
+    instructions: instructions === undefined ? undefined : await readText(context, instructions),
+    ...{ mode, environment, secrets, network: allowHost },
+  };
+}
+
+/**
+ * The definition of a new agent as YAML; undefined if the options describe no agent.
+ * @param secrets names of the secrets
+ * @throws UsageError
+ */
+export async function agentDefinition(context: Context, input: AgentInput, secrets: readonly string[]): Promise<string | undefined> {
+  if (input.acp === undefined && input.acpCommand === undefined) {
+    if (definitionFlags(input).length > 0)
+      throw new UsageError('--instructions, --env, --secret, --allow-host and --mode need --acp or --acp-command.');
+    return undefined;
+  }
+  const { changedDefinition } = await import('./changed-definition.ts');
+  return changedDefinition(undefined, await readDefinitionChange(context, input, secrets)).text;
 }
 
 /** What is changed in a definition. */

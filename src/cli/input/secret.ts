@@ -39,13 +39,19 @@ export interface NamedSecret {
 /** The longest value, in characters: systems limit environment variables to 128 KiB, with their name and in bytes. */
 const longestValue = 65_536;
 
-/**
- * The secrets of an agent from words such as `NAME=@FILE`. Their values are masked on stderr from then on.
- * @param prefix what precedes the words on the command line, such as `--secret `
- * @throws UsageError
- */
-export async function readAgentSecrets(context: Context, words: readonly string[], prefix = ''): Promise<NamedSecret[]> {
-  const sources = words.map((word) => {
+interface SecretWord {
+  name: string;
+  /** What follows the equals sign, if there is one. */
+  source?: string;
+}
+
+/** The names in words such as `NAME=@FILE`, without reading a value. @throws UsageError */
+export function secretNames(words: readonly string[]): string[] {
+  return secretWords(words).map(({ name }) => name);
+}
+
+function secretWords(words: readonly string[]): SecretWord[] {
+  const sources = words.map((word): SecretWord => {
     const separator = word.indexOf('=');
     return separator < 0 ? { name: word } : { name: word.slice(0, separator), source: word.slice(separator + 1) };
   });
@@ -53,6 +59,16 @@ export async function readAgentSecrets(context: Context, words: readonly string[
     checkSecretName(name);
     if (sources.findIndex((each) => each.name === name) < index) throw new UsageError(`The secret ${name} appears twice.`);
   }
+  return sources;
+}
+
+/**
+ * The secrets of an agent from words such as `NAME=@FILE`. Their values are masked on stderr from then on.
+ * @param prefix what precedes the words on the command line, such as `--secret `
+ * @throws UsageError
+ */
+export async function readAgentSecrets(context: Context, words: readonly string[], prefix = ''): Promise<NamedSecret[]> {
+  const sources = secretWords(words);
   if (sources.filter(({ source }) => source === '-' || source === '@-').length > 1)
     throw new UsageError('Only one secret can be read from standard input.', 'Put the others in files and pass NAME=@FILE.');
   const secrets: NamedSecret[] = [];
