@@ -33,7 +33,7 @@ export interface AgentInput {
 /** Names under which secrets are passed. */
 const usuallySecret = /secret|token|password|credential|api_?key/i;
 
-/** What the options set in a definition; undefined or empty for what stays as it is. */
+/** What the options set in a definition; undefined or empty for what stays unchanged. */
 export interface DefinitionChange {
   program: { acp: string } | { command: string[] } | undefined;
   instructions: string | undefined;

@@ -1,4 +1,4 @@
-/** Changes parts of the definition of an agent of the Agent Client Protocol, and leaves the rest of its text as it is. */
+/** Changes parts of the definition of an agent of the Agent Client Protocol, and leaves the rest of its text unchanged. */
 import { Document, isMap, isScalar, parseDocument } from 'yaml';
 import { UsageError } from '../../base/errors.ts';
 import type { DefinitionChange } from './agent-definition.ts';
