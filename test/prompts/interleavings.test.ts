@@ -3,6 +3,7 @@
  * happens, no request is decided by a key that was pressed before the request had been readable for the grace period.
  */
 import { beforeAll, expect, it } from 'vitest';
+import { orAborted } from '../../src/base/abort.ts';
 import { bearerCredential } from '../../src/client/access/credential.ts';
 import { Client } from '../../src/client/client.ts';
 import { followRun } from '../../src/commands/runs/follow.ts';
@@ -47,6 +48,9 @@ async function interleave(seed: number): Promise<FakeTty> {
   };
   const somebodyElse = async (): Promise<void> => {
     while (!controller.signal.aborted) {
+      const { request: next } = await service.get(run);
+      // Some requests are left to the person, so that the person decides some on a slow machine, too.
+      if (next && random() < 0.3) await orAborted(tty.shows(`✓ ${next.title}`), controller.signal);
       await clock.sleep(random() * 8_000, controller.signal);
       const { request } = await service.get(run);
       if (request)
