@@ -28,6 +28,7 @@
  *   late               sends a text and asks for a permission after its turn has ended
  *   ignore-cancel      ignores `session/cancel` while its permission is open, and after it was answered
  *   ignore-signals     additionally ignores SIGTERM and the end of its standard input
+ *   ignore-end         answers with one text, and ignores SIGTERM and the end of its standard input
  *   daemon             starts a process in a session of its own that outlives it, with its ID in `daemon.pid`
  *   child              starts a process in its own process group, with its ID in `child.pid`
  *   environment        reports its working directory and the names of its environment variables as JSON
@@ -187,10 +188,10 @@ if (is('exit-at-start')) {
   process.exit(1);
 }
 if (is('not-json')) writeGarbage();
-if (is('ignore-signals')) {
+if (is('ignore-signals', 'ignore-end')) {
   process.on('SIGTERM', () => undefined);
   setInterval(() => undefined, 60_000);
 }
 serve(methods, () => {
-  if (!is('ignore-signals')) process.exit(0);
+  if (!is('ignore-signals', 'ignore-end')) process.exit(0);
 });

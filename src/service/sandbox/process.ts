@@ -4,7 +4,7 @@
  * when the service ends, whatever happens.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
@@ -33,9 +33,9 @@ export interface StartedProcess {
 
 /** The default time between SIGTERM and SIGKILL, in milliseconds. */
 const defaultGrace = 300;
-/** The interval between checks whether processes have ended, and how long to wait for the last processes of a sandbox, in milliseconds. */
+/** The interval between checks whether processes have ended, and how long `close` waits for processes that were killed, in milliseconds. */
 const checkInterval = 20;
-const sandboxEndLimit = 5_000;
+const killLimit = 5_000;
 
 /**
  * Joins the cgroups in the arguments before `--`, waits for a line on descriptor 3, and then becomes the program. If no line arrives,
@@ -100,7 +100,7 @@ function supervise(launch: Launch, child: ChildProcess, keeper: Keeper): Started
       return ending;
     },
     close() {
-      closing ??= close(launch, keeper, firstProcess);
+      closing ??= close(launch, keeper, child.pid, firstProcess);
       return closing;
     },
   };
@@ -112,15 +112,30 @@ function write(stream: unknown, text: string): void {
   input?.on('error', () => input.destroy()).end(text);
 }
 
-async function close(launch: Launch, keeper: Keeper, firstProcess: FirstProcess | undefined): Promise<void> {
+async function close(launch: Launch, keeper: Keeper, group: number | undefined, firstProcess: FirstProcess | undefined): Promise<void> {
   try {
-    await keeper.signal('KILL');
+    const hadMembers = await keeper.signal('KILL');
     // When it ends, everything in the sandbox ends, but only after the group has ended.
-    await firstProcess?.waitForEnd(sandboxEndLimit);
+    if (firstProcess !== undefined) await firstProcess.waitForEnd(killLimit);
+    else if (hadMembers && group !== undefined) await waitForGroup(keeper, group, killLimit);
   } finally {
     keeper.dismiss();
     await launch.release();
   }
+}
+
+/** Resolves when no process of the group is running any more, or after some milliseconds. */
+async function waitForGroup(keeper: Keeper, group: number, limit: number): Promise<void> {
+  const deadline = performance.now() + limit;
+  while (performance.now() < deadline && (await keeper.signal('0')) && (await hasRunningMember(group))) await delay(2);
+}
+
+/** Whether a group has a process that is not a zombie; true where that is unknown. */
+async function hasRunningMember(group: number): Promise<boolean> {
+  const names = await readdir('/proc').catch(() => undefined);
+  if (names === undefined) return true;
+  const states = await Promise.all(names.filter((name) => /^\d+$/.test(name)).map((name) => processState(Number(name))));
+  return states.some((state) => state?.group === group && state.isRunning);
 }
 
 /** Sends SIGTERM to the group, and SIGKILL to the remaining processes after the grace period. */
@@ -181,10 +196,16 @@ function firstOf(report: Readable, keeper: Keeper): FirstProcess {
 
 /** Whether a process exists and is not a zombie. */
 async function isRunning(pid: number | undefined): Promise<boolean> {
-  const status = pid === undefined ? '' : await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // "pid (name) state ..."; the name can contain anything.
-  const state = status.slice(status.lastIndexOf(')') + 2)[0];
-  return state !== undefined && state !== 'Z' && state !== 'X';
+  return pid !== undefined && (await processState(pid))?.isRunning === true;
+}
+
+/** The state of a process, from proc(5); undefined if it does not exist. */
+async function processState(pid: number): Promise<{ isRunning: boolean; group: number } | undefined> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  if (status === undefined) return undefined;
+  // "pid (name) state parent group ..."; the name can contain anything.
+  const [state = '', , group] = status.slice(status.lastIndexOf(')') + 2).split(' ');
+  return { isRunning: !/[ZX]/.test(state), group: Number(group) };
 }
 
 /** Restores the signal: bubblewrap reports a program that a signal has terminated with exit code 128 plus the signal's number. */

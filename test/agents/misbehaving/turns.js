@@ -124,6 +124,7 @@ async function printSecret(turn) {
 /** What happens in the turns of the modes that differ from the usual one, in which the turn works. */
 export const turns = {
   text: (turn) => turn.say(`You wrote: ${turn.prompt}`),
+  'ignore-end': (turn) => turn.say('I am still here.'),
   slow: async (turn) => {
     turn.say('I am working.');
     await never;

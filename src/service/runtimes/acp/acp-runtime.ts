@@ -30,8 +30,8 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
   /** The processes that are being ended, by run. */
   const endings = new Map<string, Promise<void>>();
 
-  /** Keeps track of the end of a process, and frees its slot afterwards. */
-  const finish = (runId: string, ending: Promise<void>): void => {
+  /** Keeps track of the end of a process, and frees its slot afterwards. Resolves when the process has ended. */
+  const finish = (runId: string, ending: Promise<void>): Promise<void> => {
     const end = ending
       .catch(() => undefined)
       .finally(() => {
@@ -39,6 +39,7 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
         slots.release(runId);
       });
     endings.set(runId, end);
+    return end;
   };
 
   const openAgent = async (host: RunHost, definition: AgentDefinition): Promise<OpenAgent> => {
@@ -78,8 +79,10 @@ export function createAcpRuntime(options: AcpOptions): Runtime {
       const { agent } = opened;
       agent.tools?.detach();
       if (outcome?.status === 'waiting') parked.put(host.run.id, opened);
-      else if (isStopped(host.signal)) finish(host.run.id, agent.stop(clock));
-      else finish(host.run.id, agent.end());
+      // The run has been stopped already; its worker does not have to wait for the agent.
+      else if (isStopped(host.signal)) void finish(host.run.id, agent.stop(clock));
+      // A run that has ended has no process that could still change its files.
+      else await finish(host.run.id, agent.end());
     }
   };
 

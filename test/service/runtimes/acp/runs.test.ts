@@ -209,7 +209,7 @@ describe('an agent that fails', () => {
     const machine = await AgentMachine.start({ acp: { limits: { start: 2_000 } } });
     const run = await machine.run(agent(mode, mode === 'never-answers' ? { timeout: '1s' } : {}), 'Hello');
     expect(run).toMatchObject({ status: 'failed', error: typeof reason === 'string' ? reason : expect.stringMatching(reason) });
-    await eventually('the end of the process', () => processesIn(machine.workspace(run)).length === 0);
+    machine.expectNoProcess(run);
   });
 
   it('ends its run with the reason if the program does not exist', async () => {
@@ -240,7 +240,13 @@ describe('an agent that fails', () => {
     expect(run).toMatchObject({ status: 'completed', error: null });
     expect(await machine.texts(run)).toEqual([expect.stringMatching(text)]);
     expect(print.mock.calls).toEqual([]);
-    await eventually('the end of the process', () => processesIn(machine.workspace(run)).length === 0);
+    machine.expectNoProcess(run);
+  });
+
+  it('has no process when its run has ended, even if it ignores signals', async () => {
+    const { machine, run } = await runOf('ignore-end');
+    expect(run).toMatchObject({ status: 'completed', error: null });
+    machine.expectNoProcess(run);
   });
 
   it('can write other lines between its messages', async () => {
