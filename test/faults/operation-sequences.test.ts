@@ -6,6 +6,7 @@
 import Libsql from 'libsql';
 import { describe, expect, it } from 'vitest';
 import type { OperationId } from '../../src/interface/operations.ts';
+import type { LogEntry } from '../../src/service/service.ts';
 import { ManualClock } from '../service/helpers/clock.ts';
 import { crashImage } from '../service/helpers/crash.ts';
 import type { Behaviour } from '../service/helpers/runtime.ts';
@@ -405,13 +406,14 @@ function nextMove(player: Player): Step {
 }
 
 /** Several at a time until the round ends. A failure shows what was done before. */
-async function play(player: Player, api: Api, clock: ManualClock): Promise<void> {
+async function play(player: Player, api: Api, clock: ManualClock, errors: readonly LogEntry[]): Promise<void> {
   let remainingSteps = stepsInRound;
   const work = async (): Promise<void> => {
     while (remainingSteps-- > 0) {
       if (player.below(25) === 0) clock.advance(player.one([minute, 6 * minute, 70 * minute, day, -20 * minute]));
       const answer = await nextMove(player)(player, api);
-      expect(answer.status, `${answer.text}\n${player.trail.slice(-30).join('\n')}`).toBeLessThan(500);
+      const details = (): string => [answer.text, ...player.trail.slice(-30), ...errors.map((entry) => JSON.stringify(entry))].join('\n');
+      expect(answer.status, answer.status < 500 ? '' : details()).toBeLessThan(500);
     }
   };
   await Promise.all(Array.from({ length: workers }, work));
@@ -556,6 +558,7 @@ function checkFile(directory: string): void {
 describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed) => {
   it('never make the service fail, and leave everything consistent, even if it is killed in between', { timeout: 180_000 }, async () => {
     const clock = new ManualClock();
+    const errors: LogEntry[] = [];
     const options = {
       clock,
       behaviours,
@@ -563,11 +566,12 @@ describe.each([20_261_120, 7])('random sequences of operations, seed %i', (seed)
       sandboxRetention: 60 * minute,
       rateLimit: { limit: 1e9, windowSeconds: 60 },
       httpLimits: { keepAliveMilliseconds: 300_000 },
+      log: (entry: LogEntry): void => void (entry.level === 'error' && errors.push(entry)),
     };
     const player = new Player(seed);
     let api = await startApi(options);
     for (let round = 1; round <= rounds; round++) {
-      await play(player, api, clock);
+      await play(player, api, clock, errors);
       if (round % 2 === 0) {
         await settle(api, clock);
         await check(api);

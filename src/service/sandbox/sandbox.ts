@@ -34,6 +34,8 @@ export interface SandboxEntry {
 }
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+/** How often the creation of a sandbox is tried while it is put aside again and again. */
+const maxAttempts = 10;
 /** The number of files that a listing reads at the same time. */
 const listingBatch = 16;
 
@@ -60,9 +62,16 @@ export class SandboxStore {
   async create(id: string): Promise<Sandbox> {
     const home = this.#home(id);
     if (home === undefined) throw new ServiceError(400, 'invalid_sandbox_id', 'A sandbox ID can contain letters, digits, - and _.');
-    // The rest is created on demand: every run has a sandbox, and many never write to it.
-    await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
-    return this.#sandbox(id, await realpath(home));
+    for (let attempt = 1; ; attempt++) {
+      try {
+        // The rest is created on demand: every run has a sandbox, and many never write to it.
+        await mkdir(path.join(home, 'workspace'), { recursive: true, mode: 0o700 });
+        return this.#sandbox(id, await realpath(home));
+      } catch (error) {
+        // It might have been put aside in the meantime.
+        if (!hasCode(error, 'ENOENT') || attempt === maxAttempts) throw error;
+      }
+    }
   }
 
   /** The sandbox with this ID, or undefined if it does not exist. */
@@ -70,7 +79,11 @@ export class SandboxStore {
     const home = this.#home(id);
     if (home === undefined) return undefined;
     const stats = await lstat(path.join(home, 'workspace')).catch(() => undefined);
-    return stats?.isDirectory() ? this.#sandbox(id, await realpath(home)) : undefined;
+    if (!stats?.isDirectory()) return undefined;
+    const realHome = await realpath(home).catch((error: unknown) => {
+      if (!hasCode(error, 'ENOENT')) throw error;
+    });
+    return realHome === undefined ? undefined : this.#sandbox(id, realHome);
   }
 
   /** Whether anything exists under this ID, even if it is not usable. */

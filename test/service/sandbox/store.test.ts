@@ -24,6 +24,20 @@ afterEach(() => rm(path.dirname(root), { recursive: true, force: true }));
 const failure = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
 
 describe('a sandbox that is put aside', () => {
+  it.each([
+    ['mkdir', 's1/workspace'],
+    ['realpath', 's1'],
+  ] as const)('is created again if that happens while it is created (%s)', async (call, name) => {
+    onDiskCall('before', call, path.join(root, name), async () => (await store.putAside('s1'))());
+    const created = await store.create('s1');
+    expect(await created.list('')).toEqual([]);
+  });
+
+  it('does not exist if that happens while it is opened', async () => {
+    onDiskCall('before', 'realpath', path.join(root, 's1'), async () => (await store.putAside('s1'))());
+    expect(await store.open('s1')).toBeUndefined();
+  });
+
   it('no longer exists, and is removed later without touching a new one with the same ID', async () => {
     const remove = await store.putAside('s1');
     expect([await store.exists('s1'), await store.open('s1')]).toEqual([false, undefined]);
