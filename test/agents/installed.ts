@@ -127,6 +127,9 @@ export const opencode = registered('opencode', openCodeProgram, (model) => ({
   }),
 }));
 
+/** The folders with the programs of these agents, by the names in the registry. */
+export const programFolders: readonly string[] = [path.join(modules, path.dirname(openCodeProgram)), path.join(modules, '.bin')];
+
 /** The example of the protocol's SDK: it needs no model and changes no file, but requires a permission in each turn, which takes 5 s. */
 export const example: InstalledAgent = {
   ...installed('example', 'acp-example-agent/dist/examples/agent.js', []),

@@ -32,6 +32,7 @@
  *   daemon             starts a process in a session of its own that outlives it, with its ID in `daemon.pid`
  *   child              starts a process in its own process group, with its ID in `child.pid`
  *   environment        reports its working directory and the names of its environment variables as JSON
+ *   prompt             reports the whole prompt, and the files in its HOME with their texts and permissions as JSON
  *   links-folders      replaces the folders in its HOME with links to the folder of its program, tries to write there, and reports the error
  *   secrets            prints the value of EXAMPLE_KEY in everything that it sends, in several forms
  *   secrets-error      answers the prompt with an error that contains it
@@ -86,6 +87,7 @@ function writeGarbage() {
 const modesOf = {
   'asks-nobody': ['auto', 'ask'],
   'asks-nobody-only': ['auto'],
+  prompt: ['default', 'read-only'],
 };
 const modeNames = { auto: 'Automatic', ask: 'Ask for permissions' };
 const modeOption = (value) => ({
@@ -101,7 +103,9 @@ const modeOption = (value) => ({
 function sessionModes() {
   if (is('asks-nobody-config')) return { configOptions: [modeOption('auto')] };
   const ids = modesOf[mode];
-  return ids === undefined ? {} : { modes: { currentModeId: ids[0], availableModes: ids.map((id) => ({ id, name: modeNames[id] })) } };
+  return ids === undefined
+    ? {}
+    : { modes: { currentModeId: ids[0], availableModes: ids.map((id) => ({ id, name: modeNames[id] ?? id })) } };
 }
 
 function openSession(id, resumed, servers) {

@@ -6,12 +6,14 @@ import { isVariableName, variableNameRule } from '../../base/variable-name.ts';
 import { length } from '../kit/checks.ts';
 import type { Context } from '../kit/context.ts';
 import { text, texts } from '../kit/flags.ts';
-import { readText } from './body.ts';
+import { type Instructions, readInstructions } from './instructions.ts';
 
 export const agentOptions = {
   acp: text('ID', 'Run this agent of the registry, such as claude, codex or gemini', { check: length(1) }),
   acpCommand: text("'CMD ARGS'", 'Run the agent that this command starts; it must speak the Agent Client Protocol', { check: length(1) }),
-  instructions: text('FILE|-', 'Instructions for the agent, as in AGENTS.md', { complete: 'files' }),
+  instructions: text('PATH|-', 'Instructions for the agent: a file such as AGENTS.md, or a folder with AGENTS.md and a folder skills', {
+    complete: 'files',
+  }),
   env: texts('NAME=VALUE', 'Set an environment variable of the agent that is not secret; can be repeated'),
   secret: texts('NAME=@FILE', 'Store a secret, which the agent gets as an environment variable; @- reads standard input; can be repeated', {
     complete: 'files',
@@ -37,6 +39,8 @@ const usuallySecret = /secret|token|password|credential|api_?key/i;
 export interface DefinitionChange {
   program: { acp: string } | { command: string[] } | undefined;
   instructions: string | undefined;
+  /** All skills, with the texts of their files by path. */
+  skills: Instructions['skills'];
   mode: string | undefined;
   environment: Readonly<Record<string, string>>;
   /** Names of secrets. */
@@ -59,7 +63,7 @@ export function definitionFlags({ acp, acpCommand, instructions, env, secret, al
 }
 
 /**
- * Reads the options, and the file with the instructions.
+ * Reads the options, and the files with the instructions.
  * @param secrets names of the secrets
  * @throws UsageError
  */
@@ -72,7 +76,7 @@ export async function readDefinitionChange(context: Context, input: AgentInput, 
   const command = acpCommand === undefined ? undefined : { command: commandWords(acpCommand) };
   return {
     program: acp === undefined ? command : { acp },
-    instructions: instructions === undefined ? undefined : await readText(context, instructions),
+    ...{ instructions: undefined, skills: undefined, ...(instructions === undefined ? {} : await readInstructions(context, instructions)) },
     ...{ mode, environment, secrets, network: allowHost },
   };
 }

@@ -24,6 +24,7 @@ export function changedDefinition(text: string | undefined, change: DefinitionCh
   try {
     removedMode = setProgram(document, change);
     if (change.instructions !== undefined) document.set('instructions', change.instructions);
+    if (change.skills !== undefined) document.set('skills', document.createNode(change.skills));
     if (change.mode !== undefined) document.set('mode', change.mode);
     for (const [name, value] of Object.entries(change.environment)) {
       document.setIn(['environment', name], value);

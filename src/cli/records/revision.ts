@@ -46,6 +46,8 @@ export interface AgentProgram {
   acp: string | null;
   command: string[] | null;
   mode: string | null;
+  /** Names of its skills. */
+  skills: string[];
   /** Names of environment variables, and of the secrets that it gets. */
   environment: string[];
   secrets: string[];
@@ -64,13 +66,14 @@ export async function agentProgram(config: Build['config'] | undefined): Promise
     return undefined;
   }
   if (!isObject(definition)) return undefined;
-  const { acp, command, mode, environment, secrets, network } = definition;
+  const { acp, command, mode, skills, environment, secrets, network } = definition;
   const word = (value: unknown): string | null => (typeof value === 'string' ? value : null);
   const words = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
   return {
     acp: word(acp),
     command: Array.isArray(command) ? words(command) : null,
     mode: word(mode),
+    skills: isObject(skills) ? Object.keys(skills) : [],
     environment: isObject(environment) ? Object.keys(environment) : [],
     secrets: words(secrets),
     network: words(network),

@@ -60,7 +60,7 @@ export default defineCommand({
     live_revision: revisionShape,
     latest_revision: revisionShape,
     program: {
-      ...{ acp: 'string|null', command: 'string[]|null', mode: 'string|null' },
+      ...{ acp: 'string|null', command: 'string[]|null', mode: 'string|null', skills: 'string[]' },
       ...{ environment: 'string[]', secrets: 'string[]', network: 'string[]' },
     },
     case_triggers: [{ id: 'string', case_queue_id: 'uuid', case_queue_name: 'string', enabled: 'boolean' }],
@@ -76,6 +76,7 @@ export default defineCommand({
     Runtime: (agent.live_revision ?? agent.latest_revision)?.runtime ?? undefined,
     Program: agent.program?.acp ?? agent.program?.command?.map(shellWord).join(' '),
     Mode: agent.program?.mode ?? undefined,
+    Skills: agent.program?.skills.join(', ') || undefined,
     Variables: agent.program?.environment.join(', ') || undefined,
     Secrets: agent.program?.secrets.join(', ') || undefined,
     'Allowed hosts': agent.program?.network.join(', ') || undefined,

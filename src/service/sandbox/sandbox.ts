@@ -253,6 +253,16 @@ export class Sandbox {
     return folder;
   }
 
+  /**
+   * Writes a file in such a folder. Programs can write there as well, so it follows no link that leads out of the folder. Throws like
+   * `write`. @param mode the permissions of the file
+   */
+  async writePrivate(name: string, input: string, data: Uint8Array, mode = 0o600): Promise<void> {
+    const root = await this.privateFolder(name);
+    const directories = { root, staging: path.join(this.#home, 'staging'), process: this.#process };
+    await writeFile(directories, input, data, undefined, mode);
+  }
+
   /** Runs a command with /bin/sh in the workspace, confined by the launcher. When aborted, rejects with the signal's reason after all its processes have ended. */
   async exec(command: string, options: ExecOptions): Promise<ExecResult> {
     const temporary = path.join(this.#home, 'tmp');

@@ -17,12 +17,16 @@ export interface WriteDirectories {
 /** Bytes that arrive in parts; `length` is their total number, if known. */
 export type ComingBytes = AsyncIterable<Uint8Array> & { readonly length?: number };
 
-/** Writes `data` to a path and creates missing directories. Throws `file_too_large` (413) above `limit` bytes. */
+/**
+ * Writes `data` to a path and creates missing directories. Throws `file_too_large` (413) above `limit` bytes.
+ * @param mode the permissions of the file
+ */
 export async function writeFile(
   directories: WriteDirectories,
   input: string,
   data: Uint8Array | ComingBytes,
   limit = Number.POSITIVE_INFINITY,
+  mode = 0o600,
 ): Promise<{ path: string; size: number }> {
   // Refused before the first byte is read and before directories are created.
   if (data.length !== undefined && data.length > limit) throw tooLarge(limit);
@@ -31,7 +35,7 @@ export async function writeFile(
   await mkdir(staging, { recursive: true, mode: 0o700 });
   const stagedPath = path.join(staging, `${process}-${randomUUID()}`);
   try {
-    const handle = await open(stagedPath, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+    const handle = await open(stagedPath, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, mode);
     const size = await fill(handle, data, limit).finally(() => handle.close());
     // Looked up again: receiving the data can take long, and commands can change the workspace.
     const parent = path.dirname(target.realPath);

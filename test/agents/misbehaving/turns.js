@@ -1,6 +1,6 @@
 /** The turns of the misbehaving agent. */
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { is, mode, never, ProtocolError, request, send } from './rpc.js';
@@ -158,6 +158,7 @@ export const turns = {
   daemon: (turn) => startProcess(turn, 'daemon.pid', true),
   child: (turn) => startProcess(turn, 'child.pid', false),
   environment: (turn) => turn.say(JSON.stringify({ cwd: process.cwd(), names: Object.keys(process.env).sort() })),
+  prompt: (turn) => turn.say(JSON.stringify({ prompt: turn.prompt, files: filesInHome() })),
   'links-folders': (turn) => turn.say(linkFolders()),
   'huge-line': (turn) => turn.say('x'.repeat(8 * 1024 * 1024)),
   'many-updates': (turn) => {
@@ -192,6 +193,13 @@ function startProcess(turn, file, detached) {
   child.unref();
   writeFileSync(file, String(child.pid));
   turn.say(`I started ${child.pid}.`);
+}
+
+function filesInHome() {
+  const home = process.env.HOME;
+  const files = readdirSync(home, { recursive: true }).filter((name) => statSync(path.join(home, name)).isFile());
+  const contentOf = (name) => ({ text: readFileSync(path.join(home, name), 'utf8'), mode: statSync(path.join(home, name)).mode & 0o777 });
+  return Object.fromEntries(files.sort().map((name) => [name, contentOf(name)]));
 }
 
 /** Relative links, which lead to the same place inside and outside of a sandbox. Returns the error of the attempt to write there. */

@@ -22,12 +22,16 @@ describeNeeding(needsContainment, 'a contained agent', () => {
     const folder = await installedAgent();
     const machine = await AgentMachine.start({ exec: 'contained' });
     const command = [process.execPath, path.join(folder, 'misbehaving.js'), 'links-folders'];
-    const run = await machine.run({ command }, 'Hello');
+    // Its skills are folders of its HOME to which the service writes before each of its processes.
+    const skills = { one: { 'SKILL.md': '---\nname: one\ndescription: The first.\n---\n' } };
+    const run = await machine.run({ command, skills }, 'Hello');
     expect(run).toMatchObject({ status: 'completed', error: null });
-    await machine.api.ok('postRunMessage', { params: { run_id: run.id }, body: { message: 'Again' } });
-    const outcome = await machine.until(run.id, 'completed', 'failed');
-    expect(outcome).toMatchObject({ status: 'completed', error: null });
-    expect(await machine.texts(run)).toEqual(['EROFS', 'EROFS']);
+    expect(await machine.send(run, 'Again')).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('The agent has replaced ~/.agents/skills/one/SKILL.md in its home folder'),
+    });
+    expect(existsSync(path.join(folder, 'skills'))).toBe(false);
+    expect(await machine.texts(run)).toEqual(['EROFS']);
     expect(existsSync(path.join(folder, 'written.txt'))).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ import { EventReader } from './events.ts';
 import { Api, config } from './service.ts';
 
 /** The definition of an agent (src/service/runtimes/acp/definition.ts), without its version. */
-export type AgentFields = Record<string, unknown> & { command: readonly string[] };
+export type AgentFields = Record<string, unknown> & ({ command: readonly string[] } | { acp: string });
 
 export class AgentMachine {
   readonly dataDirectory: string;
@@ -86,6 +86,22 @@ export class AgentMachine {
     }
   }
 
+  /** Sends a message to a run that has ended, and returns the run when it has ended again or waits for a person. */
+  async send(run: Run, message: string): Promise<Run> {
+    const events = await EventReader.open(this.api, `/v2/runs/${run.id}/events`);
+    try {
+      await this.api.ok('postRunMessage', { params: { run_id: run.id }, body: { message } });
+      for (;;) {
+        const { run: next } = await this.api.ok('getRun', { params: { run_id: run.id } });
+        const isOver = ['waiting', 'completed', 'failed'].includes(next.status);
+        if (isOver && next.completed_at !== run.completed_at) return next;
+        await events.next();
+      }
+    } finally {
+      events.close();
+    }
+  }
+
   async pending(run: Run): Promise<HumanRequest> {
     const { pending_human_request: pending } = await this.api.ok('getRun', { params: { run_id: run.id } });
     if (pending === null) throw new Error('The run has no pending request.');
@@ -111,6 +127,11 @@ export class AgentMachine {
 
   workspace(run: Run): string {
     return path.join(this.dataDirectory, 'sandboxes', run.sandbox_id as string, 'workspace');
+  }
+
+  /** The HOME of the run's agent. */
+  home(run: Run): string {
+    return path.join(this.dataDirectory, 'sandboxes', run.sandbox_id as string, 'home');
   }
 
   file(run: Run, name: string): string {

@@ -13,6 +13,7 @@ import { durationPattern } from '../document/patterns.ts';
 import { invalidProcedure, type Problem } from '../document/problems.ts';
 import { readSource, type Source } from '../document/source.ts';
 import { findAcpAgent, registeredNames } from './registry.ts';
+import { type Skills, skillFindings } from './skills.ts';
 
 /** The size of the largest definition, in bytes. Most of a definition is instructions. */
 const maxDefinitionSize = 1024 * 1024;
@@ -28,6 +29,7 @@ const Definition = Closed({
   acp: Type.Optional(Text),
   command: Type.Optional(Type.Array(Text, { minItems: 1 })),
   instructions: Type.Optional(Type.String()),
+  skills: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String()))),
   mode: Type.Optional(Text),
   environment: Type.Optional(Type.Record(Type.String(), Type.String())),
   secrets: Type.Optional(Type.Array(Text)),
@@ -40,8 +42,9 @@ export interface AgentDefinition {
   acp: string | undefined;
   /** The program and its arguments. */
   command: readonly string[] | undefined;
-  /** The agent's task in prose, which opens the first prompt of a session. */
+  /** The agent's task in prose, as in AGENTS.md. */
   instructions: string | undefined;
+  skills: Skills;
   /** The mode to switch to, instead of the strictest one. */
   mode: string | undefined;
   environment: Readonly<Record<string, string>>;
@@ -73,6 +76,7 @@ export function parseDefinition(text: string): AgentDefinition {
     acp: definition.acp,
     command: definition.command,
     instructions: definition.instructions,
+    skills: definition.skills ?? {},
     mode: definition.mode,
     environment: definition.environment ?? {},
     secrets: definition.secrets ?? [],
@@ -82,8 +86,16 @@ export function parseDefinition(text: string): AgentDefinition {
 }
 
 /** Violations of rules that the schema cannot express. */
-function ruleFindings({ version, acp, command, environment = {}, secrets = [], timeout }: Static<typeof Definition>): Finding[] {
-  const findings: Finding[] = [];
+function ruleFindings({
+  version,
+  acp,
+  command,
+  environment = {},
+  secrets = [],
+  timeout,
+  skills = {},
+}: Static<typeof Definition>): Finding[] {
+  const findings: Finding[] = skillFindings(skills);
   // The structure check does not compare constants.
   if (version !== 1) findings.push({ message: '`version` must be 1', path: ['version'] });
   if (acp === undefined && command === undefined) {

@@ -25,6 +25,8 @@ export interface OpenOptions {
   authentication: string | undefined;
   /** The access of the agent to the tools of its run, which is revoked when the process ends; undefined for an agent without tools. */
   tools: RunToken | undefined;
+  /** The beginning of the first prompt of a new session; undefined if the agent reads its instructions itself. */
+  instructions: string | undefined;
   /** Values in its environment that must not be recorded, by name. */
   secrets: ReadonlyMap<string, string>;
   clock: Clock;
@@ -53,6 +55,8 @@ export class LiveAgent {
   readonly tools: RunToken | undefined;
   /** Whether the agent can reach tools; some agents support only servers that they start themselves. */
   readonly canUseTools: boolean;
+  /** The beginning of the first prompt of a new session; undefined if the agent reads its instructions itself. */
+  readonly instructions: string | undefined;
   readonly updates: SessionUpdates;
   readonly connection: AgentConnection;
   /** Requests that a person has to answer, oldest first. */
@@ -68,6 +72,7 @@ export class LiveAgent {
     this.#program = launch.program;
     this.#limits = limits;
     this.secrets = options.secrets;
+    this.instructions = options.instructions;
     this.sessionId = session.sessionId;
     this.origin = session.origin;
     this.replacementReason = session.reason;

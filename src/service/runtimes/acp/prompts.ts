@@ -5,7 +5,7 @@ import type { UnusedAnswer } from './requests.ts';
 const defaultPrompt = 'Begin with your task.';
 
 export interface PromptParts {
-  /** The agent's task; only for a new session. */
+  /** The agent's task, for a new session of an agent that does not read it itself. */
   instructions: string | undefined;
   /** The conversation so far, if the earlier session cannot be continued. */
   transcript: string | undefined;
@@ -18,7 +18,7 @@ export interface PromptParts {
 
 export function promptText({ instructions, transcript, messages, isContinued, answers }: PromptParts): string {
   const parts = [
-    ...(instructions === undefined ? [] : [`<instructions>\n${instructions.trim()}\n</instructions>`]),
+    ...(instructions === undefined ? [] : [instructions]),
     ...(transcript === undefined ? [] : [`This is the conversation so far:\n<transcript>\n${transcript}\n</transcript>`]),
   ];
   if (messages.length > 0) return [...parts, ...messages].join('\n\n');

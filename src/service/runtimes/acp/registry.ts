@@ -48,8 +48,20 @@ const Entry = Type.Object(
     hosts: names,
     /** What makes it ask for permissions as often as possible: a session mode or variables. Null if that is unknown. */
     asking: Type.Union([Type.Object({ mode: Type.String() }, strict), Type.Object({ environment: variables }, strict), Type.Null()]),
+    /**
+     * Where in its HOME it reads instructions and skills for all projects, in addition to those of a project: a file, and a folder with
+     * a folder for each skill. They are elsewhere if one of the variables `movedBy` is set. `projectFile` is the
+     * file that it reads in a project. Null if it is unknown whether it reads them.
+     */
+    instructions: Type.Union([
+      Type.Object(
+        { file: Type.String({ minLength: 1 }), skills: Type.String({ minLength: 1 }), movedBy: names, projectFile: Type.String() },
+        strict,
+      ),
+      Type.Null(),
+    ]),
     /** The features that were verified with this version. */
-    verified: Type.Array(Type.Enum(['start', 'permission', 'rejection', 'asking', 'authentication', 'resume', 'load'])),
+    verified: Type.Array(Type.Enum(['start', 'instructions', 'permission', 'rejection', 'asking', 'authentication', 'resume', 'load'])),
   },
   strict,
 );

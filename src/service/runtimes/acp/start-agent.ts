@@ -12,6 +12,7 @@ import { findProgram } from './agent-program.ts';
 import type { AgentDefinition } from './definition.ts';
 import { LiveAgent } from './live-agent.ts';
 import { type AcpOptions, defaultLimits } from './options.ts';
+import { homeFolder, placeInstructions } from './place-instructions.ts';
 import { AgentProblem } from './problems.ts';
 import { newState, type TurnState } from './turn.ts';
 import { eventIds } from './updates.ts';
@@ -72,7 +73,7 @@ export async function openAgent(
 ): Promise<LiveAgent> {
   const { clock, searchPath, limits } = options;
   const program = await findProgram(definition, options);
-  const home = await sandbox.privateFolder('home');
+  const home = await sandbox.privateFolder(homeFolder);
   const temporary = path.join(home, 'tmp');
   await mkdir(temporary, { recursive: true, mode: 0o700 });
   const secretValues = await secrets();
@@ -87,6 +88,7 @@ export async function openAgent(
   const opening = LiveAgent.open({
     ...request,
     secrets: new Map([...Object.entries(secretValues), ...(request.tools?.secrets ?? [])]),
+    instructions: await placeInstructions(sandbox, definition),
     launcher,
     launch: {
       program: command[0] as string,

@@ -127,7 +127,7 @@ export class Turn {
     const isNewSession = origin === 'new' || origin === 'replaced';
     const answers = unusedAnswers(this.#host);
     const text = promptText({
-      instructions: isNewSession ? this.#definition.instructions : undefined,
+      instructions: isNewSession ? this.#agent.instructions : undefined,
       transcript: origin === 'replaced' ? await this.#host.transcript() : undefined,
       messages: origin === 'new' ? userMessages : userMessages.slice(savedSession?.promptedMessages ?? 0),
       isContinued: savedSession !== undefined,
