@@ -59,7 +59,7 @@ describe('agents create with a program', () => {
     );
     expect(result.stdout).not.toContain('hidden-value');
     expect((await service.cli(['agents', 'get', 'shown', '--json'])).json().program).toEqual({
-      ...{ acp: null, command: ['node', 'a \u001b[31mb'], mode: null },
+      ...{ acp: null, command: ['node', 'a \u001b[31mb'], mode: null, skills: [] },
       ...{ environment: ['PLAIN'], secrets: ['API_KEY'], network: ['api.example.com'] },
     });
     await service.agent('- say: hi', 'scripted');

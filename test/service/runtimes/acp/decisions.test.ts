@@ -88,7 +88,15 @@ describe('a prompt', () => {
   });
 
   it('contains instructions and the transcript for a new session', () => {
-    expect(promptText({ ...parts, instructions: 'Be brief.\n', transcript: 'User: Hello', messages: ['Go.'], isContinued: false })).toBe(
+    expect(
+      promptText({
+        ...parts,
+        instructions: '<instructions>\nBe brief.\n</instructions>',
+        transcript: 'User: Hello',
+        messages: ['Go.'],
+        isContinued: false,
+      }),
+    ).toBe(
       '<instructions>\nBe brief.\n</instructions>\n\nThis is the conversation so far:\n<transcript>\nUser: Hello\n</transcript>\n\nGo.',
     );
   });
@@ -107,7 +115,7 @@ describe('the definition of an agent', () => {
   it('has defaults for everything but the program', () => {
     expect(parseDefinition('version: 1\nacp: claude')).toEqual({
       ...{ acp: 'claude', command: undefined, instructions: undefined, mode: undefined },
-      ...{ environment: {}, secrets: [], network: [], timeout: 3_600_000 },
+      ...{ skills: {}, environment: {}, secrets: [], network: [], timeout: 3_600_000 },
     });
   });
 
