@@ -72,8 +72,9 @@ export function sumLine(sum: string, name: string): string {
 export function parseSums(text: string): Map<string, string> {
   const sums = new Map<string, string>();
   for (const line of text.split('\n').filter((text) => text !== '')) {
-    const [, escaped, sum, name] = /^(\\?)([0-9a-f]{64})[ ][ *](.+)$/.exec(line) ?? [];
-    if (sum === undefined || name === undefined) throw damagedBackup('its checksums cannot be read');
+    const match = /^(\\?)([0-9a-f]{64})[ ][ *](.+)$/.exec(line);
+    if (match === null) throw damagedBackup('its checksums cannot be read');
+    const [, escaped, sum, name] = match as unknown as [string, string, string, string];
     sums.set(escaped === '' ? name : name.replace(/\\([nr\\])/g, (_, letter: string) => ({ n: '\n', r: '\r' })[letter] ?? '\\'), sum);
   }
   return sums;

@@ -1,5 +1,7 @@
 /** Backups of data directories: valid ones, and others that must not be restored. */
+import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, readlink, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -20,7 +22,8 @@ import { migrate } from '../../../src/service/store/database/sqlite/migrate.ts';
 import { openUnchanged } from '../../../src/service/store/database/sqlite/open.ts';
 import { png } from '../../support/png.ts';
 import { runPromptly } from '../../support/promptly.ts';
-import { temporaryDirectory } from '../../support/temporary.ts';
+import { itNeeding, needsPosix } from '../../support/requirements.ts';
+import { afterTest, temporaryDirectory } from '../../support/temporary.ts';
 import { startApi } from '../helpers/service.ts';
 import { archive, database, first, info, type Part, source } from './archives.ts';
 import { tarHeader } from './tar-bytes.ts';
@@ -216,9 +219,22 @@ describe('a backup of files that runs have written', () => {
     const deepPath = path.join(workspace, `${'x'.repeat(250)}/`.repeat(14));
     await mkdir(deepPath, { recursive: true });
     await writeFile(path.join(deepPath, 'y'.repeat(200)), 'x');
+    // The longest path, counted from the data directory.
+    const longestPath = path.join(deepPath, 'z'.repeat(3_584 - path.relative(directory, deepPath).length - 1));
+    await writeFile(longestPath, 'x');
     const { bytes, progress } = await backUp(directory);
     expect(progress.problems).toEqual([{ path: expect.stringMatching(/y$/), problem: 'its path is too long, so it is left out' }]);
-    await restoreBytes(bytes);
+    const restored = await restoreBytes(bytes);
+    expect(await readFile(path.join(restored, path.relative(directory, longestPath)), 'utf8')).toBe('x');
+  });
+
+  itNeeding(needsPosix, 'leaves out a socket', async () => {
+    const { directory, name, workspace } = await inWorkspace();
+    const server = createServer().listen(path.join(workspace, 'socket'));
+    afterTest(() => server.close());
+    await once(server, 'listening');
+    const { progress } = await backUp(directory);
+    expect(progress.problems).toEqual([{ path: `${name}/socket`, problem: 'it is not a file, folder or link, so it is left out' }]);
   });
 
   it('contains small files with holes, and leaves out large ones', async () => {

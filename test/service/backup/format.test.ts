@@ -134,6 +134,15 @@ describe('the checksums of a backup', () => {
     expect(parseSums('')).toEqual(new Map());
   });
 
+  it('contain escaped names only in lines that begin with a backslash', () => {
+    expect(parseSums(`${sum}  a\\nb\n\\${sum}  c\\nd\n`)).toEqual(
+      new Map([
+        ['a\\nb', sum],
+        ['c\nd', sum],
+      ]),
+    );
+  });
+
   it.each([
     'aops.db',
     `${sum}`,

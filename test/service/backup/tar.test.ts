@@ -103,6 +103,19 @@ describe('an archive', () => {
     expect(execFileSync('cat', [path.join(folder, 'link')]).toString()).toBe('text');
   });
 
+  it('has an extended header of at most 64 KiB', async () => {
+    const recordOf = (size: number) => paxRecord('comment', 'x'.repeat(size - paxRecord('comment', 'x'.repeat(60_000)).length + 60_000));
+    const withHeader = (size: number) => Buffer.concat([extendedHeader(recordOf(size)), packedBefore([file])]);
+    expect(await unpacked(withHeader(65_536))).toMatchObject([{ name: 'file' }]);
+    await expect(unpacked(withHeader(65_537))).rejects.toEqual(refusal(/too long/));
+  });
+
+  it('is read with the time 0 for an entry whose time is not a number', async () => {
+    const bytes = Buffer.concat([extendedHeader(paxRecord('mtime', 'yesterday')), packedBefore([file])]);
+    const { value } = await readTar(inPieces(bytes, 512)).next();
+    expect(value).toMatchObject({ name: 'file', modified: 0 });
+  });
+
   it('is not buffered, however many entries have no content', async () => {
     const tar = new TarWriter();
     const folder = { name: 'folder', type: 'folder', size: 0, mode: 0o700, modified: 0 } as const;
