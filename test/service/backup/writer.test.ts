@@ -1,6 +1,6 @@
 /** The order in which a data directory is copied, and what becomes of files that change meanwhile. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { chmod, lutimes, mkdir, mkdtemp, readdir, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -110,6 +110,20 @@ describe('a backup', () => {
     };
     await expect(writeArchive(await holdDirectory(directory, { keepFilesAlone }))).rejects.toBe(lossError);
     expect(checks).toBe(failingCheck);
+  });
+
+  it('leaves no file open', async () => {
+    const nextDescriptor = () => {
+      const descriptor = openSync(import.meta.filename, 'r');
+      closeSync(descriptor);
+      return descriptor;
+    };
+    const { directory } = await twoRuns();
+    for (let count = 0; count < 100; count++) await sandboxFile(directory, 'ended', `file-${count}`, 'x');
+    const held = await holdDirectory(directory);
+    const before = nextDescriptor();
+    await writeArchive(held);
+    expect(nextDescriptor() - before).toBeLessThan(50);
   });
 
   it('fails with the reason if it is aborted', async () => {
